@@ -1,0 +1,63 @@
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# One BLAS thread: parallel over processes, and the same sums on every machine.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+
+.PHONY: help demo test check bench docs peers setup clean
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+demo: $(VENV)/.demo ## set up, then compare policies on two small problems: table and picture
+	$(BIN)/superarm demo
+
+test: $(VENV)/.dev ## set up, then run every test, doctest and documented example
+	$(BIN)/python -m pytest -n 2 -q
+
+check: $(VENV)/.dev ## lint, types, layers, and the docs complete and building
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/test_docs.py
+	$(BIN)/mkdocs build --quiet --strict
+
+bench: $(VENV)/.dev ## speed and memory, as ratios measured side by side
+	$(BIN)/python benchmarks/group_testing.py
+	$(BIN)/python benchmarks/memory.py
+
+docs: $(VENV)/.dev ## build the documentation into site/
+	$(BIN)/mkdocs build --quiet --strict
+	@echo "open site/index.html"
+
+peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 MB)
+	$(BIN)/python -m pytest -q benchmarks/peers.py
+
+setup: $(VENV)/.dev ## create .venv with everything a contributor needs
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) site superarm-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "installing superarm with plots into $(VENV) ..."
+	$(INSTALL) -e '.[plots]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "installing superarm and the tools of its contributors into $(VENV) ..."
+	$(INSTALL) -e '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.peers: $(VENV)/.dev
+	@echo "installing the libraries superarm is compared with into $(VENV) ..."
+	$(INSTALL) -e '.[peers]'
+	@touch $@

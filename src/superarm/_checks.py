@@ -1,0 +1,142 @@
+"""What is refused at the public edge: every message says what was expected, what came, and how to fix it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+
+def as_count(value: Any, name: str, *, least: int = 0) -> int:
+    """A whole number of at least ``least``, as an int."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+    return int(value)
+
+
+def as_k(k: Any, n_arms: int) -> int:
+    """The size of a set, between 1 and ``n_arms``."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise TypeError(f"k must be a whole number, got {k!r}")
+    if not 1 <= k <= n_arms:
+        raise ValueError(f"k must be between 1 and {n_arms} (n_arms), got {k}")
+    return int(k)
+
+
+def as_positive(value: Any, name: str) -> float:
+    """A finite number above zero, as a float."""
+    number = _as_float(value, name)
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+    return number
+
+
+def as_fraction(value: Any, name: str, *, low: str = "(", high: str = ")") -> float:
+    """A number between 0 and 1, the ends included where ``low`` is "[" or ``high`` is "]"."""
+    number = _as_float(value, name)
+    above = number >= 0 if low == "[" else number > 0
+    below = number <= 1 if high == "]" else number < 1
+    if not (above and below):
+        raise ValueError(f"{name} must be in {low}0, 1{high}, got {value!r}")
+    return number
+
+
+def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
+    """Distinct arms between 0 and ``n_arms - 1``, in the order they came."""
+    given = np.asarray(arms)
+    if given.ndim != 1:
+        raise ValueError(f"arms must be one-dimensional, got shape {given.shape}; write [i] for one arm")
+    if given.size and not np.issubdtype(given.dtype, np.integer):
+        raise TypeError(f"arms must be whole numbers, got dtype {given.dtype}")
+    # Compared before the conversion: a uint64 beyond intp would wrap round to a valid arm.
+    if given.size and not (given.min() >= 0 and given.max() < n_arms):
+        raise ValueError(f"arms must be between 0 and {n_arms - 1}, got {given.min()} to {given.max()}")
+    distinct = given.astype(np.intp, copy=False)
+    if distinct.size > 1:
+        ordered = np.sort(distinct)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        if repeated.size:
+            raise ValueError(f"arms must be distinct, got arm {repeated[0]} more than once")
+    return distinct
+
+
+def as_unit(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
+    """Floats in [0, 1] of the given shape; NaN and infinities are refused."""
+    given = np.asarray(values)
+    if given.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {given.shape}")
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
+    numbers = given.astype(np.float64, copy=False)
+    # A NaN makes min() NaN and the comparison false.
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() <= 1):
+        bad = numbers[~((numbers >= 0) & (numbers <= 1))]
+        raise ValueError(f"{name} must be in [0, 1], got {bad.flat[0]}; rescale before you pass it")
+    return numbers
+
+
+def as_theta(theta: ArrayLike, n_arms: int, pools: Any) -> FloatArray:
+    """The means of all arms, for a batch of pools over the same arms."""
+    if pools.n_arms != n_arms:
+        raise ValueError(f"pools must be over the reward's {n_arms} arms, got pools over {pools.n_arms}")
+    return as_unit(theta, "theta", (n_arms,))
+
+
+def as_finite(values: ArrayLike, name: str, *, ndim: int, least: float = -math.inf) -> FloatArray:
+    """Finite floats of ``ndim`` dimensions, none below ``least``; always a copy, so that it can be kept."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
+    numbers = np.array(given, dtype=np.float64)
+    if numbers.ndim != ndim or not numbers.size:
+        raise ValueError(f"{name} must be a non-empty array of {ndim} dimension(s), got shape {numbers.shape}")
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name} must be finite, got {numbers[~np.isfinite(numbers)].flat[0]}")
+    if numbers.min() < least:
+        raise ValueError(f"{name} must be at least {least:g}, got {numbers.min()}")
+    return numbers
+
+
+def as_feedback(arms: ArrayLike, outcomes: ArrayLike, n_arms: int) -> tuple[IndexArray, FloatArray]:
+    """Arms with one outcome each."""
+    distinct = as_arms(arms, n_arms)
+    return distinct, as_unit(outcomes, "outcomes", distinct.shape)
+
+
+def as_set(arms: ArrayLike, means: ArrayLike, n_arms: int) -> tuple[IndexArray, FloatArray]:
+    """Arms with one mean each."""
+    distinct = as_arms(arms, n_arms)
+    return distinct, as_unit(means, "means", distinct.shape)
+
+
+def as_state(
+    state: Any, kind: str, n_arms: int, *, arrays: tuple[str, ...], others: tuple[str, ...] = ()
+) -> dict[str, FloatArray]:
+    """The arrays of a belief's saved state, one number of at least 0 for each arm, once everything is there."""
+    if not isinstance(state, dict) or state.get("belief") != kind:
+        came = state.get("belief") if isinstance(state, dict) else type(state).__name__
+        raise ValueError(f"state must be that of a {kind}, got {came!r}; load it into the belief that wrote it")
+    if state.get("n_arms") != n_arms:
+        raise ValueError(f"state must be of {n_arms} arms, got one of {state.get('n_arms')}")
+    missing = [key for key in (*arrays, *others) if key not in state]
+    if missing:
+        raise ValueError(f"state must have {missing[0]!r}, got only {sorted(state)}")
+    loaded = {key: as_finite(state[key], f"state[{key!r}]", ndim=1, least=0.0) for key in arrays}
+    for key, values in loaded.items():
+        if values.shape != (n_arms,):
+            raise ValueError(f"state[{key!r}] must have {n_arms} numbers, got {len(values)}")
+    return loaded
+
+
+def _as_float(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {value!r}") from None

@@ -1,0 +1,8 @@
+"""What is known of the means: one algorithm a file."""
+
+from superarm.beliefs.beta import BetaBelief
+from superarm.beliefs.gaussian import GaussianBelief
+from superarm.beliefs.kl_ucb import KLUCBBelief
+from superarm.beliefs.ucb import UCBBelief
+
+__all__ = ["BetaBelief", "GaussianBelief", "KLUCBBelief", "UCBBelief"]

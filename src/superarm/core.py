@@ -1,0 +1,246 @@
+"""The vocabulary of superarm, all of it: read this first.
+
+One round of a combinatorial semi-bandit is four lines, and every noun in them is a Protocol below:
+
+    theta    = belief.sample(rng=rng)                     what the means might be           (n_arms,)
+    arms     = oracle.select(reward, theta, k, rng=rng)   the set that looks best for theta (k,)
+    outcomes = environment.pull(arms, rng=rng)            what the picked arms did          (k,)
+    belief.update(arms, outcomes, rng=rng)
+
+`Policy` joins a belief, an oracle and a reward into ``ask`` and ``tell``, and counts the evaluations of the reward.
+Randomness is always the keyword ``rng``; nothing here keeps a generator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superarm._checks import FloatArray, IndexArray, as_k, as_unit
+from superarm.pools import Pools
+
+__all__ = ["Belief", "Counted", "Environment", "Oracle", "Policy", "Pools", "Reward", "lipschitz_constant", "top_k"]
+
+
+@runtime_checkable
+class Reward(Protocol):
+    """r(S; theta): the value of a set of arms if their means were theta. May be a black box, and dear.
+
+    It sees the arms of its set and *their* means only, so the paper's assumption 1 holds by construction. What else
+    the paper assumes, a reward declares.
+    """
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are, the paper's m."""
+
+    @property
+    def lipschitz(self) -> float | FloatArray:
+        """B of assumption 2, one number or one for each arm.
+
+        |r(S; theta) - r(S; theta')| <= sum over S of B_i |theta_i - theta'_i|.
+        """
+
+    @property
+    def upper(self) -> float:
+        """M of assumption 4: 0 <= r(S; theta) <= M for every subset S of the arms."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the value of each single arm is non-decreasing in its mean."""
+
+    @property
+    def zero_is_absent(self) -> bool:
+        """Whether an arm of mean 0 is worth the same as an absent one."""
+
+    @property
+    def additive(self) -> bool:
+        """Whether the reward is a sum with equal weights, so that the order of theta is the order of value."""
+
+    def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
+        """The value of one set; ``means[j]`` is the mean of ``arms[j]``."""
+
+    def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
+        """The values of many sets, shape (len(pools),), for the means theta of all arms, shape (n_arms,)."""
+
+
+@runtime_checkable
+class Belief(Protocol):
+    """What is known of the means of the arms."""
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms it is about."""
+
+    def sample(self, *, rng: np.random.Generator) -> FloatArray:
+        """Means that might be true, shape (n_arms,), each in [0, 1]."""
+
+    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        """Learn one outcome in [0, 1] for each of some distinct arms, in any order."""
+
+    def state(self) -> dict[str, Any]:
+        """All it knows, as plain JSON."""
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Become exactly what ``state()`` described."""
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """Picks the set that looks best for given means."""
+
+    @property
+    def report(self) -> Any:
+        """What the last ``select`` found out on its way, for people and for tests; None before the first."""
+
+    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+        """k distinct arms, ascending. Ties at the k-th place are broken by ``rng``, which is left alone otherwise."""
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """The world: what the arms really do."""
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms it has."""
+
+    def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
+        """One outcome in [0, 1] for each of the arms, in their order."""
+
+
+class Counted:
+    """A reward that counts the sets it is asked about, and refuses answers that are not numbers.
+
+    The only place where evaluations are counted: `Policy` wraps it around the reward that it is given.
+    """
+
+    def __init__(self, reward: Reward) -> None:
+        self.uncounted = reward
+        self.evaluations = 0
+
+    n_arms = property(lambda self: self.uncounted.n_arms)
+    lipschitz = property(lambda self: self.uncounted.lipschitz)
+    upper = property(lambda self: self.uncounted.upper)
+    monotone = property(lambda self: self.uncounted.monotone)
+    zero_is_absent = property(lambda self: self.uncounted.zero_is_absent)
+    additive = property(lambda self: self.uncounted.additive)
+
+    def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
+        """The value of one set; counts one."""
+        self.evaluations += 1
+        value = float(self.uncounted(arms, means))
+        if not np.isfinite(value):
+            raise ValueError(f"a reward must be a finite number, got {value} for the arms {_shown(arms)}")
+        return value
+
+    def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
+        """The values of many sets; counts each."""
+        self.evaluations += len(pools)
+        values = np.asarray(self.uncounted.batch(pools, theta), np.float64)
+        if values.shape != (len(pools),):
+            raise ValueError(f"a reward's batch must have shape ({len(pools)},), one value a pool, got {values.shape}")
+        if not np.isfinite(values).all():
+            worst = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ValueError(
+                f"a reward must be a finite number, got {values[worst]} for the arms {_shown(pools[worst])}"
+            )
+        return values
+
+
+@dataclass
+class Policy:
+    """A belief and an oracle, joined by a reward: asks for ``k`` arms, and is told what they did.
+
+    Attributes
+    ----------
+    belief, oracle
+        What guesses the means, and what picks the set.
+    reward
+        The reward that was given, wrapped in `Counted`.
+    k
+        How many arms a set has, the paper's K.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> rng = np.random.default_rng(0)
+    >>> policy = Policy(sa.BetaBelief(6), sa.Singletons(), sa.LinearReward(6), k=2)
+    >>> arms = policy.ask(rng=rng)
+    >>> arms
+    array([2, 3])
+    >>> policy.tell(arms, [1.0, 0.0], rng=rng)
+    >>> policy.belief.mean()[arms], policy.evaluations
+    (array([0.66666667, 0.33333333]), 6)
+    """
+
+    belief: Belief
+    oracle: Oracle
+    reward: Any  # a Reward when given, a Counted from then on
+    k: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.reward, Counted):
+            self.reward = self.reward.uncounted
+        if self.belief.n_arms != self.reward.n_arms:
+            raise ValueError(
+                f"belief and reward must be about the same arms, "
+                f"got a belief of {self.belief.n_arms} and a reward of {self.reward.n_arms}"
+            )
+        self.k = as_k(self.k, self.reward.n_arms)
+        self.reward = Counted(self.reward)
+
+    @property
+    def evaluations(self) -> int:
+        """For how many sets the reward has been evaluated so far."""
+        return self.reward.evaluations
+
+    def ask(self, *, rng: np.random.Generator) -> IndexArray:
+        """The k arms to pull now, ascending."""
+        theta = self.belief.sample(rng=rng)
+        return self.oracle.select(self.reward, theta, self.k, rng=rng)
+
+    def tell(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        """Learn what arms did, one outcome in [0, 1] each. Any distinct arms, not only those last asked for."""
+        self.belief.update(arms, outcomes, rng=rng)
+
+
+def top_k(values: FloatArray, k: int, *, rng: np.random.Generator, tolerance: float = 0.0) -> IndexArray:
+    """The k arms of the largest values, ascending; a tie at the k-th place is broken uniformly at random.
+
+    Values within ``tolerance`` of the k-th largest count as tied with it. Nothing is drawn where there is no tie.
+    Costs O(len(values)).
+
+    Examples
+    --------
+    >>> top_k(np.array([0.3, 0.9, 0.1, 0.5]), 2, rng=np.random.default_rng(0))
+    array([1, 3])
+    """
+    n = len(values)
+    if k == n:
+        return np.arange(n)
+    candidates = np.argpartition(values, n - k)[n - k :]
+    least = values[candidates].min()
+    at_least = np.flatnonzero(values >= least - tolerance)
+    if len(at_least) == k:
+        return at_least
+    sure = at_least[values[at_least] > least + tolerance]
+    tied = at_least[values[at_least] <= least + tolerance]
+    return np.sort(np.concatenate([sure, rng.choice(tied, k - len(sure), replace=False)]))
+
+
+def lipschitz_constant(reward: Reward) -> float:
+    """The reward's B as one number: the largest where it declares one for each arm."""
+    return float(np.max(reward.lipschitz))
+
+
+def as_request(reward: Reward, theta: ArrayLike, k: int) -> tuple[FloatArray, int]:
+    """What every oracle checks before it spends an evaluation."""
+    return as_unit(theta, "theta", (reward.n_arms,)), as_k(k, reward.n_arms)
+
+
+def _shown(arms: ArrayLike) -> str:
+    return np.array2string(np.asarray(arms), threshold=10)

@@ -1,0 +1,1 @@
+"""Experiments: each is a sweep (plain data) and an analysis of the recorded rows."""

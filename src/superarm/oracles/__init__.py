@@ -1,0 +1,9 @@
+"""What picks the set: one algorithm a file."""
+
+from superarm.oracles.exhaustive import Exhaustive
+from superarm.oracles.greedy import Greedy
+from superarm.oracles.group_testing import GroupTesting
+from superarm.oracles.random_sets import RandomSets
+from superarm.oracles.singletons import Singletons
+
+__all__ = ["Exhaustive", "Greedy", "GroupTesting", "RandomSets", "Singletons"]

@@ -1,0 +1,27 @@
+"""Chance: the baseline that every oracle has to beat."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superarm._checks import IndexArray
+from superarm.core import Reward, as_request
+
+
+class RandomSets:
+    """k arms uniformly at random, whatever theta is. No evaluations; O(k) draws.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> RandomSets().select(sa.LinearReward(100), np.zeros(100), 3, rng=np.random.default_rng(0))
+    array([51, 63, 83])
+    """
+
+    report = None
+
+    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+        """Any k arms."""
+        _, k = as_request(reward, theta, k)
+        return np.sort(rng.choice(reward.n_arms, k, replace=False))

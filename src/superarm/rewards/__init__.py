@@ -1,0 +1,9 @@
+"""What a set of arms is worth: one reward family a file."""
+
+from superarm.rewards.any_success import AnySuccess
+from superarm.rewards.black_box import BlackBox
+from superarm.rewards.coverage import CoverageReward
+from superarm.rewards.linear import LinearReward
+from superarm.rewards.network import NetworkReward
+
+__all__ = ["AnySuccess", "BlackBox", "CoverageReward", "LinearReward", "NetworkReward"]

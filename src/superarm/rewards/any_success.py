@@ -1,0 +1,56 @@
+"""At least one success: the reward of a slate that needs one click."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superarm._checks import FloatArray, as_count, as_set, as_theta
+from superarm.core import Pools
+
+# exp of this is 0: stands for log(0) in sums, where -inf would turn 0 * -inf into NaN.
+LOG_ZERO = -800.0
+
+
+def log_failure(chance: FloatArray) -> FloatArray:
+    """log(1 - chance), finite even where the chance is 1."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log1p(-chance), LOG_ZERO)
+
+
+class AnySuccess:
+    """r(S; theta) = 1 - prod over S of (1 - theta_i): the chance that at least one arm succeeds.
+
+    ``lipschitz`` is 1, the slope of a single arm, and ``upper`` is 1: both attained, so tight. A batch costs
+    O(members of the pools).
+
+    Parameters
+    ----------
+    n_arms
+        How many arms there are.
+
+    Examples
+    --------
+    >>> AnySuccess(3)([0, 2], [0.5, 0.5])
+    0.75
+    """
+
+    lipschitz = 1.0
+    upper = 1.0
+    monotone = True
+    zero_is_absent = True
+    additive = False
+
+    def __init__(self, n_arms: int) -> None:
+        self.n_arms = as_count(n_arms, "n_arms", least=1)
+
+    def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
+        """The value of one set."""
+        _, means = as_set(arms, means, self.n_arms)
+        return float(1 - np.prod(1 - means))
+
+    def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
+        """The values of many sets."""
+        theta = as_theta(theta, self.n_arms, pools)
+        arms, pools = pools.compact()
+        return -np.expm1(pools.sum(log_failure(theta[arms])))

@@ -1,0 +1,187 @@
+"""Playing a policy against an environment, once or many times."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, as_completed
+from dataclasses import dataclass
+
+import numpy as np
+
+from superarm._checks import FloatArray, IndexArray, as_count
+from superarm.core import Environment, Policy, Pools, Reward
+
+Make = Callable[[np.random.Generator], tuple[Policy, Environment]]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What happened in T rounds.
+
+    Attributes
+    ----------
+    arms, outcomes
+        Shape (T, k): the sets that were picked, and what each arm did.
+    values
+        Shape (T,): r(S(t); mu) at the true means, or at the outcomes where the environment has no ``mu``.
+    evaluations
+        Shape (T,): for how many sets each round asked the reward.
+    ask_s
+        Shape (T,): seconds that each ``ask`` took. The only field that differs from run to run.
+    best_value
+        What the best set is worth, where the environment knows (an `Instance` does); NaN otherwise.
+    """
+
+    arms: IndexArray
+    outcomes: FloatArray
+    values: FloatArray
+    evaluations: IndexArray
+    ask_s: FloatArray
+    best_value: float = math.nan
+
+    def regret(self, best_value: float | None = None) -> FloatArray:
+        """Cumulative regret (eq. regret), shape (T,): what was lost up to each round against the best set."""
+        best = self.best_value if best_value is None else best_value
+        if math.isnan(best):
+            raise ValueError("regret needs best_value, the value of the best set: this environment did not know it")
+        return np.cumsum(best - self.values)
+
+
+def simulate(
+    policy: Policy,
+    environment: Environment,
+    *,
+    horizon: int,
+    rng: np.random.Generator,
+    reward: Reward | None = None,
+    world_rng: np.random.Generator | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Trace:
+    """Play ``horizon`` rounds: ask, pull, tell.
+
+    Parameters
+    ----------
+    policy, environment
+        Who picks, and what the arms do. The policy learns, so it is another one afterwards.
+    horizon
+        How many rounds.
+    rng
+        Where the policy draws from, and the environment too unless it has a stream of its own.
+    reward
+        What the sets are really worth, if that is not the policy's own reward. Not counted as evaluations.
+    world_rng
+        The environment's own stream.
+    progress
+        Called with the number of rounds done, after each.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> rng = np.random.default_rng(0)
+    >>> instance = sa.linear_instance(20, 3, 0.2, rng=rng)
+    >>> trace = simulate(sa.cts(instance.reward, 3), instance, horizon=500, rng=rng)
+    >>> trace.regret()[[0, 99, 499]].round(2)
+    array([ 2.6 , 30.57, 40.27])
+    >>> int(trace.evaluations.sum())
+    10000
+    """
+    horizon = as_count(horizon, "horizon")
+    if environment.n_arms != policy.reward.n_arms:
+        raise ValueError(
+            f"policy and environment must have the same arms, got {policy.reward.n_arms} and {environment.n_arms}"
+        )
+    world_rng = rng if world_rng is None else world_rng
+    arms = np.empty((horizon, policy.k), np.intp)
+    outcomes = np.empty((horizon, policy.k))
+    evaluations = np.empty(horizon, np.intp)
+    ask_s = np.empty(horizon)
+    for t in range(horizon):
+        before, start = policy.evaluations, time.perf_counter()
+        arms[t] = policy.ask(rng=rng)
+        ask_s[t], evaluations[t] = time.perf_counter() - start, policy.evaluations - before
+        outcomes[t] = environment.pull(arms[t], rng=world_rng)
+        policy.tell(arms[t], outcomes[t], rng=rng)
+        if progress is not None:
+            progress(t + 1)
+    values = _true_values(reward or policy.reward.uncounted, environment, arms, outcomes)
+    return Trace(arms, outcomes, values, evaluations, ask_s, getattr(environment, "best_value", math.nan))
+
+
+def replicate(
+    make: Make,
+    *,
+    n_runs: int,
+    horizon: int,
+    seed: int,
+    executor: Executor | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Trace]:
+    """Play the same problem ``n_runs`` times with independent seeds; run j is the same for any executor.
+
+    Each run's seed gives three streams: one for ``make``, one for the policy and one for the world. So two policies
+    replicated with the same seed meet the same instances and worlds that draw alike: their runs are pairs.
+
+    Parameters
+    ----------
+    make
+        ``make(rng) -> (policy, environment)``, called once for each run; picklable if the executor needs it.
+        Return the `Instance` as the environment, and the traces know their regret.
+    n_runs, horizon
+        How many runs, of how many rounds.
+    seed
+        Everything follows from it.
+    executor
+        Any ``concurrent.futures.Executor``; in this process, one after the other, without one.
+    progress
+        Called with the number of runs done, after each.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> def make(rng):
+    ...     instance = sa.linear_instance(20, 3, 0.2, rng=rng)
+    ...     return sa.cts(instance.reward, 3), instance
+    >>> np.array([trace.regret()[-1] for trace in replicate(make, n_runs=3, horizon=200, seed=1)]).round(2)
+    array([51.29, 66.04, 50.29])
+    """
+    seeds = np.random.SeedSequence(seed).spawn(as_count(n_runs, "n_runs"))
+    if executor is None:
+        traces = []
+        for done, one in enumerate(seeds, start=1):
+            traces.append(run_one(make, horizon, one))
+            if progress is not None:
+                progress(done)
+        return traces
+    futures = [executor.submit(run_one, make, horizon, one) for one in seeds]
+    try:
+        for done, future in enumerate(as_completed(futures), start=1):
+            future.result()  # the first failure ends the wait
+            if progress is not None:
+                progress(done)
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    return [future.result() for future in futures]
+
+
+def run_one(make: Make, horizon: int, seed: np.random.SeedSequence) -> Trace:
+    """One run of `replicate`, from its own seed."""
+    # Children are named by their keys, not spawned: spawning twice from one SeedSequence gives other streams.
+    making, policy_rng, world_rng = (
+        np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, i))) for i in range(3)
+    )
+    policy, environment = make(making)
+    return simulate(policy, environment, horizon=horizon, rng=policy_rng, world_rng=world_rng)
+
+
+def _true_values(reward: Reward, environment: Environment, arms: IndexArray, outcomes: FloatArray) -> FloatArray:
+    mu = getattr(environment, "mu", None)
+    if mu is None:
+        return np.array([reward(*row) for row in zip(arms, outcomes, strict=True)])
+    # The same set comes up again and again; a dear reward is asked about each only once.
+    distinct, which = np.unique(arms, axis=0, return_inverse=True)
+    pools = Pools(distinct.ravel(), np.arange(len(distinct) + 1) * arms.shape[1], reward.n_arms)
+    return reward.batch(pools, mu)[which.ravel()]
