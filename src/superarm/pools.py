@@ -161,8 +161,10 @@ class Pools:
         """
         if self._bits is not None or len(self.members) >= self.n_arms:
             return slice(None), self
+        if not len(self.members):
+            return np.zeros(1, np.intp), Pools._trusted(self.members, self.offsets, 1)
         arms, renamed = np.unique(self.members, return_inverse=True)
-        return arms, Pools._trusted(renamed, self.offsets, max(1, len(arms))) if arms.size else self
+        return arms, Pools._trusted(renamed, self.offsets, len(arms))
 
     def join(self, other: Pools) -> Pools:
         """These pools followed by the other's."""

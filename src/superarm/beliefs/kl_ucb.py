@@ -97,8 +97,9 @@ def kl_upper(p: FloatArray, level: FloatArray) -> FloatArray:
     entropy = -xlogy(low, low) - xlogy(1 - low, 1 - low)
     rest = np.maximum(np.exp(-(bound + entropy) / (1 - low)), 1e-300)
     for _ in range(_ROUNDS_OF_NEWTON):
-        excess = -entropy - xlogy(low, 1 - rest) - (1 - low) * np.log(rest) - bound
-        slope = (1 - low) / rest - low / (1 - rest)
+        now = np.maximum(1 - rest, np.maximum(low, 1e-300))  # never below p, whatever rounding says
+        excess = -entropy - xlogy(low, now) - (1 - low) * np.log(rest) - bound
+        slope = (1 - low) / rest - low / now
         step = np.where(excess > 0, excess / np.where(slope > 0, slope, np.inf), 0.0)
         rest = np.minimum(rest + step, 1 - low)
         if (step <= 4e-16 * rest).all():

@@ -136,7 +136,7 @@ class GroupTesting:
         q_hat = float(lonely.mean()) if len(tests) else float("nan")
         self.report = GroupTestingReport(tests, values, scores, decoded, grades, q_hat)
         # Equal grades may differ by the rounding of their sums, which this bounds.
-        rounding = np.finfo(np.float64).eps * len(tests) * float(np.abs(scores - centre).sum())
+        rounding = np.finfo(np.float64).eps * len(tests) * float(np.abs(scores).sum())
         return top_k(grades, k, rng=rng, tolerance=rounding)
 
     def _evaluate(

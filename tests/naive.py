@@ -1,0 +1,110 @@
+"""Slow, obvious twins of everything clever, written from the definitions and sharing no code with the library."""
+
+import itertools
+import math
+
+import numpy as np
+
+
+def dense(sets, n_arms):
+    matrix = np.zeros((len(sets), n_arms))
+    for j, arms in enumerate(sets):
+        for i in arms:
+            matrix[j, i] = 1
+    return matrix
+
+
+def top_k(values, k, *, rng, tolerance=0.0):
+    order = sorted(range(len(values)), key=lambda i: -values[i])
+    last = values[order[k - 1]]
+    sure = [i for i in range(len(values)) if values[i] > last + tolerance]
+    tied = [i for i in range(len(values)) if abs(values[i] - last) <= tolerance]
+    free = k - len(sure)
+    if len(tied) > free:
+        tied = list(rng.choice(np.array(tied), free, replace=False))
+    return np.array(sorted(sure + tied))
+
+
+def levels(delta, lipschitz, upper):
+    width = delta / (2 * lipschitz)
+    found, i = [], 1
+    while i * width < upper * (1 - 1e-12):
+        found.append(i * width)
+        i += 1
+    return np.array([*found, upper])
+
+
+def quantize(value, delta, lipschitz, upper):
+    grid = levels(delta, lipschitz, upper)
+    return grid[np.argmin(np.abs(value - grid))]
+
+
+def non_repeated(sets, scores):
+    n = len(sets)
+    return [all(j == i or len(sets[i]) != len(sets[j]) or scores[i] != scores[j] for j in range(n)) for i in range(n)]
+
+
+def group_testing(reward, theta, k, sets, *, delta, quantized, decoder, tests, rng):
+    """Algorithm 2, line by line, for given tests."""
+    A = dense(sets, reward.n_arms)
+    rho = np.array([reward(arms, theta[arms]) for arms in sets])
+    if quantized:
+        lipschitz = max(0.5, float(np.max(reward.lipschitz)))
+        rho = np.array([quantize(value, delta, lipschitz, reward.upper) for value in rho])
+    use = np.array(non_repeated(sets, rho)) if tests == "non_repeated" else np.ones(len(sets), bool)
+    A, rho = A[use], rho[use]
+    if decoder == "centred" and len(rho):
+        rho = rho - rho.mean()
+    phi = np.zeros(reward.n_arms)
+    for i in range(reward.n_arms):
+        for j in range(len(rho)):
+            phi[i] += A[j, i] * rho[j]
+    return top_k(phi, k, rng=rng, tolerance=1e-9), phi
+
+
+def greedy(reward, theta, k):
+    chosen = []
+    for _ in range(k):
+        rest = [i for i in range(reward.n_arms) if i not in chosen]
+        chosen.append(max(rest, key=lambda i: _worth(reward, theta, [*chosen, i])))
+    return np.array(sorted(chosen))
+
+
+def best_sets(reward, theta, k):
+    worth = {s: _worth(reward, theta, s) for s in itertools.combinations(range(reward.n_arms), k)}
+    best = max(worth.values())
+    return [s for s, value in worth.items() if value >= best - 1e-12], best
+
+
+def kl_upper(p, level):
+    def kl(q):
+        first = p * math.log(p / q) if p > 0 else 0.0
+        second = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0
+        return first + second
+
+    low, high = p, 1.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle >= 1 or middle <= low:
+            break
+        low, high = (middle, high) if middle > 0 and kl(middle) <= level else (low, middle)
+    return low
+
+
+def thompson(mu, k, horizon, rng, world_rng):
+    """The ten-line program: Beta draws, the k largest, a coin for each, update."""
+    a, b = np.ones(len(mu)), np.ones(len(mu))
+    rounds = []
+    for _ in range(horizon):
+        theta = rng.beta(a, b)
+        arms = np.sort(np.argsort(theta)[-k:])
+        outcomes = (world_rng.random(k) < mu[arms]).astype(float)
+        a[arms] += outcomes
+        b[arms] += 1 - outcomes
+        rounds.append(arms)
+    return np.array(rounds), a, b
+
+
+def _worth(reward, theta, arms):
+    arms = np.array(sorted(arms), np.intp)
+    return reward(arms, theta[arms])

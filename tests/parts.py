@@ -1,0 +1,71 @@
+"""One table of every part of the library; the contract tests run over it, and a new part is a line here."""
+
+import numpy as np
+
+import superarm as sa
+
+BELIEFS = {
+    "beta": sa.BetaBelief,
+    "beta, own prior": lambda n: sa.BetaBelief(n, prior=(0.5, np.linspace(0.5, 2, n))),
+    "gaussian": sa.GaussianBelief,
+    "gaussian, own prior": lambda n: sa.GaussianBelief(n, prior=(0.3, 1.0), noise_var=0.1),
+    "ucb": sa.UCBBelief,
+    "ucb, bolder": lambda n: sa.UCBBelief(n, exploration=0.5),
+    "kl-ucb": sa.KLUCBBelief,
+    "kl-ucb, c = 3": lambda n: sa.KLUCBBelief(n, c=3.0),
+}
+
+# Name: (factory, whether it finds the best set of an additive reward for certain).
+ORACLES = {
+    "exhaustive": (sa.Exhaustive, True),
+    "singletons": (sa.Singletons, True),
+    "greedy": (sa.Greedy, True),
+    "random sets": (sa.RandomSets, False),
+    "group testing": (lambda: sa.GroupTesting(delta=0.25), False),
+    "group testing, sparse": (lambda: sa.GroupTesting(delta=0.25, p=0.01, n_tests=50), False),
+    "group testing, naive": (lambda: sa.GroupTesting(delta=0.25, quantize=False), False),
+    "group testing, lemma": (lambda: sa.GroupTesting(delta=4.0, p=2 / 3, n_tests="lemma", failure=0.1), False),
+    "group testing, centred, non-repeated": (
+        lambda: sa.GroupTesting(delta=0.25, decoder="centred", tests="non_repeated"),
+        False,
+    ),
+    "group testing, q estimated": (lambda: sa.GroupTesting(delta=0.01, n_tests=20, q="estimate"), False),
+    "group testing, singletons": (
+        lambda: sa.GroupTesting(delta=0.25, quantize=False, pools=sa.Pools.singletons(np.arange(6), 6)),
+        True,
+    ),
+}
+
+
+def total(arms, means):
+    """A black box, at the top level of a module so that processes can find it."""
+    return float(np.sqrt(means.sum()))
+
+
+def bumpy(arms, means):
+    """Falls as well as rises, and an arm of mean zero is not an absent one."""
+    return float(np.sum(1 + np.cos(4 * means)) / 2)
+
+
+def _rng():
+    return np.random.default_rng(5)
+
+
+REWARDS = {
+    "linear": lambda: sa.LinearReward(7),
+    "linear, weighted": lambda: sa.LinearReward(7, weights=_rng().random(7)),
+    "linear, equal weights": lambda: sa.LinearReward(7, weights=np.full(7, 0.3)),
+    "network": lambda: sa.NetworkReward.random(7, rng=_rng()),
+    "network, signed": lambda: sa.NetworkReward(_rng().standard_normal((4, 7)), np.ones(4)),
+    "coverage": lambda: sa.CoverageReward(_rng().random((7, 5))),
+    "coverage of a graph": lambda: sa.CoverageReward(_rng().random((7, 5)) < 0.4, weights=[1, 2, 3, 0, 1]),
+    "any success": lambda: sa.AnySuccess(7),
+    "black box": lambda: sa.BlackBox(bumpy, n_arms=7, lipschitz=2.0, upper=7.0),
+    "counted": lambda: sa.Counted(sa.LinearReward(7)),
+}
+
+ENVIRONMENTS = {
+    "bernoulli": lambda: sa.BernoulliArms([0.1, 0.9, 0.5, 0.3]),
+    "linear instance": lambda: sa.linear_instance(10, 3, 0.2, rng=_rng()),
+    "network instance": lambda: sa.network_instance(10, 3, 0.1, rng=_rng()),
+}

@@ -1,0 +1,112 @@
+"""Every part of the library passes the public contract checks; and the checks catch what they should."""
+
+import numpy as np
+import pytest
+
+import parts
+import superarm as sa
+from superarm.testing import check_belief, check_environment, check_oracle, check_reward
+
+
+@pytest.mark.parametrize("name", parts.BELIEFS)
+def test_beliefs(name):
+    check_belief(parts.BELIEFS[name])
+
+
+@pytest.mark.parametrize("name", parts.ORACLES)
+def test_oracles(name):
+    make, exact = parts.ORACLES[name]
+    check_oracle(make, exact=exact)
+
+
+@pytest.mark.parametrize("name", parts.REWARDS)
+def test_rewards(name):
+    check_reward(parts.REWARDS[name]())
+
+
+@pytest.mark.parametrize("name", parts.ENVIRONMENTS)
+def test_environments(name):
+    check_environment(parts.ENVIRONMENTS[name])
+
+
+def test_the_table_has_every_part():
+    def classes(module):
+        return {getattr(module, name) for name in module.__all__}
+
+    made = {type(make(3)) for make in parts.BELIEFS.values()}
+    assert classes(sa.beliefs) == made
+    assert classes(sa.oracles) == {type(make()) for make, _ in parts.ORACLES.values()}
+    assert classes(sa.rewards) <= {type(make()) for make in parts.REWARDS.values()}
+    assert classes(sa.environments) <= {type(make()) for make in parts.ENVIRONMENTS.values()}
+
+
+def test_parts_satisfy_the_protocols():
+    assert all(isinstance(make(3), sa.Belief) for make in parts.BELIEFS.values())
+    assert all(isinstance(make(), sa.Oracle) for make, _ in parts.ORACLES.values())
+    assert all(isinstance(make(), sa.Reward) for make in parts.REWARDS.values())
+    assert all(isinstance(make(), sa.Environment) for make in parts.ENVIRONMENTS.values())
+
+
+class ForgetsHalf(sa.BetaBelief):
+    def load(self, state):
+        self.a = np.array(state["a"])
+
+
+class LearnsBeforeChecking(sa.BetaBelief):
+    def update(self, arms, outcomes, *, rng):
+        self.a[0] += 1
+        super().update(arms, outcomes, rng=rng)
+
+
+class ByIndex(sa.Singletons):
+    def select(self, reward, theta, k, *, rng):
+        super().select(reward, theta, k, rng=rng)
+        return np.sort(np.argsort(-self.report.values, kind="stable")[:k])
+
+
+class WritesIntoTheta(sa.Singletons):
+    def select(self, reward, theta, k, *, rng):
+        arms = super().select(reward, theta, k, rng=rng)
+        theta[0] = 0.0
+        return arms
+
+
+class PeeksOutside(sa.LinearReward):
+    def batch(self, pools, theta):
+        return np.minimum(super().batch(pools, theta) * (1 + theta[-1]), self.upper)
+
+
+class Unordered(sa.Singletons):
+    def select(self, reward, theta, k, *, rng):
+        return super().select(reward, theta, k, rng=rng)[::-1]
+
+
+class Biased(sa.BernoulliArms):
+    def pull(self, arms, *, rng):
+        return super().pull(arms, rng=rng) * (rng.random() < 0.9)
+
+
+@pytest.mark.parametrize(
+    ("check", "thing", "says"),
+    [
+        (check_belief, ForgetsHalf, "restore the belief exactly"),
+        (check_belief, LearnsBeforeChecking, "must change nothing"),
+        (check_oracle, ByIndex, "at random, not by index"),
+        (check_oracle, WritesIntoTheta, "write into theta"),
+        (check_oracle, Unordered, "ascending"),
+        (check_reward, PeeksOutside(5), "single calls"),
+        (check_reward, sa.BlackBox(parts.total, n_arms=5, lipschitz=0.1, upper=5), "lipschitz"),
+        (check_reward, sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=3), "upper"),
+        (check_reward, sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=5, monotone=True), "monotone"),
+        (check_reward, sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=5, zero_is_absent=True), "zero_is_absent"),
+        (check_environment, lambda: Biased([0.5, 0.9, 0.9]), "average to mu"),
+    ],
+)
+def test_the_checks_catch(check, thing, says):
+    with pytest.raises(AssertionError, match=says):
+        check(thing)
+
+
+def test_a_false_claim_of_exactness_is_caught():
+    with pytest.raises(AssertionError, match="exact oracle"):
+        check_oracle(sa.RandomSets, exact=True)

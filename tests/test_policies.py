@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+
+import naive
+import superarm as sa
+
+
+def test_cts_is_the_ten_line_program_bit_for_bit():
+    """Decision by decision, with one generator for everything, as a person would write it."""
+    mu = np.random.default_rng(0).random(200)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        arms, a, b = naive.thompson(mu, 5, 400, rng, rng)
+        ours = np.random.default_rng(seed)
+        policy = sa.cts(sa.LinearReward(200), 5)
+        trace = sa.simulate(policy, sa.BernoulliArms(mu), horizon=400, rng=ours)
+        np.testing.assert_array_equal(trace.arms, arms)
+        np.testing.assert_array_equal(policy.belief.a, a)
+        np.testing.assert_array_equal(policy.belief.b, b)
+        assert ours.bit_generator.state == rng.bit_generator.state
+        assert (trace.evaluations == 200).all()
+
+
+def test_cts_is_the_ten_line_program_at_the_papers_size():
+    it = sa.linear_instance(5000, 5, 0.25, rng=np.random.default_rng(0))
+    rngs = np.random.default_rng(1), np.random.default_rng(2)
+    arms, _, _ = naive.thompson(it.mu, 5, 300, *rngs)
+    ours = np.random.default_rng(1), np.random.default_rng(2)
+    trace = sa.simulate(sa.cts(it.reward, 5), it, horizon=300, rng=ours[0], world_rng=ours[1])
+    np.testing.assert_array_equal(trace.arms, arms)
+
+
+def test_gt_qts_is_algorithm_1():
+    """With singletons for tests and no quantizer the paper's two algorithms are one."""
+    it = sa.linear_instance(30, 3, 0.2, rng=np.random.default_rng(0))
+    pools = sa.Pools.singletons(np.arange(30), 30)
+    traces = [
+        sa.simulate(policy, it, horizon=200, rng=np.random.default_rng(1))
+        for policy in (sa.cts(it.reward, 3), sa.gt_qts(it.reward, 3, delta=0.2, quantize=False, pools=pools))
+    ]
+    np.testing.assert_array_equal(traces[0].arms, traces[1].arms)
+
+
+def test_cts_learns_and_the_others_are_in_order():
+    """On an easy problem: CTS far below CUCB, CUCB below chance. Means of 5 paired runs; the gaps are many standard
+    errors wide (chance 1,790 ± 20, CUCB 1,000 ± 30, CTS 90 ± 10 at this size)."""
+
+    def final(policy):
+        def make(rng):
+            it = sa.linear_instance(50, 3, 0.3, rng=rng)
+            return policy(it), it
+
+        return np.mean([trace.regret()[-1] for trace in sa.replicate(make, n_runs=5, horizon=1000, seed=0)])
+
+    chance = final(lambda it: sa.random_sets(it.reward, 3))
+    cucb = final(lambda it: sa.cucb(it.reward, 3))
+    cts = final(lambda it: sa.cts(it.reward, 3))
+    assert cts < 0.2 * cucb < 0.2 * chance
+
+
+def test_policies_are_what_they_say():
+    reward = sa.LinearReward(9)
+    greedy = sa.Greedy()
+    assert isinstance(sa.cts(reward, 2).oracle, sa.Singletons)
+    assert sa.cts(reward, 2, oracle=greedy).oracle is greedy
+    assert isinstance(sa.cucb(reward, 2).belief, sa.UCBBelief)
+    oracle = sa.gt_qts(reward, 2, delta=0.3, p=0.2, n_tests=7, decoder="centred").oracle
+    assert (oracle.delta, oracle.p, oracle.n_tests, oracle.decoder) == (0.3, 0.2, 7, "centred")
+    assert sa.random_sets(reward, 2).ask(rng=np.random.default_rng(0)).shape == (2,)
+
+
+def test_the_policys_reward_is_counted_once():
+    reward = sa.LinearReward(4)
+    first = sa.cts(reward, 2)
+    assert isinstance(first.reward, sa.Counted)
+    assert first.reward.uncounted is reward
+    second = sa.cts(first.reward, 2)
+    second.ask(rng=np.random.default_rng(0))
+    assert (first.evaluations, second.evaluations) == (0, 4)
+    first.reward([0], [0.5])
+    assert first.evaluations == 1
+
+
+def test_tell_takes_any_distinct_arms_in_any_order():
+    policy, rng = sa.cts(sa.LinearReward(5), 2), np.random.default_rng(0)
+    policy.tell([4, 0, 2], [1.0, 0.0, 1.0], rng=rng)
+    policy.tell([], [], rng=rng)
+    assert policy.belief.a.tolist() == [1, 1, 2, 1, 2]
+    assert policy.belief.b.tolist() == [2, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: sa.cts(sa.LinearReward(4), 5), r"k must be between 1 and 4 \(n_arms\), got 5"),
+        (lambda: sa.cts(sa.LinearReward(4), 0), "k must be between 1 and 4"),
+        (lambda: sa.cts(sa.LinearReward(4), 2.0), "k must be a whole number, got 2.0"),
+        (
+            lambda: sa.Policy(sa.BetaBelief(3), sa.Singletons(), sa.LinearReward(4), 2),
+            "got a belief of 3 and a reward of 4",
+        ),
+        (lambda: sa.gt_qts(sa.LinearReward(4), 2, delta=0.1, nonsense=1), "nonsense"),
+    ],
+)
+def test_refuses(call, says):
+    with pytest.raises((ValueError, TypeError), match=says):
+        call()

@@ -1,0 +1,166 @@
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import fields
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+import superarm as sa
+
+
+def make(rng):
+    it = sa.linear_instance(30, 3, 0.2, rng=rng)
+    return sa.gt_qts(it.reward, 3, delta=0.2, n_tests=20), it
+
+
+def make_cts(rng):
+    it = sa.linear_instance(30, 3, 0.2, rng=rng)
+    return sa.cts(it.reward, 3), it
+
+
+def broken(rng):
+    raise RuntimeError("no such problem")
+
+
+def same(one, other):
+    return all(
+        np.array_equal(getattr(one, field.name), getattr(other, field.name), equal_nan=True)
+        for field in fields(one)
+        if field.name != "ask_s"
+    )
+
+
+def test_a_trace_records_every_round():
+    it = sa.linear_instance(30, 3, 0.2, rng=np.random.default_rng(0))
+    policy = sa.cts(it.reward, 3)
+    trace = sa.simulate(policy, it, horizon=50, rng=np.random.default_rng(1))
+    assert trace.arms.shape == trace.outcomes.shape == (50, 3)
+    np.testing.assert_allclose(trace.values, it.mu[trace.arms].sum(axis=1))
+    np.testing.assert_allclose(trace.regret(), np.cumsum(it.best_value - trace.values))
+    np.testing.assert_allclose(trace.regret(10.0), np.cumsum(10 - trace.values))
+    assert trace.evaluations.tolist() == [30] * 50
+    assert (trace.ask_s > 0).all()
+    counts = np.bincount(trace.arms.ravel(), minlength=30)
+    np.testing.assert_array_equal(policy.belief.a + policy.belief.b - 2, counts)
+
+
+def test_the_truth_costs_no_evaluations_and_each_set_is_asked_once():
+    asked = []
+
+    def worth(arms, means):
+        asked.append(tuple(arms))
+        return float(means.sum())
+
+    it = sa.linear_instance(6, 2, 0.2, rng=np.random.default_rng(0))
+    truth = sa.BlackBox(worth, n_arms=6, lipschitz=1, upper=6)
+    policy = sa.cts(it.reward, 2)
+    trace = sa.simulate(policy, it, horizon=200, rng=np.random.default_rng(1), reward=truth)
+    assert policy.evaluations == trace.evaluations.sum() == 1200
+    assert len(asked) == len(set(asked)) <= 15
+    np.testing.assert_allclose(trace.values, it.mu[trace.arms].sum(axis=1))
+
+
+def test_without_known_means_values_are_of_the_outcomes():
+    class Coins:
+        n_arms = 4
+
+        def pull(self, arms, *, rng):
+            return rng.random(len(arms))
+
+    trace = sa.simulate(sa.cts(sa.LinearReward(4), 2), Coins(), horizon=20, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(trace.values, trace.outcomes.sum(axis=1))
+    with pytest.raises(ValueError, match="regret needs best_value"):
+        trace.regret()
+
+
+def test_one_stream_or_two():
+    it = sa.linear_instance(30, 3, 0.2, rng=np.random.default_rng(0))
+    shared = np.random.default_rng(1)
+    one = sa.simulate(sa.cts(it.reward, 3), it, horizon=20, rng=shared, world_rng=shared)
+    two = sa.simulate(sa.cts(it.reward, 3), it, horizon=20, rng=np.random.default_rng(1))
+    assert same(one, two)
+
+
+def test_progress_is_called_after_every_round():
+    it = sa.linear_instance(30, 3, 0.2, rng=np.random.default_rng(0))
+    calls = []
+    sa.simulate(sa.cts(it.reward, 3), it, horizon=3, rng=np.random.default_rng(1), progress=calls.append)
+    assert calls == [1, 2, 3]
+
+
+def test_no_rounds():
+    it = sa.linear_instance(30, 3, 0.2, rng=np.random.default_rng(0))
+    trace = sa.simulate(sa.cts(it.reward, 3), it, horizon=0, rng=np.random.default_rng(1))
+    assert trace.arms.shape == (0, 3)
+    assert trace.regret().shape == (0,)
+
+
+def test_replicate_is_the_same_for_any_executor_and_number_of_workers():
+    options = {"n_runs": 5, "horizon": 40, "seed": 7}
+    alone = sa.replicate(make, **options)
+    calls = []
+    with ThreadPoolExecutor(3) as executor:
+        threads = sa.replicate(make, **options, executor=executor, progress=calls.append)
+    assert calls == [1, 2, 3, 4, 5]
+    assert all(map(same, alone, threads))
+    for workers in (1, 2):
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
+            assert all(map(same, alone, sa.replicate(make, **options, executor=executor)))
+
+
+def test_runs_differ_but_more_runs_begin_like_fewer():
+    few, more = (sa.replicate(make, n_runs=n, horizon=30, seed=1) for n in (2, 4))
+    assert same(few[0], more[0])
+    assert same(few[1], more[1])
+    assert not same(more[0], more[1])
+    assert not same(few[0], sa.replicate(make, n_runs=1, horizon=30, seed=2)[0])
+
+
+def test_policies_replicated_with_one_seed_are_pairs():
+    """The same instances, and a world that draws alike: the same uniform decides round t's first arm for both."""
+    ours, theirs = (sa.replicate(each, n_runs=3, horizon=30, seed=1) for each in (make, make_cts))
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.best_value == other.best_value
+        first = one.arms[0].tolist() == other.arms[0].tolist()
+        assert not first or one.outcomes[0].tolist() == other.outcomes[0].tolist()
+
+
+def test_replicate_calls_progress_without_an_executor():
+    calls = []
+    sa.replicate(make, n_runs=3, horizon=2, seed=0, progress=calls.append)
+    assert calls == [1, 2, 3]
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_failing_run_is_reported(workers):
+    with ThreadPoolExecutor(2) as executor, pytest.raises(RuntimeError, match="no such problem"):
+        sa.replicate(broken, n_runs=3, horizon=2, seed=0, executor=executor if workers else None)
+
+
+def test_refuses():
+    it = sa.linear_instance(30, 3, 0.2, rng=np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="the same arms, got 5 and 30"):
+        sa.simulate(sa.cts(sa.LinearReward(5), 3), it, horizon=2, rng=rng)
+    with pytest.raises(ValueError, match="horizon must be at least 0"):
+        sa.simulate(sa.cts(it.reward, 3), it, horizon=-1, rng=rng)
+    with pytest.raises(TypeError, match="n_runs must be a whole number"):
+        sa.replicate(make, n_runs=2.5, horizon=2, seed=0)
+
+
+def test_going_on_after_save_and_load_is_the_same_bit_for_bit():
+    import json
+
+    it = sa.network_instance(20, 3, 0.1, rng=np.random.default_rng(0))
+    whole = sa.simulate(sa.cts(it.reward, 3), it, horizon=60, rng=np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    first = sa.cts(it.reward, 3)
+    sa.simulate(first, it, horizon=25, rng=rng)
+    saved = json.dumps([first.belief.state(), rng.bit_generator.state])
+    belief, generator = json.loads(saved)
+    second, other = sa.cts(it.reward, 3), np.random.default_rng()
+    second.belief.load(belief)
+    other.bit_generator.state = generator
+    rest = sa.simulate(second, it, horizon=35, rng=other)
+    np.testing.assert_array_equal(rest.arms, whole.arms[25:])
+    np.testing.assert_array_equal(rest.outcomes, whole.outcomes[25:])
