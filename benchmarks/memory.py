@@ -1,6 +1,6 @@
 """The peak memory of one round with ten million arms: BetaBelief, LinearReward, Singletons.
 
-    python benchmarks/memory.py
+python benchmarks/memory.py
 """
 
 from __future__ import annotations

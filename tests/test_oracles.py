@@ -23,6 +23,21 @@ def test_top_k_equals_its_twin(theta, k, seed, tolerance):
     np.testing.assert_array_equal(found, naive.top_k(theta, k, rng=np.random.default_rng(seed), tolerance=tolerance))
 
 
+@given(
+    st.integers(0, 2**32), st.integers(100, 3000), st.integers(1, 20), st.sampled_from(["all", "few", "same", "sparse"])
+)
+def test_top_k_of_many_equals_its_twin(seed, n, k, kind):
+    rng = np.random.default_rng(seed)
+    values = {
+        "all": lambda: rng.standard_normal(n),
+        "few": lambda: rng.integers(0, 5, n).astype(float),
+        "same": lambda: np.full(n, 0.5),
+        "sparse": lambda: np.where(rng.random(n) < 0.01, rng.random(n), 0.0),
+    }[kind]()
+    found = sa.top_k(values, k, rng=np.random.default_rng(seed))
+    np.testing.assert_array_equal(found, naive.top_k(values, k, rng=np.random.default_rng(seed)))
+
+
 def test_ties_at_the_last_place_are_broken_uniformly():
     """Arms 1 to 4 tie for the last of 2 places behind arm 0: 4,000 draws, within 5 standard errors; error 6e-7 each."""
     theta, rng, n = np.array([0.9, 0.5, 0.5, 0.5, 0.5, 0.1]), np.random.default_rng(0), 4000

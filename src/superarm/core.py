@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm._checks import FloatArray, IndexArray, as_k, as_unit
+from superarm._top_k import top_k
 from superarm.pools import Pools
 
 __all__ = ["Belief", "Counted", "Environment", "Oracle", "Policy", "Pools", "Reward", "lipschitz_constant", "top_k"]
@@ -206,30 +207,6 @@ class Policy:
     def tell(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Learn what arms did, one outcome in [0, 1] each. Any distinct arms, not only those last asked for."""
         self.belief.update(arms, outcomes, rng=rng)
-
-
-def top_k(values: FloatArray, k: int, *, rng: np.random.Generator, tolerance: float = 0.0) -> IndexArray:
-    """The k arms of the largest values, ascending; a tie at the k-th place is broken uniformly at random.
-
-    Values within ``tolerance`` of the k-th largest count as tied with it. Nothing is drawn where there is no tie.
-    Costs O(len(values)).
-
-    Examples
-    --------
-    >>> top_k(np.array([0.3, 0.9, 0.1, 0.5]), 2, rng=np.random.default_rng(0))
-    array([1, 3])
-    """
-    n = len(values)
-    if k == n:
-        return np.arange(n)
-    candidates = np.argpartition(values, n - k)[n - k :]
-    least = values[candidates].min()
-    at_least = np.flatnonzero(values >= least - tolerance)
-    if len(at_least) == k:
-        return at_least
-    sure = at_least[values[at_least] > least + tolerance]
-    tied = at_least[values[at_least] <= least + tolerance]
-    return np.sort(np.concatenate([sure, rng.choice(tied, k - len(sure), replace=False)]))
 
 
 def lipschitz_constant(reward: Reward) -> float:

@@ -1,0 +1,74 @@
+"""The docs are complete, and every Python block in them runs."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+import superarm as sa
+from superarm import cli, testing, theory
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+API = (ROOT / "docs" / "api.md").read_text()
+DOCUMENTED = {line.split(".")[-1].strip() for line in re.findall(r"^::: (\S+)", API, re.MULTILINE)}
+
+
+def blocks(page):
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
+def test_every_python_block_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "docs"}
+    for number, block in enumerate(blocks(page), start=1):
+        exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
+    assert not list(tmp_path.iterdir()), "an example must not leave files behind"
+
+
+def test_pages_with_examples_are_found():
+    assert {page.name for page in PAGES if blocks(page)} >= {"README.md", "CONTRIBUTING.md", "tutorial.md"}
+
+
+@pytest.mark.parametrize("name", [name for name in sa.__all__ if name != "theory"])
+def test_every_public_name_is_in_the_reference(name):
+    assert name in DOCUMENTED
+
+
+@pytest.mark.parametrize("module", [theory, testing])
+def test_every_public_function_is_in_the_reference(module):
+    names = {
+        name
+        for name, thing in inspect.getmembers(module, inspect.isfunction)
+        if thing.__module__ == module.__name__ and not name.startswith("_")
+    }
+    assert names
+    assert names <= DOCUMENTED
+
+
+def test_every_command_and_option_is_documented():
+    page = (ROOT / "docs" / "cli.md").read_text()
+    for name, command in get_command(cli.app).commands.items():
+        assert f"superarm {name}" in page
+        for option in command.params:
+            assert option.opts[0] in page, f"superarm {name} {option.opts[0]}"
+
+
+def test_make_help_lists_every_target():
+    makefile = (ROOT / "Makefile").read_text()
+    targets = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE).group(1).split()
+    for target in targets:
+        assert re.search(rf"^{target}:.*## ", makefile, re.MULTILINE), f"make {target} is not in make help"
+
+
+def test_the_changelog_has_this_version():
+    assert f"## {sa.__version__}" in (ROOT / "CHANGELOG.md").read_text().replace("[", "").replace("]", "")
+
+
+def test_pages_speak_of_the_project_alone():
+    """No address of a private machine or folder finds its way into a page."""
+    for page in PAGES:
+        assert not re.search(r"/work/|/home/\w|/root/|\.\./shared", page.read_text()), page
