@@ -8,6 +8,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# A notice about the future of mkdocs that is none of our readers' business.
+export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: help demo test check bench docs peers setup clean
 

@@ -15,8 +15,7 @@ def of_matrix(matrix, *, packed):
     """The same pools, held as CSR or as bits."""
     pools = Pools.of([np.flatnonzero(row) for row in matrix], matrix.shape[1])
     if packed:
-        pools = Pools.__new__(Pools)
-        pools.n_arms, pools._bits = matrix.shape[1], np.packbits(matrix, axis=1, bitorder="little")
+        pools = Pools._packed(np.packbits(matrix, axis=0, bitorder="little"), *matrix.shape)
     return pools
 
 
@@ -93,7 +92,7 @@ def test_random_tests_have_the_right_law(p):
 def test_the_undecided_byte_is_decided_by_the_rest_of_p():
     """p = 1.25 / 256: a byte alone would give 1 / 256 or 2 / 256. Within 5 standard errors: error 6e-7."""
     p, n = 1.25 / 256, 2_000_000
-    ones = _bits.row_counts(_bits.draw(1, n, p, rng=np.random.default_rng(0)))[0]
+    ones = _bits.row_counts(_bits.draw(1, n, p, rng=np.random.default_rng(0)), 1)[0]
     assert abs(ones - n * p) < 5 * np.sqrt(n * p)
 
 

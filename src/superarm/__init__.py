@@ -10,8 +10,7 @@ from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.quantizer import Quantizer
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
 from superarm.simulate import Trace, replicate, simulate
-
-__version__ = "0.1.0"
+from superarm.version import __version__ as __version__
 
 __all__ = [
     "AnySuccess",

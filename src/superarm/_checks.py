@@ -59,7 +59,7 @@ def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
     if given.size and not (given.min() >= 0 and given.max() < n_arms):
         raise ValueError(f"arms must be between 0 and {n_arms - 1}, got {given.min()} to {given.max()}")
     distinct = given.astype(np.intp, copy=False)
-    if distinct.size > 1:
+    if distinct.size > 1 and not (distinct[1:] > distinct[:-1]).all():
         ordered = np.sort(distinct)
         repeated = ordered[1:][ordered[1:] == ordered[:-1]]
         if repeated.size:

@@ -20,7 +20,7 @@ def top_k(values: FloatArray, k: int, *, rng: np.random.Generator, tolerance: fl
     """
     if k == len(values):
         return np.arange(k)
-    least = _kth_largest(values, k)
+    least = kth_largest(values, k)
     at_least = np.flatnonzero(values >= least - tolerance)
     if len(at_least) == k:
         return at_least
@@ -29,9 +29,11 @@ def top_k(values: FloatArray, k: int, *, rng: np.random.Generator, tolerance: fl
     return np.sort(np.concatenate([sure, rng.choice(tied, k - len(sure), replace=False)]))
 
 
-def _kth_largest(values: FloatArray, k: int) -> float:
-    """Split the values into groups: k of the groups have a maximum of at least the k-th largest maximum, so the
-    k-th largest value is not below it, and few values are left to look at. Several times faster than a partition.
+def kth_largest(values: FloatArray, k: int) -> float:
+    """The k-th largest value.
+
+    Split into groups, k of the groups have a maximum of at least the k-th largest maximum. So the k-th largest value
+    is not below it, and few values are left to look at: several times faster than a partition of all.
     """
     n_groups = max(8 * k, int(len(values) ** 0.5))
     size = len(values) // n_groups

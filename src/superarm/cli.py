@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 import superarm
+from superarm.experiments import catalogue, engine
 from superarm.experiments import demo as demo_experiment
+from superarm.experiments import reproduce as reproduction
+from superarm.experiments.cell import Cell
+from superarm.experiments.claims import Claim
+from superarm.experiments.store import Store
 
 app = typer.Typer(
     name="superarm",
@@ -26,8 +27,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="markdown",
 )
-
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def _print_version(wanted: bool) -> None:
@@ -60,19 +59,22 @@ def demo(
     GT+QTS with several settings. The table has, for each, the regret at the end with its standard error over the
     runs, how many sets a round asked the reward about, and the time of one decision. About 40 seconds on 2 cores.
     """
-    if find_spec("matplotlib") is None:
-        raise typer.BadParameter("the demo draws a picture and needs matplotlib: pip install 'superarm[plots]'")
+    _need("matplotlib", "plots", "the demo draws a picture")
     from superarm.experiments import plots
 
     console = Console()
-    with _executor(workers) as executor, _progress(console) as bar:
-        task = bar.add_task("", total=demo_experiment.count_runs(runs))
+    start = engine.processes(workers)
+    with engine.one_blas_thread(), start() if start else nullcontext() as executor, _progress(console, "runs") as bar:
+        total = demo_experiment.count_runs(runs)
+        task = bar.add_task("", total=total, done=0, of=total)
         results = demo_experiment.run(
             n_runs=runs,
             horizon=horizon,
             seed=seed,
             executor=executor,
-            progress=lambda name: bar.update(task, advance=1, description=name),
+            progress=lambda name: bar.update(
+                task, advance=1, description=name, done=bar.tasks[task].fields["done"] + 1
+            ),
         )
     for problem in demo_experiment.PROBLEMS:
         console.print(_table(problem, [result for result in results if result.problem == problem], horizon, runs))
@@ -80,6 +82,87 @@ def demo(
     path = out / "regret.png"
     plots.regret_curves(results, path)
     console.print(f"The regret curves: [bold]{path.resolve()}[/bold]", soft_wrap=True)
+
+
+@app.command()
+def reproduce(
+    experiments: Annotated[
+        list[str] | None, typer.Argument(help="fig1 fig2a fig2b fig2c table1 theory, or all.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that all works, in two minutes.")] = False,
+    runs: Annotated[int | None, typer.Option(min=2, help="Runs of each cell instead of the experiment's own.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes; the rows are the same for any number.")] = 2,
+    dask: Annotated[str | None, typer.Option(help="Address of a dask scheduler to run on instead.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Every row follows from it.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for rows, pictures and report.")] = Path("superarm-reproduction"),
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Rebuild the report of this folder; run nothing.")
+    ] = None,
+) -> None:
+    """Reproduce the paper's figures and table, and judge its claims by what was measured.
+
+    Writes for each experiment the recorded rows, the times, the numbers and the picture, and for all of them
+    `report.html`, which begins with a table of the claims. Rows are stored as they finish: what was interrupted goes
+    on where it stopped, and a folder with other settings is refused, never overwritten. Paper scale takes about three
+    quarters of an hour on 2 cores, `--quick` two minutes.
+    """
+    _need("matplotlib", "plots", "the report has pictures")
+    console = Console()
+    known = catalogue.names()
+    names = known if not experiments or experiments == ["all"] else list(dict.fromkeys(experiments))
+    if unknown := [name for name in names if name not in known]:
+        raise typer.BadParameter(f"experiments must be of {', '.join(known)} or all, got {unknown[0]!r}")
+    store = Store(from_ or out)
+    try:
+        if from_ is None:
+            scale = catalogue.Scale(quick=quick, runs=runs, seed=seed)
+            _run_experiments(names, scale, store, _start(workers, dask), console)
+        elif not experiments:
+            names = [name for name in known if name in (store.manifest() or {}).get("sweeps", {})]
+        path, claims = reproduction.make_report(names, store)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if claims:
+        console.print(_claims_table(claims))
+    console.print(f"The report: [bold]{path.resolve()}[/bold]", soft_wrap=True)
+
+
+def _run_experiments(
+    names: list[str], scale: catalogue.Scale, store: Store, start: engine.StartExecutor | None, console: Console
+) -> None:
+    cells = {cell.key: cell for sweep in reproduction.plan(names, scale).values() for cell in sweep}
+    left = [cell for cell in cells.values() if not store.has(cell)]
+    with engine.one_blas_thread(), _progress(console, "cells") as bar:
+        # The bar runs over estimated seconds, so that dear cells count for more; the text counts cells.
+        task = bar.add_task("", total=sum(map(reproduction.cost, left)), done=0, of=len(left))
+
+        def step(cell: Cell) -> None:
+            label = cell.settings.get("label", cell.kind)
+            done = bar.tasks[task].fields["done"] + 1
+            bar.update(task, advance=reproduction.cost(cell), description=label, done=done)
+
+        reproduction.run(names, scale, store, start=start, progress=step)
+
+
+def _start(workers: int, dask: str | None) -> engine.StartExecutor | None:
+    if dask is None:
+        return engine.processes(workers)
+    _need("distributed", "dask", "--dask connects to a dask scheduler")
+    return engine.dask_workers(dask)
+
+
+def _need(module: str, extra: str, why: str) -> None:
+    if find_spec(module) is None:
+        raise typer.BadParameter(f"{why} and needs {module}: pip install 'superarm[{extra}]'")
+
+
+def _claims_table(claims: list[Claim]) -> Table:
+    table = Table(title="The paper's claims", title_justify="left", show_lines=True)
+    for name in ("claim", "measured", "95% interval", "verdict"):
+        table.add_column(name)
+    for claim in claims:
+        table.add_row(claim.sentence, claim.measured, claim.interval, claim.verdict)
+    return table
 
 
 def _table(problem: demo_experiment.Problem, results: list[demo_experiment.Result], horizon: int, runs: int) -> Table:
@@ -101,35 +184,14 @@ def _table(problem: demo_experiment.Problem, results: list[demo_experiment.Resul
     return table
 
 
-def _progress(console: Console) -> Progress:
+def _progress(console: Console, unit: str) -> Progress:
     return Progress(
-        TextColumn("{task.description:<24}"),
+        TextColumn("{task.description:<26}"),
         BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("runs,"),
+        TextColumn("{task.fields[done]}/{task.fields[of]} " + unit + ","),
         TimeElapsedColumn(),
         TextColumn("gone,"),
         TimeRemainingColumn(),
         TextColumn("to go"),
         console=console,
     )
-
-
-@contextmanager
-def _executor(workers: int) -> Iterator[Executor | None]:
-    """Worker processes with one BLAS thread each; none for one worker."""
-    if workers == 1:
-        yield None
-        return
-    # New processes read these when they load numpy.
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    try:
-        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as executor:
-            yield executor
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

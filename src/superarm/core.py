@@ -23,7 +23,18 @@ from superarm._checks import FloatArray, IndexArray, as_k, as_unit
 from superarm._top_k import top_k
 from superarm.pools import Pools
 
-__all__ = ["Belief", "Counted", "Environment", "Oracle", "Policy", "Pools", "Reward", "lipschitz_constant", "top_k"]
+__all__ = [
+    "Belief",
+    "Counted",
+    "Environment",
+    "Oracle",
+    "Policy",
+    "Pools",
+    "Reward",
+    "as_request",
+    "lipschitz_constant",
+    "top_k",
+]
 
 
 @runtime_checkable

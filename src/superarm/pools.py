@@ -50,6 +50,7 @@ class Pools:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self._bits: _bits.Bits | None = None
         self.members, self.offsets = _checked(members, offsets, self.n_arms)
+        self._n_pools = len(self.offsets) - 1
 
     @classmethod
     def of(cls, sets: Iterable[ArrayLike], n_arms: int) -> Pools:
@@ -82,7 +83,7 @@ class Pools:
 
     @classmethod
     def random(cls, n_tests: int, n_arms: int, p: float, *, rng: np.random.Generator) -> Pools:
-        """Random tests, A[j, i] ~ Bern(p) independently (section 3): n_tests · n_arms · min(p, 1/8) bytes or so."""
+        """Random tests, A[j, i] ~ Bern(p) independently (section 3): n_tests · n_arms · min(8 p, 1/8) bytes."""
         n_tests = as_count(n_tests, "n_tests")
         n_arms = as_count(n_arms, "n_arms", least=1)
         p = as_fraction(p, "p", low="[", high="]")
@@ -90,15 +91,12 @@ class Pools:
             cells = _random_cells(n_tests * n_arms, p, rng=rng)
             offsets = np.searchsorted(cells, np.arange(n_tests + 1) * n_arms).astype(np.intp)
             return cls._trusted((cells % n_arms).astype(np.intp, copy=False), offsets, n_arms)
-        pools = cls.__new__(cls)
-        pools.n_arms, pools._bits = n_arms, _bits.draw(n_tests, n_arms, p, rng=rng)
-        return pools
+        return cls._packed(_bits.draw(n_tests, n_arms, p, rng=rng), n_tests, n_arms)
 
     @cached_property
     def members(self) -> IndexArray:
         """The arms of all pools, one pool after the other."""
-        assert self._bits is not None  # CSR pools set members when they are made
-        return np.flatnonzero(_bits.unpack(self._bits, self.n_arms)) % self.n_arms
+        return np.nonzero(self.dense())[1]
 
     @cached_property
     def offsets(self) -> IndexArray:
@@ -108,10 +106,10 @@ class Pools:
     @property
     def sizes(self) -> IndexArray:
         """Shape (n_pools,): how many arms each pool has."""
-        return np.diff(self.offsets) if self._bits is None else _bits.row_counts(self._bits)
+        return np.diff(self.offsets) if self._bits is None else _bits.row_counts(self._bits, len(self))
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1 if self._bits is None else len(self._bits)
+        return self._n_pools
 
     def __getitem__(self, index: int) -> IndexArray:
         index = range(len(self))[index]
@@ -126,7 +124,7 @@ class Pools:
     def dense(self) -> NDArray[np.int8]:
         """The test matrix A of 0 and 1, shape (n_pools, n_arms)."""
         if self._bits is not None:
-            return _bits.unpack(self._bits, self.n_arms).view(np.int8)
+            return _bits.unpack(self._bits, len(self)).view(np.int8)
         matrix = np.zeros((len(self), self.n_arms), np.int8)
         matrix[np.repeat(np.arange(len(self)), self.sizes), self.members] = 1
         return matrix
@@ -137,9 +135,14 @@ class Pools:
         if values.ndim not in (1, 2) or len(values) != self.n_arms:
             raise ValueError(f"values must have shape ({self.n_arms},) or ({self.n_arms}, d), got {values.shape}")
         if self._bits is not None:
-            return _bits.row_sums(self._bits, values)
+            return _bits.row_sums(self._bits, values, len(self))
         if self._are_singletons:
             return values[self.members]
+        if values.ndim == 1:
+            filled = np.flatnonzero(self.sizes)
+            sums = np.zeros(len(self))
+            sums[filled] = np.add.reduceat(values[self.members], self.offsets[filled]) if filled.size else 0.0
+            return sums
         return self._csr @ values
 
     def sum_by_arm(self, scores: ArrayLike) -> FloatArray:
@@ -148,7 +151,7 @@ class Pools:
         if scores.shape != (len(self),):
             raise ValueError(f"scores must have shape ({len(self)},), one for each pool, got {scores.shape}")
         if self._bits is not None:
-            return _bits.column_sums(self._bits, scores, self.n_arms)
+            return _bits.column_sums(self._bits, scores)
         sums: FloatArray = np.zeros(self.n_arms)
         sums += np.bincount(self.members, np.repeat(scores, self.sizes), minlength=self.n_arms)
         return sums
@@ -170,10 +173,6 @@ class Pools:
         """These pools followed by the other's."""
         if other.n_arms != self.n_arms:
             raise ValueError(f"pools must be over the same arms, got {self.n_arms} and {other.n_arms}")
-        if self._bits is not None and other._bits is not None:
-            both = Pools.__new__(Pools)
-            both.n_arms, both._bits = self.n_arms, np.concatenate([self._bits, other._bits])
-            return both
         members = np.concatenate([self.members, other.members])
         offsets = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
         return Pools._trusted(members, offsets, self.n_arms)
@@ -181,7 +180,14 @@ class Pools:
     @classmethod
     def _trusted(cls, members: IndexArray, offsets: IndexArray, n_arms: int) -> Pools:
         pools = cls.__new__(cls)
-        pools.n_arms, pools._bits, pools.members, pools.offsets = n_arms, None, members, offsets
+        pools.n_arms, pools._bits, pools._n_pools = n_arms, None, len(offsets) - 1
+        pools.members, pools.offsets = members, offsets
+        return pools
+
+    @classmethod
+    def _packed(cls, bits: _bits.Bits, n_pools: int, n_arms: int) -> Pools:
+        pools = cls.__new__(cls)
+        pools.n_arms, pools._bits, pools._n_pools = n_arms, bits, n_pools
         return pools
 
     @cached_property

@@ -48,7 +48,7 @@ def n_tests(
 
 
 def n_tests_order(*, n_arms: int, k: int, delta: float, failure: float, q: float = 1.0) -> int:
-    """The order-wise rule behind the paper's 302 to 310 tests: ``ln(K (m-K) / failure) / (Delta q)²``, rounded up.
+    """The order-wise rule behind the paper's "about 310" tests: ``ln(K (m-K) / failure) / (Delta q)²``, rounded up.
 
     Algorithm 2 asks for O(log m / (q² Delta²)) tests; this is that expression with Lemma 1's logarithm and the
     constant 1. At failure = 1 / 10,000 it gives the 310 of section 5.
@@ -72,9 +72,11 @@ def non_repeated(tests: Pools, scores: ArrayLike) -> NDArray[np.bool_]:
     scores = np.asarray(scores, np.float64)
     if scores.shape != (len(tests),):
         raise ValueError(f"scores must have shape ({len(tests)},), one for each test, got {scores.shape}")
-    pairs = np.stack([tests.sizes, scores])
-    order = np.lexsort(pairs)
-    same = (pairs[:, order[1:]] == pairs[:, order[:-1]]).all(axis=0)
+    sizes = tests.sizes
+    order = np.lexsort([scores, sizes])
+    # Equal scores may differ by rounding, different levels of a quantizer never by so little.
+    close = np.diff(scores[order]) <= 1e-12 * np.abs(scores).max(initial=0.0)
+    same = close & (np.diff(sizes[order]) == 0)
     lonely = np.ones(len(tests), bool)
     lonely[order[1:]] &= ~same
     lonely[order[:-1]] &= ~same
@@ -193,6 +195,10 @@ def regret_bound(
     epsilon = 0.99 * limit if epsilon is None else as_positive(epsilon, "epsilon")
     if epsilon >= limit:
         raise ValueError(f"epsilon must be below gap_min / (4 B (K² + 2)) = {limit}, got {epsilon}")
+    if epsilon**2 >= k:
+        raise ValueError(
+            f"epsilon must be below the root of k = {k}, where the bound's logarithm is positive, got {epsilon}"
+        )
     if as_positive(gap_max, "gap_max") < gap_min:
         raise ValueError(f"gap_max must be at least gap_min = {gap_min}, got {gap_max}")
     each = np.full(n_arms, gap_min) if gaps is None else as_finite(gaps, "gaps", ndim=1, least=gap_min)

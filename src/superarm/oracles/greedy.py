@@ -24,7 +24,7 @@ class Greedy:
     """Adds the arm that raises the value most, k times.
 
     Within 1 - 1/e of the best set for monotone submodular rewards (Nemhauser, Wolsey, Fisher 1978), exact where the
-    reward is separable. k · n_arms - k (k - 1) / 2 evaluations a round.
+    reward is separable and one set is best. k · n_arms - k (k - 1) / 2 evaluations a round.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from superarm.core import Reward, as_request
 
 
 class RandomSets:
-    """k arms uniformly at random, whatever theta is. No evaluations; O(k) draws.
+    """k arms uniformly at random, whatever theta is. No evaluations, k draws; theta is checked, not used.
 
     Examples
     --------

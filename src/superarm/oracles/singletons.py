@@ -22,7 +22,8 @@ class SingletonsReport:
 class Singletons:
     """Oracle+: evaluates every arm alone and picks the k largest (eq. baseline).
 
-    Exact where the reward is separable (assumption 6). n_arms evaluations a round, O(n_arms) time besides.
+    Exact where the reward is separable (assumption 6) and one set is best. n_arms evaluations a round, O(n_arms) time
+    besides.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from superarm.core import Pools
 
 
 class NetworkReward:
-    """r(S; theta) = <w2, sigmoid(W1 theta_S)>, theta_S being theta with zeros outside S.
+    """``r(S; theta) = <w2, sigmoid(W1 theta_S)>``, theta_S being theta with zeros outside S.
 
     ``lipschitz`` of arm i is ``sum_n w2_n |W1_ni| / 4``, since the sigmoid is nowhere steeper than 1/4; where the
     weights of an arm have one sign that slope is attained at zero, so it is tight. ``upper`` is the value of the

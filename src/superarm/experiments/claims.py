@@ -1,0 +1,216 @@
+"""The paper's claims, and the rules by which the recorded numbers judge them. No verdict is written by hand.
+
+A rule is a function of the numbers of one or more analyses. It says what was measured and gives a `Verdict`.
+Thresholds for words such as "slightly" and "about" are the constants below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from superarm.experiments.paper._policies import LITERAL
+
+Numbers = Mapping[str, Any]
+
+SLIGHTLY = 1.25  # "slightly larger": at most a quarter more
+ABOUT = 0.25  # "about": within a quarter
+LIKE_CHANCE = 0.9  # a regret above nine tenths of chance's is no learning to speak of
+LOGARITHMIC = 0.25  # an exponent of m below this is logarithmic growth over the sizes that were tried
+
+
+class Verdict(StrEnum):
+    """What the numbers say of a claim."""
+
+    REPRODUCED = "reproduced"
+    CONDITIONALLY = "reproduced under a condition"
+    NOT_REPRODUCED = "not reproduced"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim, what was measured, and the verdict that follows."""
+
+    sentence: str
+    measured: str
+    interval: str
+    verdict: Verdict
+    because: str
+
+
+def fewer_evaluations(fig2a: Numbers) -> Claim:
+    """16 × fewer evaluations: CTS's evaluations a round over GT+QTS's."""
+    policies = fig2a["policies"]
+    ratio = policies["CTS"]["evaluations_a_round"] / policies[LITERAL[0]]["evaluations_a_round"]
+    verdict = Verdict.REPRODUCED if ratio >= 16 else Verdict.NOT_REPRODUCED
+    measured = f"CTS asks for {ratio:.1f} times as many sets a round"
+    return Claim(
+        "GT+QTS needs 16 times fewer reward evaluations a round than CTS.",
+        measured,
+        "a count, without error",
+        verdict,
+        "reproduced if the ratio is at least 16; what the evaluations buy is the next claim",
+    )
+
+
+def slightly_larger_regret(name: str, analysis: Numbers) -> Claim:
+    """Regret slightly larger than CTS's: the most favourable of the literal settings must stay below the limit."""
+    found = {label: analysis["policies"][label] for label in LITERAL if label in analysis["policies"]}
+    best = min(found, key=lambda label: found[label]["of_cts"]["mean"])
+    ratio = found[best]["of_cts"]
+    verdict = _below(ratio, SLIGHTLY)
+    chance = found[best]["of_random"]["mean"]
+    return Claim(
+        f"The regret of GT+QTS is slightly larger than that of CTS ({name}).",
+        f"best setting ({best}): {ratio['mean']:.2f} × CTS, {chance:.0%} of chance",
+        _interval(ratio, " × CTS"),
+        verdict,
+        f"reproduced if the interval of the best setting is below {SLIGHTLY}, not if it is above",
+    )
+
+
+def fewer_tests_suffice(fig2c: Numbers) -> Claim:
+    """200 tests within 5% of 310; under a condition if 310 tests are themselves no better than chance."""
+    family = "GT+QTS, p=1/2"
+    found = fig2c["families"][family]
+    ratio, chance = found["200_of_310"], found["310_of_random"]
+    within = _inside(ratio, 0.95, 1.05)
+    because = "reproduced if the interval of the ratio is within 0.95 and 1.05"
+    if within is Verdict.REPRODUCED and chance["low"] > LIKE_CHANCE:
+        within = Verdict.CONDITIONALLY
+        because += f"; the condition: neither learns (310 tests have {chance['mean']:.0%} of chance's regret)"
+    return Claim(
+        "200 tests are enough for a regret within 5% of that of 310 tests.",
+        f"200 tests have {ratio['mean']:.3f} × the regret of 310 ({family})",
+        _interval(ratio, " ×", digits=3),
+        within,
+        because,
+    )
+
+
+def non_separable_rounds(fig1: Numbers) -> Claim:
+    """Non-separable rounds grow faster than log(t) / gap²: for both policies at every size, or under a condition."""
+    growth = {label: found["growth_over_log"] for label, found in fig1["found"].items()}
+    each = {label: _above(interval, 1.0) for label, interval in growth.items()}
+    faster = [label for label, verdict in each.items() if verdict is Verdict.REPRODUCED]
+    if len(faster) == len(each):
+        verdict, because = Verdict.REPRODUCED, "the growth is above log(t)'s for every policy and size"
+    elif faster:
+        verdict, because = Verdict.CONDITIONALLY, f"the condition: {'; '.join(faster)}"
+    elif any(one is Verdict.UNDECIDED for one in each.values()):
+        verdict, because = Verdict.UNDECIDED, "no interval is above 1, and not all are below"
+    else:
+        verdict, because = Verdict.NOT_REPRODUCED, "the growth is below log(t)'s for every policy and size"
+    slowest = min(growth, key=lambda label: growth[label]["mean"])
+    return Claim(
+        "The number of rounds whose theta(t) is not C-separable grows faster than log(t) / gap².",
+        "; ".join(f"{label}: {interval['mean']:.2f} × log's growth" for label, interval in growth.items()),
+        f"{_interval(growth[slowest], ' ×')} for the slowest ({slowest})",
+        verdict,
+        because,
+    )
+
+
+def less_time(table1: Numbers) -> Claim:
+    """About 4 × less time: with single calls as the paper did; under a condition if batches undo it."""
+    single, batch = table1["ratio"]["single"], table1["ratio"]["batch"]
+    verdict = _inside(single, 4 * (1 - ABOUT), 4 * (1 + ABOUT))
+    because = f"reproduced if the interval with single calls is within {4 * (1 - ABOUT):g} and {4 * (1 + ABOUT):g}"
+    if verdict is Verdict.REPRODUCED and batch["mean"] < 1:
+        verdict = Verdict.CONDITIONALLY
+        because += "; the condition: evaluations are made one call at a time (in batches GT+QTS is the slower one)"
+    return Claim(
+        "GT+QTS takes about 4 times less time than CTS.",
+        f"CTS takes {single['mean']:.2f} × as long with single calls, {batch['mean']:.2f} × with batches",
+        _interval(single, " ×"),
+        verdict,
+        because,
+    )
+
+
+def networks_are_separable(theory: Numbers) -> Claim:
+    """Two-layer networks are separable: a single violation refutes it; under a condition if flat ones show none."""
+    networks = theory["networks"]
+    violated = [std for std, found in networks.items() if found["improved"]]
+    clean = [std for std, found in networks.items() if not found["improved"]]
+    if not violated:
+        verdict, because = Verdict.UNDECIDED, "no violation was found, which does not prove that there is none"
+    elif clean:
+        verdict = Verdict.CONDITIONALLY
+        because = f"the condition: hidden weights scaled by {' or '.join(clean)} (there no violation was found)"
+    else:
+        verdict, because = Verdict.NOT_REPRODUCED, "violations were found at every scale"
+    steepest = next(iter(networks))
+    share = networks[steepest]["share"]
+    return Claim(
+        "Two-layer networks with sigmoid neurons are separable (Theorem 2).",
+        f"with weights |N(0, 1)| × {steepest}, a swap improves Oracle+'s set for {share['mean']:.0%} of theta",
+        f"{share['low']:.0%} to {share['high']:.0%}",
+        verdict,
+        because,
+    )
+
+
+def logarithmic_tests(theory: Numbers) -> Claim:
+    """Lemma 1 is O(log m): by the exponent of m, with M held fixed and with the M that pools of pm arms have."""
+    growth, paper = theory["growth"], theory["at_paper"]
+    fixed, real = growth["lemma_m_is_k"], growth["lemma_m_is_n_arms"]
+    if real <= LOGARITHMIC:
+        verdict, because = Verdict.REPRODUCED, "the exponent of m is that of a logarithm"
+    elif fixed <= LOGARITHMIC:
+        verdict = Verdict.CONDITIONALLY
+        because = "the condition: M stays fixed as m grows (for a sum over pools of pm arms it is m)"
+    else:
+        verdict, because = Verdict.NOT_REPRODUCED, "the exponent of m is above a logarithm's either way"
+    return Claim(
+        "The number of tests of Lemma 1 is O(log m).",
+        f"exponent of m: {fixed:.2f} with M = K, {real:.2f} with M = m; at m = {paper['n_arms']:,} it asks for "
+        f"{paper['lemma_m_is_k']:,} or {paper['lemma_m_is_n_arms']:.2g} tests",
+        "a formula, without error",
+        verdict,
+        because,
+    )
+
+
+# Each claim with the analyses that it needs.
+RULES: list[tuple[tuple[str, ...], Callable[..., Claim]]] = [
+    (("fig2a",), fewer_evaluations),
+    (("fig2a",), lambda fig2a: slightly_larger_regret("linear", fig2a)),
+    (("fig2b",), lambda fig2b: slightly_larger_regret("network", fig2b)),
+    (("fig2c",), fewer_tests_suffice),
+    (("fig1",), non_separable_rounds),
+    (("table1",), less_time),
+    (("theory",), networks_are_separable),
+    (("theory",), logarithmic_tests),
+]
+
+
+def judge(numbers: Mapping[str, Numbers]) -> list[Claim]:
+    """All claims whose numbers are there."""
+    return [rule(*(numbers[name] for name in needs)) for needs, rule in RULES if all(n in numbers for n in needs)]
+
+
+def _below(interval: Mapping[str, float], limit: float) -> Verdict:
+    if interval["high"] <= limit:
+        return Verdict.REPRODUCED
+    return Verdict.NOT_REPRODUCED if interval["low"] > limit else Verdict.UNDECIDED
+
+
+def _above(interval: Mapping[str, float], limit: float) -> Verdict:
+    if interval["low"] > limit:
+        return Verdict.REPRODUCED
+    return Verdict.NOT_REPRODUCED if interval["high"] <= limit else Verdict.UNDECIDED
+
+
+def _inside(interval: Mapping[str, float], low: float, high: float) -> Verdict:
+    if interval["low"] >= low and interval["high"] <= high:
+        return Verdict.REPRODUCED
+    outside = interval["high"] < low or interval["low"] > high
+    return Verdict.NOT_REPRODUCED if outside else Verdict.UNDECIDED
+
+
+def _interval(interval: Mapping[str, float], unit: str, digits: int = 2) -> str:
+    return f"{interval['low']:.{digits}f} to {interval['high']:.{digits}f}{unit}"

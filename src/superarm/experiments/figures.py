@@ -1,0 +1,68 @@
+"""How pictures look: bands over runs, names at the ends of curves, few lines. Needs ``superarm[plots]``."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from superarm._checks import FloatArray
+from superarm.experiments.stats import mean_interval
+
+
+def render(draw: Callable[[Any], None], *, size: tuple[float, float] = (12.5, 4.8)) -> bytes:
+    """A picture as the bytes of a PNG file."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    draw(figure)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def band(axis: Any, x: FloatArray, runs: FloatArray, colour: str, dash: str = "-") -> None:
+    """The mean over runs, shape (n_runs, len(x)), with its 95% interval."""
+    intervals = [mean_interval(column) for column in runs.T]
+    axis.plot(x, [interval.mean for interval in intervals], color=colour, linestyle=dash, linewidth=1.7)
+    if len(runs) > 1:
+        low, high = [i.low for i in intervals], [i.high for i in intervals]
+        axis.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+
+
+def plain(axis: Any, x: str, y: str) -> None:
+    """Named axes, and no box."""
+    axis.set_xlabel(x)
+    axis.set_ylabel(y)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def label_ends(axis: Any, ends: Mapping[str, tuple[float, str]], *, log: bool = False) -> None:
+    """Each curve's name, in its colour, at the height where it ends, moved apart where curves end close together."""
+    bottom, top = axis.get_ylim()
+    to_share: Callable[[float], float]
+    if log:
+        to_share = lambda y: float(np.log(max(y, bottom) / bottom) / np.log(top / bottom))  # noqa: E731
+    else:
+        to_share = lambda y: (y - bottom) / (top - bottom)  # noqa: E731
+    shares = sorted((to_share(value), label, colour) for label, (value, colour) in ends.items())
+    step = 0.052
+    places: list[float] = []
+    for share, _, _ in shares:
+        places.append(max(share, places[-1] + step) if places else share)
+    # What was pushed beyond the top comes down again, pushing the others before it.
+    for j in reversed(range(len(places))):
+        ceiling = 1.0 if j == len(places) - 1 else places[j + 1] - step
+        places[j] = min(places[j], ceiling)
+    for place, (_, label, colour) in zip(places, shares, strict=True):
+        axis.annotate(
+            f" {label}",
+            (1.0, place),
+            xycoords="axes fraction",
+            color=colour,
+            va="center",
+            fontsize=9,
+            annotation_clip=False,
+        )

@@ -1,0 +1,68 @@
+"""The policies that several figures compare: label, specification and colour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from superarm._checks import FloatArray
+from superarm.experiments.catalogue import Rows
+
+N_TESTS = 302  # section 5's "approximately 302 reward evaluations"
+
+
+def literal(delta: float, p: float | str = 0.5, n_tests: int = N_TESTS, **options: Any) -> dict[str, Any]:
+    """The specification of a GT+QTS."""
+    return {"name": "gt_qts", "delta": delta, "p": p, "n_tests": n_tests, **options}
+
+
+def compared(delta: float, n_tests: int = N_TESTS) -> dict[str, dict[str, Any]]:
+    """The policies of figures 2A and 2B."""
+    return {
+        "random": {"name": "random"},
+        "CUCB": {"name": "cucb"},
+        "GT+QTS, p=1/2": literal(delta, 0.5, n_tests),
+        "GT+QTS, p=2/3": literal(delta, 2 / 3, n_tests),
+        "GT+QTS, p=K/m": literal(delta, "K/m", n_tests),
+        "GT+QTS, p=1/m": literal(delta, "1/m", n_tests),
+        "naive GT, p=1/2": literal(delta, 0.5, n_tests, quantize=False),
+        "centred, p=1/2": literal(delta, 0.5, n_tests, decoder="centred"),
+        "centred, p=K/m": literal(delta, "K/m", n_tests, decoder="centred"),
+        "CTS": {"name": "cts"},
+    }
+
+
+# The paper's own algorithm in all its settings: what its claims are about.
+LITERAL = ("GT+QTS, p=1/2", "GT+QTS, p=2/3", "GT+QTS, p=K/m", "GT+QTS, p=1/m")
+
+# Okabe and Ito's colours; the dash tells apart what shares one.
+STYLES: dict[str, tuple[str, str]] = {
+    "random": ("#000000", "-"),
+    "CUCB": ("#999999", "-"),
+    "GT+QTS, p=1/2": ("#E69F00", "-"),
+    "GT+QTS, p=2/3": ("#E69F00", "--"),
+    "GT+QTS, p=K/m": ("#CC79A7", "-"),
+    "GT+QTS, p=1/m": ("#CC79A7", "--"),
+    "naive GT, p=1/2": ("#E69F00", ":"),
+    "centred, p=1/2": ("#D55E00", "-"),
+    "centred, p=K/m": ("#D55E00", "--"),
+    "CTS": ("#0072B2", "-"),
+    "CTS, greedy": ("#009E73", "-"),
+}
+
+
+def curves(rows: Rows, column: str, label: str) -> FloatArray:
+    """Shape (n_runs, n_checkpoints): a recorded column of one policy, in the order of the runs."""
+    chosen = sorted((row for row in rows if row["label"] == label), key=lambda row: row["run"])
+    return np.array([row[column] for row in chosen], np.float64)
+
+
+def finals(rows: Rows, column: str, label: str) -> FloatArray:
+    """Shape (n_runs,): the same at the last checkpoint."""
+    return curves(rows, column, label)[:, -1]
+
+
+def labels(rows: Rows) -> list[str]:
+    """The labels that occur, in the order of the sweep."""
+    return list(dict.fromkeys(row["label"] for row in rows))

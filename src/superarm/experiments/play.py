@@ -1,0 +1,133 @@
+"""The cell that plays a policy on a problem, and the names by which sweeps call policies and problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+
+from superarm._checks import FloatArray, IndexArray
+from superarm._top_k import kth_largest
+from superarm.core import Belief, Policy, Reward
+from superarm.experiments.cell import Cell, Recorded
+from superarm.instances import Instance, linear_instance, network_instance
+from superarm.oracles import Greedy
+from superarm.policies import cts, cucb, gt_qts, random_sets
+from superarm.rewards import BlackBox, LinearReward, NetworkReward
+from superarm.simulate import run_one
+
+INSTANCES = {"linear": linear_instance, "network": network_instance}
+
+
+def play(cell: Cell) -> Recorded:
+    """Play ``settings["policy"]`` on ``settings["problem"]`` for ``settings["horizon"]`` rounds.
+
+    Recorded at the checkpoints: regret, evaluations, and for linear rewards in how many rounds theta was not
+    C-separable, C being the instance's own gap. Apart from these, the seconds spent in ``ask``.
+    """
+    settings = cell.settings
+    watch: list[_Watched] = []
+    found: list[Instance] = []
+
+    def make(rng: np.random.Generator) -> tuple[Policy, Instance]:
+        instance = draw(settings["problem"], rng=rng)
+        policy = make_policy(settings["policy"], instance, one_by_one=settings.get("calls") == "single")
+        if isinstance(instance.reward, LinearReward):
+            watch.append(_Watched(policy.belief, instance))
+            policy.belief = watch[0]
+        found.append(instance)
+        return policy, instance
+
+    trace = run_one(make, settings["horizon"], cell.seeds())
+    at = checkpoints(settings["horizon"]) - 1
+    instance = found[0]
+    row = {
+        "checkpoints": (at + 1).tolist(),
+        "regret": trace.regret()[at].tolist(),
+        "evaluations": np.cumsum(trace.evaluations)[at].tolist(),
+        "gap": instance.gap,
+        "gap_max": _gap_max(instance),
+    }
+    if watch:
+        row["non_separable"] = np.cumsum(watch[0].non_separable)[at].tolist()
+    return Recorded(row, {"ask_s": np.cumsum(trace.ask_s)[at].tolist()})
+
+
+def draw(problem: dict[str, Any], *, rng: np.random.Generator) -> Instance:
+    """An instance of a problem: ``{"family": "linear", "n_arms": ..., "k": ..., "gap": ...}``."""
+    options = {name: value for name, value in problem.items() if name != "family"}
+    return INSTANCES[problem["family"]](**options, rng=rng)
+
+
+def make_policy(spec: dict[str, Any], instance: Instance, *, one_by_one: bool = False) -> Policy:
+    """A policy by name; ``p`` may be "K/m" or "1/m". ``one_by_one`` makes every evaluation a call of its own."""
+    reward = as_single_calls(instance.reward) if one_by_one else instance.reward
+    options = {name: value for name, value in spec.items() if name != "name"}
+    if isinstance(options.get("p"), str):
+        options["p"] = {"K/m": instance.k, "1/m": 1}[options["p"]] / instance.n_arms
+    match spec["name"]:
+        case "random":
+            return random_sets(reward, instance.k)
+        case "cts":
+            return cts(reward, instance.k)
+        case "cts greedy":
+            return cts(reward, instance.k, oracle=Greedy())
+        case "cucb":
+            return cucb(reward, instance.k)
+        case "gt_qts":
+            return gt_qts(reward, instance.k, **options)
+    raise ValueError(f"unknown policy {spec['name']!r}")
+
+
+def as_single_calls(reward: Reward) -> BlackBox:
+    """The reward as one function call for each set, of the same cost for every set.
+
+    For a network that is the product of the whole weight matrix with theta_S, as one would write it first.
+    """
+
+    def dense(arms: IndexArray, means: FloatArray) -> float:
+        assert isinstance(reward, NetworkReward)
+        theta = np.zeros(reward.n_arms)
+        theta[arms] = means
+        return float(reward.w2 @ expit(reward.W1 @ theta))
+
+    fn = dense if isinstance(reward, NetworkReward) else reward
+    return BlackBox(fn, n_arms=reward.n_arms, lipschitz=reward.lipschitz, upper=reward.upper)
+
+
+def checkpoints(horizon: int) -> IndexArray:
+    """The rounds that are recorded: about 60 spread evenly and 60 by their logarithm; the last one is the horizon."""
+    even = np.linspace(1, horizon, 61)
+    logarithmic = np.geomspace(1, horizon, 61)
+    return np.unique(np.round(np.concatenate([even, logarithmic]))).astype(np.intp)
+
+
+class _Watched:
+    """A belief that notes, of each theta that it draws, whether it is C-separable for a linear reward."""
+
+    def __init__(self, belief: Belief, instance: Instance) -> None:
+        self.belief, self.k, self.gap = belief, instance.k, instance.gap
+        self.n_arms = belief.n_arms
+        self.non_separable: list[bool] = []
+
+    def sample(self, *, rng: np.random.Generator) -> FloatArray:
+        theta = self.belief.sample(rng=rng)
+        self.non_separable.append(kth_largest(theta, self.k) - kth_largest(theta, self.k + 1) <= self.gap)
+        return theta
+
+    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        self.belief.update(arms, outcomes, rng=rng)
+
+    def state(self) -> dict[str, Any]:
+        return self.belief.state()
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.belief.load(state)
+
+
+def _gap_max(instance: Instance) -> float | None:
+    if not isinstance(instance.reward, LinearReward):
+        return None
+    return instance.best_value - float(np.sort(instance.mu)[: instance.k].sum())

@@ -1,0 +1,98 @@
+"""Reproducing the paper: run the sweeps, store the rows, then make pictures, numbers, verdicts and the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from superarm.experiments import catalogue, report
+from superarm.experiments.catalogue import Analysis, Rows, Scale
+from superarm.experiments.cell import Cell, canonical
+from superarm.experiments.claims import Claim, judge
+from superarm.experiments.engine import StartExecutor, run_cells
+from superarm.experiments.figures import render
+from superarm.experiments.store import Store
+from superarm.version import __version__
+
+
+def manifest_of(scale: Scale) -> dict[str, Any]:
+    """What a folder of rows is a folder of."""
+    return {"superarm": __version__, "quick": scale.quick, "runs": scale.runs, "seed": scale.seed}
+
+
+def plan(names: Sequence[str], scale: Scale) -> dict[str, list[Cell]]:
+    """The sweeps of the experiments asked for."""
+    return {name: catalogue.load(name).sweep(scale) for name in names}
+
+
+def run(
+    names: Sequence[str],
+    scale: Scale,
+    store: Store,
+    *,
+    start: StartExecutor | None = None,
+    progress: Callable[[Cell], None] | None = None,
+) -> None:
+    """Record every cell of the experiments that the store does not have yet."""
+    sweeps = plan(names, scale)
+    store.open(manifest_of(scale))
+    for name, cells in sweeps.items():
+        store.add_sweep(name, cells)
+    # Dear cells first, so that the workers finish together. Cells that experiments share are run once.
+    distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
+    run_cells(sorted(distinct.values(), key=cost, reverse=True), store, start=start, progress=progress)
+
+
+def make_report(names: Sequence[str], store: Store) -> tuple[Path, list[Claim]]:
+    """Everything that follows from the rows, which are all that is read."""
+    manifest = store.manifest()
+    if manifest is None:
+        raise ValueError(f"{store.folder} holds no reproduction: there is no manifest.json in it")
+    scale = Scale(quick=manifest["quick"], runs=manifest["runs"], seed=manifest["seed"])
+    if manifest["superarm"] != __version__:
+        raise ValueError(f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}")
+    analyses: dict[str, tuple[str, Analysis]] = {}
+    pictures, seconds = {}, {}
+    for name in names:
+        experiment = catalogue.load(name)
+        rows, times = _collect(name, experiment.sweep(scale), store)
+        analysis = experiment.analyse(rows, times)
+        analyses[name] = experiment.TITLE, analysis
+        pictures[name] = render(analysis.draw)
+        seconds[name] = sum(row["seconds"] for row in times)
+        store.write(f"{name}/{name}.png", pictures[name])
+        store.write(f"{name}/numbers.json", json.dumps(analysis.numbers, indent=1) + "\n")
+    claims = judge({name: analysis.numbers for name, (_, analysis) in analyses.items()})
+    store.write("claims.json", json.dumps([vars(claim) for claim in claims], indent=1) + "\n")
+    page = report.html(analyses, pictures, claims, manifest, seconds)
+    return store.write("report.html", page), claims
+
+
+def cost(cell: Cell) -> float:
+    """About how many seconds a cell takes: for the order, and for the estimate of what is left."""
+    s = cell.settings
+    if cell.kind != "play":
+        return s.get("n_thetas", 0) * s["n_arms"] * 1e-4
+    n_arms, n_tests = s["problem"]["n_arms"], s["policy"].get("n_tests", 0)
+    sparse = isinstance(s["policy"].get("p"), str)
+    a_round = 1e-4 + 6e-8 * n_arms + n_tests * (1e-6 if sparse else 8e-10 * n_arms)
+    if s["problem"]["family"] == "network":
+        a_round += 1e-3 if s["policy"]["name"] == "cts greedy" else 3e-4
+    if s.get("calls") == "single":
+        a_round += 2e-5 * (n_tests or n_arms)
+    return a_round * s["horizon"]
+
+
+def _collect(name: str, cells: list[Cell], store: Store) -> tuple[Rows, Rows]:
+    """An experiment's rows in the order of its sweep, as the analysis gets them and as they are kept for people."""
+    rows, times = [], []
+    for cell in cells:
+        recorded = store.get(cell)
+        about = {"kind": cell.kind, "run": cell.run, **cell.settings}
+        rows.append({**about, **recorded.row})
+        times.append({**about, **recorded.times})
+    store.write(f"{name}/rows.jsonl", "".join(canonical(row) + "\n" for row in rows))
+    store.write(f"{name}/times.jsonl", "".join(canonical(row) + "\n" for row in times))
+    return rows, times
