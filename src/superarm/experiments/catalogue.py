@@ -38,7 +38,7 @@ class Scale:
         """One of two values."""
         return quick if self.quick else full
 
-    def cells(self, kind: str, settings: list[dict[str, Any]], *, runs: int, quick_runs: int = 2) -> list[Cell]:
+    def cells(self, kind: str, settings: list[dict[str, Any]], *, runs: int, quick_runs: int = 5) -> list[Cell]:
         """Every setting in every run, all settings of a run together."""
         n_runs = self.runs or self.pick(runs, quick_runs)
         return [Cell(kind, each, self.seed, run) for run in range(n_runs) for each in settings]

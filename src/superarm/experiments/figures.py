@@ -28,7 +28,7 @@ def band(axis: Any, x: FloatArray, runs: FloatArray, colour: str, dash: str = "-
     intervals = [mean_interval(column) for column in runs.T]
     axis.plot(x, [interval.mean for interval in intervals], color=colour, linestyle=dash, linewidth=1.7)
     if len(runs) > 1:
-        low, high = [i.low for i in intervals], [i.high for i in intervals]
+        low, high = np.maximum(0, [i.low for i in intervals]), [i.high for i in intervals]
         axis.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
 
 

@@ -27,7 +27,7 @@ def sweep(scale: Scale) -> list[Cell]:
     large = fig2a.problem(scale)
     specs = compared(delta=0.25)
     settings = [
-        {"problem": problem, "horizon": scale.pick(10_000, 600), "label": label, "policy": specs[label]}
+        {"problem": problem, "horizon": scale.pick(10_000, 1500), "label": label, "policy": specs[label]}
         for problem in ({**large, "n_arms": 100}, large)
         for label in POLICIES
     ]

@@ -12,12 +12,12 @@ TITLE = "Figure 2A: linear reward"
 
 def problem(scale: Scale) -> dict[str, object]:
     """The paper's linear problem."""
-    return {"family": "linear", "n_arms": scale.pick(5000, 500), "k": 5, "gap": 0.25}
+    return {"family": "linear", "n_arms": scale.pick(5000, 1000), "k": 5, "gap": 0.25}
 
 
 def sweep(scale: Scale) -> list[Cell]:
     """Every policy on the linear problem, 20 runs."""
-    shared = {"problem": problem(scale), "horizon": scale.pick(10_000, 600)}
+    shared = {"problem": problem(scale), "horizon": scale.pick(10_000, 1500)}
     settings = [{**shared, "label": label, "policy": spec} for label, spec in compared(delta=0.25).items()]
     return scale.cells("play", settings, runs=20)
 

@@ -28,7 +28,7 @@ def sweep(scale: Scale) -> list[Cell]:
         "GT+QTS, 426 tests": literal(0.2, n_tests=426),
         "CTS, greedy": {"name": "cts greedy"},
     }
-    shared = {"problem": problem(scale), "horizon": scale.pick(5_000, 400)}
+    shared = {"problem": problem(scale), "horizon": scale.pick(5_000, 1000)}
     settings = [{**shared, "label": label, "policy": spec} for label, spec in policies.items()]
     return scale.cells("play", settings, runs=20)
 

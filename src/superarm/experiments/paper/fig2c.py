@@ -21,7 +21,7 @@ FAMILIES: dict[str, float | str] = {"GT+QTS, p=1/2": 0.5, "GT+QTS, p=K/m": "K/m"
 def sweep(scale: Scale) -> list[Cell]:
     """From 25 to 2,500 tests, for p = 1/2 and K/m, 10 runs; CTS and chance are figure 2A's own cells."""
     counts = scale.pick([25, 50, 100, 200, 310, 650, 1250, 2500], [25, 100, 200, 310, 1000])
-    shared = {"problem": fig2a.problem(scale), "horizon": scale.pick(10_000, 600)}
+    shared = {"problem": fig2a.problem(scale), "horizon": scale.pick(10_000, 1500)}
     lines = compared(delta=0.25)
     settings = [{**shared, "label": label, "policy": lines[label]} for label in ("random", "CTS")]
     settings += [

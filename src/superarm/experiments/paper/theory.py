@@ -29,7 +29,7 @@ def sweep(scale: Scale) -> list[Cell]:
         {"n_arms": scale.pick(1000, 200), "k": 5, "n_hidden": 20, "std": std, "n_thetas": scale.pick(10, 4)}
         for std in (1.0, 0.3, 0.1, 0.03, 0.01)
     ]
-    played = {"problem": fig2a.problem(scale), "horizon": scale.pick(10_000, 600)}
+    played = {"problem": fig2a.problem(scale), "horizon": scale.pick(10_000, 1500)}
     specs = compared(delta=0.25)
     bound = [{**played, "label": label, "policy": specs[label]} for label in ("CTS", "GT+QTS, p=1/2")]
     return [
