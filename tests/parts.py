@@ -15,7 +15,7 @@ BELIEFS = {
     "kl-ucb, c = 3": lambda n: sa.KLUCBBelief(n, c=3.0),
 }
 
-# Name: (factory, whether it finds the best set of an additive reward for certain).
+# Name: (factory, whether it finds the best set of an additive reward for certain, and draws for ties only).
 ORACLES = {
     "exhaustive": (sa.Exhaustive, True),
     "singletons": (sa.Singletons, True),
@@ -29,7 +29,6 @@ ORACLES = {
         lambda: sa.GroupTesting(delta=0.25, decoder="centred", tests="non_repeated"),
         False,
     ),
-    "group testing, q estimated": (lambda: sa.GroupTesting(delta=0.01, n_tests=20, q="estimate"), False),
     "group testing, singletons": (
         lambda: sa.GroupTesting(delta=0.25, quantize=False, pools=sa.Pools.singletons(np.arange(6), 6)),
         True,

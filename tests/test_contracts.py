@@ -16,7 +16,7 @@ def test_beliefs(name):
 @pytest.mark.parametrize("name", parts.ORACLES)
 def test_oracles(name):
     make, exact = parts.ORACLES[name]
-    check_oracle(make, exact=exact)
+    check_oracle(make, exact=exact, draws=not exact)
 
 
 @pytest.mark.parametrize("name", parts.REWARDS)
@@ -105,6 +105,20 @@ class Biased(sa.BernoulliArms):
 def test_the_checks_catch(check, thing, says):
     with pytest.raises(AssertionError, match=says):
         check(thing)
+
+
+def test_needless_draws_are_caught():
+    with pytest.raises(AssertionError, match="nothing must be drawn"):
+        check_oracle(sa.RandomSets, draws=False)
+
+
+def test_an_oracle_without_a_report_is_caught():
+    class Silent:
+        def select(self, reward, theta, k, *, rng):
+            return np.arange(k)
+
+    with pytest.raises(AssertionError, match="must have select and report"):
+        check_oracle(Silent)
 
 
 def test_a_false_claim_of_exactness_is_caught():

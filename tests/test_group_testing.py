@@ -69,6 +69,16 @@ def test_with_singletons_as_tests_and_no_quantizer_it_is_oracle_plus(name, theta
         np.testing.assert_array_equal(arms, expected)
 
 
+def test_with_a_million_singletons_it_is_still_oracle_plus():
+    """The tolerance for ties grows with the sums' rounding, not with the number of tests."""
+    theta = np.random.default_rng(0).random(1_000_000)
+    reward = sa.LinearReward(len(theta))
+    oracle = sa.GroupTesting(delta=0.25, quantize=False, pools=Pools.singletons(np.arange(len(theta)), len(theta)))
+    rng, untouched = np.random.default_rng(1), np.random.default_rng(1)
+    np.testing.assert_array_equal(oracle.select(reward, theta, 5, rng=rng), np.sort(np.argsort(theta)[-5:]))
+    assert rng.bit_generator.state == untouched.bit_generator.state
+
+
 def test_the_report_says_why():
     oracle = sa.GroupTesting(delta=0.25, pools=Pools.of([[0, 1], [1, 2], [3], [0, 3]], 4), tests="non_repeated")
     theta = np.array([0.5, 0.25, 0.5, 0.1])
@@ -166,6 +176,7 @@ def test_small_p_runs_without_the_matrix(monkeypatch):
         ({"failure": 1}, "failure"),
         ({"q": 0}, "q must be in"),
         ({"q": "guess"}, "q must be"),
+        ({"q": "estimate", "n_tests": 20}, "needs a rule"),
         ({"decoder": "product"}, '"sum" or "centred"'),
         ({"tests": "some"}, '"all" or "non_repeated"'),
         ({"pools": [[0]]}, "must be a Pools, got list"),
@@ -177,5 +188,15 @@ def test_refuses(options, says):
 
 
 def test_fixed_pools_must_fit_the_reward():
+    policy = sa.gt_qts(sa.LinearReward(5), 2, delta=0.25, pools=Pools.of([[0]], 4))
     with pytest.raises(ValueError, match="over the reward's 5 arms, got pools over 4"):
-        sa.gt_qts(sa.LinearReward(5), 2, delta=0.25, pools=Pools.of([[0]], 4)).ask(rng=np.random.default_rng(0))
+        policy.ask(rng=np.random.default_rng(0))
+    assert policy.evaluations == 0
+
+
+@pytest.mark.parametrize(
+    "options", [{"delta": 1e-200}, {"delta": 1e-160}, {"p": 1e-90, "n_tests": "lemma"}, {"n_tests": 10**12}]
+)
+def test_absurd_numbers_are_clear_errors(options):
+    with pytest.raises(ValueError, match="number"):
+        sa.gt_qts(sa.LinearReward(100), 5, **{"delta": 0.25, **options}).ask(rng=np.random.default_rng(0))

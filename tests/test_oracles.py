@@ -152,3 +152,33 @@ def test_random_sets_are_uniform():
     counts = np.unique(pairs, axis=0, return_counts=True)[1]
     assert len(counts) == 10
     assert ((counts - n / 10) ** 2 / (n / 10)).sum() < 45.1
+
+
+@pytest.mark.parametrize(
+    ("values", "k", "says"),
+    [
+        ([0.1, 0.2], 0, "k must be"),
+        ([0.1, 0.2], 3, "k must be"),
+        ([[0.1]], 1, "k must be"),
+        ([0.1, float("nan")], 1, "NaN"),
+    ],
+)
+def test_top_k_refuses(values, k, says):
+    with pytest.raises(ValueError, match=says):
+        sa.top_k(values, k, rng=np.random.default_rng(0))
+
+
+def test_top_k_takes_lists_and_other_numbers():
+    rng = np.random.default_rng(0)
+    assert sa.top_k([3, 1, 2], 2, rng=rng).tolist() == [0, 2]
+    assert sa.top_k(np.array([3, 1, 2], np.uint8), 2, rng=rng).tolist() == [0, 2]
+
+
+def test_an_empty_oracle_is_still_an_oracle():
+    class Memo(sa.Singletons):
+        def __len__(self):
+            return 0
+
+    oracle = Memo()
+    assert sa.cts(sa.LinearReward(3), 1, oracle=oracle).oracle is oracle
+    assert sa.cucb(sa.LinearReward(3), 1, oracle=oracle).oracle is oracle

@@ -69,19 +69,23 @@ def test_singleton_sums_are_the_values_bit_for_bit():
     np.testing.assert_array_equal(Pools.singletons(np.arange(1000), 1000).sum(theta), theta)
 
 
-@pytest.mark.parametrize("p", [0.5, 2 / 3, 0.1, 1 / 64, 0.015, 0.004, 0.25, 0.999])
+@pytest.mark.parametrize("p", [0.5, 2 / 3, 0.1, 1 / 64, 0.015, 0.004, 0.25, 0.99])
 def test_random_tests_have_the_right_law(p):
-    """Each cell is Bern(p), and cells are uncorrelated along rows and columns: z-scores within 5, error 6e-7 each."""
-    n, m = 400, 1001
+    """Each cell is Bern(p), and cells are uncorrelated along rows and columns: z-scores within 6.
+
+    Pairs of cells are rare at p = 0.004 (about 32 in 2,000,000), so their count is near a Poisson one: error below
+    1e-5 for each of its statistics, and below 1e-8 for the others.
+    """
+    n, m = 1000, 2001
     cells = Pools.random(n, m, p, rng=np.random.default_rng(1)).dense().astype(float)
     std = np.sqrt(p * (1 - p))
-    assert abs(cells.mean() - p) < 5 * std / np.sqrt(n * m)
+    assert abs(cells.mean() - p) < 6 * std / np.sqrt(n * m)
     centred = cells - p
     for lag in (1, 2, 7, 8, 64):
         along = (centred[:, lag:] * centred[:, :-lag]).mean()
         across = (centred[lag:] * centred[:-lag]).mean()
-        assert abs(along) < 5 * std**2 / np.sqrt(n * (m - lag)), lag
-        assert abs(across) < 5 * std**2 / np.sqrt((n - lag) * m), lag
+        assert abs(along) < 6 * std**2 / np.sqrt(n * (m - lag)), lag
+        assert abs(across) < 6 * std**2 / np.sqrt((n - lag) * m), lag
     # The spread: sizes of tests, and of arms' memberships, are binomial; a chi-square test of the variance, error 1e-6.
     for sums, trials in ((cells.sum(axis=1), m), (cells.sum(axis=0), n)):
         statistic = ((sums - trials * p) ** 2).sum() / (trials * p * (1 - p))
@@ -129,6 +133,7 @@ def test_small_p_never_builds_the_matrix(monkeypatch):
         (lambda: Pools([0, 1], [1, 2], 5), "offsets must rise"),
         (lambda: Pools([0, 1], [0, 2, 1, 2], 5), "offsets must rise"),
         (lambda: Pools([0, 1], [], 5), "offsets must rise"),
+        (lambda: Pools([0, 1, 2, 3], np.array([0, 3, 1, 4], np.uint64), 5), "offsets must rise"),
         (lambda: Pools([1, 0], [0, 2], 5), "ascend within a pool"),
         (lambda: Pools([1, 1], [0, 2], 5), "ascend within a pool"),
         (lambda: Pools([0, 5], [0, 2], 5), "between 0 and 4"),

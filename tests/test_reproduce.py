@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
@@ -73,6 +75,25 @@ def test_a_dask_cluster_gives_the_same_rows(alone, tmp_path):
     assert rows(store) == rows(alone)
 
 
+def test_a_dying_dask_worker_loses_no_finished_cell(alone, tmp_path):
+    from distributed import LocalCluster
+
+    killed = []
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", scheduler_port=0, dashboard_address=None
+    ) as cluster:
+
+        def kill_one_worker(cell):
+            if not killed:
+                killed.append(next(iter(cluster.workers.values())).pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        start = engine.dask_workers(cluster.scheduler_address)
+        store = recorded(tmp_path, start=start, progress=kill_one_worker)
+    assert len(killed) == 1
+    assert rows(store) == rows(alone)
+
+
 def test_a_dying_worker_loses_no_finished_cell(alone, tmp_path):
     started = []
 
@@ -107,6 +128,23 @@ def test_a_failing_cell_is_reported_and_the_finished_ones_kept(tmp_path):
     with pytest.raises(ValueError, match="no experiment has a runner for cells of the kind 'nonsense'"):
         engine.run_cells([TINY[0], Cell("nonsense", {}, 0, 0)], store)
     assert store.has(TINY[0])
+
+
+def test_a_failing_cell_lets_the_others_under_way_finish(tmp_path, monkeypatch):
+    begun = threading.Barrier(4, timeout=30)
+
+    def one_fails(cell):
+        begun.wait()
+        if cell.run == 0:
+            raise ZeroDivisionError("a bug")
+        time.sleep(0.3)
+        return Recorded({}, {})
+
+    monkeypatch.setattr(engine, "run_cell", one_fails)
+    store, cells = Store(tmp_path), [Cell("play", {}, 0, run) for run in range(4)]
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        engine.run_cells(cells, store, start=lambda: ThreadPoolExecutor(4))
+    assert [store.has(cell) for cell in cells] == [False, True, True, True]
 
 
 def test_what_is_recorded_is_not_run_again(alone, monkeypatch):
@@ -144,26 +182,33 @@ def test_checkpoints_end_at_the_horizon():
         assert (at[1:] > at[:-1]).all()
 
 
-def test_non_separable_rounds_are_counted(alone):
+def test_non_separable_rounds_are_counted():
     """A linear theta is separable when its k-th and (k+1)-th largest differ by more than the instance's gap."""
-    cell = TINY[0]
+    problem = {"family": "linear", "n_arms": 4, "k": 2, "gap": 0.2}
+    cell = Cell("play", {"problem": problem, "policy": {"name": "cts"}, "horizon": 200, "label": "CTS"}, seed=3, run=0)
     seeds = [np.random.SeedSequence(3, spawn_key=(0, i)) for i in range(3)]
-    it = sa.linear_instance(20, 2, 0.2, rng=np.random.default_rng(seeds[0]))
+    it = sa.linear_instance(4, 2, 0.2, rng=np.random.default_rng(seeds[0]))
     policy = sa.cts(it.reward, 2)
     rng, world = np.random.default_rng(seeds[1]), np.random.default_rng(seeds[2])
     count = 0
-    for _ in range(30):
+    for _ in range(200):
         state = rng.bit_generator.state
         theta = np.sort(policy.belief.sample(rng=rng))
         rng.bit_generator.state = state
         count += theta[-2] - theta[-3] <= it.gap
         arms = policy.ask(rng=rng)
         policy.tell(arms, it.pull(arms, rng=world), rng=rng)
-    assert alone.get(cell).row["non_separable"][-1] == count
+    assert 20 < count < 180
+    assert catalogue.run_cell(cell).row["non_separable"][-1] == count
+
+
+def test_options_that_a_policy_does_not_have_are_refused():
+    with pytest.raises(TypeError, match="prior"):
+        make_policy({"name": "cts", "prior": 1}, sa.linear_instance(5, 2, 0.1, rng=np.random.default_rng(0)))
 
 
 def test_unknown_policies_are_refused():
-    with pytest.raises(ValueError, match="unknown policy 'best'"):
+    with pytest.raises(ValueError, match=r"policy must be one of random, cts, .*, got 'best'"):
         make_policy({"name": "best"}, sa.linear_instance(5, 2, 0.1, rng=np.random.default_rng(0)))
 
 
@@ -179,26 +224,35 @@ class TestStore:
 
     def test_other_settings_are_refused_and_nothing_changes(self, tmp_path):
         store = Store(tmp_path)
-        store.open({"quick": True, "seed": 0})
+        store.open({"quick": True, "seed": 0}, {"fig1": TINY})
         before = (tmp_path / "manifest.json").read_bytes()
-        store.open({"quick": True, "seed": 0})
+        store.open({"quick": True, "seed": 0}, {"fig1": TINY})
         with pytest.raises(ValueError, match="holds a reproduction with seed = 0, not 1; choose another folder"):
-            store.open({"quick": True, "seed": 1})
+            store.open({"quick": True, "seed": 1}, {"fig2": TINY})
         assert (tmp_path / "manifest.json").read_bytes() == before
 
     def test_another_sweep_is_refused(self, tmp_path):
         store = Store(tmp_path)
-        store.open({})
-        store.add_sweep("fig1", TINY)
-        store.add_sweep("fig1", TINY)
+        store.open({}, {"fig1": TINY})
+        store.open({}, {"fig1": TINY, "fig2": TINY[1:]})
         with pytest.raises(ValueError, match="another sweep of fig1"):
-            store.add_sweep("fig1", TINY[1:])
+            store.open({}, {"fig1": TINY[1:]})
+        assert set(store.manifest()["sweeps"]) == {"fig1", "fig2"}
+
+    def test_two_commands_on_one_folder_keep_both_sweeps(self, tmp_path):
+        with ThreadPoolExecutor(8) as executor:
+            list(executor.map(lambda name: Store(tmp_path).open({}, {name: TINY}), map(str, range(20))))
+        assert len(Store(tmp_path).manifest()["sweeps"]) == 20
+
+    def test_what_a_killed_write_left_behind_does_not_matter(self, tmp_path):
+        (tmp_path / ".abc.tmp").write_text("half")
+        Store(tmp_path).open({}, {})
 
     def test_a_folder_of_other_things_is_left_alone(self, tmp_path):
         (tmp_path / "thesis.tex").write_text("my only copy")
         with pytest.raises(ValueError, match="holds other files and no manifest"):
-            Store(tmp_path).open({})
-        assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+            Store(tmp_path).open({}, {})
+        assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == ["thesis.tex"]
 
     def test_a_missing_cell_says_so(self, tmp_path):
         with pytest.raises(ValueError, match="the reproduction did not finish"):
@@ -290,7 +344,8 @@ def test_the_report_is_rebuilt_without_running_anything(quick, monkeypatch):
     ("arguments", "says"),
     [
         (["fig9"], "experiments must be of fig1, fig2a"),
-        (["fig1", "--from", "nowhere"], "holds no reproduction"),
+        (["--from", "nowhere"], "holds no reproduction"),
+        (["fig1", "--from", "nowhere"], "it takes no other choices"),
         (["fig1", "--runs", "1"], "--runs"),
     ],
 )
@@ -305,6 +360,32 @@ def test_a_folder_with_other_settings_is_refused(quick):
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": "300", "NO_COLOR": "1"})
     assert result.exit_code == 2
     assert "holds a reproduction with runs = 2, not 3" in " ".join(result.output.split())
+
+
+def test_running_one_experiment_again_keeps_the_report_of_all(quick):
+    arguments = ["reproduce", "fig1", "--quick", "--runs", "2", "--out", str(quick[0])]
+    before = (quick[0] / "report.html").read_bytes()
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert (quick[0] / "report.html").read_bytes() == before
+
+
+def test_an_unfinished_experiment_is_left_out_of_the_report(quick, tmp_path):
+    out = tmp_path / "copy"
+    shutil.copytree(quick[0], out)
+    (out / "report.html").unlink()
+    only = {cell.key for cell in catalogue.load("fig2b").sweep(Scale(quick=True, runs=2))}
+    (out / "cells" / f"{min(only)}.json").unlink()
+    path, claims = reproduce.make_report(Store(out))
+    assert 'id="fig2b"' not in path.read_text()
+    assert 'id="fig2a"' in path.read_text()
+    assert len(claims) == 7
+
+
+def test_rows_of_another_program_do_not_mix(quick, monkeypatch):
+    monkeypatch.setattr(reproduce, "versions", lambda: {**engine.versions(), "code": "another"})
+    with pytest.raises(ValueError, match="holds a reproduction with code = "):
+        Store(quick[0]).open(reproduce.manifest_of(Scale(quick=True, runs=2)), {})
 
 
 def test_every_experiment_has_the_papers_sizes():
@@ -330,5 +411,7 @@ def test_every_experiment_has_the_papers_sizes():
 
 
 def test_costs_are_estimates_for_every_cell():
-    for cell in reproduce.plan(catalogue.names(), Scale())["theory"] + TINY:
-        assert reproduce.cost(cell) >= 0
+    order = Cell("play", {**TINY[0].settings, "policy": {"name": "gt_qts", "delta": 0.2, "n_tests": "order"}}, 0, 0)
+    every = [cell for sweep in reproduce.plan(catalogue.names(), Scale()).values() for cell in sweep]
+    for cell in [*every, *TINY, order, Cell("my_kind", {"x": 1}, 0, 0)]:
+        assert reproduce.cost(cell) > 0

@@ -73,7 +73,6 @@ def test_declarations():
     assert [name for name, reward in table.items() if not reward.monotone] == ["network, signed", "black box"]
     assert [name for name, reward in table.items() if not reward.zero_is_absent] == ["black box"]
     assert sa.LinearReward(5000).upper == 5000
-    assert sa.LinearReward(3, weights=[0, 0, 0]).additive is False
 
 
 def test_random_networks_have_half_normal_weights():
@@ -153,6 +152,7 @@ def test_a_batch_of_the_wrong_shape_is_refused():
         (lambda: sa.LinearReward(0), "at least 1"),
         (lambda: sa.LinearReward(2, weights=[1, -1]), "at least 0"),
         (lambda: sa.LinearReward(2, weights=[1, 2, 3]), "shape"),
+        (lambda: sa.LinearReward(2, weights=[0, 0]), "not all be 0"),
         (lambda: sa.LinearReward(2, weights=[1, float("nan")]), "finite"),
         (lambda: sa.NetworkReward([[1, 2]], [1, 2]), "one weight for each"),
         (lambda: sa.NetworkReward([[1, 2]], [-1]), "at least 0"),
@@ -172,3 +172,9 @@ def test_a_batch_of_the_wrong_shape_is_refused():
 def test_refuses(call, says):
     with pytest.raises((ValueError, TypeError), match=says):
         call()
+
+
+@pytest.mark.parametrize("name", ["linear, weighted", "network", "coverage"])
+def test_what_was_declared_cannot_be_written_to(name):
+    with pytest.raises(ValueError, match="read-only"):
+        parts.REWARDS[name]().lipschitz[0] = 100.0

@@ -116,13 +116,55 @@ def test_runs_differ_but_more_runs_begin_like_fewer():
     assert not same(few[0], sa.replicate(make, n_runs=1, horizon=30, seed=2)[0])
 
 
-def test_policies_replicated_with_one_seed_are_pairs():
-    """The same instances, and a world that draws alike: the same uniform decides round t's first arm for both."""
-    ours, theirs = (sa.replicate(each, n_runs=3, horizon=30, seed=1) for each in (make, make_cts))
+class Fixed:
+    """Always the same arms; draws ``n_draws`` numbers on the way, as policies of other kinds do."""
+
+    report = None
+
+    def __init__(self, n_draws):
+        self.n_draws = n_draws
+
+    def select(self, reward, theta, k, *, rng):
+        rng.random(self.n_draws)
+        return np.arange(k)
+
+
+@pytest.mark.parametrize("n_draws", [0, 7])
+def test_policies_replicated_with_one_seed_are_pairs(n_draws):
+    """The same instances, and worlds that draw alike, however much the policies themselves draw."""
+
+    def make_fixed(rng):
+        it = sa.linear_instance(30, 3, 0.2, rng=rng)
+        return sa.cts(it.reward, 3, oracle=Fixed(n_draws)), it
+
+    def make_other(rng):
+        it = sa.linear_instance(30, 3, 0.2, rng=rng)
+        return sa.cucb(it.reward, 3, oracle=Fixed(3)), it
+
+    ours, theirs = (sa.replicate(each, n_runs=3, horizon=30, seed=1) for each in (make_fixed, make_other))
     for one, other in zip(ours, theirs, strict=True):
         assert one.best_value == other.best_value
-        first = one.arms[0].tolist() == other.arms[0].tolist()
-        assert not first or one.outcomes[0].tolist() == other.outcomes[0].tolist()
+        np.testing.assert_array_equal(one.outcomes, other.outcomes)
+
+
+def test_a_policy_that_is_not_fresh_is_refused():
+    it = sa.linear_instance(30, 3, 0.2, rng=np.random.default_rng(0))
+    policy = sa.cts(it.reward, 3)
+    with pytest.raises(ValueError, match="make must return a fresh policy"):
+        sa.replicate(lambda rng: (policy, it), n_runs=2, horizon=5, seed=0)
+
+
+def test_an_environment_that_answers_in_the_wrong_shape_is_refused():
+    class Lazy:
+        n_arms = 4
+
+        def pull(self, arms, *, rng):
+            return 1.0
+
+    policy = sa.cts(sa.LinearReward(4), 2)
+    with pytest.raises(ValueError, match=r"what environment.pull returned must have shape \(2,\), got \(\)"):
+        sa.simulate(policy, Lazy(), horizon=1, rng=np.random.default_rng(0))
+    assert policy.belief.a.tolist() == [1, 1, 1, 1]
 
 
 def test_replicate_calls_progress_without_an_executor():

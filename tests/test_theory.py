@@ -110,6 +110,10 @@ def test_theorem_1_does_not_overflow():
     options = {"n_arms": 10**6, "k": 60, "horizon": 10**9, "gap_min": 1e-3, "gap_max": 60, "lipschitz": 1}
     assert theory.regret_bound(**options) == math.inf
     assert 1000 < theory.regret_bound(**options, log=True) < math.inf
+    tiny = {**options, "gap_min": 1e-160}
+    # The leading term is (4 / epsilon²)^K / epsilon²: its logarithm falls by 2 (K + 1) ln 10 a decade of the gap.
+    step = theory.regret_bound(**{**options, "gap_min": 1e-161}, log=True) - theory.regret_bound(**tiny, log=True)
+    assert step == pytest.approx(2 * 61 * math.log(10), rel=1e-3)
 
 
 def test_theorem_1_grows_with_the_logarithm_of_the_horizon():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm._checks import FloatArray, IndexArray
+from superarm.checks import FloatArray, IndexArray
 
 Bits = NDArray[np.uint8]
 

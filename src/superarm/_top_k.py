@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, IndexArray
+from superarm.checks import FloatArray, IndexArray
 
 
-def top_k(values: FloatArray, k: int, *, rng: np.random.Generator, tolerance: float = 0.0) -> IndexArray:
+def top_k(values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: float = 0.0) -> IndexArray:
     """The k arms of the largest values, ascending; a tie at the k-th place is broken uniformly at random.
 
     Values within ``tolerance`` of the k-th largest count as tied with it. Nothing is drawn where there is no tie.
@@ -18,6 +19,11 @@ def top_k(values: FloatArray, k: int, *, rng: np.random.Generator, tolerance: fl
     >>> top_k(np.array([0.3, 0.9, 0.1, 0.5]), 2, rng=np.random.default_rng(0))
     array([1, 3])
     """
+    values = np.asarray(values, np.float64)
+    if values.ndim != 1 or not 1 <= k <= len(values):
+        raise ValueError(f"k must be between 1 and the number of values, got {k} of values of shape {values.shape}")
+    if np.isnan(values).any():
+        raise ValueError("values must be numbers to be ordered, got NaN")
     if k == len(values):
         return np.arange(k)
     least = kth_largest(values, k)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -16,8 +15,10 @@ import superarm
 from superarm.experiments import catalogue, engine
 from superarm.experiments import demo as demo_experiment
 from superarm.experiments import reproduce as reproduction
+from superarm.experiments.catalogue import RequestError
 from superarm.experiments.cell import Cell
 from superarm.experiments.claims import Claim
+from superarm.experiments.figures import render
 from superarm.experiments.store import Store
 
 app = typer.Typer(
@@ -60,11 +61,8 @@ def demo(
     runs, how many sets a round asked the reward about, and the time of one decision. About 40 seconds on 2 cores.
     """
     _need("matplotlib", "plots", "the demo draws a picture")
-    from superarm.experiments import plots
-
     console = Console()
-    start = engine.processes(workers)
-    with engine.one_blas_thread(), start() if start else nullcontext() as executor, _progress(console, "runs") as bar:
+    with engine.one_blas_thread(), engine.processes(workers)() as executor, _progress(console, "runs") as bar:
         total = demo_experiment.count_runs(runs)
         task = bar.add_task("", total=total, done=0, of=total)
         results = demo_experiment.run(
@@ -80,7 +78,7 @@ def demo(
         console.print(_table(problem, [result for result in results if result.problem == problem], horizon, runs))
     out.mkdir(parents=True, exist_ok=True)
     path = out / "regret.png"
-    plots.regret_curves(results, path)
+    path.write_bytes(render(lambda figure: demo_experiment.draw_regret(figure, results)))
     console.print(f"The regret curves: [bold]{path.resolve()}[/bold]", soft_wrap=True)
 
 
@@ -109,18 +107,18 @@ def reproduce(
     _need("matplotlib", "plots", "the report has pictures")
     console = Console()
     known = catalogue.names()
-    names = known if not experiments or experiments == ["all"] else list(dict.fromkeys(experiments))
+    names = known if not experiments or "all" in experiments else list(dict.fromkeys(experiments))
     if unknown := [name for name in names if name not in known]:
         raise typer.BadParameter(f"experiments must be of {', '.join(known)} or all, got {unknown[0]!r}")
+    if from_ is not None and (experiments or quick or runs or dask or seed):
+        raise typer.BadParameter("--from rebuilds the report of all that a folder holds; it takes no other choices")
     store = Store(from_ or out)
     try:
         if from_ is None:
             scale = catalogue.Scale(quick=quick, runs=runs, seed=seed)
             _run_experiments(names, scale, store, _start(workers, dask), console)
-        elif not experiments:
-            names = [name for name in known if name in (store.manifest() or {}).get("sweeps", {})]
-        path, claims = reproduction.make_report(names, store)
-    except ValueError as error:
+        path, claims = reproduction.make_report(store)
+    except RequestError as error:
         raise typer.BadParameter(str(error)) from None
     if claims:
         console.print(_claims_table(claims))
@@ -128,7 +126,7 @@ def reproduce(
 
 
 def _run_experiments(
-    names: list[str], scale: catalogue.Scale, store: Store, start: engine.StartExecutor | None, console: Console
+    names: list[str], scale: catalogue.Scale, store: Store, start: engine.StartExecutor, console: Console
 ) -> None:
     cells = {cell.key: cell for sweep in reproduction.plan(names, scale).values() for cell in sweep}
     left = [cell for cell in cells.values() if not store.has(cell)]
@@ -144,7 +142,7 @@ def _run_experiments(
         reproduction.run(names, scale, store, start=start, progress=step)
 
 
-def _start(workers: int, dask: str | None) -> engine.StartExecutor | None:
+def _start(workers: int, dask: str | None) -> engine.StartExecutor:
     if dask is None:
         return engine.processes(workers)
     _need("distributed", "dask", "--dask connects to a dask scheduler")

@@ -19,8 +19,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, IndexArray, as_k, as_unit
 from superarm._top_k import top_k
+from superarm.checks import FloatArray, IndexArray, as_k, as_unit
 from superarm.pools import Pools
 
 __all__ = [

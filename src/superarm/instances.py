@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from superarm._checks import FloatArray, IndexArray, as_count, as_finite, as_k
+from superarm.checks import FloatArray, IndexArray, as_count, as_finite, as_k
 from superarm.core import Reward
 from superarm.environments import BernoulliArms
 from superarm.rewards import LinearReward, NetworkReward
@@ -17,7 +17,7 @@ from superarm.rewards import LinearReward, NetworkReward
 _MOST_DRAWS = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Instance:
     """A problem and its answer. Also an environment itself, so that `simulate` can say what the best set is worth.
 

@@ -19,7 +19,7 @@ def cts(reward: Reward, k: int, *, oracle: Oracle | None = None) -> Policy:
     >>> type(policy.belief).__name__, type(policy.oracle).__name__
     ('BetaBelief', 'Singletons')
     """
-    return Policy(BetaBelief(reward.n_arms), oracle or Singletons(), reward, k)
+    return Policy(BetaBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
 
 
 def gt_qts(reward: Reward, k: int, *, delta: float, **options: Any) -> Policy:
@@ -45,7 +45,7 @@ def cucb(reward: Reward, k: int, *, oracle: Oracle | None = None) -> Policy:
     >>> type(cucb(sa.LinearReward(5), k=2).belief).__name__
     'UCBBelief'
     """
-    return Policy(UCBBelief(reward.n_arms), oracle or Singletons(), reward, k)
+    return Policy(UCBBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
 
 
 def random_sets(reward: Reward, k: int) -> Policy:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from superarm import _bits
-from superarm._checks import FloatArray, IndexArray, as_arms, as_count, as_fraction
+from superarm.checks import FloatArray, IndexArray, as_arms, as_count, as_fraction
 
 # Below this p it is cheaper to draw the gaps between members than a bit for every arm.
 _SPARSE_BELOW = 1 / 64
@@ -102,6 +102,13 @@ class Pools:
     def offsets(self) -> IndexArray:
         """Shape (n_pools + 1,): where each pool begins in ``members``."""
         return np.concatenate([np.zeros(1, np.intp), np.cumsum(self.sizes)])
+
+    @property
+    def depth(self) -> int:
+        """In how many pools an arm is at most; for packed pools, the number of pools."""
+        if self._bits is not None:
+            return len(self)
+        return int(np.bincount(self.members).max()) if len(self.members) else 0
 
     @property
     def sizes(self) -> IndexArray:
@@ -205,7 +212,8 @@ def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[Index
     for name, given in (("members", members), ("offsets", offsets)):
         if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
             raise TypeError(f"{name} must be a flat array of whole numbers, got {given.dtype} of shape {given.shape}")
-    if not offsets.size or offsets[0] != 0 or offsets[-1] != len(members) or (np.diff(offsets) < 0).any():
+    # Compared before the conversion, and without differences: unsigned numbers would wrap round.
+    if not offsets.size or offsets[0] != 0 or offsets[-1] != len(members) or (offsets[1:] < offsets[:-1]).any():
         raise ValueError(
             f"offsets must rise from 0 to {len(members)} (the number of members), got {offsets.tolist()[:9]}"
         )

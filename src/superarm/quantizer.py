@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, as_positive
+from superarm.checks import FloatArray, as_positive
 
 
 class Quantizer:

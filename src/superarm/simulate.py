@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from superarm._checks import FloatArray, IndexArray, as_count
+from superarm.checks import FloatArray, IndexArray, as_count, as_unit
 from superarm.core import Environment, Policy, Pools, Reward
 
 Make = Callable[[np.random.Generator], tuple[Policy, Environment]]
@@ -101,11 +101,11 @@ def simulate(
         before, start = policy.evaluations, time.perf_counter()
         arms[t] = policy.ask(rng=rng)
         ask_s[t], evaluations[t] = time.perf_counter() - start, policy.evaluations - before
-        outcomes[t] = environment.pull(arms[t], rng=world_rng)
+        outcomes[t] = as_unit(environment.pull(arms[t], rng=world_rng), "what environment.pull returned", (policy.k,))
         policy.tell(arms[t], outcomes[t], rng=rng)
         if progress is not None:
             progress(t + 1)
-    values = _true_values(reward or policy.reward.uncounted, environment, arms, outcomes)
+    values = _true_values(policy.reward.uncounted if reward is None else reward, environment, arms, outcomes)
     return Trace(arms, outcomes, values, evaluations, ask_s, getattr(environment, "best_value", math.nan))
 
 
@@ -126,8 +126,8 @@ def replicate(
     Parameters
     ----------
     make
-        ``make(rng) -> (policy, environment)``, called once for each run; picklable if the executor needs it.
-        Return the `Instance` as the environment, and the traces know their regret.
+        ``make(rng) -> (policy, environment)``, called once for each run, both fresh; picklable if the executor needs
+        it. Return the `Instance` as the environment, and the traces know their regret.
     n_runs, horizon
         How many runs, of how many rounds.
     seed
@@ -174,6 +174,8 @@ def run_one(make: Make, horizon: int, seed: np.random.SeedSequence) -> Trace:
         np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, i))) for i in range(3)
     )
     policy, environment = make(making)
+    if policy.evaluations:
+        raise ValueError("make must return a fresh policy for each run, got one that has made evaluations already")
     return simulate(policy, environment, horizon=horizon, rng=policy_rng, world_rng=world_rng)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, as_set, as_theta
+from superarm.checks import FloatArray, as_set, as_theta
 from superarm.core import Belief, Environment, Oracle, Pools, Reward
 
 __all__ = ["check_belief", "check_environment", "check_oracle", "check_reward"]
@@ -29,8 +29,9 @@ _NAN = float("nan")
 def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
     """Check a belief: ``make(n_arms)`` gives a fresh one.
 
-    Samples are in [0, 1] and repeatable; what is told moves only the arms told about, in the right direction; bad
-    feedback is refused and changes nothing; the state is plain JSON that restores it exactly.
+    Samples are in [0, 1] and repeatable; what is told moves arms in the right direction; bad feedback is refused and
+    changes nothing; the state is plain JSON that restores it exactly. Whether samples have the right law, only tests
+    of your own can say.
     """
     rng = np.random.default_rng(seed)
     belief = make(5)
@@ -64,8 +65,11 @@ def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
     _refuses(belief, lambda: belief.load(make(4).state()), "a state of another number of arms")
 
 
-def check_oracle(make: Callable[[], Oracle], *, exact: bool = False, seed: int = 0) -> None:
-    """Check an oracle: ``make()`` gives a fresh one. ``exact``: it finds the best set of an additive reward.
+def check_oracle(make: Callable[[], Oracle], *, exact: bool = False, draws: bool = True, seed: int = 0) -> None:
+    """Check an oracle: ``make()`` gives a fresh one.
+
+    ``exact``: it finds the best set of an additive reward. ``draws``: it draws more than ties need; False has it
+    checked that nothing is drawn where there is no tie.
 
     The answer is k distinct arms, ascending; theta is left alone; the same generator gives the same answer; k equal
     to n_arms gives every arm; equal arms are all chosen now and then; bad requests are refused unevaluated.
@@ -73,6 +77,11 @@ def check_oracle(make: Callable[[], Oracle], *, exact: bool = False, seed: int =
     reward = _Sum(6)
     theta = np.array([0.3, 0.9, 0.1, 0.5, 0.7, 0.2])
     before = theta.copy()
+    _claim(isinstance(make(), Oracle), f"{_name(make())} must have select and report")
+    if not draws:
+        rng, untouched = np.random.default_rng(seed), np.random.default_rng(seed)
+        make().select(reward, theta, 3, rng=rng)
+        _claim(rng.bit_generator.state == untouched.bit_generator.state, "nothing must be drawn where there is no tie")
     for k in (1, 3, 6):
         arms = make().select(reward, theta, k, rng=np.random.default_rng(seed))
         again = make().select(reward, theta, k, rng=np.random.default_rng(seed))
@@ -108,6 +117,7 @@ def check_reward(reward: Reward, *, n_probes: int = 200, seed: int = 0) -> None:
     outside it), monotone, zero is absent, additive.
     """
     rng = np.random.default_rng(seed)
+    _claim(isinstance(reward, Reward), f"{_name(reward)} must have all that superarm.Reward has")
     n_arms, lipschitz = reward.n_arms, np.broadcast_to(reward.lipschitz, reward.n_arms)
     slack = 1e-9 * max(1.0, reward.upper)
     sizes = rng.integers(0, n_arms + 1, n_probes)
@@ -146,6 +156,7 @@ def check_environment(make: Callable[[], Environment], *, seed: int = 0) -> None
     ``mu``, the mean outcome of each arm must agree with it (a false alarm is less likely than 1 in 10,000).
     """
     environment = make()
+    _claim(isinstance(environment, Environment), f"{_name(environment)} must have n_arms and pull")
     n_arms = environment.n_arms
     arms = np.array([n_arms - 1, 0])
     outcomes = environment.pull(arms, rng=np.random.default_rng(seed))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
-from superarm._checks import FloatArray, as_count, as_finite, as_fraction, as_k, as_positive, as_unit
+from superarm.checks import FloatArray, as_count, as_finite, as_fraction, as_k, as_positive, as_unit
 from superarm.core import Pools, Reward
 
 _MOST_SETS = 1_000_000
@@ -41,10 +41,10 @@ def n_tests(
     >>> n_tests(n_arms=5000, k=5, delta=0.25, lipschitz=1, upper=5, p=2/3, failure=1e-4)
     2819185
     """
-    tests = 8 * (as_positive(upper, "upper") * as_positive(lipschitz, "lipschitz")) ** 2
     p = as_fraction(p, "p")
-    tests *= _log_pairs(n_arms, k, failure) / (p**4 * (1 - p) ** 2)
-    return math.ceil(tests / (as_positive(delta, "delta") * _as_q(q)) ** 2)
+    # Factors are multiplied before they are squared, so that small ones do not vanish.
+    ratio = as_positive(upper, "upper") * as_positive(lipschitz, "lipschitz") / (as_positive(delta, "delta") * _as_q(q))
+    return _whole(8 * _log_pairs(n_arms, k, failure), ratio / p / p / (1 - p))
 
 
 def n_tests_order(*, n_arms: int, k: int, delta: float, failure: float, q: float = 1.0) -> int:
@@ -58,7 +58,7 @@ def n_tests_order(*, n_arms: int, k: int, delta: float, failure: float, q: float
     >>> n_tests_order(n_arms=5000, k=5, delta=0.25, failure=1e-4)
     310
     """
-    return math.ceil(_log_pairs(n_arms, k, failure) / (as_positive(delta, "delta") * _as_q(q)) ** 2)
+    return _whole(_log_pairs(n_arms, k, failure), 1 / (as_positive(delta, "delta") * _as_q(q)))
 
 
 def non_repeated(tests: Pools, scores: ArrayLike) -> NDArray[np.bool_]:
@@ -143,6 +143,7 @@ def epsilon_limit(*, gap_min: float, k: int, lipschitz: float) -> float:
     >>> epsilon_limit(gap_min=0.25, k=5, lipschitz=1.0)
     0.0023148148148148147
     """
+    k = as_count(k, "k", least=1)
     return as_positive(gap_min, "gap_min") / (4 * as_positive(lipschitz, "lipschitz") * (k**2 + 2))
 
 
@@ -208,11 +209,15 @@ def regret_bound(
     log_union = n_arms * math.log(2) + log_sets + math.log(horizon)  # log(2^m |I| T)
     margins = each - gap_min / 2 - (k**2 + 2) * lipschitz * epsilon
     learning = (2 * math.log(k) + 6) * lipschitz**2 * log_union * float((1 / margins).sum())
-    concentration = as_positive(alpha, "alpha") * 13 * 8 / epsilon**2 * math.log(k / epsilon**2)
+    log_eps2 = 2 * math.log(epsilon)
     log_terms = [
         math.log(learning),
-        math.log(concentration) + k * math.log(4 / epsilon**2 + 1) + math.log(gap_max),
-        math.log((math.pi**2 / 6 + n_arms * (k**2 / epsilon**2 + 1)) * gap_max),
+        math.log(as_positive(alpha, "alpha") * 13 * 8 * (math.log(k) - log_eps2))
+        - log_eps2
+        + k * float(np.logaddexp(math.log(4) - log_eps2, 0.0))
+        + math.log(gap_max),
+        math.log(math.pi**2 / 6 * gap_max),
+        math.log(n_arms * gap_max) + float(np.logaddexp(2 * math.log(k) - log_eps2, 0.0)),
     ]
     total = float(logsumexp(log_terms))
     if log:
@@ -287,6 +292,15 @@ def _log_pairs(n_arms: int, k: int, failure: float) -> float:
     k = as_k(k, n_arms)
     failure = as_fraction(failure, "failure")
     return math.log(k * (n_arms - k) / failure) if k < n_arms else 0.0
+
+
+def _whole(factor: float, root: float) -> int:
+    """factor · root², rounded up, if it is a number at all."""
+    if root >= 1e150:
+        raise ValueError(
+            f"the number of tests must be below 1e300, got about {factor:.3g} · ({root:.3g})²: delta, p or q is tiny"
+        )
+    return math.ceil(factor * root**2)
 
 
 def _as_q(q: float) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, as_count, as_feedback, as_state
+from superarm.checks import FloatArray, as_count, as_feedback, as_state
 
 
 class BetaBelief:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from superarm._checks import FloatArray, as_count, as_fraction, as_positive
 from superarm.beliefs.tally import Tally
+from superarm.checks import FloatArray, as_count, as_fraction, as_positive
 
 
 class GaussianBelief:
@@ -52,6 +52,8 @@ class GaussianBelief:
             raise TypeError(f"prior must be a pair (mean, variance), got {prior!r}")
         self.prior_mean = as_fraction(prior[0], "the prior's mean", low="[", high="]")
         self.prior_var = as_positive(prior[1], "the prior's variance")
+        if self.prior_var < 1e-300:
+            raise ValueError(f"the prior's variance must be at least 1e-300, got {prior[1]!r}")
         self.noise_var = as_positive(noise_var, "noise_var")
         self.tally = Tally.empty(self.n_arms)
 

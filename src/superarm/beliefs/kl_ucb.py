@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
-from superarm._checks import FloatArray, as_count, as_finite
 from superarm.beliefs.tally import Tally
+from superarm.checks import FloatArray, as_count, as_finite
 
 _ROUNDS_OF_NEWTON = 100  # a handful is enough; the bound only keeps rounding from looping for ever
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, as_count, as_feedback, as_state
+from superarm.checks import FloatArray, as_count, as_feedback, as_state
 
 
 @dataclass
 class Tally:
-    """How many outcomes each arm had, their sum, and the number of updates. 16 bytes an arm."""
+    """How many outcomes each arm had, their sum, and the number of updates that said anything. 16 bytes an arm."""
 
     counts: FloatArray
     sums: FloatArray
@@ -33,7 +33,7 @@ class Tally:
         arms, outcomes = as_feedback(arms, outcomes, len(self.counts))
         self.counts[arms] += 1
         self.sums[arms] += outcomes
-        self.rounds += 1
+        self.rounds += len(arms) > 0
 
     def state(self) -> dict[str, Any]:
         """All of it, as plain JSON."""

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, as_count, as_positive
 from superarm.beliefs.tally import Tally
+from superarm.checks import FloatArray, as_count, as_positive
 
 
 class UCBBelief:

@@ -5,7 +5,7 @@ An experiment is a module with
     TITLE                      a line for people
     sweep(scale)               its cells, as plain data
     analyse(rows, times)       an `Analysis` of what was recorded, and of nothing else
-    RUNNERS                    optional: functions that run its own kinds of cells
+    RUNNERS                    optional: functions that run its own kinds of cells, by kind
 
 so adding one is adding a file.
 """
@@ -24,6 +24,10 @@ from superarm.experiments.cell import Cell, Recorded
 from superarm.experiments.play import play
 
 Rows = list[dict[str, Any]]
+
+
+class RequestError(ValueError):
+    """What was asked for can't be done: an unknown experiment, a folder of something else."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def names() -> list[str]:
 def load(name: str) -> Experiment:
     """An experiment by name."""
     if name not in names():
-        raise ValueError(f"experiment must be one of {', '.join(names())}, got {name!r}")
+        raise RequestError(f"experiment must be one of {', '.join(names())}, got {name!r}")
     return import_module(f"{paper.__name__}.{name}")
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from superarm._checks import FloatArray
+from superarm.checks import FloatArray
 from superarm.core import Policy
-from superarm.instances import Instance, linear_instance, network_instance
-from superarm.oracles import Greedy
-from superarm.policies import cts, cucb, gt_qts, random_sets
+from superarm.experiments.figures import band, label_ends, plain, style
+from superarm.experiments.play import draw, make_policy
+from superarm.instances import Instance
 from superarm.simulate import replicate
 
 
@@ -27,23 +28,16 @@ class Problem:
     gap: float
     policies: tuple[str, ...]
 
-    def draw(self, rng: np.random.Generator) -> Instance:
-        """One instance."""
-        make = {"linear": linear_instance, "network": network_instance}[self.family]
-        return make(self.n_arms, self.k, self.gap, rng=rng)
 
-
-# What each name stands for, given an instance and the quantization level. A new policy is a line here.
-POLICIES: dict[str, Callable[[Instance, float], Policy]] = {
-    "random": lambda it, delta: random_sets(it.reward, it.k),
-    "CTS, Oracle+": lambda it, delta: cts(it.reward, it.k),
-    "CTS, greedy": lambda it, delta: cts(it.reward, it.k, oracle=Greedy()),
-    "CUCB, Oracle+": lambda it, delta: cucb(it.reward, it.k),
-    "GT+QTS, p=1/2": lambda it, delta: gt_qts(it.reward, it.k, delta=delta),
-    "GT+QTS, p=K/m": lambda it, delta: gt_qts(it.reward, it.k, delta=delta, p=it.k / it.n_arms),
-    "GT+QTS, p=K/m, centred": lambda it, delta: gt_qts(
-        it.reward, it.k, delta=delta, p=it.k / it.n_arms, decoder="centred"
-    ),
+# What each name stands for; ``delta`` is the problem's gap. A new policy is a line here.
+POLICIES: dict[str, dict[str, Any]] = {
+    "random": {"name": "random"},
+    "CTS, Oracle+": {"name": "cts"},
+    "CTS, greedy": {"name": "cts greedy"},
+    "CUCB, Oracle+": {"name": "cucb"},
+    "GT+QTS, p=1/2": {"name": "gt_qts"},
+    "GT+QTS, p=K/m": {"name": "gt_qts", "p": "K/m"},
+    "GT+QTS, p=K/m, centred": {"name": "gt_qts", "p": "K/m", "decoder": "centred"},
 }
 
 _COMMON = ("random", "CUCB, Oracle+", "GT+QTS, p=1/2", "GT+QTS, p=K/m", "GT+QTS, p=K/m, centred", "CTS, Oracle+")
@@ -62,8 +56,12 @@ class Make:
 
     def __call__(self, rng: np.random.Generator) -> tuple[Policy, Instance]:
         """A fresh instance and a fresh policy for it."""
-        instance = self.problem.draw(rng)
-        return POLICIES[self.policy](instance, self.problem.gap), instance
+        problem, spec = self.problem, POLICIES[self.policy]
+        sizes = {"n_arms": problem.n_arms, "k": problem.k, "gap": problem.gap}
+        instance = draw({"family": problem.family, **sizes}, rng=rng)
+        if spec["name"] == "gt_qts":
+            spec = {**spec, "delta": problem.gap}
+        return make_policy(spec, instance), instance
 
 
 @dataclass(frozen=True)
@@ -127,3 +125,20 @@ def run(
 def count_runs(n_runs: int) -> int:
     """How many runs `run` makes in all."""
     return n_runs * sum(len(problem.policies) for problem in PROBLEMS)
+
+
+def draw_regret(figure: Any, results: Sequence[Result]) -> None:
+    """One panel a problem: mean cumulative regret against the round, with its 95% interval."""
+    axes = figure.subplots(1, len(PROBLEMS))
+    for axis, problem in zip(axes, PROBLEMS, strict=True):
+        panel = [result for result in results if result.problem == problem]
+        rounds = np.arange(1, panel[0].regret.shape[1] + 1)
+        at = np.unique(np.linspace(0, len(rounds) - 1, 200).astype(int))
+        for result in panel:
+            band(axis, rounds[at], result.regret[:, at], *style(result.policy))
+        plain(axis, "round", "cumulative regret")
+        axis.set_title(problem.title, loc="left")
+        axis.set_xlim(0, len(rounds))
+        axis.set_ylim(0)
+        names = {f"{result.policy} ({result.evaluations:.0f} evals)": result for result in panel}
+        label_ends(axis, {name: (result.mean, style(result.policy)[0]) for name, result in names.items()})

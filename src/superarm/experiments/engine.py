@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from superarm.experiments.catalogue import run_cell
+import numpy as np
+import scipy
+
+import superarm
+from superarm.experiments.catalogue import RequestError, run_cell
 from superarm.experiments.cell import Cell
 from superarm.experiments.store import Store
 
@@ -17,6 +23,9 @@ StartExecutor = Callable[[], Executor]
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _MOST_RESTARTS = 3
+
+# Modules that show rows and don't make them: they may change between a run and its report.
+_PRESENTATION = {"cli", "claims", "demo", "figures", "report", "reproduce"}
 
 
 def run_cells(
@@ -53,10 +62,8 @@ def run_cells(
                 ) from None
 
 
-def processes(workers: int) -> StartExecutor | None:
-    """How to start so many worker processes; None, which means here, for one."""
-    if workers == 1:
-        return None
+def processes(workers: int) -> StartExecutor:
+    """How to start so many worker processes."""
     return lambda: ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
 
 
@@ -66,9 +73,26 @@ def dask_workers(address: str) -> StartExecutor:
 
     def start() -> Executor:
         connect: Callable[..., Any] = distributed.Client
-        return _DaskExecutor(connect(address, set_as_default=False))
+        client = connect(address, set_as_default=False)
+        for worker, found in client.run(versions).items():
+            if found != versions():
+                client.close()
+                raise RequestError(f"the dask worker {worker} must have {versions()}, as here, but has {found}")
+        return _DaskExecutor(client)
 
     return start
+
+
+def versions() -> dict[str, str]:
+    """What decides the rows besides the settings: the program, and the libraries that draw and add."""
+    sources = sorted(Path(superarm.__file__).parent.rglob("*.py"))
+    code = hashlib.sha256(b"".join(path.read_bytes() for path in sources if path.stem not in _PRESENTATION)).hexdigest()
+    return {
+        "superarm": superarm.__version__,
+        "code": code[:16],
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
 
 
 class _DaskExecutor(Executor):
@@ -102,13 +126,25 @@ def one_blas_thread() -> Iterator[None]:
 
 def _run_all(executor: Executor, left: dict[str, Cell], store: Store, report: Callable[[Cell], None]) -> None:
     futures = {executor.submit(run_cell, cell): cell for cell in left.values()}
+    failure: BaseException | None = None
     try:
         for future in as_completed(futures):
             cell = futures[future]
-            store.put(cell, future.result())
+            try:
+                recorded = future.result()
+            except CancelledError:
+                continue
+            except Exception as error:
+                # Those that are under way are still worth having; those that have not begun are not begun.
+                failure = failure or error
+                for other in futures:
+                    other.cancel()
+                continue
+            store.put(cell, recorded)
             del left[cell.key]
             report(cell)
-    except BaseException:
+    finally:
         for future in futures:
             future.cancel()
-        raise
+    if failure is not None:
+        raise failure

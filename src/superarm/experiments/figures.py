@@ -8,8 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from superarm._checks import FloatArray
+from superarm.checks import FloatArray
 from superarm.experiments.stats import mean_interval
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart, and a dash where two share one. A policy keeps
+# its style in every picture; the first entry whose name begins the label counts.
+_STYLES = {
+    "random": ("#000000", "-"),
+    "CUCB": ("#999999", "-"),
+    "GT+QTS, p=1/2": ("#E69F00", "-"),
+    "GT+QTS, p=2/3": ("#E69F00", "--"),
+    "GT+QTS, p=K/m, centred": ("#D55E00", "--"),
+    "GT+QTS, p=K/m": ("#CC79A7", "-"),
+    "GT+QTS, p=1/m": ("#CC79A7", "--"),
+    "GT+QTS, 426 tests": ("#56B4E9", "-"),
+    "naive GT": ("#E69F00", ":"),
+    "centred, p=1/2": ("#D55E00", "-"),
+    "centred, p=K/m": ("#D55E00", "--"),
+    "CTS, greedy": ("#009E73", "-"),
+    "CTS": ("#0072B2", "-"),
+}
+
+
+def style(label: str) -> tuple[str, str]:
+    """The colour and the dash of a policy."""
+    return next((found for name, found in _STYLES.items() if label.startswith(name)), ("#555555", ":"))
 
 
 def render(draw: Callable[[Any], None], *, size: tuple[float, float] = (12.5, 4.8)) -> bytes:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from superarm._checks import FloatArray, IndexArray
 from superarm._top_k import kth_largest
+from superarm.checks import FloatArray, IndexArray
 from superarm.core import Belief, Policy, Reward
 from superarm.experiments.cell import Cell, Recorded
 from superarm.instances import Instance, linear_instance, network_instance
@@ -33,7 +34,7 @@ def play(cell: Cell) -> Recorded:
 
     def make(rng: np.random.Generator) -> tuple[Policy, Instance]:
         instance = draw(settings["problem"], rng=rng)
-        policy = make_policy(settings["policy"], instance, one_by_one=settings.get("calls") == "single")
+        policy = make_policy(settings["policy"], instance, calls=settings.get("calls", "batch"))
         if isinstance(instance.reward, LinearReward):
             watch.append(_Watched(policy.belief, instance))
             policy.belief = watch[0]
@@ -61,30 +62,32 @@ def draw(problem: dict[str, Any], *, rng: np.random.Generator) -> Instance:
     return INSTANCES[problem["family"]](**options, rng=rng)
 
 
-def make_policy(spec: dict[str, Any], instance: Instance, *, one_by_one: bool = False) -> Policy:
-    """A policy by name; ``p`` may be "K/m" or "1/m". ``one_by_one`` makes every evaluation a call of its own."""
-    reward = as_single_calls(instance.reward) if one_by_one else instance.reward
+def make_policy(spec: dict[str, Any], instance: Instance, *, calls: str = "batch") -> Policy:
+    """A policy by name; ``p`` may be "K/m" or "1/m".
+
+    ``calls`` is "batch", or how every evaluation is made a call of its own: "single" at the same cost for every set,
+    "by size" at the cost of the set.
+    """
+    reward = instance.reward if calls == "batch" else as_single_calls(instance.reward, by_size=calls == "by size")
     options = {name: value for name, value in spec.items() if name != "name"}
     if isinstance(options.get("p"), str):
         options["p"] = {"K/m": instance.k, "1/m": 1}[options["p"]] / instance.n_arms
-    match spec["name"]:
-        case "random":
-            return random_sets(reward, instance.k)
-        case "cts":
-            return cts(reward, instance.k)
-        case "cts greedy":
-            return cts(reward, instance.k, oracle=Greedy())
-        case "cucb":
-            return cucb(reward, instance.k)
-        case "gt_qts":
-            return gt_qts(reward, instance.k, **options)
-    raise ValueError(f"unknown policy {spec['name']!r}")
+    policies: dict[str, Callable[..., Policy]] = {
+        "random": random_sets,
+        "cts": cts,
+        "cts greedy": lambda reward, k: cts(reward, k, oracle=Greedy()),
+        "cucb": cucb,
+        "gt_qts": gt_qts,
+    }
+    if spec["name"] not in policies:
+        raise ValueError(f"policy must be one of {', '.join(policies)}, got {spec['name']!r}")
+    return policies[spec["name"]](reward, instance.k, **options)
 
 
-def as_single_calls(reward: Reward) -> BlackBox:
-    """The reward as one function call for each set, of the same cost for every set.
+def as_single_calls(reward: Reward, *, by_size: bool = False) -> BlackBox:
+    """The reward as one function call for each set, of the same cost for every set unless ``by_size``.
 
-    For a network that is the product of the whole weight matrix with theta_S, as one would write it first.
+    For a network the same cost is that of the whole weight matrix times theta_S, as one would write it first.
     """
 
     def dense(arms: IndexArray, means: FloatArray) -> float:
@@ -93,7 +96,7 @@ def as_single_calls(reward: Reward) -> BlackBox:
         theta[arms] = means
         return float(reward.w2 @ expit(reward.W1 @ theta))
 
-    fn = dense if isinstance(reward, NetworkReward) else reward
+    fn = dense if isinstance(reward, NetworkReward) and not by_size else reward
     return BlackBox(fn, n_arms=reward.n_arms, lipschitz=reward.lipschitz, upper=reward.upper)
 
 
@@ -105,7 +108,10 @@ def checkpoints(horizon: int) -> IndexArray:
 
 
 class _Watched:
-    """A belief that notes, of each theta that it draws, whether it is C-separable for a linear reward."""
+    """A belief that notes, of each theta that it draws, whether it is C-separable for a linear reward.
+
+    It looks at theta when it is told the outcomes, so that ``ask`` is timed without it.
+    """
 
     def __init__(self, belief: Belief, instance: Instance) -> None:
         self.belief, self.k, self.gap = belief, instance.k, instance.gap
@@ -113,11 +119,12 @@ class _Watched:
         self.non_separable: list[bool] = []
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
-        theta = self.belief.sample(rng=rng)
-        self.non_separable.append(kth_largest(theta, self.k) - kth_largest(theta, self.k + 1) <= self.gap)
-        return theta
+        self.theta = self.belief.sample(rng=rng)
+        return self.theta
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        difference = kth_largest(self.theta, self.k) - kth_largest(self.theta, self.k + 1)
+        self.non_separable.append(difference <= self.gap)
         self.belief.update(arms, outcomes, rng=rng)
 
     def state(self) -> dict[str, Any]:

@@ -46,8 +46,12 @@ def html(
     claims: Sequence[Claim],
     manifest: Mapping[str, Any],
     seconds: Mapping[str, float],
+    total_s: float,
 ) -> str:
-    """The whole page. ``analyses`` has titles and analyses by name, ``seconds`` what each experiment took."""
+    """The whole page. ``analyses`` has titles and analyses by name, ``seconds`` what the cells of each took.
+
+    ``total_s`` is what all cells took; experiments share cells, so it is less than the sum.
+    """
     sections = "".join(
         _section(name, title, analysis, pictures[name], seconds[name]) for name, (title, analysis) in analyses.items()
     )
@@ -62,8 +66,10 @@ def html(
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>superarm: the paper, reproduced</title><style>{_STYLE}</style></head><body>
 <h1>Combinatorial Multi-armed Bandits: Arm Selection via Group Testing — reproduced</h1>
-<p class="dim">Made by <code>superarm reproduce</code>, superarm {escape(str(manifest["superarm"]))}, seed
-{manifest["seed"]}. Every number, picture and verdict on this page follows from the recorded rows beside it.</p>
+<p class="dim">Made by <code>superarm reproduce</code>, superarm {escape(str(manifest["superarm"]))} (code
+{escape(str(manifest["code"]))}), numpy {escape(str(manifest["numpy"]))}, scipy {escape(str(manifest["scipy"]))},
+seed {manifest["seed"]}; {total_s:,.0f} seconds of one core in all. Every number, picture and verdict on this page
+follows from the recorded rows beside it.</p>
 {quick}
 <p>{contents}</p>
 <h2 id="claims">The claims</h2>
@@ -93,7 +99,8 @@ def _section(name: str, title: str, analysis: Analysis, picture: bytes, seconds:
     return f"""<h2 id="{name}">{escape(title)}</h2>
 <img alt="{escape(title)}" src="data:image/png;base64,{data}">
 {notes}{tables}
-<p><small>Computing time: {seconds:,.0f} s of one core. Rows: <code>{name}/rows.jsonl</code>.</small></p>
+<p><small>Computing time: {seconds:,.0f} s of one core, cells shared with other experiments included.
+Rows: <code>{name}/rows.jsonl</code>.</small></p>
 """
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from superarm.experiments import catalogue, report
-from superarm.experiments.catalogue import Analysis, Rows, Scale
+from superarm.experiments.catalogue import Analysis, RequestError, Rows, Scale
 from superarm.experiments.cell import Cell, canonical
 from superarm.experiments.claims import Claim, judge
-from superarm.experiments.engine import StartExecutor, run_cells
+from superarm.experiments.engine import StartExecutor, processes, run_cells, versions
 from superarm.experiments.figures import render
 from superarm.experiments.store import Store
 from superarm.version import __version__
@@ -19,7 +19,7 @@ from superarm.version import __version__
 
 def manifest_of(scale: Scale) -> dict[str, Any]:
     """What a folder of rows is a folder of."""
-    return {"superarm": __version__, "quick": scale.quick, "runs": scale.runs, "seed": scale.seed}
+    return {**versions(), "quick": scale.quick, "runs": scale.runs, "seed": scale.seed}
 
 
 def plan(names: Sequence[str], scale: Scale) -> dict[str, list[Cell]]:
@@ -35,38 +35,51 @@ def run(
     start: StartExecutor | None = None,
     progress: Callable[[Cell], None] | None = None,
 ) -> None:
-    """Record every cell of the experiments that the store does not have yet."""
+    """Record every cell of the experiments that the store does not have yet.
+
+    Cells that experiments share are run once. Dear cells come first, so that the workers finish together; cells that
+    are timed come last, one at a time in a process of their own, so that nothing runs beside them.
+    """
     sweeps = plan(names, scale)
-    store.open(manifest_of(scale))
-    for name, cells in sweeps.items():
-        store.add_sweep(name, cells)
-    # Dear cells first, so that the workers finish together. Cells that experiments share are run once.
+    store.open(manifest_of(scale), sweeps)
     distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
-    run_cells(sorted(distinct.values(), key=cost, reverse=True), store, start=start, progress=progress)
+    ordered = sorted(distinct.values(), key=cost, reverse=True)
+    timed = [cell for cell in ordered if cell.settings.get("purpose") == "time"]
+    run_cells([cell for cell in ordered if cell not in timed], store, start=start, progress=progress)
+    run_cells(timed, store, start=processes(1), progress=progress)
 
 
-def make_report(names: Sequence[str], store: Store) -> tuple[Path, list[Claim]]:
-    """Everything that follows from the rows, which are all that is read."""
+def make_report(store: Store) -> tuple[Path, list[Claim]]:
+    """Everything that follows from the rows, which are all that is read: of every experiment that is complete."""
     manifest = store.manifest()
     if manifest is None:
-        raise ValueError(f"{store.folder} holds no reproduction: there is no manifest.json in it")
+        raise RequestError(f"{store.folder} holds no reproduction: there is no manifest.json in it")
     scale = Scale(quick=manifest["quick"], runs=manifest["runs"], seed=manifest["seed"])
     if manifest["superarm"] != __version__:
-        raise ValueError(f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}")
+        raise RequestError(f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}")
     analyses: dict[str, tuple[str, Analysis]] = {}
-    pictures, seconds = {}, {}
-    for name in names:
+    pictures: dict[str, bytes] = {}
+    seconds: dict[str, float] = {}
+    all_seconds: dict[str, float] = {}
+    for name in sorted(manifest["sweeps"]):
         experiment = catalogue.load(name)
-        rows, times = _collect(name, experiment.sweep(scale), store)
+        cells = experiment.sweep(scale)
+        if not all(map(store.has, cells)):
+            continue
+        rows, times = _collect(name, cells, store)
         analysis = experiment.analyse(rows, times)
         analyses[name] = experiment.TITLE, analysis
         pictures[name] = render(analysis.draw)
-        seconds[name] = sum(row["seconds"] for row in times)
+        each = {cell.key: time["seconds"] for cell, time in zip(cells, times, strict=True)}
+        seconds[name] = sum(each.values())
+        all_seconds.update(each)
         store.write(f"{name}/{name}.png", pictures[name])
         store.write(f"{name}/numbers.json", json.dumps(analysis.numbers, indent=1) + "\n")
+    if not analyses:
+        raise RequestError(f"no experiment in {store.folder} is complete; run it again, without --from, to go on")
     claims = judge({name: analysis.numbers for name, (_, analysis) in analyses.items()})
     store.write("claims.json", json.dumps([vars(claim) for claim in claims], indent=1) + "\n")
-    page = report.html(analyses, pictures, claims, manifest, seconds)
+    page = report.html(analyses, pictures, claims, manifest, seconds, sum(all_seconds.values()))
     return store.write("report.html", page), claims
 
 
@@ -74,8 +87,10 @@ def cost(cell: Cell) -> float:
     """About how many seconds a cell takes: for the order, and for the estimate of what is left."""
     s = cell.settings
     if cell.kind != "play":
-        return s.get("n_thetas", 0) * s["n_arms"] * 1e-4
+        return 1.0
     n_arms, n_tests = s["problem"]["n_arms"], s["policy"].get("n_tests", 0)
+    if isinstance(n_tests, str):
+        n_tests = 300
     sparse = isinstance(s["policy"].get("p"), str)
     a_round = 1e-4 + 6e-8 * n_arms + n_tests * (1e-6 if sparse else 8e-10 * n_arms)
     if s["problem"]["family"] == "network":

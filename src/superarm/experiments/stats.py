@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from superarm._checks import as_finite
+from superarm.checks import as_finite
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,17 @@ DIR/report.html            all of it
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from superarm.experiments.catalogue import RequestError
 from superarm.experiments.cell import Cell, Recorded, canonical, digest
 
 
@@ -34,29 +37,28 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def open(self, manifest: dict[str, Any]) -> None:
-        """Begin, or go on with, what the manifest describes. A folder of anything else is refused, and left alone."""
-        found = self.manifest()
-        if found is None and self.folder.exists() and any(self.folder.iterdir()):
-            raise ValueError(f"{self.folder} holds other files and no manifest.json; choose another folder")
-        if found is None:
-            self.write("manifest.json", json.dumps({**manifest, "sweeps": {}}, indent=2) + "\n")
-            return
-        for name, value in manifest.items():
-            if found.get(name) != value:
-                raise ValueError(
-                    f"{self.folder} holds a reproduction with {name} = {found.get(name)!r}, not {value!r}; "
-                    f"choose another folder, so that rows of different settings never mix"
-                )
+    def open(self, manifest: dict[str, Any], sweeps: Mapping[str, Sequence[Cell]]) -> None:
+        """Begin, or go on with, what the manifest and the sweeps describe.
 
-    def add_sweep(self, name: str, cells: Sequence[Cell]) -> None:
-        """Note the sweep of an experiment; another sweep under the same name is refused."""
-        manifest = self.manifest()
-        assert manifest is not None  # open() came first
-        sweep = digest([asdict(cell) for cell in cells])
-        if manifest["sweeps"].setdefault(name, sweep) != sweep:
-            raise ValueError(f"{self.folder} holds another sweep of {name}; choose another folder")
-        self.write("manifest.json", json.dumps(manifest, indent=2) + "\n")
+        A folder of anything else, of other settings or of another sweep of the same name, is refused and left alone.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            found = self.manifest()
+            if found is None and any(not path.name.startswith(".") for path in self.folder.iterdir()):
+                raise RequestError(f"{self.folder} holds other files and no manifest.json; choose another folder")
+            found = found or {**manifest, "sweeps": {}}
+            for name, value in manifest.items():
+                if found.get(name) != value:
+                    raise RequestError(
+                        f"{self.folder} holds a reproduction with {name} = {found.get(name)!r}, not {value!r}; "
+                        f"choose another folder, so that rows of different settings never mix"
+                    )
+            for name, cells in sweeps.items():
+                sweep = digest([asdict(cell) for cell in cells])
+                if found["sweeps"].setdefault(name, sweep) != sweep:
+                    raise RequestError(f"{self.folder} holds another sweep of {name}; choose another folder")
+            self.write("manifest.json", json.dumps(found, indent=2) + "\n")
 
     def manifest(self) -> dict[str, Any] | None:
         """What the folder holds, or None."""
@@ -66,7 +68,7 @@ class Store:
         try:
             return dict(json.loads(path.read_text()))
         except ValueError:
-            raise ValueError(f"{path} is not JSON; was the folder written by something else?") from None
+            raise RequestError(f"{path} is not JSON; was the folder written by something else?") from None
 
     def has(self, cell: Cell) -> bool:
         """Whether a cell is recorded."""
@@ -81,7 +83,7 @@ class Store:
         try:
             return Recorded(**json.loads(self._path(cell).read_text()))
         except FileNotFoundError:
-            raise ValueError(
+            raise RequestError(
                 f"run {cell.run} of {cell.kind} {canonical(cell.settings)} is not in {self.folder}: "
                 f"the reproduction did not finish; run it again to go on, without --from"
             ) from None
@@ -101,6 +103,13 @@ class Store:
             Path(temporary).unlink(missing_ok=True)
             raise
         return path
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Two commands on one folder must not lose each other's sweeps."""
+        with (self.folder / ".lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def _path(self, cell: Cell) -> Path:
         return self.folder / "cells" / f"{cell.key}.json"

@@ -9,7 +9,7 @@ from itertools import chain, combinations, islice
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import IndexArray, as_count
+from superarm.checks import IndexArray, as_count
 from superarm.core import Pools, Reward, as_request
 
 _SETS_AT_ONCE = 1 << 16

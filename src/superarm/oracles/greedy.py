@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, IndexArray
+from superarm.checks import FloatArray, IndexArray
 from superarm.core import Pools, Reward, as_request, top_k
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GreedyReport:
     """``order``, shape (k,): the arms as they were added. ``values``, shape (k,): the set's value after each."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm import theory
-from superarm._checks import FloatArray, IndexArray, as_count, as_fraction, as_positive
+from superarm.checks import FloatArray, IndexArray, as_count, as_fraction, as_positive
 from superarm.core import Pools, Reward, as_request, lipschitz_constant, top_k
 from superarm.quantizer import Quantizer
 
@@ -19,7 +19,7 @@ from superarm.quantizer import Quantizer
 _MOST_BYTES = 1 << 30
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GroupTestingReport:
     """Why the arms were chosen.
 
@@ -114,6 +114,8 @@ class GroupTesting:
         elif n_tests not in ("order", "lemma"):
             raise ValueError(f'n_tests must be a whole number, "order" or "lemma", got {n_tests!r}')
         self.n_tests = n_tests
+        if q == "estimate" and not isinstance(n_tests, str):
+            raise ValueError(f'q="estimate" needs a rule, n_tests="order" or "lemma", got n_tests={n_tests}')
         self.failure = as_fraction(failure, "failure")
         self.q = q if q == "estimate" else as_fraction(q, "q", high="]")
         self.quantize = bool(quantize)
@@ -131,6 +133,10 @@ class GroupTesting:
     def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
         """The k arms of the largest grades."""
         theta, k = as_request(reward, theta, k)
+        if self.pools is not None and self.pools.n_arms != reward.n_arms:
+            raise ValueError(
+                f"pools must be over the reward's {reward.n_arms} arms, got pools over {self.pools.n_arms}"
+            )
         tests, values = self._evaluate(reward, theta, k, rng=rng)
         scores = self._quantizer(reward)(values) if self.quantize else values
         every = np.ones(len(tests), bool)
@@ -138,8 +144,9 @@ class GroupTesting:
         centre = scores[decoded].mean() if self.decoder == "centred" and decoded.any() else 0.0
         grades = tests.sum_by_arm(np.where(decoded, scores - centre, 0.0))
         self.report = GroupTestingReport(tests, values, scores, decoded, grades)
-        # Equal grades may differ by the rounding of their sums, which this bounds.
-        rounding = np.finfo(np.float64).eps * len(tests) * float(np.abs(scores).sum())
+        # Equal grades may differ by the rounding of their sums of up to `depth` scores each, which this bounds.
+        depth = tests.depth
+        rounding = np.finfo(np.float64).eps * depth * max(0, depth - 1) * float(np.abs(scores).max(initial=0.0))
         return top_k(grades, k, rng=rng, tolerance=rounding)
 
     def _evaluate(
@@ -149,7 +156,7 @@ class GroupTesting:
             return self.pools, reward.batch(self.pools, theta)
         q = 1.0 if self.q == "estimate" else float(self.q)
         tests, values = self._add_tests(reward, theta, self._resolve(reward, k, q), rng=rng)
-        if self.q != "estimate" or not isinstance(self.n_tests, str) or not len(tests):
+        if self.q != "estimate" or not len(tests):
             return tests, values
         scores = self._quantizer(reward)(values) if self.quantize else values
         q = theory.estimate_q(tests, scores)
@@ -186,10 +193,11 @@ class GroupTesting:
                 failure=self.failure,
                 q=q,
             )
-        if asked * reward.n_arms * min(8 * self.p, 1 / 8) > _MOST_BYTES:
+        # The tests themselves, and five numbers for each.
+        if asked * (reward.n_arms * min(8 * self.p, 1 / 8) + 40) > _MOST_BYTES:
             raise ValueError(
                 f"n_tests={self.n_tests!r} asks for {asked:,} tests of {reward.n_arms:,} arms, which could never "
-                f"be run (the tests alone would take more than {_MOST_BYTES >> 30} GiB); give n_tests as a number"
+                f"be run (the tests alone would take more than {_MOST_BYTES >> 30} GiB); give a smaller number"
             )
         return asked
 

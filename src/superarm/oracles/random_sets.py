@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import IndexArray
+from superarm.checks import IndexArray
 from superarm.core import Reward, as_request
 
 

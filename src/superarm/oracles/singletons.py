@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, IndexArray
+from superarm.checks import FloatArray, IndexArray
 from superarm.core import Pools, Reward, as_request, top_k
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SingletonsReport:
     """``values``, shape (n_arms,): what each arm is worth alone. ``certified``: the set is Oracle+'s, as always."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, as_count, as_set, as_theta
+from superarm.checks import FloatArray, as_count, as_set, as_theta
 from superarm.core import Pools
 
 # exp of this is 0: stands for log(0) in sums, where -inf would turn 0 * -inf into NaN.

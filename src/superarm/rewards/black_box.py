@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, IndexArray, as_count, as_finite, as_positive, as_set, as_theta
+from superarm.checks import FloatArray, IndexArray, as_count, as_finite, as_positive, as_set, as_theta
 from superarm.core import Pools
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, as_finite, as_set, as_theta, as_unit
+from superarm.checks import FloatArray, as_finite, as_set, as_theta, as_unit
 from superarm.core import Pools
 from superarm.rewards.any_success import log_failure
 
@@ -47,6 +47,8 @@ class CoverageReward:
         if len(self.weights) != self.n_targets:
             raise ValueError(f"weights must have shape ({self.n_targets},), one a target, got {self.weights.shape}")
         self.lipschitz: FloatArray = self.reach @ self.weights
+        for array in (self.reach, self.weights, self.lipschitz):
+            array.flags.writeable = False
         self.upper = float((1 - np.prod(1 - self.reach, axis=0)) @ self.weights)
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:

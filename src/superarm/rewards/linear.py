@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from superarm._checks import FloatArray, as_count, as_finite, as_set, as_theta
+from superarm.checks import FloatArray, as_count, as_finite, as_set, as_theta
 from superarm.core import Pools
 
 
@@ -19,7 +19,7 @@ class LinearReward:
     n_arms
         How many arms there are.
     weights
-        Shape (n_arms,), none negative.
+        Shape (n_arms,), none negative, not all 0.
 
     Examples
     --------
@@ -45,7 +45,10 @@ class LinearReward:
             self.weights = as_finite(weights, "weights", ndim=1, least=0.0)
             if len(self.weights) != self.n_arms:
                 raise ValueError(f"weights must have shape ({self.n_arms},), got {self.weights.shape}")
-            self.additive = bool((self.weights == self.weights[0]).all() and self.weights[0] > 0)
+            if not self.weights.any():
+                raise ValueError("weights must not all be 0: every set would be worth nothing")
+            self.weights.flags.writeable = False
+            self.additive = bool((self.weights == self.weights[0]).all())
             self.lipschitz = self.weights
             self.upper = float(self.weights.sum())
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from superarm._checks import FloatArray, as_count, as_finite, as_positive, as_set, as_theta
+from superarm.checks import FloatArray, as_count, as_finite, as_positive, as_set, as_theta
 from superarm.core import Pools
 
 
@@ -49,6 +49,8 @@ class NetworkReward:
         self.upper = float(self.w2 @ expit(np.maximum(self.W1, 0).sum(axis=1)))
         self.monotone = bool((self.W1[self.w2 > 0] >= 0).all())
         self._columns = np.ascontiguousarray(self.W1.T)
+        for array in (self.W1, self.w2, self.lipschitz):
+            array.flags.writeable = False
 
     @classmethod
     def random(cls, n_arms: int, *, n_hidden: int = 20, std: float = 1.0, rng: np.random.Generator) -> NetworkReward:

@@ -1,4 +1,4 @@
-"""The policies that several figures compare: label, specification and colour."""
+"""The policies that several figures compare: label and specification."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm._checks import FloatArray
+from superarm.checks import FloatArray
 from superarm.experiments.catalogue import Rows
 
 N_TESTS = 302  # section 5's "approximately 302 reward evaluations"
@@ -34,22 +34,7 @@ def compared(delta: float, n_tests: int = N_TESTS) -> dict[str, dict[str, Any]]:
 
 
 # The paper's own algorithm in all its settings: what its claims are about.
-LITERAL = ("GT+QTS, p=1/2", "GT+QTS, p=2/3", "GT+QTS, p=K/m", "GT+QTS, p=1/m")
-
-# Okabe and Ito's colours; the dash tells apart what shares one.
-STYLES: dict[str, tuple[str, str]] = {
-    "random": ("#000000", "-"),
-    "CUCB": ("#999999", "-"),
-    "GT+QTS, p=1/2": ("#E69F00", "-"),
-    "GT+QTS, p=2/3": ("#E69F00", "--"),
-    "GT+QTS, p=K/m": ("#CC79A7", "-"),
-    "GT+QTS, p=1/m": ("#CC79A7", "--"),
-    "naive GT, p=1/2": ("#E69F00", ":"),
-    "centred, p=1/2": ("#D55E00", "-"),
-    "centred, p=K/m": ("#D55E00", "--"),
-    "CTS": ("#0072B2", "-"),
-    "CTS, greedy": ("#009E73", "-"),
-}
+LITERAL = ("GT+QTS, p=1/2", "GT+QTS, p=2/3", "GT+QTS, p=K/m", "GT+QTS, p=1/m", "GT+QTS, 426 tests")
 
 
 def curves(rows: Rows, column: str, label: str) -> FloatArray:

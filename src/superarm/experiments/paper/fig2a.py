@@ -24,4 +24,4 @@ def sweep(scale: Scale) -> list[Cell]:
 
 def analyse(rows: Rows, times: Rows) -> Analysis:
     """Regret curves, next to chance and to CTS."""
-    return analyse_regret(rows, times, "(A) linear reward")
+    return analyse_regret(rows, "(A) linear reward")

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from superarm.experiments.catalogue import Analysis, Rows, Scale
 from superarm.experiments.cell import Cell
-from superarm.experiments.paper._policies import STYLES, compared, literal
+from superarm.experiments.paper._policies import compared, literal
 from superarm.experiments.paper._regret import analyse_regret
 
 TITLE = "Figure 2B: two-layer network reward"
-
-STYLES["GT+QTS, 426 tests"] = ("#56B4E9", "-")
 
 
 def problem(scale: Scale) -> dict[str, object]:
@@ -35,4 +33,4 @@ def sweep(scale: Scale) -> list[Cell]:
 
 def analyse(rows: Rows, times: Rows) -> Analysis:
     """Regret curves, next to chance and to CTS."""
-    return analyse_regret(rows, times, "(B) two-layer network reward")
+    return analyse_regret(rows, "(B) two-layer network reward")

@@ -8,9 +8,9 @@ import numpy as np
 
 from superarm.experiments.catalogue import Analysis, Rows, Scale
 from superarm.experiments.cell import Cell
-from superarm.experiments.figures import label_ends, plain
+from superarm.experiments.figures import label_ends, plain, style
 from superarm.experiments.paper import fig2a
-from superarm.experiments.paper._policies import STYLES, compared, finals, literal
+from superarm.experiments.paper._policies import compared, finals, literal
 from superarm.experiments.stats import mean_interval, paired_ratio
 
 TITLE = "Figure 2C: regret against the number of tests"
@@ -69,12 +69,12 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
         intervals = [mean_interval(found["regret"][str(count)]) for count in numbers["counts"]]
         means = np.array([interval.mean for interval in intervals])
         reach = np.array([interval.high - interval.mean for interval in intervals])
-        axis.errorbar(numbers["counts"], means, reach, color=STYLES[family][0], marker="o", capsize=3)
-        ends[family] = (means[-1], STYLES[family][0])
+        axis.errorbar(numbers["counts"], means, reach, color=style(family)[0], marker="o", capsize=3)
+        ends[family] = (means[-1], style(family)[0])
     for label, column in (("random", "random"), ("CTS", "cts")):
         level = float(np.mean(numbers[column]))
-        axis.axhline(level, color=STYLES[label][0], linewidth=1.2)
-        ends[label] = (level, STYLES[label][0])
+        axis.axhline(level, color=style(label)[0], linewidth=1.2)
+        ends[label] = (level, style(label)[0])
     for marked in (200, 310):
         axis.axvline(marked, color="#bbbbbb", linewidth=0.8, zorder=0)
         axis.annotate(f"{marked}", (marked, 0.02), xycoords=("data", "axes fraction"), color="#777777", fontsize=8)

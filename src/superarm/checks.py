@@ -1,4 +1,8 @@
-"""What is refused at the public edge: every message says what was expected, what came, and how to fix it."""
+"""What is refused at the public edge: every message says what was expected, what came, and how to fix it.
+
+For authors of beliefs, oracles, rewards and environments: each function returns its argument in the form that the
+library works with, or raises ValueError or TypeError before anything has changed.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,7 @@ def as_count(value: Any, name: str, *, least: int = 0) -> int:
 
 def as_k(k: Any, n_arms: int) -> int:
     """The size of a set, between 1 and ``n_arms``."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise TypeError(f"k must be a whole number, got {k!r}")
-    if not 1 <= k <= n_arms:
+    if as_count(k, "k", least=-(2**62)) < 1 or k > n_arms:
         raise ValueError(f"k must be between 1 and {n_arms} (n_arms), got {k}")
     return int(k)
 
@@ -136,6 +138,8 @@ def as_state(
 
 
 def _as_float(value: Any, name: str) -> float:
+    if isinstance(value, bool | str | bytes):
+        raise TypeError(f"{name} must be a number, got {value!r}")
     try:
         return float(value)
     except (TypeError, ValueError):
