@@ -19,6 +19,8 @@ BELIEFS = {
 ORACLES = {
     "exhaustive": (sa.Exhaustive, True),
     "singletons": (sa.Singletons, True),
+    "lazy singletons": (sa.LazySingletons, True),
+    "lazy singletons, batches": (lambda: sa.LazySingletons(n_points=5, batch=3), True),
     "greedy": (sa.Greedy, True),
     "random sets": (sa.RandomSets, False),
     "group testing": (lambda: sa.GroupTesting(delta=0.25), False),

@@ -5,7 +5,7 @@ from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
 from superarm.core import Belief, Counted, Environment, Oracle, Policy, Pools, Reward, top_k
 from superarm.environments import BernoulliArms
 from superarm.instances import Instance, linear_instance, network_instance
-from superarm.oracles import Exhaustive, Greedy, GroupTesting, RandomSets, Singletons
+from superarm.oracles import Exhaustive, Greedy, GroupTesting, LazySingletons, RandomSets, Singletons
 from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.quantizer import Quantizer
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
@@ -27,6 +27,7 @@ __all__ = [
     "GroupTesting",
     "Instance",
     "KLUCBBelief",
+    "LazySingletons",
     "LinearReward",
     "NetworkReward",
     "Oracle",

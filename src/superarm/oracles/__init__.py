@@ -3,7 +3,8 @@
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.greedy import Greedy
 from superarm.oracles.group_testing import GroupTesting
+from superarm.oracles.lazy_singletons import LazySingletons
 from superarm.oracles.random_sets import RandomSets
 from superarm.oracles.singletons import Singletons
 
-__all__ = ["Exhaustive", "Greedy", "GroupTesting", "RandomSets", "Singletons"]
+__all__ = ["Exhaustive", "Greedy", "GroupTesting", "LazySingletons", "RandomSets", "Singletons"]

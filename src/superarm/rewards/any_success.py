@@ -39,6 +39,7 @@ class AnySuccess:
     upper = 1.0
     monotone = True
     zero_is_absent = True
+    concave = True
     additive = False
 
     def __init__(self, n_arms: int) -> None:

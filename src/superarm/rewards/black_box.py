@@ -32,6 +32,8 @@ class BlackBox:
         Whether the value of each single arm is non-decreasing in its mean.
     zero_is_absent
         Whether an arm of mean 0 is worth the same as an absent one.
+    concave
+        Whether the value of each single arm is concave in its mean.
     executor
         Evaluates the sets of a batch side by side: any ``concurrent.futures.Executor``. Without one, one by one.
         The answers come in the same order either way. Processes need a picklable ``fn``.
@@ -54,6 +56,7 @@ class BlackBox:
         upper: float,
         monotone: bool = False,
         zero_is_absent: bool = False,
+        concave: bool = False,
         executor: Executor | None = None,
     ) -> None:
         if not callable(fn):
@@ -64,6 +67,7 @@ class BlackBox:
         self.upper = as_positive(upper, "upper")
         self.monotone = monotone
         self.zero_is_absent = zero_is_absent
+        self.concave = concave
         self.executor = executor
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:

@@ -36,6 +36,7 @@ class CoverageReward:
 
     monotone = True
     zero_is_absent = True
+    concave = True
     additive = False
 
     def __init__(self, reach: ArrayLike, weights: ArrayLike | None = None) -> None:

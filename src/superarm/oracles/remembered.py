@@ -1,0 +1,126 @@
+"""Answers that an oracle remembers, and the bounds that they put on every other answer.
+
+Arm i's value alone is a function f_i of its own mean, and B_i-Lipschitz in it (assumptions 1 and 2). So an answered
+point (x, f_i(x)) bounds f_i everywhere, and the nearest answered points on either side of theta_i bound it best.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from superarm.checks import FloatArray, IndexArray
+
+
+class Remembered:
+    """Up to ``n_points`` answered points for each arm: 16 · n_points + 8 bytes an arm.
+
+    Parameters
+    ----------
+    n_arms
+        How many arms there are.
+    n_points
+        How many points are kept of each. When there are more, the one goes that is least missed near the newest: in
+        a crowd, or far away.
+
+    Attributes
+    ----------
+    x, f
+        Shape (n_points, n_arms): means that were asked about, ascending for each arm, infinite where there is none;
+        and the answers.
+    n
+        Shape (n_arms,): how many points each arm has.
+    """
+
+    def __init__(self, n_arms: int, n_points: int) -> None:
+        self.x = np.full((n_points, n_arms), np.inf)
+        self.f = np.zeros((n_points, n_arms))
+        self.n = np.zeros(n_arms, np.intp)
+
+    def add_for_all(self, x: float, f: float) -> None:
+        """The same first point for every arm."""
+        self.x[0], self.f[0], self.n[:] = x, f, 1
+
+    def add(self, arm: int, x: float, f: float) -> None:
+        """One more point of one arm; O(n_points)."""
+        n = int(self.n[arm])
+        place = int(np.searchsorted(self.x[:n, arm], x))
+        if place < n and self.x[place, arm] == x:
+            self.f[place, arm] = f
+            return
+        xs, fs = np.insert(self.x[:n, arm], place, x), np.insert(self.f[:n, arm], place, f)
+        if n == len(self.x):
+            crowd = np.full(n + 1, np.inf)  # the ends stay
+            crowd[1:-1] = (xs[2:] - xs[:-2]) / np.maximum(np.abs(xs[1:-1] - x), 1e-300)
+            crowd[place] = np.inf
+            least = int(np.argmin(crowd))
+            xs, fs = np.delete(xs, least), np.delete(fs, least)
+        self.x[: len(xs), arm], self.f[: len(fs), arm], self.n[arm] = xs, fs, len(xs)
+
+    def neighbours(self, arm: int, x: float) -> list[tuple[float, float]]:
+        """The nearest points (x, f) of an arm on either side of ``x``, leaving out one at ``x`` itself."""
+        xs = self.x[: self.n[arm], arm]
+        left, right = int(np.searchsorted(xs, x)) - 1, int(np.searchsorted(xs, x, side="right"))
+        return [(float(xs[p]), float(self.f[p, arm])) for p in (left, right) if 0 <= p < len(xs)]
+
+    def bounds(
+        self,
+        theta: FloatArray,
+        lipschitz: FloatArray,
+        *,
+        monotone: bool,
+        concave: bool,
+        arms: IndexArray | slice = slice(None),
+    ) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bounds of f_i(theta_i), infinite where an arm has no point. O(n_points) an arm.
+
+        Parameters
+        ----------
+        theta, lipschitz
+            Shape (n,): the means to bound at, and the B_i, of the arms that are asked for.
+        monotone, concave
+            Whether every f_i is non-decreasing, and concave.
+        arms
+            Which arms; all unless given.
+        """
+        x, f, n = self.x[:, arms], self.f[:, arms], self.n[arms]
+        at = np.arange(x.shape[1])
+        right = np.zeros(x.shape[1], np.intp)
+        for row in x:
+            right += row <= theta
+        lower, upper = np.full(len(theta), -np.inf), np.full(len(theta), np.inf)
+
+        def point(place: IndexArray) -> tuple[FloatArray, FloatArray, IndexArray]:
+            there = np.flatnonzero((place >= 0) & (place < n))
+            return x[place[there], at[there]], f[place[there], at[there]], there
+
+        xl, fl, has = point(right - 1)
+        reach = lipschitz[has] * (theta[has] - xl)
+        upper[has] = fl + reach
+        lower[has] = fl if monotone else fl - reach
+        exact = has[xl == theta[has]]
+        xr, fr, has = point(right)
+        reach = lipschitz[has] * (xr - theta[has])
+        lower[has] = np.maximum(lower[has], fr - reach)
+        upper[has] = np.minimum(upper[has], fr if monotone else fr + reach)
+        if concave:
+            self._chords(theta, right, point, lower, upper)
+        value = f[right[exact] - 1, at[exact]]
+        lower[exact], upper[exact] = value, value
+        return lower, np.maximum(lower, upper)
+
+    @staticmethod
+    def _chords(theta: FloatArray, right: IndexArray, point, lower: FloatArray, upper: FloatArray) -> None:  # type: ignore[no-untyped-def]
+        """A concave function is above its chords, and below their extensions."""
+        for one, other, inside in ((right - 1, right, True), (right - 2, right - 1, False), (right, right + 1, False)):
+            x1, f1, has = point(one)
+            x2, f2, has2 = point(other)
+            both, mine, theirs = np.intersect1d(has, has2, assume_unique=True, return_indices=True)
+            x1, f1, x2, f2 = x1[mine], f1[mine], x2[theirs], f2[theirs]
+            share = (theta[both] - x1) / (x2 - x1)
+            line = f1 + (f2 - f1) * share
+            # Answers have rounding errors, which an extension from two close points magnifies.
+            slack = 4e-16 * (np.abs(f1) + np.abs(f2)) * (1 + np.abs(share))
+            if inside:
+                lower[both] = np.maximum(lower[both], line - slack)
+            else:
+                upper[both] = np.minimum(upper[both], line + slack)
