@@ -5,7 +5,16 @@ from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
 from superarm.core import Belief, Counted, Environment, Oracle, Policy, Pools, Reward, top_k
 from superarm.environments import BernoulliArms
 from superarm.instances import Instance, linear_instance, network_instance
-from superarm.oracles import Exhaustive, Greedy, GroupTesting, LazySingletons, RandomSets, Singletons
+from superarm.oracles import (
+    Exhaustive,
+    Greedy,
+    GroupTesting,
+    LazySingletons,
+    LocalSearch,
+    RandomSets,
+    Rarely,
+    Singletons,
+)
 from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.quantizer import Quantizer
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
@@ -29,12 +38,14 @@ __all__ = [
     "KLUCBBelief",
     "LazySingletons",
     "LinearReward",
+    "LocalSearch",
     "NetworkReward",
     "Oracle",
     "Policy",
     "Pools",
     "Quantizer",
     "RandomSets",
+    "Rarely",
     "Reward",
     "Singletons",
     "Trace",

@@ -4,7 +4,18 @@ from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.greedy import Greedy
 from superarm.oracles.group_testing import GroupTesting
 from superarm.oracles.lazy_singletons import LazySingletons
+from superarm.oracles.local_search import LocalSearch
 from superarm.oracles.random_sets import RandomSets
+from superarm.oracles.rarely import Rarely
 from superarm.oracles.singletons import Singletons
 
-__all__ = ["Exhaustive", "Greedy", "GroupTesting", "LazySingletons", "RandomSets", "Singletons"]
+__all__ = [
+    "Exhaustive",
+    "Greedy",
+    "GroupTesting",
+    "LazySingletons",
+    "LocalSearch",
+    "RandomSets",
+    "Rarely",
+    "Singletons",
+]

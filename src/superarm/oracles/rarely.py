@@ -1,0 +1,93 @@
+"""Rare asking: an oracle that is asked only now and then, and its last answer in between.
+
+With few questions to the oracle over time regret need not suffer: "adaptively rare oracle queries", arXiv 2510.21431,
+gets by with O(log log T) of them. The schedule here is the simplest of that kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superarm.checks import IndexArray, as_arms, as_count
+from superarm.core import Oracle, Reward, as_request
+
+
+def growing(factor: float = 1.1) -> Callable[[int], bool]:
+    """Ask in rounds 1, 2, 3, ... at first, and then at rounds that are a factor apart: O(log T) questions.
+
+    Examples
+    --------
+    >>> ask = growing(2.0)
+    >>> [t for t in range(1, 40) if ask(t)]
+    [1, 2, 4, 8, 16, 32]
+    """
+    if not factor > 1:
+        raise ValueError(f"factor must be above 1, got {factor!r}")
+
+    def ask(t: int) -> bool:
+        return t == 1 or int(np.log(t) / np.log(factor) + 1e-9) > int(np.log(t - 1) / np.log(factor) + 1e-9)
+
+    return ask
+
+
+class Rarely:
+    """Asks another oracle only in some rounds, and repeats its last answer in between: no evaluations there.
+
+    Also asks when the problem is another one: another k or another number of arms. What is repeated decides, so it is
+    saved with ``state`` and ``load``.
+
+    Parameters
+    ----------
+    oracle
+        The oracle that is asked now and then.
+    when
+        A whole number n, to ask in every n-th round; or ``when(t) -> bool`` for round t = 1, 2, ...: see `growing`.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> policy = sa.cts(sa.LinearReward(50), 3, oracle=Rarely(sa.Singletons(), when=10))
+    >>> for _ in range(100):
+    ...     arms = policy.ask(rng=np.random.default_rng(0))
+    >>> policy.evaluations
+    500
+    """
+
+    def __init__(self, oracle: Oracle, when: int | Callable[[int], bool]) -> None:
+        self.oracle = oracle
+        self.when = when if callable(when) else as_count(when, "when", least=1)
+        self._round = 0
+        self._arms: IndexArray | None = None
+        self._n_arms = 0
+
+    @property
+    def report(self) -> Any:
+        """That of the oracle, from the round in which it was last asked."""
+        return self.oracle.report
+
+    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+        """The oracle's answer, new or repeated."""
+        theta, k = as_request(reward, theta, k)
+        t = self._round + 1
+        due = self.when(t) if callable(self.when) else (t - 1) % self.when == 0
+        if due or self._arms is None or len(self._arms) != k or self._n_arms != reward.n_arms:
+            self._arms, self._n_arms = self.oracle.select(reward, theta, k, rng=rng), reward.n_arms
+        self._round = t  # only now: a question that failed was not asked
+        return self._arms.copy()
+
+    def state(self) -> dict[str, Any]:
+        """The round and the set that is repeated, as plain JSON."""
+        arms = None if self._arms is None else self._arms.tolist()
+        return {"oracle": "Rarely", "round": self._round, "arms": arms, "n_arms": self._n_arms}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take over what ``state()`` described."""
+        if not isinstance(state, dict) or state.get("oracle") != "Rarely":
+            raise ValueError(f"state must be that of a Rarely, got {state!r:.60}")
+        n_arms = as_count(state["n_arms"], "state['n_arms']")
+        arms = None if state["arms"] is None else as_arms(state["arms"], n_arms)
+        self._round, self._arms, self._n_arms = as_count(state["round"], "state['round']"), arms, n_arms
