@@ -202,6 +202,22 @@ def test_non_separable_rounds_are_counted():
     assert catalogue.run_cell(cell).row["non_separable"][-1] == count
 
 
+@pytest.mark.parametrize("calls", ["single", "by size", "batch"])
+def test_the_way_of_calling_changes_no_decision(calls):
+    it = sa.network_instance(30, 3, 0.1, rng=np.random.default_rng(0))
+    for spec in ({"name": "cts"}, {"name": "gt_qts", "delta": 0.1, "n_tests": 40, "decoder": "centred"}):
+        policies = make_policy(spec, it, calls=calls), make_policy(spec, it)
+        ours, plain = (sa.simulate(policy, it, horizon=20, rng=np.random.default_rng(1)) for policy in policies)
+        np.testing.assert_array_equal(ours.arms, plain.arms)
+        np.testing.assert_array_equal(ours.evaluations, plain.evaluations)
+
+
+def test_unknown_ways_of_calling_are_refused():
+    it = sa.linear_instance(5, 2, 0.1, rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="calls must be"):
+        make_policy({"name": "cts"}, it, calls="by pigeon")
+
+
 def test_options_that_a_policy_does_not_have_are_refused():
     with pytest.raises(TypeError, match="prior"):
         make_policy({"name": "cts", "prior": 1}, sa.linear_instance(5, 2, 0.1, rng=np.random.default_rng(0)))

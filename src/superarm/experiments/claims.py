@@ -161,7 +161,8 @@ def networks_are_separable(theory: Numbers) -> Claim:
         verdict, because = Verdict.UNDECIDED, "no violation was found, which does not prove that there is none"
     elif steepest in violated:
         verdict = Verdict.NOT_REPRODUCED
-        because = f"violated with the paper's own weights; no violation was found at {' or '.join(clean) or 'no scale'}"
+        flat = f"no violation was found when scaled by {' or '.join(clean)}" if clean else "and at every scale tried"
+        because = f"violated with the paper's own weights, {flat}"
     else:
         verdict = Verdict.CONDITIONALLY
         because = f"the condition: weights as the paper's; violated when scaled by {' or '.join(violated)}"

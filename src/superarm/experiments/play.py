@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from superarm._top_k import kth_largest
-from superarm.checks import FloatArray, IndexArray
-from superarm.core import Belief, Policy, Reward
+from superarm.checks import FloatArray, IndexArray, as_theta
+from superarm.core import Belief, Policy, Pools, Reward
 from superarm.experiments.cell import Cell, Recorded
 from superarm.instances import Instance, linear_instance, network_instance
 from superarm.oracles import Greedy
@@ -65,10 +65,16 @@ def draw(problem: dict[str, Any], *, rng: np.random.Generator) -> Instance:
 def make_policy(spec: dict[str, Any], instance: Instance, *, calls: str = "batch") -> Policy:
     """A policy by name; ``p`` may be "K/m" or "1/m".
 
-    ``calls`` is "batch", or how every evaluation is made a call of its own: "single" at the same cost for every set,
-    "by size" at the cost of the set.
+    ``calls`` is "batch", or how every evaluation is made a call of its own: "single" on a vector of all arms (for
+    networks), "by size" on the arms of the set.
     """
-    reward = instance.reward if calls == "batch" else as_single_calls(instance.reward, by_size=calls == "by size")
+    reward: Reward = instance.reward
+    if calls == "single" and isinstance(reward, NetworkReward):
+        reward = RowByRow(reward)
+    elif calls == "by size":
+        reward = BlackBox(reward, n_arms=reward.n_arms, lipschitz=reward.lipschitz, upper=reward.upper)
+    elif calls != "batch":
+        raise ValueError(f"calls must be batch, by size, or single for a network, got {calls!r}")
     options = {name: value for name, value in spec.items() if name != "name"}
     if isinstance(options.get("p"), str):
         options["p"] = {"K/m": instance.k, "1/m": 1}[options["p"]] / instance.n_arms
@@ -84,20 +90,28 @@ def make_policy(spec: dict[str, Any], instance: Instance, *, calls: str = "batch
     return policies[spec["name"]](reward, instance.k, **options)
 
 
-def as_single_calls(reward: Reward, *, by_size: bool = False) -> BlackBox:
-    """The reward as one function call for each set, of the same cost for every set unless ``by_size``.
+class RowByRow:
+    """A network whose batch is one call for each row of the test matrix, on a vector of all arms.
 
-    For a network the same cost is that of the whole weight matrix times theta_S, as one would write it first.
+    The program that one would write first. Every evaluation costs the same, however large its set is.
     """
 
-    def dense(arms: IndexArray, means: FloatArray) -> float:
-        assert isinstance(reward, NetworkReward)
-        theta = np.zeros(reward.n_arms)
-        theta[arms] = means
-        return float(reward.w2 @ expit(reward.W1 @ theta))
+    def __init__(self, network: NetworkReward) -> None:
+        self.network = network
+        self.n_arms, self.lipschitz, self.upper = network.n_arms, network.lipschitz, network.upper
+        self.monotone, self.zero_is_absent, self.additive = network.monotone, True, False
 
-    fn = dense if isinstance(reward, NetworkReward) and not by_size else reward
-    return BlackBox(fn, n_arms=reward.n_arms, lipschitz=reward.lipschitz, upper=reward.upper)
+    def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
+        """The value of one set."""
+        return self.network(arms, means)
+
+    def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
+        """The values of many sets, one after the other."""
+        theta = as_theta(theta, self.n_arms, pools)
+        return np.array([self._value(row * theta) for row in pools.dense()], np.float64)
+
+    def _value(self, masked: FloatArray) -> float:
+        return float(self.network.w2 @ expit(self.network.W1 @ masked))
 
 
 def checkpoints(horizon: int) -> IndexArray:

@@ -194,4 +194,4 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
     right.set_xscale("log")
     right.set_ylim(-0.03, 1.03)
     plain(right, "scale of the hidden weights", "share of theta where a swap beats Oracle+")
-    right.set_title("two-layer networks are not separable", loc="left")
+    right.set_title("how often Oracle+ misses the best set of a network", loc="left")
