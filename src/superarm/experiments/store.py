@@ -98,6 +98,7 @@ class Store:
                 file.write(text.encode() if isinstance(text, str) else text)
                 file.flush()
                 os.fsync(file.fileno())
+            Path(temporary).chmod(0o644)  # a temporary file is its owner's alone
             Path(temporary).replace(path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)

@@ -1,8 +1,9 @@
 """Table 1: seconds for T = 1000 ... 5000 rounds on the network problem.
 
 The paper evidently made a call for each evaluation. So do we: once on a vector of all arms, at the same cost for every
-set, as one would write it first; once on the arms of the set, at a cost that grows with it; and once more with batches. Cells are timed alone. Times are of this machine; what carries over is the ratio, and the model:
-time a round = overhead + evaluations · cost of one evaluation.
+set, as one would write it first; once on the arms of the set, at a cost that grows with it; and once more with batches.
+Cells are timed alone. Times are of this machine; what carries over is the ratio, and the model: time a round =
+overhead + evaluations · cost of one evaluation.
 """
 
 from __future__ import annotations
