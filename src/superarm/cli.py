@@ -56,8 +56,8 @@ def demo(
     """Compare policies on two small problems: a progress bar, a table, and a picture of the regret curves.
 
     Two problems are drawn, a linear reward and a two-layer network, each with 3 of 100 arms to pick. They are played
-    by chance, by Thompson sampling with an exact oracle (CTS), by upper confidence bounds (CUCB), and by the paper's
-    GT+QTS with several settings. The table has, for each, the regret at the end with its standard error over the
+    by chance, by Thompson sampling (CTS) with an exact oracle and with one that decides the same from remembered answers
+    (lazy), by upper confidence bounds (CUCB), and by the paper's GT+QTS with several settings. The table has, for each, the regret at the end with its standard error over the
     runs, how many sets a round asked the reward about, and the time of one decision. About 40 seconds on 2 cores.
     """
     _need("matplotlib", "plots", "the demo draws a picture")

@@ -33,6 +33,7 @@ class Problem:
 POLICIES: dict[str, dict[str, Any]] = {
     "random": {"name": "random"},
     "CTS, Oracle+": {"name": "cts"},
+    "CTS, lazy": {"name": "cts lazy"},
     "CTS, greedy": {"name": "cts greedy"},
     "CUCB, Oracle+": {"name": "cucb"},
     "GT+QTS, p=1/2": {"name": "gt_qts"},
@@ -40,7 +41,15 @@ POLICIES: dict[str, dict[str, Any]] = {
     "GT+QTS, p=K/m, centred": {"name": "gt_qts", "p": "K/m", "decoder": "centred"},
 }
 
-_COMMON = ("random", "CUCB, Oracle+", "GT+QTS, p=1/2", "GT+QTS, p=K/m", "GT+QTS, p=K/m, centred", "CTS, Oracle+")
+_COMMON = (
+    "random",
+    "CUCB, Oracle+",
+    "GT+QTS, p=1/2",
+    "GT+QTS, p=K/m",
+    "GT+QTS, p=K/m, centred",
+    "CTS, Oracle+",
+    "CTS, lazy",
+)
 PROBLEMS = (
     Problem("linear reward, 3 of 100 arms", "linear", 100, 3, 0.25, _COMMON),
     Problem("network reward, 3 of 100 arms", "network", 100, 3, 0.2, (*_COMMON, "CTS, greedy")),

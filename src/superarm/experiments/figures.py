@@ -25,6 +25,7 @@ _STYLES = {
     "naive GT": ("#E69F00", ":"),
     "centred, p=1/2": ("#D55E00", "-"),
     "centred, p=K/m": ("#D55E00", "--"),
+    "CTS, lazy": ("#56B4E9", "--"),
     "CTS, greedy": ("#009E73", "-"),
     "CTS": ("#0072B2", "-"),
 }

@@ -14,7 +14,7 @@ from superarm.checks import FloatArray, IndexArray, as_theta
 from superarm.core import Belief, Policy, Pools, Reward
 from superarm.experiments.cell import Cell, Recorded
 from superarm.instances import Instance, linear_instance, network_instance
-from superarm.oracles import Greedy
+from superarm.oracles import Greedy, LazySingletons
 from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.rewards import BlackBox, LinearReward, NetworkReward
 from superarm.simulate import run_one
@@ -82,6 +82,7 @@ def make_policy(spec: dict[str, Any], instance: Instance, *, calls: str = "batch
         "random": random_sets,
         "cts": cts,
         "cts greedy": lambda reward, k: cts(reward, k, oracle=Greedy()),
+        "cts lazy": lambda reward, k: cts(reward, k, oracle=LazySingletons()),
         "cucb": cucb,
         "gt_qts": gt_qts,
     }
