@@ -94,6 +94,12 @@ class Result:
     ask_ms: float
 
     @property
+    def cost(self) -> str:
+        """The evaluations a round, in as many digits as tell something."""
+        few = 0 < self.evaluations < 10
+        return f"{self.evaluations:.2f}" if few else f"{self.evaluations:,.0f}"
+
+    @property
     def mean(self) -> float:
         """The mean over the runs of the regret at the horizon."""
         return float(self.regret[:, -1].mean())
@@ -149,5 +155,5 @@ def draw_regret(figure: Any, results: Sequence[Result]) -> None:
         axis.set_title(problem.title, loc="left")
         axis.set_xlim(0, len(rounds))
         axis.set_ylim(0)
-        names = {f"{result.policy} ({result.evaluations:.0f} evals)": result for result in panel}
+        names = {f"{result.policy} ({result.cost} evals)": result for result in panel}
         label_ends(axis, {name: (result.mean, style(result.policy)[0]) for name, result in names.items()})
