@@ -329,6 +329,20 @@ def test_everything_is_written(quick):
     assert len(claims) == 8
 
 
+def test_the_lazy_oracle_has_the_regret_of_cts_for_a_fraction_of_the_evaluations(quick):
+    numbers = json.loads((quick[0] / "beyond" / "numbers.json").read_text())
+    for family in ("linear", "network"):
+        found = numbers[family]["policies"]
+        assert numbers[family]["lazy_is_cts"]
+        assert found["CTS, lazy"]["regret"] == found["CTS"]["regret"]
+        assert np.mean(found["CTS, lazy"]["evaluations"]) < np.mean(found["CTS"]["evaluations"]) / 50
+
+
+def test_what_goes_beyond_the_paper_comes_last(quick):
+    page = (quick[0] / "report.html").read_text()
+    assert page.index('<h2 id="theory">') < page.index('<h2 id="beyond">')
+
+
 def test_rows_have_no_times_and_times_no_results(quick):
     for name in catalogue.names():
         for line in (quick[0] / name / "rows.jsonl").read_text().splitlines():

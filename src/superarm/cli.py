@@ -86,7 +86,7 @@ def demo(
 @app.command()
 def reproduce(
     experiments: Annotated[
-        list[str] | None, typer.Argument(help="fig1 fig2a fig2b fig2c table1 theory, or all.")
+        list[str] | None, typer.Argument(help="fig1 fig2a fig2b fig2c table1 theory beyond; or all.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that all works, in two minutes.")] = False,
     runs: Annotated[int | None, typer.Option(min=2, help="Runs of each cell instead of the experiment's own.")] = None,

@@ -5,6 +5,7 @@ An experiment is a module with
     TITLE                      a line for people
     sweep(scale)               its cells, as plain data
     analyse(rows, times)       an `Analysis` of what was recorded, and of nothing else
+    PART                       optional: 2 puts it behind the others in the report
     RUNNERS                    optional: functions that run its own kinds of cells, by kind
 
 so adding one is adding a file.
@@ -83,14 +84,19 @@ class Experiment(Protocol):
 
 
 def names() -> list[str]:
-    """The names of all experiments, sorted."""
-    return sorted(module.name for module in pkgutil.iter_modules(paper.__path__) if not module.name.startswith("_"))
+    """The names of all experiments, in the order of the report."""
+    found = [module.name for module in pkgutil.iter_modules(paper.__path__) if not module.name.startswith("_")]
+    return sorted(found, key=lambda name: (getattr(_module(name), "PART", 1), name))
 
 
 def load(name: str) -> Experiment:
     """An experiment by name."""
     if name not in names():
         raise RequestError(f"experiment must be one of {', '.join(names())}, got {name!r}")
+    return _module(name)
+
+
+def _module(name: str) -> Any:
     return import_module(f"{paper.__name__}.{name}")
 
 

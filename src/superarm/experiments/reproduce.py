@@ -61,7 +61,9 @@ def make_report(store: Store) -> tuple[Path, list[Claim]]:
     pictures: dict[str, bytes] = {}
     seconds: dict[str, float] = {}
     all_seconds: dict[str, float] = {}
-    for name in sorted(manifest["sweeps"]):
+    for name in catalogue.names():
+        if name not in manifest["sweeps"]:
+            continue
         experiment = catalogue.load(name)
         cells = experiment.sweep(scale)
         if not all(map(store.has, cells)):

@@ -18,6 +18,7 @@ from superarm.experiments.stats import mean_interval, paired_ratio
 
 TITLE = "Beyond the paper: regret against evaluations"
 
+PART = 2
 LAZY = "CTS, lazy"
 _PANELS = {"linear": "linear reward", "network": "two-layer network reward"}
 
