@@ -1,23 +1,34 @@
 """The paper's lemmas and theorem as functions: what it promises, in numbers.
 
 Sections 3 and 4 and appendices A to C. Everything is a plain function of plain numbers, except the parts that read
-tests (`non_repeated`, `estimate_q`) and the brute-force definitions (`gap_range`, `separation`).
+tests (`non_repeated`, `estimate_q`) and two definitions by brute force (`gap_range`, `separation`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
-from superarm.checks import FloatArray, as_count, as_finite, as_fraction, as_k, as_positive, as_unit
-from superarm.core import Pools, Reward
+from superarm.brute_force import gap_range, separation
+from superarm.checks import as_count, as_finite, as_fraction, as_k, as_positive
+from superarm.core import Pools
 
-_MOST_SETS = 1_000_000
+__all__ = [
+    "epsilon_limit",
+    "estimate_q",
+    "gap_range",
+    "n_tests",
+    "n_tests_order",
+    "non_repeated",
+    "q_sample_size",
+    "quantization_level",
+    "regret_bound",
+    "separation",
+]
 
 
 def n_tests(
@@ -43,7 +54,11 @@ def n_tests(
     """
     p = as_fraction(p, "p")
     # Factors are multiplied before they are squared, so that small ones do not vanish.
-    ratio = as_positive(upper, "upper") * as_positive(lipschitz, "lipschitz") / (as_positive(delta, "delta") * _as_q(q))
+    ratio = (
+        as_positive(upper, "upper")
+        * as_positive(lipschitz, "lipschitz")
+        / (as_positive(delta, "delta") * as_fraction(q, "q", high="]"))
+    )
     return _whole(8 * _log_pairs(n_arms, k, failure), ratio / p / p / (1 - p))
 
 
@@ -58,7 +73,7 @@ def n_tests_order(*, n_arms: int, k: int, delta: float, failure: float, q: float
     >>> n_tests_order(n_arms=5000, k=5, delta=0.25, failure=1e-4)
     310
     """
-    return _whole(_log_pairs(n_arms, k, failure), 1 / (as_positive(delta, "delta") * _as_q(q)))
+    return _whole(_log_pairs(n_arms, k, failure), 1 / (as_positive(delta, "delta") * as_fraction(q, "q", high="]")))
 
 
 def non_repeated(tests: Pools, scores: ArrayLike) -> NDArray[np.bool_]:
@@ -225,71 +240,8 @@ def regret_bound(
     return math.exp(total) if total < math.log(np.finfo(float).max) else math.inf
 
 
-def gap_range(reward: Reward, theta: ArrayLike, k: int) -> tuple[float, float]:
-    """Delta_min and Delta_max of section 2 by brute force over all sets of k arms.
-
-    Where all sets are worth the same, Delta_min has no definition and is NaN.
-
-    Examples
-    --------
-    >>> import superarm as sa
-    >>> gap_range(sa.LinearReward(4), [0.5, 0.25, 1.0, 0.0], k=2)
-    (0.25, 1.25)
-    """
-    values = _all_values(reward, theta, k)[1]
-    gaps = values.max() - values
-    positive = gaps[gaps > _rounding(values)]
-    return float(positive.min()) if positive.size else math.nan, float(gaps.max())
-
-
-def separation(reward: Reward, theta: ArrayLike, k: int) -> float:
-    """The C of C-separability (eq. C_sep) by brute force; assumption 6 holds at theta exactly if it is above 0.
-
-    The least of r(S + s) - r(S + t) over all arms s of an optimal set, all arms t of none, and *all* sets S of the
-    other arms: 2^(n_arms - 2) of them, so this is for a dozen arms. NaN if every arm is in some optimal set.
-
-    Examples
-    --------
-    >>> import superarm as sa
-    >>> separation(sa.LinearReward(4), [0.5, 0.25, 1.0, 0.0], k=2)
-    0.25
-    """
-    n_arms = reward.n_arms
-    if n_arms > 20:
-        raise ValueError(f"separation looks at 2^n_arms sets: n_arms must be at most 20, got {n_arms}")
-    sets, values = _all_values(reward, theta, k)
-    best = np.unique(sets[values >= values.max() - _rounding(values)])
-    others = np.setdiff1d(np.arange(n_arms), best)
-    # Row b is the set whose members are the bits of b.
-    masks = np.arange(2**n_arms)
-    inside = (masks[:, None] >> np.arange(n_arms) & 1).astype(bool)
-    every = Pools(np.nonzero(inside)[1], np.concatenate([[0], np.cumsum(inside.sum(axis=1))]), n_arms)
-    worth = reward.batch(every, theta)
-    least = math.inf
-    for s in best:
-        for t in others:
-            rest = masks[~inside[:, s] & ~inside[:, t]]
-            least = min(least, float((worth[rest | 1 << s] - worth[rest | 1 << t]).min()))
-    return least if math.isfinite(least) else math.nan
-
-
-def _all_values(reward: Reward, theta: ArrayLike, k: int) -> tuple[NDArray[np.intp], FloatArray]:
-    theta = as_unit(theta, "theta", (reward.n_arms,))
-    k = as_k(k, reward.n_arms)
-    n_sets = math.comb(reward.n_arms, k)
-    if n_sets > _MOST_SETS:
-        raise ValueError(f"brute force looks at every set: at most {_MOST_SETS:,}, got {n_sets:,}")
-    sets = np.array(list(combinations(range(reward.n_arms), k)), np.intp)
-    return sets, reward.batch(Pools(sets.ravel(), np.arange(n_sets + 1) * k, reward.n_arms), theta)
-
-
-def _rounding(values: FloatArray) -> float:
-    return 1e-12 * max(1.0, float(np.abs(values).max()))
-
-
 def _log_pairs(n_arms: int, k: int, failure: float) -> float:
-    n_arms = as_count(n_arms, "n_arms", least=1)
-    k = as_k(k, n_arms)
+    k = as_k(k, as_count(n_arms, "n_arms", least=1))
     failure = as_fraction(failure, "failure")
     return math.log(k * (n_arms - k) / failure) if k < n_arms else 0.0
 
@@ -301,7 +253,3 @@ def _whole(factor: float, root: float) -> int:
             f"the number of tests must be below 1e300, got about {factor:.3g} · ({root:.3g})²: delta, p or q is tiny"
         )
     return math.ceil(factor * root**2)
-
-
-def _as_q(q: float) -> float:
-    return as_fraction(q, "q", high="]")
