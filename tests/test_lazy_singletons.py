@@ -173,6 +173,16 @@ def test_a_wrong_claim_of_monotonicity_is_found():
         np.testing.assert_array_equal(lazy.select(reward, theta, 4, rng=rng), plain.select(reward, theta, 4, rng=rng))
 
 
+def test_a_wrong_claim_of_concavity_is_found():
+    lazy, rng, plain = sa.LazySingletons(), np.random.default_rng(0), sa.Singletons()
+    reward = box(steep, 3.1, monotone=True, zero_is_absent=True, concave=True)
+    with pytest.warns(UserWarning, match="declares concave, but arm"):
+        select_often(lazy, reward, rng, 50)
+    for _ in range(50):
+        theta = rng.random(60)
+        np.testing.assert_array_equal(lazy.select(reward, theta, 4, rng=rng), plain.select(reward, theta, 4, rng=rng))
+
+
 def test_a_noisy_reward_is_an_error_that_names_the_remedy():
     noise = np.random.default_rng(0)
     reward = box(lambda arms, means: float(means.sum() + noise.normal(0, 0.3)), 1.0, zero_is_absent=True)

@@ -49,7 +49,8 @@ class LazySingletons:
     (0, r(empty)) a free point of every arm (without it every arm must be asked about once); and ``concave``, if it has
     that attribute: each arm's value alone is concave in its mean. If two answers contradict the declared B, one of the
     questions is asked again. The same answer means that B is too small: it is raised, with a warning. Another answer
-    means a noisy or changing reward, which is an error.
+    means a noisy or changing reward, which is an error. ``monotone`` and ``concave`` are given up, with a warning, when
+    an answer contradicts them.
 
     A round costs O(n_points · n_arms) time for the bounds and O(n_arms) for every batch of evaluations, whose number
     grows with the logarithm of the evaluations. Memory: 16 · n_points + 8 bytes an arm, 264 by default; it is only a
@@ -166,12 +167,29 @@ class LazySingletons:
         means[arms] = x
         values = self._reward_is.batch(Pools.singletons(arms, len(means)), means)
         self._asked += len(arms)
-        changed = False
+        changed = self._concave and self._bent(arms, x, values)
         for arm, mean, value in zip(arms.tolist(), x.tolist(), values.tolist(), strict=True):
             for neighbour in self._memory.neighbours(arm, mean):
                 changed |= self._compare(arm, (mean, value), neighbour)
             self._memory.add(arm, mean, value)
         return changed
+
+    def _bent(self, arms: IndexArray, x: FloatArray, values: FloatArray) -> bool:
+        """Whether an answer is on the wrong side of a chord, so that an arm is not concave after all."""
+        slack = _ROUNDING * np.maximum(1.0, np.abs(values))
+        lipschitz, monotone = self._lipschitz[arms], self._monotone
+        lower, upper = self._memory.bounds(x, lipschitz, monotone=monotone, concave=True, arms=arms)
+        wide_lower, wide_upper = self._memory.bounds(x, lipschitz, monotone=monotone, concave=False, arms=arms)
+        off = (values < lower - slack) | (values > upper + slack)
+        off &= (values >= wide_lower - slack) & (values <= wide_upper + slack)
+        if off.any():
+            arm = int(arms[np.argmax(off)])
+            self._concave = False
+            self._warn(
+                f"the reward declares concave, but arm {arm} alone is worth {values[np.argmax(off)]!r} "
+                f"at {x[np.argmax(off)]!r}, which is beyond a chord of its other values"
+            )
+        return bool(off.any())
 
     def _compare(self, arm: int, new: tuple[float, float], old: tuple[float, float]) -> bool:
         """Whether two answers contradict what the reward declares, which is then corrected."""
