@@ -88,7 +88,7 @@ def reproduce(
     experiments: Annotated[
         list[str] | None, typer.Argument(help="fig1 fig2a fig2b fig2c table1 theory beyond; or all.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that all works, in two minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that all works, in a minute.")] = False,
     runs: Annotated[int | None, typer.Option(min=2, help="Runs of each cell instead of the experiment's own.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes; the rows are the same for any number.")] = 2,
     dask: Annotated[str | None, typer.Option(help="Address of a dask scheduler to run on instead.")] = None,
@@ -102,8 +102,8 @@ def reproduce(
 
     Writes for each experiment the recorded rows, the times, the numbers and the picture, and for all of them
     `report.html`, which begins with a table of the claims. Rows are stored as they finish: what was interrupted goes
-    on where it stopped, and a folder with other settings is refused, never overwritten. Paper scale takes about three
-    quarters of an hour on 2 cores, `--quick` two minutes.
+    on where it stopped, and a folder with other settings is refused, never overwritten. Paper scale takes about an
+    hour on 2 cores, `--quick` about a minute.
     """
     _need("matplotlib", "plots", "the report has pictures")
     console = Console()
