@@ -34,6 +34,7 @@ ORACLES = {
         lambda: sa.GroupTesting(delta=0.25, decoder="centred", tests="non_repeated"),
         False,
     ),
+    "group testing, regression": (lambda: sa.GroupTesting(delta=0.25, n_tests=20, decoder="regression"), False),
     "group testing, singletons": (
         lambda: sa.GroupTesting(delta=0.25, quantize=False, pools=sa.Pools.singletons(np.arange(6), 6)),
         True,
