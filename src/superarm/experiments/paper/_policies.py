@@ -11,10 +11,21 @@ from superarm.experiments.catalogue import Rows
 
 N_TESTS = 302  # section 5's "approximately 302 reward evaluations"
 
+LAZY = "CTS, lazy"
+REGRESSION = "GT+QTS, regression"
+
 
 def literal(delta: float, p: float | str = 0.5, n_tests: int = N_TESTS, **options: Any) -> dict[str, Any]:
     """The specification of a GT+QTS."""
     return {"name": "gt_qts", "delta": delta, "p": p, "n_tests": n_tests, **options}
+
+
+def beyond(delta: float, n_tests: int = N_TESTS) -> dict[str, dict[str, Any]]:
+    """The policies that keep the paper's promise, on any problem."""
+    return {
+        LAZY: {"name": "cts lazy"},
+        REGRESSION: {"name": "gt_qts", "delta": delta, "n_tests": n_tests, "decoder": "regression"},
+    }
 
 
 def compared(delta: float, n_tests: int = N_TESTS) -> dict[str, dict[str, Any]]:
