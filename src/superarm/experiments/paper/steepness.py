@@ -25,7 +25,8 @@ STDS = (1.0, 0.3, 0.05)
 
 def sweep(scale: Scale) -> list[Cell]:
     """CTS, chance, the paper's decoder and the regression decoder at three steepnesses, 20 runs."""
-    policies = {"random": {"name": "random"}, "GT+QTS, p=1/m": literal(0.2, "1/m"), **beyond(0.2, scale.pick(N_TESTS, 60))}
+    better = beyond(0.2, scale.pick(N_TESTS, 60))
+    policies = {"random": {"name": "random"}, "GT+QTS, p=1/m": literal(0.2, "1/m"), **better}
     settings = [
         {
             "problem": {
