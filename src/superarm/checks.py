@@ -55,13 +55,17 @@ def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
     given = np.asarray(arms)
     if given.ndim != 1:
         raise ValueError(f"arms must be one-dimensional, got shape {given.shape}; write [i] for one arm")
-    if given.size and not np.issubdtype(given.dtype, np.integer):
+    if not given.size:
+        return given.astype(np.intp)
+    if given.dtype.kind not in "iu":
         raise TypeError(f"arms must be whole numbers, got dtype {given.dtype}")
+    ascending = bool((given[1:] > given[:-1]).all())
+    least, most = (given[0], given[-1]) if ascending else (given.min(), given.max())
     # Compared before the conversion: a uint64 beyond intp would wrap round to a valid arm.
-    if given.size and not (given.min() >= 0 and given.max() < n_arms):
-        raise ValueError(f"arms must be between 0 and {n_arms - 1}, got {given.min()} to {given.max()}")
+    if not (least >= 0 and most < n_arms):
+        raise ValueError(f"arms must be between 0 and {n_arms - 1}, got {least} to {most}")
     distinct = given.astype(np.intp, copy=False)
-    if distinct.size > 1 and not (distinct[1:] > distinct[:-1]).all():
+    if not ascending:
         ordered = np.sort(distinct)
         repeated = ordered[1:][ordered[1:] == ordered[:-1]]
         if repeated.size:
