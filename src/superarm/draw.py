@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from superarm._top_k import top_k
-from superarm.checks import FloatArray, IndexArray
+from superarm.checks import FloatArray, IndexArray, as_k
 
 
 class Draw(NDArrayOperatorsMixin):
@@ -51,7 +51,7 @@ class Draw(NDArrayOperatorsMixin):
         sample_top = getattr(self._belief, "sample_top", None)
         if sample_top is None or self._theta is not None or self._top is not None:
             theta = self.whole()
-            arms = top_k(theta, k, rng=self._rng)
+            arms = top_k(theta, as_k(k, self.n_arms), rng=self._rng)
             self._top = arms, theta[arms]
         else:
             self._look()

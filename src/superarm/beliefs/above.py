@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy.special import betainc, betaincinv
@@ -42,9 +41,15 @@ class Above:
 
     @classmethod
     def drawn(cls, a: FloatArray, b: FloatArray, k: int, theta: FloatArray) -> Above | None:
-        """With the level at a draw of the right rank; None where draws are equal there, since no level is right."""
+        """With the level at a draw of the right rank.
+
+        None where draws are equal there, since no level is right; and for arrays that are views or read-only, since
+        locking them would not help or not be ours to undo.
+        """
         level = kth_largest(theta, n_wanted(k))
-        return cls(a, b, k, 1 - level) if 0 < level < 1 and np.count_nonzero(theta == level) == 1 else None
+        distinct = 0 < level < 1 and np.count_nonzero(theta == level) == 1
+        lockable = all(array.flags.owndata and array.flags.writeable for array in (a, b))
+        return cls(a, b, k, 1 - level) if distinct and lockable else None
 
     def lock(self) -> None:
         """No writing into the posteriors."""
@@ -130,10 +135,6 @@ class Above:
 
     def _tail(self, arms: IndexArray | slice) -> FloatArray:
         return betainc(self.b[arms], self.a[arms], self.margin)  # type: ignore[return-value]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.lock()  # copies and unpickled arrays are writable
 
 
 def n_wanted(k: int) -> int:

@@ -91,8 +91,8 @@ class BetaBelief:
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Y_i ~ Bern(X_i), a_i += Y_i, b_i += 1 - Y_i. Draws only for outcomes strictly between 0 and 1."""
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
-        inside = (outcomes > 0) & (outcomes < 1)
-        if inside.any():
+        if np.count_nonzero(outcomes % 1):
+            inside = (outcomes > 0) & (outcomes < 1)
             outcomes = outcomes.copy()
             outcomes[inside] = rng.random(np.count_nonzero(inside)) < outcomes[inside]
         above = self._account(n_changes=len(arms))
@@ -123,10 +123,21 @@ class BetaBelief:
             above = Above(arrays["a"], arrays["b"], as_k(top["k"], self.n_arms), margin)
         self.a, self.b, self._above = arrays["a"], arrays["b"], above
 
+    def __getstate__(self) -> dict[str, Any]:
+        above = self._account()
+        return {**self.__dict__, "_above": None if above is None else (above.k, above.margin)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.a, self.b = self.a.copy(), self.b.copy()  # unpickled arrays can be such as cannot be unlocked
+        level = state.get("_above")
+        self._above = None if level is None else Above(self.a, self.b, *level)
+
     def _pays(self, k: int) -> bool:
         """Whether few draws are worth their overhead, and ``sample`` and ``update`` are those that they rest on."""
-        plain = type(self).sample is BetaBelief.sample and type(self).update is BetaBelief.update
-        return plain and self.n_arms >= max(_LEAST, _SHARE * n_wanted(k))
+        if self.n_arms < _LEAST or self.n_arms < _SHARE * n_wanted(k):
+            return False
+        return type(self).sample is BetaBelief.sample and type(self).update is BetaBelief.update
 
     def _account(self, n_changes: int = 0) -> Above | None:
         """What sample_top keeps; forgotten where the posteriors were changed by hand, or many are about to change."""

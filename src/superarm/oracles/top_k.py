@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray, as_k
+from superarm.checks import FloatArray, IndexArray
 from superarm.core import Draw, Reward, as_request, top_k
 
 
@@ -47,7 +47,7 @@ class TopK:
                 "declare it; take LazySingletons or Greedy"
             )
         if isinstance(theta, Draw) and theta.n_arms == reward.n_arms:
-            arms, values = theta.top(as_k(k, reward.n_arms))
+            arms, values = theta.top(k)
         else:
             theta, k = as_request(reward, theta, k)
             arms = top_k(theta, k, rng=rng)
