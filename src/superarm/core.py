@@ -7,7 +7,8 @@ One round of a combinatorial semi-bandit is four lines, and every noun in them i
     outcomes = environment.pull(arms, rng=rng)            what the picked arms did          (k,)
     belief.update(arms, outcomes, rng=rng)
 
-`Policy` joins a belief, an oracle and a reward into ``ask`` and ``tell``, and counts the evaluations of the reward.
+`Policy` joins a belief, an oracle and a reward into ``ask`` and ``tell``, and counts the evaluations of the reward. It
+hands over theta as a `Draw`: the same sample, drawn when the oracle looks at it.
 Randomness is always the keyword ``rng``; nothing here keeps a generator.
 """
 

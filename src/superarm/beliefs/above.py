@@ -69,7 +69,7 @@ class Above:
             return False
         if not self._is_built:
             self._build()
-        return self._expected <= 2 * n_wanted(k) and self._expected - k >= 2.5 * math.sqrt(self._var)
+        return self._expected <= 2 * n_wanted(k) and self._expected - k >= 3 * math.sqrt(self._var)
 
     def told(self, arms: IndexArray) -> None:
         """The posteriors of some arms have changed; O(arms · n_arms^(1/3))."""

@@ -42,6 +42,9 @@ class BetaBelief:
     (array([2., 1., 1.]), array([1., 1., 2.]))
     >>> belief.mean()
     array([0.66666667, 0.5       , 0.33333333])
+    >>> arms, values = BetaBelief(10_000).sample_top(3, rng=np.random.default_rng(0))
+    >>> arms, values.round(4)
+    (array([ 208, 1527, 8712]), array([0.9998, 0.9999, 0.9998]))
     """
 
     _above: Above | None = None  # what sample_top keeps, from its first call on; read through _account
@@ -104,7 +107,7 @@ class BetaBelief:
             above.told(arms)
 
     def state(self) -> dict[str, Any]:
-        """The posteriors as plain JSON."""
+        """The posteriors as plain JSON, and the level that ``sample_top`` works with, once it has one."""
         state = {"belief": "BetaBelief", "n_arms": self.n_arms, "a": self.a.tolist(), "b": self.b.tolist()}
         above = self._account()
         return state if above is None else {**state, "top": {"k": above.k, "margin": above.margin}}
@@ -119,8 +122,8 @@ class BetaBelief:
             top = state["top"]
             if not isinstance(top, dict) or top.keys() != {"k", "margin"}:
                 raise ValueError(f"state['top'] must have k and margin, got {top!r}")
-            margin = as_fraction(top["margin"], "state['top']['margin']")
-            above = Above(arrays["a"], arrays["b"], as_k(top["k"], self.n_arms), margin)
+            k, margin = as_k(top["k"], self.n_arms), as_fraction(top["margin"], "state['top']['margin']")
+            above = Above(arrays["a"], arrays["b"], k, margin) if self._pays(k) else None
         self.a, self.b, self._above = arrays["a"], arrays["b"], above
 
     def __getstate__(self) -> dict[str, Any]:
