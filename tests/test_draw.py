@@ -67,6 +67,8 @@ def test_what_was_drawn_in_the_round_stays():
     before = np.array(policy.oracle.report)
     policy.tell(arms, [1.0, 1.0], rng=rng)
     np.testing.assert_array_equal(policy.oracle.report, before)
+    with pytest.raises(ValueError, match="before select returns"):  # a tie would need the generator
+        policy.oracle.report.top(2)
 
 
 def test_top_and_whole_agree_or_are_refused():

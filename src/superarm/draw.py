@@ -39,22 +39,23 @@ class Draw(NDArrayOperatorsMixin):
 
     def __init__(self, belief: Any, rng: np.random.Generator) -> None:
         self.n_arms: int = belief.n_arms
-        self._belief, self._rng = belief, rng
+        self._belief: Any = belief
+        self._rng: Any = rng
         self._theta: FloatArray | None = None
         self._top: tuple[IndexArray, FloatArray] | None = None
-        self._open = True
 
     def top(self, k: int) -> tuple[IndexArray, FloatArray]:
         """The k arms of the largest values, ascending, and these values. Ties at the k-th place broken by a draw."""
         if self._top is not None and len(self._top[0]) == k:
             return self._top
+        if self._theta is None or self._belief is None:
+            self._look()
         sample_top = getattr(self._belief, "sample_top", None)
-        if sample_top is None or self._theta is not None or self._top is not None:
+        if sample_top is None or self._theta is not None:
             theta = self.whole()
             arms = top_k(theta, as_k(k, self.n_arms), rng=self._rng)
             self._top = arms, theta[arms]
         else:
-            self._look()
             self._top = sample_top(k, rng=self._rng)
         return self._top
 
@@ -71,14 +72,14 @@ class Draw(NDArrayOperatorsMixin):
                 f"theta must be looked at as a whole before its top, or not at all: only the {len(self._top[0])} "
                 "largest were drawn"
             )
-        if not self._open:
-            raise ValueError("theta must be looked at before select returns: it was not, and the belief has moved on")
+        if self._belief is None:
+            raise ValueError("theta must be looked at before select returns: the belief has moved on since")
 
     def __enter__(self) -> Draw:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open = False
+        self._belief = self._rng = None
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
         return np.array(self.whole(), dtype=dtype, copy=copy)
