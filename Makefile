@@ -33,6 +33,7 @@ check: $(VENV)/.dev ## lint, types, layers, and the docs complete and building
 bench: $(VENV)/.dev ## speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/group_testing.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/top_k.py
 	$(BIN)/python benchmarks/lazy_singletons.py --instances 4
 
 docs: $(VENV)/.dev ## build the documentation into site/

@@ -25,6 +25,13 @@ def top_k(values, k, *, rng, tolerance=0.0):
     return np.array(sorted(sure + tied))
 
 
+def sample_top(a, b, k, *, rng):
+    """The k largest of a draw of every posterior: arms ascending, and their values."""
+    theta = rng.beta(a, b)
+    arms = np.sort(np.argsort(theta)[-k:])
+    return arms, theta[arms]
+
+
 def levels(delta, lipschitz, upper):
     width = delta / (2 * lipschitz)
     found, i = [], 1

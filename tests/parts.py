@@ -25,6 +25,7 @@ ORACLES = {
     "local search": (sa.LocalSearch, True),
     "local search from chance": (lambda: sa.LocalSearch(sa.RandomSets()), False),
     "rarely": (lambda: sa.Rarely(sa.Singletons(), when=1), True),
+    "top k": (sa.TopK, True),
     "random sets": (sa.RandomSets, False),
     "group testing": (lambda: sa.GroupTesting(delta=0.25), False),
     "group testing, sparse": (lambda: sa.GroupTesting(delta=0.25, p=0.01, n_tests=50), False),

@@ -2,7 +2,7 @@
 
 from superarm import theory
 from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
-from superarm.core import Belief, Counted, Environment, Oracle, Policy, Pools, Reward, top_k
+from superarm.core import Belief, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
 from superarm.environments import BernoulliArms
 from superarm.instances import Instance, linear_instance, network_instance
 from superarm.oracles import (
@@ -14,6 +14,7 @@ from superarm.oracles import (
     RandomSets,
     Rarely,
     Singletons,
+    TopK,
 )
 from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.quantizer import Quantizer
@@ -29,6 +30,7 @@ __all__ = [
     "BlackBox",
     "Counted",
     "CoverageReward",
+    "Draw",
     "Environment",
     "Exhaustive",
     "GaussianBelief",
@@ -48,6 +50,7 @@ __all__ = [
     "Rarely",
     "Reward",
     "Singletons",
+    "TopK",
     "Trace",
     "UCBBelief",
     "cts",

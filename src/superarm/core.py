@@ -7,7 +7,8 @@ One round of a combinatorial semi-bandit is four lines, and every noun in them i
     outcomes = environment.pull(arms, rng=rng)            what the picked arms did          (k,)
     belief.update(arms, outcomes, rng=rng)
 
-`Policy` joins a belief, an oracle and a reward into ``ask`` and ``tell``, and counts the evaluations of the reward.
+`Policy` joins a belief, an oracle and a reward into ``ask`` and ``tell``, and counts the evaluations of the reward. It
+hands over theta as a `Draw`: the same sample, drawn when the oracle looks at it.
 Randomness is always the keyword ``rng``; nothing here keeps a generator.
 """
 
@@ -21,11 +22,13 @@ from numpy.typing import ArrayLike
 
 from superarm._top_k import top_k
 from superarm.checks import FloatArray, IndexArray, as_k, as_unit
+from superarm.draw import Draw
 from superarm.pools import Pools
 
 __all__ = [
     "Belief",
     "Counted",
+    "Draw",
     "Environment",
     "Oracle",
     "Policy",
@@ -213,8 +216,8 @@ class Policy:
 
     def ask(self, *, rng: np.random.Generator) -> IndexArray:
         """The k arms to pull now, ascending."""
-        theta = self.belief.sample(rng=rng)
-        return self.oracle.select(self.reward, theta, self.k, rng=rng)
+        with Draw(self.belief, rng) as theta:  # a sample, once the oracle looks at it
+            return self.oracle.select(self.reward, theta, self.k, rng=rng)
 
     def tell(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Learn what arms did, one outcome in [0, 1] each. Any distinct arms, not only those last asked for."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.checks import FloatArray, as_set, as_theta
-from superarm.core import Belief, Environment, Oracle, Pools, Reward
+from superarm.core import Belief, Draw, Environment, Oracle, Pools, Reward
 
 __all__ = ["check_belief", "check_environment", "check_oracle", "check_reward"]
 
@@ -71,8 +71,9 @@ def check_oracle(make: Callable[[], Oracle], *, exact: bool = False, draws: bool
     ``exact``: it finds the best set of an additive reward. ``draws``: it draws more than ties need; False has it
     checked that nothing is drawn where there is no tie.
 
-    The answer is k distinct arms, ascending; theta is left alone; the same generator gives the same answer; k equal
-    to n_arms gives every arm; equal arms are all chosen now and then; bad requests are refused unevaluated.
+    The answer is k distinct arms, ascending; theta is left alone, and may be a `Draw`, which is what `Policy` hands
+    over; the same generator gives the same answer; k equal to n_arms gives every arm; equal arms are all chosen now
+    and then; bad requests are refused unevaluated.
     """
     reward = _Sum(6)
     theta = np.array([0.3, 0.9, 0.1, 0.5, 0.7, 0.2])
@@ -91,6 +92,9 @@ def check_oracle(make: Callable[[], Oracle], *, exact: bool = False, draws: bool
         _claim(bool(arms[0] >= 0 and arms[-1] < 6), f"arms must be between 0 and 5, got {arms}")
         _claim(np.array_equal(arms, again), f"the same generator must give the same arms, got {arms} and {again}")
         _claim(np.array_equal(theta, before), "select must not write into theta")
+        rng = np.random.default_rng(seed)
+        drawn = make().select(reward, Draw(_Guess(theta), rng), k, rng=rng)
+        _claim(np.array_equal(arms, drawn), f"a Draw must give the arms that an array gives: {arms}, got {drawn}")
         if exact:
             best = np.sort(np.argsort(theta)[-k:])
             _claim(np.array_equal(arms, best), f"an exact oracle must find {best}, got {arms}")
@@ -190,6 +194,16 @@ class _Sum:
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         self.n_asked += len(pools)
         return pools.sum(as_theta(theta, self.n_arms, pools))
+
+
+class _Guess:
+    """What a Draw needs of a belief."""
+
+    def __init__(self, theta: FloatArray) -> None:
+        self.theta, self.n_arms = theta, len(theta)
+
+    def sample(self, *, rng: np.random.Generator) -> FloatArray:
+        return self.theta.copy()
 
 
 def _check_declarations(reward: Reward, slack: float, rng: np.random.Generator) -> None:

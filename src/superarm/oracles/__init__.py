@@ -8,6 +8,7 @@ from superarm.oracles.local_search import LocalSearch
 from superarm.oracles.random_sets import RandomSets
 from superarm.oracles.rarely import Rarely
 from superarm.oracles.singletons import Singletons
+from superarm.oracles.top_k import TopK
 
 __all__ = [
     "Exhaustive",
@@ -18,4 +19,5 @@ __all__ = [
     "RandomSets",
     "Rarely",
     "Singletons",
+    "TopK",
 ]
