@@ -4,6 +4,7 @@ from superarm import theory
 from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
 from superarm.core import Belief, Counted, Environment, Oracle, Policy, Pools, Reward, top_k
 from superarm.environments import BernoulliArms
+from superarm.inspection import Inspection, Property, Recommendation, Witness, auto, inspect
 from superarm.instances import Instance, linear_instance, network_instance
 from superarm.oracles import (
     Exhaustive,
@@ -34,6 +35,7 @@ __all__ = [
     "GaussianBelief",
     "Greedy",
     "GroupTesting",
+    "Inspection",
     "Instance",
     "KLUCBBelief",
     "LazySingletons",
@@ -43,16 +45,21 @@ __all__ = [
     "Oracle",
     "Policy",
     "Pools",
+    "Property",
     "Quantizer",
     "RandomSets",
     "Rarely",
+    "Recommendation",
     "Reward",
     "Singletons",
     "Trace",
     "UCBBelief",
+    "Witness",
+    "auto",
     "cts",
     "cucb",
     "gt_qts",
+    "inspect",
     "linear_instance",
     "network_instance",
     "random_sets",
