@@ -16,6 +16,7 @@ from superarm.oracles import (
     Rarely,
     Singletons,
 )
+from superarm.planning import Plan, PlanRow, plan
 from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.quantizer import Quantizer
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
@@ -43,6 +44,8 @@ __all__ = [
     "LocalSearch",
     "NetworkReward",
     "Oracle",
+    "Plan",
+    "PlanRow",
     "Policy",
     "Pools",
     "Property",
@@ -62,6 +65,7 @@ __all__ = [
     "inspect",
     "linear_instance",
     "network_instance",
+    "plan",
     "random_sets",
     "replicate",
     "simulate",

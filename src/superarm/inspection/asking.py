@@ -56,8 +56,9 @@ class Asker:
         self._batch_s.append((time.perf_counter() - start, len(sets)))
         if values.shape != (len(sets),):
             return self._fail_all(sets, theta, f"gave a batch of shape {values.shape} for {len(sets)} sets")
-        for j in np.flatnonzero(~np.isfinite(values)):
-            self._fail(np.sort(sets[j]), theta[np.sort(sets[j])], f"answered {values[j]} in a batch")
+        for j in np.flatnonzero(~np.isfinite(values)).tolist():
+            arms = np.sort(sets[j])
+            self._fail(arms, theta[arms], f"answered {values[j]} in a batch")
             values[j] = np.nan
         return values
 

@@ -105,6 +105,8 @@ def _case(rows: dict[str, Property], n_arms: int, k: int) -> tuple[str, str]:
         return ("separable, unreliable" if separable else "other, unreliable"), why
     if rows["additive"].holds and rows["additive"].kind == "declared":
         return "additive", "the reward is additive, as it declares, so the arms worth most alone are the best set"
+    if k == n_arms:
+        return "separable", "every arm is picked anyway"
     if separable:
         return "separable", "no swap improved the set of the arms worth most alone, and the declared B held"
     swaps = f"a swap improved the set of the arms worth most alone in {_share(rows['separable'])} of the probes"
@@ -136,6 +138,8 @@ def _fix(row: Property) -> str:
 
 
 def _suggestions(rows: dict[str, Property], used: float, case: str, loss: float) -> list[str]:
+    if not (rows["answers"].holds and rows["deterministic"].holds):
+        return []  # noise and gaps hide what holds
     lines = [
         f"declare {name} ({meaning}): it held in all {rows[name].n_probes} probes, and saves evaluations"
         for name, meaning in _DECLARE.items()

@@ -54,7 +54,8 @@ class Draws:
         """Means without ties, shape (size,): uniform, or Beta with a shape between spread out and narrow."""
         if self.rng.random() < 0.5:
             return self.rng.random(size)
-        return self.rng.beta(*np.exp(self.rng.uniform(-1, 3, 2)), size)
+        a, b = np.exp(self.rng.uniform(-1, 3, 2))
+        return self.rng.beta(float(a), float(b), size)
 
     def move(self, means: FloatArray) -> FloatArray:
         """Other means: one, some or all of them moved, all by a little or all by much."""

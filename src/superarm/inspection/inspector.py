@@ -82,8 +82,11 @@ def inspect(
         rows[row.name] = row
         if row.name == "deterministic":
             noise = row.worst  # from here on answers may differ by so much for no other reason
-    steepest = f"the steepest slope seen is {lipschitz.slope:.4g}, or {lipschitz.share:.3g} of what B allows there"
-    rows["lipschitz"] = replace(rows["lipschitz"], note=steepest)
+    if rows["lipschitz"].n_probes and not noise:
+        steepest = (
+            f"the steepest slope seen is {lipschitz.slope:.4g}; moves used {lipschitz.share:.3g} of what B allows"
+        )
+        rows["lipschitz"] = replace(rows["lipschitz"], note=steepest)
     loss = float(np.mean(separable.losses)) if separable.losses else 0.0
     if rows["separable"].n_violated:
         lost = f"Oracle+'s set was {loss:.2%} worse on average than with the best swap tried"
@@ -132,7 +135,7 @@ def n_evaluations(n_arms: int, k: int, probes: int = 200) -> int:
     Examples
     --------
     >>> n_evaluations(1000, k=5, probes=20)
-    935
+    1030
     """
     n_arms = as_count(n_arms, "n_arms", least=1)
     checks = _checks(n_arms, as_k(k, n_arms), set(), p.Lipschitz(np.zeros(n_arms)), p.Bounded(1.0), p.Separable())

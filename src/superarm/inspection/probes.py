@@ -75,13 +75,10 @@ def order(ask: Asker, draw: Draws) -> Probe | None:
     arms = np.sort(draw.arms(draw.size(least=min(2, draw.n_arms))))
     means, shuffled = draw.means(len(arms)), draw.rng.permutation(len(arms))
     values = [ask(arms, means), ask(arms[shuffled], means[shuffled], ordered=False)]
-    return Probe(
-        [arms, arms[shuffled]],
-        [means, means[shuffled]],
-        values,
-        abs(values[1] - values[0]),
-        "the order of the arms changes the value",
-    )
+    if not np.isfinite(values).all():
+        return None
+    sets, rows = [arms, arms[shuffled]], [means, means[shuffled]]
+    return Probe(sets, rows, values, abs(values[1] - values[0]), "the order of the arms changes the value")
 
 
 @dataclass
