@@ -129,7 +129,7 @@ def _fix(row: Property) -> str:
     return {
         "answers": "every subset of the arms, the empty one too, needs a finite number",
         "deterministic": "the same question must have the same answer; fix the seed, or average",
-        "batch = single": "a batch must give what single calls give",
+        "batch = single": "a batch must give what single calls give; for single precision set tolerance to 1e-5",
         "mean-only": "a set's value may depend on the means of its own arms only",
         "order": "sort the arms, or treat them alike",
         "lipschitz": f"declare a larger B; {row.note}",

@@ -135,7 +135,7 @@ def n_evaluations(n_arms: int, k: int, probes: int = 200) -> int:
     Examples
     --------
     >>> n_evaluations(1000, k=5, probes=20)
-    1030
+    1380
     """
     n_arms = as_count(n_arms, "n_arms", least=1)
     checks = _checks(n_arms, as_k(k, n_arms), set(), p.Lipschitz(np.zeros(n_arms)), p.Bounded(1.0), p.Separable())

@@ -13,8 +13,8 @@ from superarm.inspection.draws import Draws
 from superarm.inspection.result import Witness
 
 # What separability is probed on: so many arms, for which Oracle+ is cheap; and so many rivals for each arm of its set.
-_SUB_ARMS = 20
-_RIVALS = 6
+_SUB_ARMS = 100
+_RIVALS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,8 +211,8 @@ def submodular(ask: Asker, draw: Draws) -> Probe | None:
 class Separable:
     """Whether a swap improves Oracle+'s set, the k arms that are worth most alone: assumption 6.
 
-    Played on a few random arms, as if there were no others: in the whole problem the best arms are closer to each other
-    and swaps that help are rather more frequent.
+    Played on at most 100 random arms (or 4k), as if there were no others: with more, the best arms are closer to each
+    other, and swaps that help are rather more frequent.
 
     Attributes
     ----------
