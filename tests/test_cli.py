@@ -64,9 +64,10 @@ def test_bad_arguments_are_answered_with_usage(arguments):
 SHOP = """
 import numpy as np
 import superarm as sa
+from corner_prices import STEEPNESS
 
 def worth(arms, means):
-    return float(np.tanh(1.2 * means.sum()))
+    return float(np.tanh(STEEPNESS * means.sum()))
 
 steep = sa.BlackBox(worth, n_arms=20, lipschitz=1.0, upper=1.0)
 number = 7
@@ -82,10 +83,12 @@ def needs(more):
 @pytest.fixture
 def shop(tmp_path, monkeypatch):
     (tmp_path / "corner_shop.py").write_text(SHOP)
+    (tmp_path / "corner_prices.py").write_text("STEEPNESS = 1.2")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "corner_shop", raising=False)
+    monkeypatch.setattr(sys, "path", sys.path[:])
     yield tmp_path / "corner_shop.py"
-    sys.modules.pop("corner_shop", None)
+    for name in ("corner_shop", "corner_prices"):
+        sys.modules.pop(name, None)
 
 
 def test_inspect_prints_what_it_found_and_fails_on_an_error(shop):

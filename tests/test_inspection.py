@@ -7,6 +7,8 @@ the tolerance covers.
 """
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from scipy.stats import binom
 import superarm as sa
 from parts import REWARDS
 from superarm.inspection import n_evaluations
+from superarm.inspection.choice import CHOICES
 
 
 def box(fn, n_arms=12, lipschitz=1.0, upper=12.0, **declared):
@@ -310,6 +313,12 @@ def test_every_rule_of_the_recommendation():
         assert found.recommendation.case == case, str(found)
         assert found.recommendation.oracle in str(found.recommendation)
         assert found.recommendation.evaluations > 0
+
+
+def test_the_page_lists_the_rules_as_they_are():
+    page = (Path(__file__).parent.parent / "docs" / "choosing.md").read_text()
+    table = dict(re.findall(r"^\| `([^`]+)` \| [^|]+ \| `(\w+)` \|$", page, re.MULTILINE))
+    assert table == {case: type(make()).__name__ for case, make in CHOICES.items()}
 
 
 def test_auto_is_the_recommended_policy_and_plays():

@@ -109,19 +109,17 @@ def load_reward(target: str) -> Reward:
 
 
 def _load_module(where: str) -> ModuleType:
-    if not where.endswith(".py"):
-        sys.path.insert(0, str(Path.cwd()))
-        try:
-            return importlib.import_module(where)
-        finally:
-            sys.path.pop(0)
     path = Path(where)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    # Like python itself: what is imported finds its neighbours.
+    sys.path.insert(0, str(path.resolve().parent if where.endswith(".py") else Path.cwd()))
+    if not where.endswith(".py"):
+        return importlib.import_module(where)
+    name = path.stem if path.stem not in sys.modules else f"inspected_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     module = importlib.util.module_from_spec(spec)
-    # Processes of an executor find functions through sys.modules.
-    sys.modules[path.stem] = module
+    sys.modules[name] = module  # where pickle looks for functions, and so the processes of an executor
     spec.loader.exec_module(module)
     return module
 
