@@ -19,7 +19,7 @@ class Draws:
         self.n_arms, self.k, self.rng = n_arms, k, rng
 
     def size(self, *, least: int = 0, most: int | None = None) -> int:
-        """How many arms: 1 to 2k in half of the cases, 1 in a quarter, anything, none and all in the others."""
+        """How many arms: 1 to 2k in half of the cases, 1 in a quarter, any, none and all in the others."""
         most = self.n_arms if most is None else most
         which = self.rng.random()
         if which < 0.5:
@@ -27,7 +27,7 @@ class Draws:
         elif which < 0.75:
             size = 1
         elif which < 0.9:
-            size = int(self.rng.integers(0, self.n_arms + 1))
+            size = int((self.n_arms + 1) ** self.rng.random())  # any order of magnitude; sets of millions are slow
         else:
             size = 0 if which < 0.95 else self.n_arms
         return min(max(size, least), most)

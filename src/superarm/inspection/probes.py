@@ -26,10 +26,14 @@ class Probe:
     values: list[float]
     excess: float
     what: str
+    ascending: bool = True  # whether that is how the arms were asked about
 
     def witness(self) -> Witness:
-        """The same as plain data, every set ascending unless it was asked about in another order."""
-        return Witness.of(self.sets, self.means, self.values, self.what)
+        """The same as plain data, as it was asked."""
+        orders = [np.argsort(arms) if self.ascending else np.arange(len(arms)) for arms in self.sets]
+        sets = [arms[order] for arms, order in zip(self.sets, orders, strict=True)]
+        means = [row[order] for row, order in zip(self.means, orders, strict=True)]
+        return Witness.of(sets, means, self.values, self.what)
 
 
 ProbeOnce = Callable[[Asker, Draws], Probe | None]
@@ -75,10 +79,8 @@ def order(ask: Asker, draw: Draws) -> Probe | None:
     arms = np.sort(draw.arms(draw.size(least=min(2, draw.n_arms))))
     means, shuffled = draw.means(len(arms)), draw.rng.permutation(len(arms))
     values = [ask(arms, means), ask(arms[shuffled], means[shuffled], ordered=False)]
-    if not np.isfinite(values).all():
-        return None
-    sets, rows = [arms, arms[shuffled]], [means, means[shuffled]]
-    return Probe(sets, rows, values, abs(values[1] - values[0]), "the order of the arms changes the value")
+    sets, rows, off = [arms, arms[shuffled]], [means, means[shuffled]], abs(values[1] - values[0])
+    return _probe(sets, rows, values, off, "the order of the arms changes the value", ascending=False)
 
 
 @dataclass
@@ -263,11 +265,13 @@ def _rising(ask: Asker, draw: Draws, size: int) -> Probe | None:
 
 
 def _probe(
-    sets: list[IndexArray], means: list[FloatArray], values: list[float], excess: float, what: str
+    sets: list[IndexArray],
+    means: list[FloatArray],
+    values: list[float],
+    excess: float,
+    what: str,
+    *,
+    ascending: bool = True,
 ) -> Probe | None:
-    if not np.isfinite(values).all():
-        return None
-    orders = [np.argsort(arms) for arms in sets]
-    sets = [arms[order] for arms, order in zip(sets, orders, strict=True)]
-    means = [row[order] for row, order in zip(means, orders, strict=True)]
-    return Probe(sets, means, values, excess, what)
+    """The probe, if every question had an answer."""
+    return Probe(sets, means, values, excess, what, ascending) if np.isfinite(values).all() else None
