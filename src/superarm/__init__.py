@@ -4,6 +4,7 @@ from superarm import theory
 from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
 from superarm.core import Belief, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
 from superarm.environments import BernoulliArms
+from superarm.inspection import Inspection, Property, Recommendation, Witness, auto, inspect
 from superarm.instances import Instance, linear_instance, network_instance
 from superarm.oracles import (
     Exhaustive,
@@ -16,6 +17,7 @@ from superarm.oracles import (
     Singletons,
     TopK,
 )
+from superarm.planning import Plan, PlanRow, plan
 from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.quantizer import Quantizer
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
@@ -36,6 +38,7 @@ __all__ = [
     "GaussianBelief",
     "Greedy",
     "GroupTesting",
+    "Inspection",
     "Instance",
     "KLUCBBelief",
     "LazySingletons",
@@ -43,21 +46,29 @@ __all__ = [
     "LocalSearch",
     "NetworkReward",
     "Oracle",
+    "Plan",
+    "PlanRow",
     "Policy",
     "Pools",
+    "Property",
     "Quantizer",
     "RandomSets",
     "Rarely",
+    "Recommendation",
     "Reward",
     "Singletons",
     "TopK",
     "Trace",
     "UCBBelief",
+    "Witness",
+    "auto",
     "cts",
     "cucb",
     "gt_qts",
+    "inspect",
     "linear_instance",
     "network_instance",
+    "plan",
     "random_sets",
     "replicate",
     "simulate",

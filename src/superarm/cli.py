@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 import superarm
+from superarm import choosing_cli
 from superarm.experiments import catalogue, engine
 from superarm.experiments import demo as demo_experiment
 from superarm.experiments import reproduce as reproduction
@@ -124,6 +125,10 @@ def reproduce(
     if claims:
         console.print(_claims_table(claims))
     console.print(f"The report: [bold]{path.resolve()}[/bold]", soft_wrap=True)
+
+
+app.command()(choosing_cli.inspect)
+app.command()(choosing_cli.plan)
 
 
 def _run_experiments(
