@@ -55,7 +55,6 @@ BUDGETED = {
     "local search from lazy greedy": (lambda b: sa.LocalSearch(sa.LazyGreedy(budget=b), budget=b), True),
     "rarely": (lambda b: sa.Rarely(sa.Singletons(budget=b), when=1), True),
     "group testing": (lambda b: sa.GroupTesting(delta=0.25, budget=b), False),
-    "group testing, estimated q": (lambda b: sa.GroupTesting(delta=0.2, q="estimate", budget=b), False),
     "group testing, fixed pools": (
         lambda b: sa.GroupTesting(delta=0.25, pools=sa.Pools.of([[0, 1], [2], [3, 4, 5], [6], [1, 6]], 7), budget=b),
         False,

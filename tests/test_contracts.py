@@ -51,6 +51,14 @@ def test_equal_arms_have_equal_chances_under_a_budget(name):
     assert (chosen > 0).all() or name == "group testing, fixed pools"
 
 
+def test_an_estimate_that_asks_for_more_tests_gets_what_the_budget_has_left():
+    reward = sa.Counted(sa.LinearReward(300))
+    oracle = sa.GroupTesting(delta=0.25, q="estimate", budget=300)
+    oracle.select(reward, np.random.default_rng(0).random(300), 3, rng=np.random.default_rng(0))
+    first = sa.theory.n_tests_order(n_arms=300, k=3, delta=0.25, failure=1e-4)
+    assert first < reward.evaluations == len(oracle.report.tests) == 300
+
+
 @pytest.mark.parametrize("name", parts.BUDGETED)
 @pytest.mark.parametrize("bad", [0, -1, 2.5])
 def test_impossible_budgets_are_refused(name, bad):

@@ -74,7 +74,9 @@ class Exhaustive:
         arms = np.arange(reward.n_arms)
         if n_seen < n_sets:
             bounds = reward.lipschitz * theta
-            if len(np.unique(bounds)) < len(bounds):  # equal arms in any order, so that none is preferred for its number
+            if len(np.unique(bounds)) < len(
+                bounds
+            ):  # equal arms in any order, so that none is preferred for its number
                 arms = rng.permutation(arms)
             arms = arms[np.argsort(-bounds[arms], kind="stable")]
         every = islice(combinations(arms.tolist(), k), n_seen)

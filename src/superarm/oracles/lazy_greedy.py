@@ -269,9 +269,13 @@ class LazyGreedy:
         """The values of the base with each group of arms; ``offsets`` say where a group begins."""
         n_base, n_groups = len(stage.base), len(offsets) - 1
         members = np.concatenate([np.tile(stage.base, n_groups), arms])
-        group = np.concatenate([np.repeat(np.arange(n_groups), n_base), np.repeat(np.arange(n_groups), np.diff(offsets))])
+        group = np.concatenate(
+            [np.repeat(np.arange(n_groups), n_base), np.repeat(np.arange(n_groups), np.diff(offsets))]
+        )
         self._asked += n_groups
-        pools = Pools(members[np.lexsort((members, group))], offsets + n_base * np.arange(n_groups + 1), len(stage.theta))
+        pools = Pools(
+            members[np.lexsort((members, group))], offsets + n_base * np.arange(n_groups + 1), len(stage.theta)
+        )
         return self._reward_is.batch(pools, stage.theta)
 
     def _ask_base(self, arms: IndexArray, means: FloatArray) -> float:
@@ -323,9 +327,7 @@ class _Stage:
         The answers, to be remembered.
     """
 
-    def __init__(
-        self, base: IndexArray, worth: float, theta: FloatArray, alone: FloatArray, upper: FloatArray
-    ) -> None:
+    def __init__(self, base: IndexArray, worth: float, theta: FloatArray, alone: FloatArray, upper: FloatArray) -> None:
         self.base, self.worth, self.theta, self.alone, self.upper = base, worth, theta, alone, upper
         self.exact = np.full(len(theta), -np.inf)
         self.tried = np.zeros(len(theta), bool)
