@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 from superarm.checks import FloatArray, IndexArray, as_count
 from superarm.core import Pools, Reward, as_request, top_k
 from superarm.oracles._budget import as_budget
-from superarm.oracles._gains import Base, RememberedGains, pack
+from superarm.oracles._gains import RememberedGains, pack
+from superarm.oracles._stage import Stage
 from superarm.oracles.greedy import greedy
 from superarm.oracles.lazy_singletons import LazySingletons
 
-# A bound that is closer than this to what it must beat is not trusted to beat it.
-_TIE = 1e-12
 # An answer may exceed its bound by this: batches and single calls round differently.
 _ROUNDING = 1e-9
 # Fewer answers than this are not worth the evaluation that it takes to make use of them.
@@ -45,15 +44,15 @@ class LazyGreedyReport:
     certified: bool
 
 
-class _Contradiction(Exception):
+class _ContradictionError(Exception):
     """An answer is above its upper bound."""
 
 
 class LazyGreedy:
     """The set that `Greedy` would pick if the reward is submodular, certified by bounds from remembered answers.
 
-    Assumes that the reward is submodular (no arm adds more to a larger set), and Lipschitz as declared. The first arm is
-    that of `LazySingletons`. What an arm adds alone, or added to a smaller set in this round or an earlier one, bounds
+    Assumes that the reward is submodular (no arm adds more to a larger set), and Lipschitz as declared. The first arm
+    is that of `LazySingletons`. What an arm adds alone, or added to a smaller set in this or an earlier round, bounds
     what it adds now. An arm is added as soon as what it adds, which is asked, is above the bounds of all others; until
     then those that stand in the way are asked about. Among arms of equal value chance may pick others than in `Greedy`.
 
@@ -67,8 +66,8 @@ class LazyGreedy:
     ``diminishing`` first if the bound came from it, and otherwise submodularity, after which all rounds are plain
     Greedy's. The round at hand is Greedy's in full.
 
-    A round takes at least k - 1 evaluations. Where ever new sets are tried, as in the first rounds of a bandit, it takes
-    many: a share of Greedy's. Time: O(n_answers · n_arms) for each of the k steps, and O(n_arms) for every batch of
+    A round takes about k evaluations at least. Where ever new sets are tried, as in the first rounds of a bandit, it
+    takes many: a share of Greedy's. Time: O(n_answers · n_arms) for each of the k steps, O(n_arms) for every batch of
     evaluations. Memory: 16 · n_points + 8 + 24 · n_answers bytes an arm at most, 1,800 by default; it is only a cache,
     and without it the answers are the same.
 
@@ -116,7 +115,7 @@ class LazyGreedy:
         if self._submodular:
             try:
                 return self._lazily(theta, k, rng=rng)
-            except _Contradiction:
+            except _ContradictionError:
                 pass
         left = None if self.budget is None else self.budget - self._asked
         order, values = greedy(reward, theta, k, left, rng=rng)
@@ -145,7 +144,7 @@ class LazyGreedy:
         order, worth, alone, certified = self._first(theta, k, rng=rng)
         values = np.full(k, np.nan)
         values[0] = worth
-        upper = alone.copy()
+        upper, assumed = alone.copy(), np.zeros(len(theta), bool)
         for step in range(1, k):
             upper[order] = -np.inf
             self._limit(k - step)
@@ -154,10 +153,10 @@ class LazyGreedy:
                 certified &= step == len(theta) - 1
                 winner, worth = int(top_k(upper, 1, rng=rng)[0]), float("nan")
             else:
-                stage = _Stage(np.sort(order), worth, theta, alone, upper)
+                stage = Stage(np.sort(order), worth, theta, alone, upper, assumed)
                 certified &= self._settle(stage)
                 winner = stage.winner(rng=rng)
-                worth, upper = float(stage.exact[winner]), stage.upper
+                worth = float(stage.exact[winner])
             values[step] = worth
             order = np.append(order, winner)
         self.report = LazyGreedyReport(order, values, self._asked, bool(certified))
@@ -186,7 +185,7 @@ class LazyGreedy:
         empty = 0.0 if self._empty is None else self._empty
         return first, worth if self._empty is not None else float("nan"), known.upper - empty, known.certified
 
-    def _settle(self, stage: _Stage) -> bool:
+    def _settle(self, stage: Stage) -> bool:
         """Ask until the best arm is known for certain. Whether it is: a budget may run out."""
         share, before, consulted = self._shares.get(len(stage.base), 0.5), self._asked, False
         while True:
@@ -215,7 +214,7 @@ class LazyGreedy:
             self._gains.use(stage.here)
         return not len(arms)
 
-    def _consult(self, stage: _Stage, gain: float) -> None:
+    def _consult(self, stage: Stage, gain: float) -> None:
         """Bounds from earlier rounds, as long as an evaluation rules out more than one arm."""
         theta, diminishing = stage.theta, self._diminishing
         hopes = [
@@ -237,10 +236,10 @@ class LazyGreedy:
             else:
                 worth = self._ask_base(known.base, at)
             bounds = known.upper(theta, self._lipschitz, worth, diminishing=diminishing)
-            stage.lower(known.arms, bounds, remembered=True)
+            stage.lower(known.arms, bounds, assumed=True)
             self._gains.use(known)
 
-    def _ask_exactly(self, stage: _Stage, arms: IndexArray) -> None:
+    def _ask_exactly(self, stage: Stage, arms: IndexArray) -> None:
         values = self._ask(stage, arms, np.arange(len(arms) + 1))
         gains = values - stage.worth
         off = gains > stage.upper[arms] + _ROUNDING * max(1.0, abs(stage.worth))
@@ -250,7 +249,7 @@ class LazyGreedy:
         if off.any():
             self._give_up(stage, int(arms[np.argmax(off)]))
 
-    def _rule_out(self, stage: _Stage, arms: IndexArray, expected: FloatArray, gain: float) -> None:
+    def _rule_out(self, stage: Stage, arms: IndexArray, expected: FloatArray, gain: float) -> None:
         """Ask about groups of arms that should add less than the best one, even together."""
         groups = pack(arms, expected, 0.97 * gain)[: self._room()]
         members = np.concatenate([np.array(group, np.intp) for group in groups])
@@ -258,14 +257,14 @@ class LazyGreedy:
         values = self._ask(stage, members, np.concatenate([np.zeros(1, np.intp), np.cumsum(sizes)]))
         bounds = np.repeat(values, sizes)
         stage.tried[members] = True
-        stage.lower(members, bounds - stage.worth)
+        stage.lower(members, bounds - stage.worth, assumed=True)
         stage.here.add(members, stage.theta[members], bounds)
         each = np.zeros(len(stage.theta))
         each[arms] = expected
         hoped = np.add.reduceat(each[members], np.cumsum(sizes) - sizes)
         self._factor *= 1.0 + 0.2 * (float(np.mean(values - stage.worth > hoped)) - 0.4)
 
-    def _ask(self, stage: _Stage, arms: IndexArray, offsets: IndexArray) -> FloatArray:
+    def _ask(self, stage: Stage, arms: IndexArray, offsets: IndexArray) -> FloatArray:
         """The values of the base with each group of arms; ``offsets`` say where a group begins."""
         n_base, n_groups = len(stage.base), len(offsets) - 1
         members = np.concatenate([np.tile(stage.base, n_groups), arms])
@@ -282,21 +281,21 @@ class LazyGreedy:
         self._asked += 1
         return float(self._reward_is(arms, means))
 
-    def _give_up(self, stage: _Stage, arm: int) -> None:
+    def _give_up(self, stage: Stage, arm: int) -> None:
         what = f"arm {arm} adds {stage.exact[arm] - stage.worth!r} to the arms {stage.base}, which is more than"
-        if self._diminishing and stage.remembered[arm]:
+        if self._diminishing and stage.assumed[arm]:
             self._diminishing, self._gains = False, RememberedGains(self._gains.n_answers)
-            message = f"the reward declares diminishing, but {what} answers for these or fewer arms allow"
+            message = f"the reward declares diminishing, but {what} other answers allow"
         else:
             self._submodular = False
             message = f"the reward is not submodular, or not lipschitz as declared: {what} it can"
         if not self._warned:
             warnings.warn(f"{message}. LazyGreedy goes on without that assumption", stacklevel=6)
         self._warned = True
-        raise _Contradiction
+        raise _ContradictionError
 
     def _limit(self, steps: int) -> None:
-        """This step's share of the budget."""
+        """Set how much of the budget is for the step at hand, so many steps being left."""
         left = 0 if self.budget is None else max(0, self.budget - self._asked)
         self._until = self._asked + -(-left // steps)
 
@@ -308,45 +307,3 @@ class LazyGreedy:
         if self._reward is None:
             raise RuntimeError("select comes first")
         return self._reward
-
-
-class _Stage:
-    """What is known while one arm is added. All arrays have shape (n_arms,).
-
-    Attributes
-    ----------
-    base, worth, theta
-        The arms so far, ascending; what they are worth; and the means.
-    alone, upper
-        Upper bounds on what each arm adds alone, and to the base; the latter is lowered as answers come in.
-    exact
-        The value of the base with each arm, as answered; -inf where it was not asked about.
-    tried, remembered
-        Which arms were asked about in a group; which bounds are from an earlier round.
-    here
-        The answers, to be remembered.
-    """
-
-    def __init__(self, base: IndexArray, worth: float, theta: FloatArray, alone: FloatArray, upper: FloatArray) -> None:
-        self.base, self.worth, self.theta, self.alone, self.upper = base, worth, theta, alone, upper
-        self.exact = np.full(len(theta), -np.inf)
-        self.tried = np.zeros(len(theta), bool)
-        self.remembered = np.zeros(len(theta), bool)
-        self.here = Base(base, theta[base], worth)
-
-    def in_question(self, gain: float) -> np.ndarray:
-        """Which arms may add ``gain`` or more, for all that is known."""
-        slack = _TIE * max(1.0, abs(self.worth))
-        open_to = (self.upper >= gain - slack) & np.isneginf(self.exact)
-        open_to[self.base] = False
-        return open_to
-
-    def lower(self, arms: IndexArray, bounds: FloatArray, *, remembered: bool = False) -> None:
-        """Take over bounds where they are lower; an arm may come more than once."""
-        before = self.upper.copy()
-        np.minimum.at(self.upper, arms, bounds)
-        self.remembered[self.upper < before] = remembered
-
-    def winner(self, *, rng: np.random.Generator) -> int:
-        """The best of the arms that were asked about; without any, the one of the largest bound."""
-        return int(top_k(self.exact if np.isfinite(self.exact).any() else self.upper, 1, rng=rng)[0])
