@@ -35,6 +35,7 @@ bench: $(VENV)/.dev ## speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/top_k.py
 	$(BIN)/python benchmarks/lazy_singletons.py --instances 4
+	$(BIN)/python benchmarks/lazy_greedy.py
 
 docs: $(VENV)/.dev ## build the documentation into site/
 	$(BIN)/mkdocs build --quiet --strict

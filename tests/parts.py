@@ -22,7 +22,10 @@ ORACLES = {
     "lazy singletons": (sa.LazySingletons, True),
     "lazy singletons, batches": (lambda: sa.LazySingletons(n_points=5, batch=3), True),
     "greedy": (sa.Greedy, True),
+    "lazy greedy": (sa.LazyGreedy, True),
+    "lazy greedy, batches": (lambda: sa.LazyGreedy(n_points=5, n_answers=2, batch=3), True),
     "local search": (sa.LocalSearch, True),
+    "local search from lazy greedy": (lambda: sa.LocalSearch(sa.LazyGreedy()), True),
     "local search from chance": (lambda: sa.LocalSearch(sa.RandomSets()), False),
     "rarely": (lambda: sa.Rarely(sa.Singletons(), when=1), True),
     "top k": (sa.TopK, True),
@@ -39,6 +42,24 @@ ORACLES = {
     "group testing, singletons": (
         lambda: sa.GroupTesting(delta=0.25, quantize=False, pools=sa.Pools.singletons(np.arange(6), 6)),
         True,
+    ),
+}
+
+# Every oracle with a budget: name, factory by budget, and whether a budget that is large enough certifies the set.
+BUDGETED = {
+    "exhaustive": (lambda b: sa.Exhaustive(budget=b), True),
+    "singletons": (lambda b: sa.Singletons(budget=b), True),
+    "lazy singletons": (lambda b: sa.LazySingletons(budget=b), True),
+    "greedy": (lambda b: sa.Greedy(budget=b), False),
+    "lazy greedy": (lambda b: sa.LazyGreedy(budget=b), True),
+    "lazy greedy, batches": (lambda b: sa.LazyGreedy(budget=b, n_answers=2, batch=3), True),
+    "local search": (lambda b: sa.LocalSearch(budget=b), True),
+    "local search from lazy greedy": (lambda b: sa.LocalSearch(sa.LazyGreedy(budget=b), budget=b), True),
+    "rarely": (lambda b: sa.Rarely(sa.Singletons(budget=b), when=1), True),
+    "group testing": (lambda b: sa.GroupTesting(delta=0.25, budget=b), False),
+    "group testing, fixed pools": (
+        lambda b: sa.GroupTesting(delta=0.25, pools=sa.Pools.of([[0, 1], [2], [3, 4, 5], [6], [1, 6]], 7), budget=b),
+        False,
     ),
 }
 

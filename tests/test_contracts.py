@@ -19,6 +19,58 @@ def test_oracles(name):
     check_oracle(make, exact=exact, draws=not exact)
 
 
+@pytest.mark.parametrize("name", parts.BUDGETED)
+@pytest.mark.parametrize("of", ["linear, weighted", "network", "coverage", "black box"])
+def test_budgets_are_kept(name, of):
+    make, certifies = parts.BUDGETED[name]
+    for budget in (1, 2, 3, 5, 7, 12, 20, 100_000):
+        reward, twin, rng = sa.Counted(parts.REWARDS[of]()), parts.REWARDS[of](), np.random.default_rng(3)
+        oracle, unlimited = make(budget), make(None)
+        for k in (1, 3, 7, 3):
+            theta, before = rng.random(7), reward.evaluations
+            arms = oracle.select(reward, theta, k, rng=np.random.default_rng(k))
+            assert reward.evaluations - before <= budget
+            assert arms.shape == (k,)
+            assert (np.diff(arms) > 0).all()
+            assert 0 <= arms[0] <= arms[-1] < 7
+            expected = unlimited.select(twin, theta, k, rng=np.random.default_rng(k))
+            if budget == 100_000:
+                np.testing.assert_array_equal(arms, expected)
+                assert oracle.report.certified == unlimited.report.certified == certifies
+            elif oracle.report.certified:
+                np.testing.assert_array_equal(arms, expected)
+            assert certifies or not oracle.report.certified
+
+
+@pytest.mark.parametrize("name", parts.BUDGETED)
+def test_equal_arms_have_equal_chances_under_a_budget(name):
+    """Each of 7 equal arms is in a set of 3 now and then: (4/7)^200 < 1e-48 that one never is by chance."""
+    oracle, rng = parts.BUDGETED[name][0](4), np.random.default_rng(0)
+    reward, theta = sa.LinearReward(7), np.full(7, 0.5)
+    chosen = np.bincount(np.ravel([oracle.select(reward, theta, 3, rng=rng) for _ in range(200)]), minlength=7)
+    assert (chosen > 0).all() or name == "group testing, fixed pools"
+
+
+def test_an_estimate_that_asks_for_more_tests_gets_what_the_budget_has_left():
+    reward = sa.Counted(sa.LinearReward(300))
+    oracle = sa.GroupTesting(delta=0.25, q="estimate", budget=300)
+    oracle.select(reward, np.random.default_rng(0).random(300), 3, rng=np.random.default_rng(0))
+    first = sa.theory.n_tests_order(n_arms=300, k=3, delta=0.25, failure=1e-4)
+    assert first < reward.evaluations == len(oracle.report.tests) == 300
+
+
+@pytest.mark.parametrize("name", parts.BUDGETED)
+@pytest.mark.parametrize("bad", [0, -1, 2.5])
+def test_impossible_budgets_are_refused(name, bad):
+    with pytest.raises((ValueError, TypeError), match="budget"):
+        parts.BUDGETED[name][0](bad)
+
+
+def test_every_oracle_that_evaluates_has_a_budget():
+    made = {type(make(1)) for make, _ in parts.BUDGETED.values()}
+    assert made == {type(make()) for make, _ in parts.ORACLES.values()} - {sa.RandomSets}
+
+
 @pytest.mark.parametrize("name", parts.REWARDS)
 def test_rewards(name):
     check_reward(parts.REWARDS[name]())
@@ -99,6 +151,7 @@ class Biased(sa.BernoulliArms):
         (check_reward, sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=3), "upper"),
         (check_reward, sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=5, monotone=True), "monotone"),
         (check_reward, sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=5, zero_is_absent=True), "zero_is_absent"),
+        (check_reward, sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=5, diminishing=True), "diminishing: a"),
         (check_environment, lambda: Biased([0.5, 0.9, 0.9]), "average to mu"),
     ],
 )

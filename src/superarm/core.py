@@ -144,6 +144,7 @@ class Counted:
     zero_is_absent = property(lambda self: self.uncounted.zero_is_absent)
     additive = property(lambda self: self.uncounted.additive)
     concave = property(lambda self: getattr(self.uncounted, "concave", False))
+    diminishing = property(lambda self: getattr(self.uncounted, "diminishing", False))
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
         """The value of one set; counts one."""

@@ -12,11 +12,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.checks import FloatArray, as_count, as_finite, as_k
-from superarm.core import Oracle, Pools, Reward
+from superarm.core import Counted, Oracle, Pools, Reward
 from superarm.environments import BernoulliArms
-from superarm.oracles import Exhaustive, Greedy, GroupTesting, LazySingletons, LocalSearch, RandomSets, Singletons
+from superarm.oracles import (
+    Exhaustive,
+    Greedy,
+    GroupTesting,
+    LazyGreedy,
+    LazySingletons,
+    LocalSearch,
+    RandomSets,
+    Singletons,
+    TopK,
+)
 from superarm.policies import cts
-from superarm.rewards import NetworkReward
+from superarm.rewards import LinearReward, NetworkReward
 from superarm.theory import n_tests_order
 
 # Larger problems are measured at this size, and scaled.
@@ -35,9 +45,11 @@ class _Entry(NamedTuple):
 
 ENTRIES: dict[str, _Entry] = {
     "RandomSets": _Entry(RandomSets, "chance", lambda m, k: 0, 20, lambda m, k: m),
+    "TopK": _Entry(TopK, "the best set of an additive reward", lambda m, k: 0, 200, lambda m, k: k * m ** (1 / 3)),
     "Singletons": _Entry(Singletons, "Oracle+'s set", lambda m, k: m, 20, lambda m, k: m),
     "LazySingletons": _Entry(LazySingletons, "Oracle+'s set", None, 1000, lambda m, k: m),
     "Greedy": _Entry(Greedy, "greedy's set", lambda m, k: k * m - k * (k - 1) // 2, 3, lambda m, k: m * k**2),
+    "LazyGreedy": _Entry(LazyGreedy, "greedy's set", None, 100, lambda m, k: m * k),
     "LocalSearch": _Entry(LocalSearch, "no swap helps", None, 10, lambda m, k: m * k**2),
     "GroupTesting": _Entry(
         lambda: GroupTesting(delta=0.25),
@@ -174,10 +186,16 @@ def plan(
     if world.n_arms != n_arms and whole:
         raise ValueError(f"mu must have shape ({n_arms},), got ({world.n_arms},)")
     seed = int(rng.integers(2**63))
-    names = [name for name in ENTRIES if name != "Exhaustive" or math.comb(n_arms, k) <= Exhaustive().limit]
+    problems: dict[str, Reward] = dict.fromkeys(ENTRIES, problem)
+    if math.comb(n_arms, k) > Exhaustive().limit:
+        del problems["Exhaustive"]
+    if reward is None:
+        problems["TopK"] = LinearReward(sizes[0])  # the only kind of reward that it is for
+    elif not reward.additive:
+        del problems["TopK"]
     rows = [
-        _row(name, (n_arms, k), cost_s, horizon, problem, world, sizes[1], np.random.default_rng(seed))
-        for name in names
+        _row(name, (n_arms, k), cost_s, horizon, one, world, sizes[1], np.random.default_rng(seed))
+        for name, one in problems.items()
     ]
     on = f"{type(problem).__name__}, {sizes[1]} of {sizes[0]:,} arms"
     rows.sort(key=lambda row: row.round_s)
@@ -240,29 +258,22 @@ def _measure(
     return spent, besides_s
 
 
-class _Timed:
+class _Timed(Counted):
     """A reward that adds up the seconds that it takes."""
 
-    def __init__(self, reward: Reward) -> None:
-        self.timed, self.took_s = reward, 0.0
-
-    n_arms = property(lambda self: self.timed.n_arms)
-    lipschitz = property(lambda self: self.timed.lipschitz)
-    upper = property(lambda self: self.timed.upper)
-    monotone = property(lambda self: self.timed.monotone)
-    zero_is_absent = property(lambda self: self.timed.zero_is_absent)
-    additive = property(lambda self: self.timed.additive)
-    concave = property(lambda self: getattr(self.timed, "concave", False))
+    took_s = 0.0
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
+        """The value of one set; times it."""
         start = time.perf_counter()
-        value = self.timed(arms, means)
+        value = super().__call__(arms, means)
         self.took_s += time.perf_counter() - start
         return value
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
+        """The values of many sets; times them."""
         start = time.perf_counter()
-        values = self.timed.batch(pools, theta)
+        values = super().batch(pools, theta)
         self.took_s += time.perf_counter() - start
         return values
 

@@ -118,7 +118,8 @@ def check_reward(reward: Reward, *, n_probes: int = 200, seed: int = 0) -> None:
     """Check a reward of at least two arms, by probing: batches against single calls, and what it declares.
 
     Declarations that are tested: Lipschitz, bounded, mean-only (a set's value must not depend on the means of arms
-    outside it), monotone, zero is absent, additive.
+    outside it), monotone, zero is absent, additive; and diminishing, where it is
+    declared.
     """
     rng = np.random.default_rng(seed)
     _claim(isinstance(reward, Reward), f"{_name(reward)} must have all that superarm.Reward has")
@@ -219,6 +220,15 @@ def _check_declarations(reward: Reward, slack: float, rng: np.random.Generator) 
         _claim(
             bool((np.diff(curves, axis=0) >= -slack).all()), "monotone: a single arm's value must rise with its mean"
         )
+    if getattr(reward, "diminishing", False):
+        for _ in range(50):
+            low = rng.random(n_arms) * (rng.random(n_arms) < 0.5)
+            high = low + (1 - low) * rng.random(n_arms) * (rng.random(n_arms) < 0.5)
+            arm = int(rng.integers(n_arms))
+            by = rng.random() * (1 - high[arm])
+            gains = [_of_the_present(reward, means, arm, by) - _of_the_present(reward, means) for means in (low, high)]
+            _claim(gains[1] >= -slack, "diminishing: a higher mean must not lower a value")
+            _claim(gains[1] <= gains[0] + slack, "diminishing: a higher mean must raise a value less at higher means")
     if reward.additive:
         theta = rng.random(n_arms)
         alone = reward.batch(singletons, theta)
@@ -226,6 +236,14 @@ def _check_declarations(reward: Reward, slack: float, rng: np.random.Generator) 
         _claim(bool((np.diff(alone[order]) >= -slack).all()), "additive: the order of theta must be the order of value")
         pair = reward([0, 1], theta[:2])
         _claim(abs(pair - alone[0] - alone[1] + empty) <= slack, "additive: a pair must be worth the sum of its arms")
+
+
+def _of_the_present(reward: Reward, means: FloatArray, arm: int = 0, by: float = 0.0) -> float:
+    """The value of the arms whose means are above zero, the mean of one of them being raised."""
+    raised = means.copy()
+    raised[arm] = min(1.0, raised[arm] + by)
+    arms = np.flatnonzero(raised)
+    return reward(arms, raised[arms])
 
 
 def _check_sample(belief: Belief, seed: int) -> None:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from superarm.core import Oracle
 from superarm.inspection.result import Property, shown_s
-from superarm.oracles import Exhaustive, Greedy, LazySingletons, LocalSearch, Singletons
+from superarm.oracles import Exhaustive, Greedy, LazyGreedy, LazySingletons, LocalSearch, Singletons, TopK
 
 # What is recommended, for which kind of reward: the only place that names oracles.
 CHOICES: dict[str, Callable[[], Oracle]] = {
-    "additive": LazySingletons,  # an oracle that orders arms by theta alone goes here
+    "additive": TopK,
     "separable": LazySingletons,
-    "submodular": Greedy,  # a lazy one goes here
+    "submodular": LazyGreedy,
     "small": Exhaustive,
     "other": LocalSearch,
     "separable, unreliable": Singletons,
@@ -27,6 +27,7 @@ _DECLARE = {
     "monotone": "each single arm is worth no less when its mean rises",
     "zero_is_absent": "an arm of mean 0 is as good as absent",
     "concave": "each single arm is worth a concave function of its mean",
+    "diminishing": "raising a mean adds less where means are higher, and never takes away",
 }
 
 
@@ -89,7 +90,9 @@ def recommend(
     evaluations = _most_evaluations(oracle, n_arms, k)
     took = None if evaluation_s is None else evaluations * evaluation_s
     cost = f"{evaluations:,} evaluations ({shown_s(took)})"
-    if oracle == "LazySingletons":
+    if oracle == "TopK":
+        cost = "no evaluations at all"
+    elif oracle in ("LazySingletons", "LazyGreedy"):
         cost = f"at most {cost}, and far fewer once answers are remembered (superarm plan measures how many)"
     elif oracle == "LocalSearch":
         cost = f"about {cost}, more where it swaps"
@@ -120,7 +123,9 @@ def _case(rows: dict[str, Property], n_arms: int, k: int) -> tuple[str, str]:
 def _most_evaluations(oracle: str, n_arms: int, k: int) -> int:
     return {
         "Exhaustive": math.comb(n_arms, k),
+        "TopK": 0,
         "Greedy": k * n_arms - k * (k - 1) // 2,
+        "LazyGreedy": k * n_arms - k * (k - 1) // 2,
         "LocalSearch": k * (n_arms - k) + 1,
     }.get(oracle, n_arms)
 

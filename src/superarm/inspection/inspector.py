@@ -19,7 +19,7 @@ from superarm.inspection.draws import Draws
 from superarm.inspection.result import Inspection, Property, Witness
 
 _PILOT = 15
-_CLAIMS = ("monotone", "zero_is_absent", "additive", "concave")
+_CLAIMS = ("monotone", "zero_is_absent", "additive", "concave", "diminishing")
 _NEEDED = ("n_arms", "lipschitz", "upper", "monotone", "zero_is_absent", "additive", "__call__", "batch")
 
 
@@ -117,7 +117,7 @@ def auto(
     >>> import superarm as sa
     >>> policy = auto(sa.LinearReward(50), k=3)
     >>> type(policy.belief).__name__, type(policy.oracle).__name__, policy.evaluations
-    ('BetaBelief', 'LazySingletons', 0)
+    ('BetaBelief', 'TopK', 0)
     """
     found = inspect(reward, k=k, probes=probes, tolerance=tolerance, rng=rng)
     if not found.ok:
@@ -135,7 +135,7 @@ def n_evaluations(n_arms: int, k: int, probes: int = 200) -> int:
     Examples
     --------
     >>> n_evaluations(1000, k=5, probes=20)
-    1380
+    1460
     """
     n_arms = as_count(n_arms, "n_arms", least=1)
     checks = _checks(n_arms, as_k(k, n_arms), set(), p.Lipschitz(np.zeros(n_arms)), p.Bounded(1.0), p.Separable())
@@ -161,6 +161,7 @@ def _checks(
         _Check("zero_is_absent", kind("zero_is_absent"), p.zero_is_absent, 2),
         _Check("additive", kind("additive"), p.additive, 6),
         _Check("concave", kind("concave"), p.concave, 3),
+        _Check("diminishing", kind("diminishing"), p.diminishing, 4),
         _Check("monotone in theta", "undeclared", p.rising_in_means, 2),
         _Check("monotone in S", "undeclared", p.rising_in_set, 2),
         _Check("submodular", "undeclared", p.submodular, 4),

@@ -195,6 +195,23 @@ def concave(ask: Asker, draw: Draws) -> Probe | None:
     return _probe([arm] * 3, [x[[j]] for j in range(3)], values, chord - values[1], "the middle is below the chord")
 
 
+def diminishing(ask: Asker, draw: Draws) -> Probe | None:
+    """What raising a mean adds where all means are lower, an absent arm being one of mean 0, and where they are higher."""
+    arms = draw.arms(draw.size(least=1))
+    one, other = draw.means(len(arms)), draw.means(len(arms))
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    low[draw.rng.random(len(arms)) < 0.3] = 0.0
+    raised = np.zeros(len(arms))
+    raised[-1] = draw.rng.random() * (1 - high[-1])
+    rows = [low + raised, low, high + raised, high]
+    sets = [arms[row > 0] for row in rows]
+    rows = [row[row > 0] for row in rows]
+    values = [ask(*question) for question in zip(sets, rows, strict=True)]
+    there, here = values[0] - values[1], values[2] - values[3]
+    what = "raising a mean lowers the value, or adds more where means are higher"
+    return _probe(sets, rows, values, max(here - there, -here), what)
+
+
 def submodular(ask: Asker, draw: Draws) -> Probe | None:
     """What an arm adds to a set, and to a part of it."""
     if draw.n_arms < 2:

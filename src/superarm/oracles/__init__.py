@@ -3,6 +3,7 @@
 from superarm.oracles.exhaustive import Exhaustive
 from superarm.oracles.greedy import Greedy
 from superarm.oracles.group_testing import GroupTesting
+from superarm.oracles.lazy_greedy import LazyGreedy
 from superarm.oracles.lazy_singletons import LazySingletons
 from superarm.oracles.local_search import LocalSearch
 from superarm.oracles.random_sets import RandomSets
@@ -14,6 +15,7 @@ __all__ = [
     "Exhaustive",
     "Greedy",
     "GroupTesting",
+    "LazyGreedy",
     "LazySingletons",
     "LocalSearch",
     "RandomSets",

@@ -11,13 +11,22 @@ from numpy.typing import ArrayLike
 
 from superarm.checks import IndexArray, as_count
 from superarm.core import Pools, Reward, as_request
+from superarm.oracles._budget import as_budget
 
 _SETS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
 class ExhaustiveReport:
-    """``value``: of the best set. ``n_best``: how many sets share it. ``certified``: nothing is better, as always."""
+    """What the best set is worth.
+
+    Attributes
+    ----------
+    value, n_best
+        The value of the best set that was seen, and how many sets share it.
+    certified
+        Whether every set was seen, so that none is better; False only where there is a budget.
+    """
 
     value: float
     n_best: int
@@ -33,7 +42,10 @@ class Exhaustive:
     Parameters
     ----------
     limit
-        Refuses problems with more sets than this.
+        Refuses problems with more sets than this, unless the budget is smaller.
+    budget
+        At most so many evaluations in a round; None for every set. A smaller one goes to the first sets in the order
+        of the dictionary, the arms being ranked by B_i theta_i, so that the likeliest arms are in all of them.
 
     Examples
     --------
@@ -42,28 +54,38 @@ class Exhaustive:
     array([1, 3])
     """
 
-    def __init__(self, limit: int = 1_000_000) -> None:
+    def __init__(self, limit: int = 1_000_000, *, budget: int | None = None) -> None:
         self.limit = as_count(limit, "limit", least=1)
+        self.budget = as_budget(budget)
         self.report: ExhaustiveReport | None = None
 
     def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
         """The best set of all."""
         theta, k = as_request(reward, theta, k)
         n_sets = math.comb(reward.n_arms, k)
-        if n_sets > self.limit:
+        n_seen = n_sets if self.budget is None else min(n_sets, self.budget)
+        if n_seen > self.limit:
             raise ValueError(
                 f"Exhaustive evaluates every set of {k} of {reward.n_arms} arms: {n_sets:,} sets are more than its "
-                f"limit of {self.limit:,}; use Greedy or Singletons, or raise the limit"
+                f"limit of {self.limit:,}; use Greedy or Singletons, give a budget, or raise the limit"
             )
         best = np.zeros((0, k), np.intp)
         worth = np.zeros(0)
-        every = combinations(range(reward.n_arms), k)
+        arms = np.arange(reward.n_arms)
+        if n_seen < n_sets:
+            bounds = reward.lipschitz * theta
+            if len(np.unique(bounds)) < len(
+                bounds
+            ):  # equal arms in any order, so that none is preferred for its number
+                arms = rng.permutation(arms)
+            arms = arms[np.argsort(-bounds[arms], kind="stable")]
+        every = islice(combinations(arms.tolist(), k), n_seen)
         while block := list(islice(every, _SETS_AT_ONCE)):
-            sets = np.fromiter(chain.from_iterable(block), np.intp, len(block) * k).reshape(-1, k)
+            sets = np.sort(np.fromiter(chain.from_iterable(block), np.intp, len(block) * k).reshape(-1, k), axis=1)
             values = reward.batch(Pools(sets.ravel(), np.arange(len(sets) + 1) * k, reward.n_arms), theta)
             worth, best = np.concatenate([worth, values]), np.concatenate([best, sets])
             rounding = 1e-12 * max(1.0, float(np.abs(worth).max()))
             keep = worth >= worth.max() - rounding
             worth, best = worth[keep], best[keep]
-        self.report = ExhaustiveReport(float(worth.max()), len(best))
+        self.report = ExhaustiveReport(float(worth.max()), len(best), n_seen == n_sets)
         return best[rng.integers(len(best))] if len(best) > 1 else best[0]

@@ -9,11 +9,15 @@ from numpy.typing import ArrayLike
 
 from superarm.checks import FloatArray, IndexArray
 from superarm.core import Pools, Reward, as_request, top_k
+from superarm.oracles._budget import as_budget, likeliest
 
 
 @dataclass(frozen=True, eq=False)
 class GreedyReport:
-    """``order``, shape (k,): the arms as they were added. ``values``, shape (k,): the set's value after each."""
+    """``order``, shape (k,): the arms as they were added. ``values``, shape (k,): the set's value after each.
+
+    A value is NaN where a budget left no evaluation for it.
+    """
 
     order: IndexArray
     values: FloatArray
@@ -24,7 +28,15 @@ class Greedy:
     """Adds the arm that raises the value most, k times.
 
     Within 1 - 1/e of the best set for monotone submodular rewards (Nemhauser, Wolsey, Fisher 1978), exact where the
-    reward is separable and one set is best. k · n_arms - k (k - 1) / 2 evaluations a round.
+    reward is separable and one set is best. k · n_arms - k (k - 1) / 2 evaluations a round. `LazyGreedy` decides the
+    same with fewer, where the reward is submodular.
+
+    Parameters
+    ----------
+    budget
+        At most so many evaluations in a round; None for as many as it takes. A smaller one is shared among the k
+        steps as evenly as it goes, and each looks only at the arms of the largest B_i theta_i; where nothing is left,
+        the first of these is added unseen.
 
     Examples
     --------
@@ -37,20 +49,35 @@ class Greedy:
     array([1.8, 2.3])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, budget: int | None = None) -> None:
+        self.budget = as_budget(budget)
         self.report: GreedyReport | None = None
 
     def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
         """The k arms that greedy adds."""
         theta, k = as_request(reward, theta, k)
-        left = np.arange(reward.n_arms)
-        order = np.zeros(0, np.intp)
-        best = []
-        for _ in range(k):
-            values = reward.batch(Pools.extensions(order, left, reward.n_arms), theta)
-            winner = int(top_k(values, 1, rng=rng)[0])
-            best.append(values[winner])
-            order = np.append(order, left[winner])
-            left = np.delete(left, winner)
-        self.report = GreedyReport(order, np.array(best))
+        order, values = greedy(reward, theta, k, self.budget, rng=rng)
+        self.report = GreedyReport(order, values)
         return np.sort(order)
+
+
+def greedy(
+    reward: Reward, theta: FloatArray, k: int, budget: int | None, *, rng: np.random.Generator
+) -> tuple[IndexArray, FloatArray]:
+    """The arms in the order in which greedy adds them, and the set's value after each; the budget may be 0."""
+    order, left = np.zeros(0, np.intp), np.arange(reward.n_arms)
+    values = np.full(k, np.nan)
+    for step in range(k):
+        steps = k - step
+        wanted = steps * len(left) - steps * (steps - 1) // 2
+        share = len(left) if budget is None or budget >= wanted else -(-budget // steps)
+        arms = likeliest(reward, theta, left, share, rng=rng)
+        if len(arms):
+            worth = reward.batch(Pools.extensions(order, arms, reward.n_arms), theta)
+            best = int(top_k(worth, 1, rng=rng)[0])
+            winner, values[step] = arms[best], worth[best]
+        else:
+            winner = likeliest(reward, theta, left, 1, rng=rng)[0]
+        budget = None if budget is None else budget - len(arms)
+        order, left = np.append(order, winner), left[left != winner]
+    return order, values

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from superarm import theory
 from superarm.checks import FloatArray, IndexArray, as_count, as_fraction, as_positive
 from superarm.core import Pools, Reward, as_request, lipschitz_constant, top_k
+from superarm.oracles._budget import as_budget
 from superarm.oracles._weights import Weights
 from superarm.quantizer import Quantizer
 
@@ -95,6 +96,8 @@ class GroupTesting:
         "all" decodes all tests, "non_repeated" those in I_nr only.
     pools
         Fixed tests instead of random ones; ``p``, ``n_tests``, ``failure`` and ``q`` then play no part.
+    budget
+        At most so many tests in a round, whatever the rule asks for; None for as many as it asks for.
 
     Examples
     --------
@@ -128,6 +131,7 @@ class GroupTesting:
         decoder: Literal["sum", "centred", "regression"] = "sum",
         tests: Literal["all", "non_repeated"] = "all",
         pools: Pools | None = None,
+        budget: int | None = None,
     ) -> None:
         self.delta = as_positive(delta, "delta")
         if decoder not in ("sum", "centred", "regression"):
@@ -155,6 +159,7 @@ class GroupTesting:
         if pools is not None and not isinstance(pools, Pools):
             raise TypeError(f"pools must be a Pools, got {type(pools).__name__}; Pools.of makes one from sets")
         self.pools = pools
+        self.budget = as_budget(budget)
         self.report: GroupTestingReport | None = None
         self._weights: Weights | None = None
         self._reward: Reward | None = None
@@ -231,7 +236,10 @@ class GroupTesting:
         self, reward: Reward, theta: FloatArray, k: int, *, rng: np.random.Generator
     ) -> tuple[Pools, IndexArray, FloatArray]:
         if self.pools is not None:
-            return self.pools, np.zeros(len(self.pools), np.intp), reward.batch(self.pools, theta)
+            tests = self.pools
+            if self.budget is not None and len(tests) > self.budget:
+                tests = Pools.of([tests[j] for j in range(self.budget)], reward.n_arms)
+            return tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta)
         q = 1.0 if self.q == "estimate" else float(self.q)
         tests, classes, values = self._add_tests(reward, theta, self._resolve(reward, k, q), rng=rng)
         if self.q != "estimate" or not len(tests):
@@ -277,6 +285,7 @@ class GroupTesting:
                 failure=self.failure,
                 q=q,
             )
+        asked = asked if self.budget is None else min(asked, self.budget)
         # The tests themselves, and five numbers for each.
         if asked * (reward.n_arms * min(8 * (self.p or 64 / reward.n_arms), 1 / 8) + 40) > _MOST_BYTES:
             raise ValueError(

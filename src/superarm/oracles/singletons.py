@@ -9,11 +9,20 @@ from numpy.typing import ArrayLike
 
 from superarm.checks import FloatArray, IndexArray
 from superarm.core import Pools, Reward, as_request, top_k
+from superarm.oracles._budget import as_budget, likeliest
 
 
 @dataclass(frozen=True, eq=False)
 class SingletonsReport:
-    """``values``, shape (n_arms,): what each arm is worth alone. ``certified``: the set is Oracle+'s, as always."""
+    """What each arm is worth alone.
+
+    Attributes
+    ----------
+    values
+        Shape (n_arms,): the values; NaN where a budget left no evaluation for an arm.
+    certified
+        Whether every arm was asked about, so that the set is Oracle+'s; False only where there is a budget.
+    """
 
     values: FloatArray
     certified: bool = True
@@ -25,6 +34,13 @@ class Singletons:
     Exact where the reward is separable (assumption 6) and one set is best. n_arms evaluations a round, O(n_arms) time
     besides.
 
+    Parameters
+    ----------
+    budget
+        At most so many evaluations in a round; None for one an arm. A smaller one goes to the arms of the largest
+        B_i theta_i, which bounds what an arm can add where a mean of zero is an absent arm. The k best of these win; if
+        they are fewer than k, the next ones by that bound join them unseen.
+
     Examples
     --------
     >>> import superarm as sa
@@ -35,12 +51,23 @@ class Singletons:
     array([0.1, 0.8, 0.3, 0.6])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, budget: int | None = None) -> None:
+        self.budget = as_budget(budget)
         self.report: SingletonsReport | None = None
 
     def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
         """The k arms worth most alone."""
         theta, k = as_request(reward, theta, k)
-        values = reward.batch(Pools.singletons(np.arange(reward.n_arms), reward.n_arms), theta)
-        self.report = SingletonsReport(values)
-        return top_k(values, k, rng=rng)
+        every = np.arange(reward.n_arms)
+        if self.budget is None or self.budget >= reward.n_arms:
+            values = reward.batch(Pools.singletons(every, reward.n_arms), theta)
+            self.report = SingletonsReport(values)
+            return top_k(values, k, rng=rng)
+        arms = likeliest(reward, theta, every, self.budget, rng=rng)
+        values = np.full(reward.n_arms, np.nan)
+        values[arms] = reward.batch(Pools.singletons(arms, reward.n_arms), theta)
+        self.report = SingletonsReport(values, certified=False)
+        if len(arms) >= k:
+            return arms[top_k(values[arms], k, rng=rng)]
+        unseen = likeliest(reward, theta, np.setdiff1d(every, arms), k - len(arms), rng=rng)
+        return np.sort(np.concatenate([arms, unseen]))

@@ -40,6 +40,7 @@ class AnySuccess:
     monotone = True
     zero_is_absent = True
     concave = True
+    diminishing = True
     additive = False
 
     def __init__(self, n_arms: int) -> None:

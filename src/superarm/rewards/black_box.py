@@ -15,7 +15,7 @@ from superarm.core import Pools
 class BlackBox:
     """A function of a set as a reward: a simulator, a model, a paid call.
 
-    What it declares (``lipschitz``, ``upper``, ``monotone``, ``zero_is_absent``) is taken on trust: an oracle that
+    What it declares (``lipschitz``, ``upper``, ``monotone``, ``zero_is_absent``, ...) is taken on trust: an oracle that
     relies on a wrong declaration gives wrong answers.
 
     Parameters
@@ -34,6 +34,9 @@ class BlackBox:
         Whether an arm of mean 0 is worth the same as an absent one.
     concave
         Whether the value of each single arm is concave in its mean.
+    diminishing
+        Whether raising a mean never lowers the value of a set, and raises it by less where that mean or others are
+        higher, an absent arm being one of mean 0.
     executor
         Evaluates the sets of a batch side by side: any ``concurrent.futures.Executor``. Without one, one by one.
         The answers come in the same order either way. Processes need a picklable ``fn``.
@@ -57,6 +60,7 @@ class BlackBox:
         monotone: bool = False,
         zero_is_absent: bool = False,
         concave: bool = False,
+        diminishing: bool = False,
         executor: Executor | None = None,
     ) -> None:
         if not callable(fn):
@@ -68,6 +72,7 @@ class BlackBox:
         self.monotone = monotone
         self.zero_is_absent = zero_is_absent
         self.concave = concave
+        self.diminishing = diminishing
         self.executor = executor
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:

@@ -37,6 +37,7 @@ class CoverageReward:
     monotone = True
     zero_is_absent = True
     concave = True
+    diminishing = True
     additive = False
 
     def __init__(self, reach: ArrayLike, weights: ArrayLike | None = None) -> None:

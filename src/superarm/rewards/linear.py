@@ -35,6 +35,7 @@ class LinearReward:
     monotone = True
     zero_is_absent = True
     concave = True
+    diminishing = True
 
     def __init__(self, n_arms: int, weights: ArrayLike | None = None) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)

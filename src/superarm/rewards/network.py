@@ -48,7 +48,7 @@ class NetworkReward:
         self.lipschitz: FloatArray = self.w2 @ np.abs(self.W1) / 4
         self.upper = float(self.w2 @ expit(np.maximum(self.W1, 0).sum(axis=1)))
         self.monotone = bool((self.W1[self.w2 > 0] >= 0).all())
-        self.concave = self.monotone  # the sigmoid is concave from 0 on
+        self.concave = self.diminishing = self.monotone  # the sigmoid is concave from 0 on
         self._columns = np.ascontiguousarray(self.W1.T)
         for array in (self.W1, self.w2, self.lipschitz):
             array.flags.writeable = False

@@ -1,0 +1,105 @@
+"""What arms added to sets in earlier rounds, and the bounds that this puts on what they add now.
+
+Answers are kept together by what they have in common: a base set, and the means of its arms when it was asked about.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from superarm.checks import FloatArray, IndexArray
+
+
+class Base:
+    """Upper bounds on r(base ∪ {arm}), at given means of the base, as they were answered.
+
+    Attributes
+    ----------
+    base, at
+        Shape (n_base,): the arms of the base, ascending, and their means.
+    value
+        What the base is worth at these means.
+    arms, x, values
+        Shape (n_answers,): an arm, its mean, and the bound. An arm may come more than once.
+    """
+
+    def __init__(self, base: IndexArray, at: FloatArray, value: float) -> None:
+        self.base, self.at, self.value = base, at, value
+        self.members = frozenset(base.tolist())
+        self.arms, self.x, self.values = np.zeros(0, np.intp), np.zeros(0), np.zeros(0)
+
+    def add(self, arms: IndexArray, x: FloatArray, values: FloatArray) -> None:
+        """More answers for this base at these means."""
+        self.arms, self.x = np.concatenate([self.arms, arms]), np.concatenate([self.x, x])
+        self.values = np.concatenate([self.values, values])
+
+    def where(self, theta: FloatArray, *, diminishing: bool) -> FloatArray:
+        """Shape (n_base,): the means at which the base's own worth is needed by `upper`."""
+        now = theta[self.base]
+        return np.minimum(now, self.at) if diminishing else now
+
+    def upper(self, theta: FloatArray, lipschitz: FloatArray, worth: float, *, diminishing: bool) -> FloatArray:
+        """Upper bounds on what each of ``arms`` adds to the base, or to any larger set, at the means theta.
+
+        With diminishing returns an arm adds no more than to the base at the smaller means ``where``. There, the base
+        and the arm are worth no more than in the answer, and a higher mean of the arm adds no more than in proportion.
+        Without them, all that is known is how far the answer can have moved: B_i times the change of each mean.
+
+        Parameters
+        ----------
+        theta, lipschitz
+            Shape (n_arms,): the means now, and the B_i.
+        worth
+            What the base is worth at the means ``where``.
+        diminishing
+            Whether returns diminish: see `LazyGreedy`.
+        """
+        x = theta[self.arms]
+        if not diminishing:
+            moved = lipschitz[self.base] @ np.abs(theta[self.base] - self.at)
+            return self.values + moved + lipschitz[self.arms] * np.abs(x - self.x) - worth
+        known = (x <= self.x) | (self.x > 0)
+        share = np.maximum(1.0, np.divide(x, self.x, out=np.ones_like(x), where=self.x > 0))
+        return np.where(known, np.maximum(self.values - worth, 0.0) * share, np.inf)
+
+
+class RememberedGains:
+    """Bases with up to ``n_answers`` answers in all, 24 bytes each; what was of use longest ago goes first."""
+
+    def __init__(self, n_answers: int) -> None:
+        self.n_answers = n_answers
+        self.bases: list[Base] = []  # the one used last comes last
+
+    def within(self, arms: IndexArray) -> list[Base]:
+        """What is remembered of subsets of these arms."""
+        members = frozenset(arms.tolist())
+        return [base for base in self.bases if base.members <= members]
+
+    def use(self, base: Base) -> None:
+        """Note that a base was of use, new or known; and forget what there is no room for."""
+        self.bases = [one for one in self.bases if one is not base] + [base]
+        total = sum(len(one.arms) for one in self.bases)
+        while total > self.n_answers:
+            total -= len(self.bases.pop(0).arms)
+
+
+def pack(arms: IndexArray, expected: FloatArray, most: float) -> list[list[int]]:
+    """Groups of arms that are expected to add no more than ``most`` together, the strongest left with the weakest.
+
+    Examples
+    --------
+    >>> pack(np.array([4, 5, 6, 7]), np.array([0.1, 0.7, 0.2, 0.8]), 1.0)
+    [[7, 4], [5, 6]]
+    """
+    rank = np.argsort(-expected, kind="stable")
+    ranked, adds = arms[rank].tolist(), expected[rank].tolist()
+    groups, i, j = [], 0, len(ranked) - 1
+    while i <= j:
+        group, total = [ranked[i]], adds[i]
+        i += 1
+        while j >= i and total + adds[j] <= most:
+            group.append(ranked[j])
+            total += adds[j]
+            j -= 1
+        groups.append(group)
+    return groups

@@ -1,0 +1,64 @@
+"""One step of lazy greedy: what is known while an arm is added to a base."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superarm.checks import FloatArray, IndexArray
+from superarm.core import top_k
+from superarm.oracles._gains import Base
+
+# A bound that is closer than this to what it must beat is not trusted to beat it.
+_TIE = 1e-12
+
+
+class Stage:
+    """What is known while one arm is added. Arrays have shape (n_arms,), but for base.
+
+    Attributes
+    ----------
+    base, worth, theta
+        The arms so far, ascending; what they are worth; and the means.
+    alone, upper
+        Upper bounds on what each arm adds alone, and to the base; the latter is lowered in place as answers come
+        in.
+    exact
+        The value of the base with each arm, as answered; -inf where it was not asked about.
+    tried, assumed
+        Which arms were asked about in a group; which bounds rest on more than submodularity.
+    here
+        The answers, to be remembered.
+    """
+
+    def __init__(
+        self,
+        base: IndexArray,
+        worth: float,
+        theta: FloatArray,
+        alone: FloatArray,
+        upper: FloatArray,
+        assumed: NDArray[np.bool_],
+    ) -> None:
+        self.base, self.worth, self.theta = base, worth, theta
+        self.alone, self.upper, self.assumed = alone, upper, assumed
+        self.exact = np.full(len(theta), -np.inf)
+        self.tried = np.zeros(len(theta), bool)
+        self.here = Base(base, theta[base], worth)
+
+    def in_question(self, gain: float) -> NDArray[np.bool_]:
+        """Which arms may add ``gain`` or more, for all that is known."""
+        slack = _TIE * max(1.0, abs(self.worth))
+        open_to = (self.upper >= gain - slack) & np.isneginf(self.exact)
+        open_to[self.base] = False
+        return open_to
+
+    def lower(self, arms: IndexArray, bounds: FloatArray, *, assumed: bool = False) -> None:
+        """Take over bounds where they are lower; an arm may come more than once."""
+        before = self.upper.copy()
+        np.minimum.at(self.upper, arms, bounds)
+        self.assumed[self.upper < before] = assumed
+
+    def winner(self, *, rng: np.random.Generator) -> int:
+        """The best of the arms that were asked about; without any, the one of the largest bound."""
+        return int(top_k(self.exact if np.isfinite(self.exact).any() else self.upper, 1, rng=rng)[0])
