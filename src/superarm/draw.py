@@ -66,6 +66,14 @@ class Draw(NDArrayOperatorsMixin):
             self._theta = self._belief.sample(rng=self._rng)
         return self._theta
 
+    def drawn(self, arms: IndexArray) -> FloatArray | None:
+        """The values of some arms, shape (len(arms),), where they have been drawn; None where not. Draws nothing."""
+        if self._theta is not None:
+            return self._theta[arms]
+        if self._top is not None and np.array_equal(self._top[0], arms):
+            return self._top[1]
+        return None
+
     def _look(self) -> None:
         if self._top is not None:
             raise ValueError(

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from superarm._top_k import top_k
 from superarm.beliefs.above import Above, n_wanted
+from superarm.beliefs.posteriors import BetaPosterior
 from superarm.checks import FloatArray, IndexArray, as_count, as_feedback, as_fraction, as_k, as_state
 
 _LEAST = 2048  # from so many arms on, sample_top draws few of them
@@ -51,14 +52,15 @@ class BetaBelief:
 
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
-        if not isinstance(prior, tuple | list) or len(prior) != 2:
-            raise TypeError(f"prior must be a pair (a, b), got {prior!r}")
-        self.a = self._as_prior(prior[0], "a")
-        self.b = self._as_prior(prior[1], "b")
+        self.a, self.b = _as_prior(prior, self.n_arms)
 
     def mean(self) -> FloatArray:
         """The posterior means, shape (n_arms,)."""
         return self.a / (self.a + self.b)
+
+    def posterior(self, arms: IndexArray) -> BetaPosterior:
+        """What is known of some arms now; it stays as it is when the belief learns."""
+        return BetaPosterior(self.a[arms], self.b[arms])
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """One draw from every posterior, in the order of the arms."""
@@ -105,6 +107,13 @@ class BetaBelief:
         self.b[arms] += 1 - outcomes
         if above is not None:
             above.told(arms)
+
+    def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
+        """Make room for n more arms, which come last, with a prior of their own: (1, 1) unless given. O(n_arms)."""
+        n = as_count(n, "n", least=1)
+        a, b = _as_prior((1.0, 1.0) if prior is None else prior, n)
+        self._forget()
+        self.a, self.b, self.n_arms = np.concatenate([self.a, a]), np.concatenate([self.b, b]), self.n_arms + n
 
     def state(self) -> dict[str, Any]:
         """The posteriors as plain JSON, and the level that ``sample_top`` works with, once it has one."""
@@ -154,10 +163,14 @@ class BetaBelief:
             self._above.unlock()
         self._above = None
 
-    def _as_prior(self, value: ArrayLike, name: str) -> FloatArray:
+
+def _as_prior(prior: tuple[ArrayLike, ArrayLike], n_arms: int) -> tuple[FloatArray, FloatArray]:
+    if not isinstance(prior, tuple | list) or len(prior) != 2:
+        raise TypeError(f"prior must be a pair (a, b), got {prior!r}")
+    for name, value in zip("ab", prior, strict=True):
         given = np.asarray(value)
-        if given.shape not in ((), (self.n_arms,)) or given.dtype.kind not in "iuf":
-            raise ValueError(f"prior {name} must be a number or have shape ({self.n_arms},), got {value!r}")
+        if given.shape not in ((), (n_arms,)) or given.dtype.kind not in "iuf":
+            raise ValueError(f"prior {name} must be a number or have shape ({n_arms},), got {value!r}")
         if not (given.min() > 0 and np.isfinite(given.max())):
             raise ValueError(f"prior {name} must be finite and above 0, got {given.min()}")
-        return np.full(self.n_arms, given, np.float64)
+    return np.full(n_arms, prior[0], np.float64), np.full(n_arms, prior[1], np.float64)

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
+from superarm.beliefs.posteriors import GaussianPosterior
 from superarm.beliefs.tally import Tally
-from superarm.checks import FloatArray, as_count, as_fraction, as_positive
+from superarm.checks import FloatArray, IndexArray, as_count, as_fraction, as_positive
 
 
 class GaussianBelief:
@@ -65,6 +66,11 @@ class GaussianBelief:
         """The means of the posteriors before their restriction to [0, 1], shape (n_arms,)."""
         return self.var() * (self.prior_mean / self.prior_var + self.tally.sums / self.noise_var)
 
+    def posterior(self, arms: IndexArray) -> GaussianPosterior:
+        """What is known of some arms now; it stays as it is when the belief learns."""
+        var = 1 / (1 / self.prior_var + self.tally.counts[arms] / self.noise_var)
+        return GaussianPosterior(var * (self.prior_mean / self.prior_var + self.tally.sums[arms] / self.noise_var), var)
+
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """One draw from every posterior, by inverting its distribution function: one uniform an arm."""
         location, std = self.location(), np.sqrt(self.var())
@@ -75,6 +81,10 @@ class GaussianBelief:
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Add the outcomes to what was seen; draws nothing."""
         self.tally.add(arms, outcomes)
+
+    def add_arms(self, n: int, prior: None = None) -> None:
+        """Make room for n more arms, which come last, with nothing seen of them and the same prior. O(n_arms)."""
+        self.n_arms = self.tally.grow(n, prior, "GaussianBelief")
 
     def state(self) -> dict[str, Any]:
         """What was seen, and the prior and noise it is judged by, as plain JSON."""

@@ -35,6 +35,14 @@ class Tally:
         self.sums[arms] += outcomes
         self.rounds += len(arms) > 0
 
+    def grow(self, n: int, prior: object, belief: str) -> int:
+        """Make room for n more arms, nothing seen of them yet; refuses a prior of their own. How many there are now."""
+        n = as_count(n, "n", least=1)
+        if prior is not None:
+            raise TypeError(f"a {belief} has no prior for each arm, got prior={prior!r}; leave it out")
+        self.counts, self.sums = np.append(self.counts, np.zeros(n)), np.append(self.sums, np.zeros(n))
+        return len(self.counts)
+
     def state(self) -> dict[str, Any]:
         """All of it, as plain JSON."""
         return {"rounds": self.rounds, "counts": self.counts.tolist(), "sums": self.sums.tolist()}

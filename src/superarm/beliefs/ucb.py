@@ -57,6 +57,10 @@ class UCBBelief:
         """Add the outcomes to what was seen, and count a round; draws nothing."""
         self.tally.add(arms, outcomes)
 
+    def add_arms(self, n: int, prior: None = None) -> None:
+        """Make room for n more arms, which come last, with nothing seen of them. O(n_arms)."""
+        self.n_arms = self.tally.grow(n, prior, "UCBBelief")
+
     def state(self) -> dict[str, Any]:
         """What was seen, as plain JSON."""
         return {"belief": "UCBBelief", "n_arms": self.n_arms, "exploration": self.exploration, **self.tally.state()}

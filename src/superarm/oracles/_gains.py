@@ -5,9 +5,11 @@ Answers are kept together by what they have in common: a base set, and the means
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from superarm.checks import FloatArray, IndexArray
+from superarm.checks import FloatArray, IndexArray, as_arms, as_unit
 
 
 class Base:
@@ -32,6 +34,24 @@ class Base:
         """More answers for this base at these means."""
         self.arms, self.x = np.concatenate([self.arms, arms]), np.concatenate([self.x, x])
         self.values = np.concatenate([self.values, values])
+
+    def state(self) -> dict[str, Any]:
+        """All of it, as plain JSON."""
+        lists = {name: getattr(self, name).tolist() for name in ("base", "at", "arms", "x", "values")}
+        return {"value": self.value, **lists}
+
+    @classmethod
+    def of(cls, state: dict[str, Any], n_arms: int) -> Base:
+        """What ``state()`` described."""
+        base = as_arms(np.asarray(state["base"], np.intp), n_arms)
+        made = cls(base, as_unit(state["at"], "state['at']", base.shape), float(state["value"]))
+        arms, values = np.asarray(state["arms"], np.intp), np.asarray(state["values"], np.float64)
+        if arms.size and not (arms.min() >= 0 and arms.max() < n_arms):
+            raise ValueError(f"state['arms'] must be between 0 and {n_arms - 1}, got {arms.min()} to {arms.max()}")
+        if values.shape != arms.shape or not np.isfinite([made.value, *values]).all():
+            raise ValueError(f"state['values'] must be a finite number for each of {len(arms)} arms")
+        made.add(arms, as_unit(np.asarray(state["x"], np.float64), "state['x']", arms.shape), values)
+        return made
 
     def where(self, theta: FloatArray, *, diminishing: bool) -> FloatArray:
         """Shape (n_base,): the means at which the base's own worth is needed by `upper`."""

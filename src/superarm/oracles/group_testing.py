@@ -203,6 +203,10 @@ class GroupTesting:
         self._weights = None if state["weights"] is None else Weights.of(state["weights"])
         self._reward = None
 
+    def forget(self) -> None:
+        """Begin anew."""
+        self._weights = self._reward = None
+
     def _remember(self, reward: Reward) -> None:
         """Make room for what will be learnt of a reward that is not the last one; a loaded state takes any."""
         loaded = self._reward is None and self._weights is not None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray, as_count
+from superarm.checks import FloatArray, IndexArray, as_count, as_finite
 from superarm.core import Pools, Reward, as_request, top_k
 from superarm.oracles._budget import as_budget
-from superarm.oracles._gains import RememberedGains, pack
+from superarm.oracles._gains import Base, RememberedGains, pack
 from superarm.oracles._stage import Stage
 from superarm.oracles.greedy import greedy
 from superarm.oracles.lazy_singletons import LazySingletons
@@ -20,6 +21,8 @@ from superarm.oracles.lazy_singletons import LazySingletons
 _ROUNDING = 1e-9
 # Fewer answers than this are not worth the evaluation that it takes to make use of them.
 _WORTH_KEEPING = 8
+# What the answers showed of the reward: part of the state.
+_FOUND = ("submodular", "diminishing", "warned", "factor", "empty")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +71,8 @@ class LazyGreedy:
 
     A round takes about k evaluations at least. Where ever new sets are tried, as in the first rounds of a bandit, it
     takes many: a share of Greedy's. Time: O(n_answers · n_arms) for each of the k steps, O(n_arms) for every batch of
-    evaluations. Memory: 16 · n_points + 8 + 24 · n_answers bytes an arm at most, 1,800 by default; it is only a cache,
-    and without it the answers are the same.
+    evaluations. Memory: 16 · n_points + 8 + 24 · n_answers bytes an arm at most, 1,800 by default; it is only a cache:
+    without it the answers are the same, but for chance among equals, and cost more. ``state`` and ``load`` save it.
 
     Parameters
     ----------
@@ -105,12 +108,15 @@ class LazyGreedy:
         self.budget = as_budget(budget)
         self.report: LazyGreedyReport | None = None
         self._reward: Reward | None = None
+        self._alone: LazySingletons | None = None
+        self._empty: float | None = None
+        self._shares: dict[int, float] = {}
 
     def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
         """The k arms that greedy adds."""
         theta, k = as_request(reward, theta, k)
         if reward is not self._reward:
-            self._forget(reward)
+            self._meet(reward)
         self._asked = 0
         if self._submodular:
             try:
@@ -125,11 +131,51 @@ class LazyGreedy:
         self.report = LazyGreedyReport(order, values, asked, certified)
         return np.sort(order)
 
-    def _forget(self, reward: Reward) -> None:
-        """Begin anew, for another reward."""
+    def state(self) -> dict[str, Any]:
+        """The remembered answers, and what they showed of the reward, as plain JSON."""
+        state: dict[str, Any] = {"oracle": "LazyGreedy", "alone": None}
+        if self._alone is None:
+            return state
+        found: dict[str, Any] = {name: getattr(self, f"_{name}") for name in _FOUND}
+        found["shares"] = [[step, share] for step, share in self._shares.items()]
+        found["lipschitz"] = self._lipschitz.tolist()
+        found["bases"] = [base.state() for base in self._gains.bases]
+        return {**state, "alone": self._alone.state(), **found}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take over what ``state()`` described, for the reward that it is next asked about."""
+        if not isinstance(state, dict) or state.get("oracle") != "LazyGreedy" or "alone" not in state:
+            raise ValueError(f"state must be that of a LazyGreedy, got {state!r:.60}")
+        if state["alone"] is None:
+            self.forget()
+            return
+        missing = [name for name in (*_FOUND, "shares", "lipschitz", "bases") if name not in state]
+        if missing:
+            raise ValueError(f"state must have {missing[0]!r}, got only {sorted(state)}")
+        alone = LazySingletons(n_points=self.n_points, batch=self.batch)
+        alone.load(state["alone"])
+        lipschitz = as_finite(state["lipschitz"], "state['lipschitz']", ndim=1, least=0.0)
+        gains = RememberedGains(self.n_answers * len(lipschitz))
+        gains.bases = [Base.of(base, len(lipschitz)) for base in state["bases"]]
+        self._reward, self._alone, self._lipschitz, self._gains = None, alone, lipschitz, gains
+        self._shares = {int(step): float(share) for step, share in state["shares"]}
+        self._submodular, self._diminishing, self._warned = (bool(state[name]) for name in _FOUND[:3])
+        self._factor, self._empty = float(state["factor"]), state["empty"]
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._reward = self._alone = None
+
+    def _meet(self, reward: Reward) -> None:
+        """Begin anew for another reward; a loaded state takes any."""
+        if self._reward is None and self._alone is not None:
+            if len(self._lipschitz) != reward.n_arms:
+                raise ValueError(f"the loaded state is of {len(self._lipschitz)} arms, got a reward of {reward.n_arms}")
+            self._reward = reward
+            return
         self._reward = reward
         self._alone = LazySingletons(n_points=self.n_points, batch=self.batch)
-        self._empty: float | None = None
+        self._empty = None
         self._gains = RememberedGains(self.n_answers * reward.n_arms)
         self._lipschitz = np.array(np.broadcast_to(reward.lipschitz, reward.n_arms), np.float64)
         self._submodular = True
@@ -137,7 +183,7 @@ class LazyGreedy:
         self._warned = False
         # Guesses that decide only what to ask first: what an arm adds in each step as a share of what it adds alone,
         # and what a group of arms adds as a multiple of what was expected.
-        self._shares: dict[int, float] = {}
+        self._shares = {}
         self._factor = 1.2
 
     def _lazily(self, theta: FloatArray, k: int, *, rng: np.random.Generator) -> IndexArray:
@@ -167,9 +213,12 @@ class LazyGreedy:
     ) -> tuple[IndexArray, float, FloatArray, bool]:
         """The first arm and its worth, upper bounds on what each arm adds alone, and whether the arm is the best."""
         self._limit(k)
-        self._alone.budget = None if self.budget is None else self._room()
-        first = self._alone.select(self._reward_is, theta, 1, rng=rng)
-        known = self._alone.report
+        alone = self._alone
+        if alone is None:
+            raise RuntimeError("select comes first")
+        alone.budget = None if self.budget is None else self._room()
+        first = alone.select(self._reward_is, theta, 1, rng=rng)
+        known = alone.report
         if known is None:
             raise RuntimeError("LazySingletons must report")
         self._asked += known.evaluations

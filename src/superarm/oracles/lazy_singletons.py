@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm._top_k import kth_largest
-from superarm.checks import FloatArray, IndexArray, as_count
+from superarm.checks import FloatArray, IndexArray, as_count, as_finite
 from superarm.core import Pools, Reward, as_request, top_k
 from superarm.oracles.remembered import Remembered
 
 # Two answers to the same question may differ by this share of their size: batches and single calls round differently.
 _ROUNDING = 1e-9
+# What the answers showed of the reward: part of the state.
+_FOUND = ("monotone", "concave", "used", "warned")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,8 @@ class LazySingletons:
 
     A round costs O(n_points · n_arms) time for the bounds and O(n_arms) for every batch of evaluations, whose number
     grows with the logarithm of the evaluations. Memory: 16 · n_points + 8 bytes an arm, 264 by default; it is only a
-    cache, and without it the answers are the same.
+    cache: without it the answers are the same, but for chance among equals, and cost more. ``state`` and ``load`` save
+    it, since answers may be dear.
 
     Parameters
     ----------
@@ -85,12 +89,13 @@ class LazySingletons:
         self.budget = None if budget is None else as_count(budget, "budget", least=1)
         self.report: LazySingletonsReport | None = None
         self._reward: Reward | None = None
+        self._memory: Remembered | None = None
 
     def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
         """The k arms worth most alone."""
         theta, k = as_request(reward, theta, k)
         if reward is not self._reward:
-            self._forget(reward)
+            self._meet(reward)
         self._asked = 0
         self._begin(theta)
         lower, upper = self._bounds(theta)
@@ -111,8 +116,45 @@ class LazySingletons:
         self.report = LazySingletonsReport(lower, upper, self._asked, not len(contested))
         return arms
 
-    def _forget(self, reward: Reward) -> None:
-        """Begin anew, for another reward."""
+    def state(self) -> dict[str, Any]:
+        """The remembered answers, and what they showed of the reward, as plain JSON."""
+        state: dict[str, Any] = {"oracle": "LazySingletons", "n_points": self.n_points, "memory": None}
+        if self._memory is not None:
+            state["memory"] = {**self._memory.state(), "lipschitz": self._lipschitz.tolist()}
+            state.update({name: getattr(self, f"_{name}") for name in _FOUND})
+        return state
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take over what ``state()`` described, for the reward that it is next asked about."""
+        if not isinstance(state, dict) or state.get("oracle") != "LazySingletons" or "memory" not in state:
+            raise ValueError(f"state must be that of a LazySingletons, got {state!r:.60}")
+        if state["memory"] is None:
+            self.forget()
+            return
+        if state.get("n_points") != self.n_points or any(name not in state for name in _FOUND):
+            raise ValueError(
+                f"state must have n_points={self.n_points} and {', '.join(_FOUND)}, "
+                f"got n_points={state.get('n_points')} and {sorted(state)}"
+            )
+        memory = Remembered.of(state["memory"], self.n_points)
+        lipschitz = as_finite(state["memory"].get("lipschitz", []), "state's lipschitz", ndim=1, least=0.0)
+        if lipschitz.shape != memory.n.shape:
+            raise ValueError(f"state must have a lipschitz for each of {len(memory.n)} arms, got {len(lipschitz)}")
+        self._reward, self._memory, self._lipschitz = None, memory, lipschitz
+        self._monotone, self._concave, self._warned = (bool(state[name]) for name in ("monotone", "concave", "warned"))
+        self._used = float(state["used"])
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._reward = self._memory = None
+
+    def _meet(self, reward: Reward) -> None:
+        """Begin anew for another reward; a loaded state takes any."""
+        if self._reward is None and self._memory is not None:
+            if len(self._memory.n) != reward.n_arms:
+                raise ValueError(f"the loaded state is of {len(self._memory.n)} arms, got a reward of {reward.n_arms}")
+            self._reward = reward
+            return
         self._reward = reward
         self._memory = Remembered(reward.n_arms, self.n_points)
         self._lipschitz = np.array(np.broadcast_to(reward.lipschitz, reward.n_arms), np.float64)
@@ -123,16 +165,16 @@ class LazySingletons:
 
     def _begin(self, theta: FloatArray) -> None:
         """A first point for every arm: free where a mean of zero is an absent arm, and an evaluation each otherwise."""
-        unknown = np.flatnonzero(self._memory.n == 0)
+        unknown = np.flatnonzero(self._memory_is.n == 0)
         if len(unknown) and self._reward_is.zero_is_absent:
             self._asked += 1
-            self._memory.add_for_all(0.0, self._reward_is([], []))
+            self._memory_is.add_for_all(0.0, self._reward_is([], []))
         elif len(unknown):
             likely = unknown[np.argsort(-theta[unknown], kind="stable")[: self._left()]]
             self._ask(likely, theta[likely])
 
     def _bounds(self, theta: FloatArray, arms: IndexArray | slice = slice(None)) -> tuple[FloatArray, FloatArray]:
-        lower, upper = self._memory.bounds(
+        lower, upper = self._memory_is.bounds(
             theta, self._lipschitz[arms], monotone=self._monotone, concave=self._concave, arms=arms
         )
         # Where nothing is known, which only a budget leaves: assumption 4.
@@ -145,11 +187,11 @@ class LazySingletons:
         Judged by the slopes so far, an arm that will be left out can be asked about at a higher mean, and one that
         will be in at a lower one, and the answer settles all rounds in between.
         """
-        fresh = self._memory.n[arms] <= 2
+        fresh = self._memory_is.n[arms] <= 2
         if self._used > 0.5 or not fresh.any():
             return theta
-        n, at = self._memory.n[arms], np.arange(len(arms))
-        xs, fs = self._memory.x[:, arms], self._memory.f[:, arms]
+        n, at = self._memory_is.n[arms], np.arange(len(arms))
+        xs, fs = self._memory_is.x[:, arms], self._memory_is.f[:, arms]
         right = (xs <= theta).sum(axis=0)
         has_left = right > 0
         left = np.maximum(right - 1, 0)
@@ -169,17 +211,17 @@ class LazySingletons:
         self._asked += len(arms)
         changed = self._concave and self._bent(arms, x, values)
         for arm, mean, value in zip(arms.tolist(), x.tolist(), values.tolist(), strict=True):
-            for neighbour in self._memory.neighbours(arm, mean):
+            for neighbour in self._memory_is.neighbours(arm, mean):
                 changed |= self._compare(arm, (mean, value), neighbour)
-            self._memory.add(arm, mean, value)
+            self._memory_is.add(arm, mean, value)
         return changed
 
     def _bent(self, arms: IndexArray, x: FloatArray, values: FloatArray) -> bool:
         """Whether an answer is on the wrong side of a chord, so that an arm is not concave after all."""
         slack = _ROUNDING * np.maximum(1.0, np.abs(values))
         lipschitz, monotone = self._lipschitz[arms], self._monotone
-        lower, upper = self._memory.bounds(x, lipschitz, monotone=monotone, concave=True, arms=arms)
-        wide_lower, wide_upper = self._memory.bounds(x, lipschitz, monotone=monotone, concave=False, arms=arms)
+        lower, upper = self._memory_is.bounds(x, lipschitz, monotone=monotone, concave=True, arms=arms)
+        wide_lower, wide_upper = self._memory_is.bounds(x, lipschitz, monotone=monotone, concave=False, arms=arms)
         off = (values < lower - slack) | (values > upper + slack)
         off &= (values >= wide_lower - slack) & (values <= wide_upper + slack)
         if off.any():
@@ -228,6 +270,12 @@ class LazySingletons:
 
     def _left(self) -> int:
         return self._reward_is.n_arms if self.budget is None else max(0, self.budget - self._asked)
+
+    @property
+    def _memory_is(self) -> Remembered:
+        if self._memory is None:
+            raise RuntimeError("select comes first")
+        return self._memory
 
     @property
     def _reward_is(self) -> Reward:

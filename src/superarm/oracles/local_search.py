@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -101,3 +102,19 @@ class LocalSearch:
         certified = n_settled >= k or k == reward.n_arms
         self.report = LocalSearchReport(start, value, n_swaps, counted.evaluations - before, certified)
         return arms
+
+    def state(self) -> dict[str, Any]:
+        """What the start remembers, where it has a state, as plain JSON."""
+        return {"oracle": "LocalSearch", "start": self.start.state() if hasattr(self.start, "state") else None}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take over what ``state()`` described."""
+        if not isinstance(state, dict) or state.get("oracle") != "LocalSearch" or "start" not in state:
+            raise ValueError(f"state must be that of a LocalSearch, got {state!r:.60}")
+        if hasattr(self.start, "load") and state["start"] is not None:
+            self.start.load(state["start"])
+
+    def forget(self) -> None:
+        """Have the start begin anew."""
+        if hasattr(self.start, "forget"):
+            self.start.forget()

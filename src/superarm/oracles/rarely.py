@@ -80,9 +80,10 @@ class Rarely:
         return self._arms.copy()
 
     def state(self) -> dict[str, Any]:
-        """The round and the set that is repeated, as plain JSON."""
+        """The round, the set that is repeated, and the state of the oracle where it has one, as plain JSON."""
         arms = None if self._arms is None else self._arms.tolist()
-        return {"oracle": "Rarely", "round": self._round, "arms": arms, "n_arms": self._n_arms}
+        asked = self.oracle.state() if hasattr(self.oracle, "state") else None
+        return {"oracle": "Rarely", "round": self._round, "arms": arms, "n_arms": self._n_arms, "asked": asked}
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over what ``state()`` described."""
@@ -90,4 +91,13 @@ class Rarely:
             raise ValueError(f"state must be that of a Rarely, got {state!r:.60}")
         n_arms = as_count(state["n_arms"], "state['n_arms']")
         arms = None if state["arms"] is None else as_arms(state["arms"], n_arms)
-        self._round, self._arms, self._n_arms = as_count(state["round"], "state['round']"), arms, n_arms
+        t = as_count(state["round"], "state['round']")
+        if hasattr(self.oracle, "load") and state.get("asked") is not None:
+            self.oracle.load(state["asked"])
+        self._round, self._arms, self._n_arms = t, arms, n_arms
+
+    def forget(self) -> None:
+        """Ask again in the next round, and have the oracle begin anew."""
+        self._arms = None
+        if hasattr(self.oracle, "forget"):
+            self.oracle.forget()

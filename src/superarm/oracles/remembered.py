@@ -6,9 +6,11 @@ point (x, f_i(x)) bounds f_i everywhere, and the nearest answered points on eith
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from superarm.checks import FloatArray, IndexArray
+from superarm.checks import FloatArray, IndexArray, as_finite
 
 
 class Remembered:
@@ -107,6 +109,30 @@ class Remembered:
         value = f[right[exact] - 1, at[exact]]
         lower[exact], upper[exact] = value, value
         return lower, np.maximum(lower, upper)
+
+    def state(self) -> dict[str, Any]:
+        """All of it, as plain JSON: the points of the first arm, then those of the second, and so on."""
+        there = np.arange(len(self.x))[:, None] < self.n
+        return {"n": self.n.tolist(), "x": self.x.T[there.T].tolist(), "f": self.f.T[there.T].tolist()}
+
+    @classmethod
+    def of(cls, state: dict[str, Any], n_points: int) -> Remembered:
+        """What ``state()`` described."""
+        missing = [name for name in ("n", "x", "f") if name not in state]
+        if missing:
+            raise ValueError(f"state must have {missing[0]!r}, got only {sorted(state)}")
+        n = as_finite(state["n"], "state['n']", ndim=1, least=0.0).astype(np.intp)
+        memory = cls(len(n), n_points)
+        if n.max() > n_points:
+            raise ValueError(f"state must have at most {n_points} points an arm (n_points), got {n.max()}")
+        there = np.arange(n_points) < n[:, None]
+        for name, array in (("x", memory.x), ("f", memory.f)):
+            values = np.asarray(state[name], np.float64)
+            if values.shape != (n.sum(),) or not np.isfinite(values).all():
+                raise ValueError(f"state[{name!r}] must have {n.sum()} finite numbers, got shape {values.shape}")
+            array.T[there] = values
+        memory.n = n
+        return memory
 
     @staticmethod
     def _chords(theta: FloatArray, right: IndexArray, point, lower: FloatArray, upper: FloatArray) -> None:  # type: ignore[no-untyped-def]
