@@ -1,6 +1,7 @@
 """superarm: pick the best k of m items, round after round, and learn from what each picked item does."""
 
 from superarm import theory
+from superarm.batch import BatchTrace, simulate_batch
 from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
 from superarm.core import Belief, Counted, Environment, Oracle, Policy, Pools, Reward, top_k
 from superarm.environments import BernoulliArms
@@ -23,6 +24,7 @@ from superarm.version import __version__ as __version__
 
 __all__ = [
     "AnySuccess",
+    "BatchTrace",
     "Belief",
     "BernoulliArms",
     "BetaBelief",
@@ -58,6 +60,7 @@ __all__ = [
     "random_sets",
     "replicate",
     "simulate",
+    "simulate_batch",
     "theory",
     "top_k",
 ]

@@ -18,8 +18,8 @@ Tensor = Any
 
 # p is rounded to so many binary digits, as a uniform float32 would round it.
 DIGITS = 24
-# Quads of arms a step, warps a program, and arms a program at most. Chosen on an H200.
-BLOCK, WARPS, MOST = 128, 4, 1 << 15
+# Quads of arms a step, warps a program (an arm a thread), and arms a program at most. Chosen on an H200.
+BLOCK, WARPS, MOST = 64, 2, 1 << 15
 
 
 @dataclass(frozen=True)

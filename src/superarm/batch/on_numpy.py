@@ -92,50 +92,44 @@ class NumpyEngine:
 
     def decode(self, columns: FloatArray, scores: Scores, first: int, grading: Grading) -> FloatArray:
         """The grades of some runs' arms, from what the arms put into each neuron, (runs, n_hidden, n_arms)."""
-        p, n_tests = grading.p, grading.n_tests
-        by = self._by_members if p < _SPARSE_BELOW else self._by_bytes
-        sums, counts, total = by(columns, scores, n_tests, p)
-        return n_tests * sums - counts * total[:, None] if grading.centred else sums
+        by = self._by_members if grading.p < _SPARSE_BELOW else self._by_bytes
+        sums, counts, total = by(columns, scores, grading)
+        return grading.n_tests * sums - counts * total[:, None] if grading.centred else sums
 
-    def _by_members(
-        self, columns: FloatArray, scores: Scores, n_tests: int, p: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _by_members(self, columns: FloatArray, scores: Scores, grading: Grading) -> tuple[FloatArray, ...]:
         """Few members: the tests of all these runs as one list of their cells."""
-        n_runs, n_hidden, n_arms = columns.shape
-        cells = _random_cells(n_runs * n_tests * n_arms, p, rng=self.rng)
+        (n_runs, n_hidden, n_arms), n_tests = columns.shape, grading.n_tests
+        cells = _random_cells(n_runs * n_tests * n_arms, grading.p, rng=self.rng)
         tests, arms = np.divmod(cells, n_arms)
         runs = tests // n_tests
-        flat = runs * n_arms + arms
         inputs = np.empty((n_runs, n_hidden, n_tests))
         for neuron in range(n_hidden):
-            into = np.bincount(tests, columns[runs, neuron, arms], minlength=n_runs * n_tests)
+            into = np.bincount(tests, columns[runs, neuron, arms], n_runs * n_tests)
             inputs[:, neuron] = into.reshape(n_runs, n_tests)
         weights = scores(inputs)
-        sums = np.bincount(flat, weights.ravel()[tests], minlength=n_runs * n_arms).reshape(n_runs, n_arms)
-        counts = np.bincount(flat, minlength=n_runs * n_arms).reshape(n_runs, n_arms)
-        return sums.astype(np.float64), counts.astype(np.float64), weights.sum(1)
+        places = runs * n_arms + arms
+        sums: FloatArray = np.bincount(places, weights.ravel()[tests], n_runs * n_arms).astype(np.float64)
+        counts: FloatArray = np.bincount(places, minlength=n_runs * n_arms).astype(np.float64)
+        return sums.reshape(n_runs, n_arms), counts.reshape(n_runs, n_arms), weights.sum(1)
 
-    def _by_bytes(
-        self, columns: FloatArray, scores: Scores, n_tests: int, p: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _by_bytes(self, columns: FloatArray, scores: Scores, grading: Grading) -> tuple[FloatArray, ...]:
         """Eight tests at a time: drawn, scored and decoded while they are there."""
-        n_runs, n_hidden, n_arms = columns.shape
-        sums, counts = np.zeros((n_runs, n_arms)), np.zeros((n_runs, n_arms))
-        total = np.zeros(n_runs)
+        (n_runs, n_hidden, n_arms), n_tests = columns.shape, grading.n_tests
+        sums, counts, total = np.zeros((n_runs, n_arms)), np.zeros((n_runs, n_arms)), np.zeros(n_runs)
         runs = np.arange(n_runs)[:, None]
-        ones = _bits._BITS_OF_BYTE.sum(axis=1)
         for start in range(0, n_tests, 8):
             n_now = min(8, n_tests - start)
-            tests = _bits.draw(n_now, n_runs * n_arms, p, rng=self.rng).reshape(n_runs, n_arms)
-            # Which of its run's 256 sums an arm has a part in.
+            bits_of_byte = _bits._BITS_OF_BYTE[:, :n_now]
+            tests = _bits.draw(n_now, n_runs * n_arms, grading.p, rng=self.rng).reshape(n_runs, n_arms)
+            # An arm has a part in one of its run's 256 sums, one for each byte.
             places = 256 * runs + tests
             inputs = np.empty((n_runs, n_hidden, n_now))
             for neuron in range(n_hidden):
-                sums_of_byte = np.bincount(places.ravel(), columns[:, neuron].ravel(), 256 * n_runs)
-                inputs[:, neuron] = (sums_of_byte.reshape(n_runs, 256) @ _bits._BITS_OF_BYTE)[:, :n_now]
+                by_byte = np.bincount(places.ravel(), columns[:, neuron].ravel(), 256 * n_runs)
+                inputs[:, neuron] = by_byte.reshape(n_runs, 256) @ bits_of_byte
             weights = scores(inputs)
-            table = weights @ _bits._BITS_OF_BYTE[:, :n_now].T
-            sums += table.ravel().take(places)
-            counts += ones.take(tests)
-            total += weights.sum(1)
+            sums += (weights @ bits_of_byte.T).take(places)
+            if grading.centred:
+                counts += bits_of_byte.sum(axis=1).take(tests)
+                total += weights.sum(1)
         return sums, counts, total

@@ -103,9 +103,7 @@ def simulate_batch(
     # A key of its own: the runs' streams have keys of two numbers (see `run_one`).
     own = np.random.SeedSequence(as_count(seed, "seed"), spawn_key=(0,))
     device_engine = _engine(engine, device, own)
-    instances = [
-        draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, 0)))) for run in range(n_runs)
-    ]
+    instances = [draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, 0)))) for run in range(n_runs)]
     problem = Problem(instances, device_engine)
     choose, a_round = _chooser(oracle, problem, device_engine)
     start = time.perf_counter()
@@ -173,7 +171,7 @@ def _engine(name: str, device: str | None, seeds: np.random.SeedSequence) -> Any
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise ModuleNotFoundError('engine="torch" needs torch: pip install \'superarm[torch]\'', name="torch") from None
+        raise ModuleNotFoundError("engine=\"torch\" needs torch: pip install 'superarm[torch]'", name="torch") from None
     return TorchEngine(seeds, device)
 
 
