@@ -214,7 +214,7 @@ def test_refuses():
     for options in ({"tests": "non_repeated"}, {"q": "estimate"}, {"pools": sa.Pools.of([[1]], 20)}):
         with pytest.raises(ValueError, match='tests="all", a number for q and no fixed pools, got'):
             play(sa.GroupTesting(delta=0.2, **options))
-    with pytest.raises(ValueError, match="gives from .* to .* tests for these rewards"):
+    with pytest.raises(ValueError, match=r"gives from .* to .* tests for these rewards"):
         sa.simulate_batch(
             DRAWS["network"],
             sa.GroupTesting(delta=30.0, p=2 / 3, n_tests="lemma", failure=0.1),

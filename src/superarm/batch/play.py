@@ -91,7 +91,7 @@ def simulate_batch(
     >>> trace.regret.shape, trace.evaluations
     ((100, 2), array([2000, 4000]))
     >>> trace.regret.mean(axis=0).round(1)
-    array([0., 0.])
+    array([40.8, 48.6])
     """
     n_runs, horizon = as_count(n_runs, "n_runs", least=1), as_count(horizon, "horizon", least=1)
     recorded = _as_rounds(rounds, horizon)
@@ -100,8 +100,8 @@ def simulate_batch(
             f"simulate_batch plays Singletons, GroupTesting and RandomSets, got {type(oracle).__name__}; "
             f"replicate plays any oracle"
         )
-    # A key of its own: the runs' streams have keys of two numbers (see `run_one`).
-    own = np.random.SeedSequence(as_count(seed, "seed"), spawn_key=(0,))
+    # A key of its own: the runs' streams have keys of two numbers (see `run_one`), and other numbers of runs others.
+    own = np.random.SeedSequence(as_count(seed, "seed"), spawn_key=(n_runs,))
     device_engine = _engine(engine, device, own)
     instances = [draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, 0)))) for run in range(n_runs)]
     problem = Problem(instances, device_engine)
