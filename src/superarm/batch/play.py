@@ -155,7 +155,7 @@ def _random_sets(problem: Problem, engine: Any, nobody: Array) -> Array:
     for place, last in enumerate(range(n_arms - k, n_arms)):
         arm = engine.whole_numbers(engine.xp.floor(draws[:, place] * (last + 1)))
         taken = (arms == arm[:, None]).any(1)
-        arms[:, place] = engine.xp.where(taken, last, arm)
+        arms[:, place] = arm + taken * (last - arm)
     return arms
 
 
