@@ -148,6 +148,7 @@ def whole(small):
     studies = [
         ("CTS", linear(5000), sa.Singletons(), n_runs, horizon),
         ("GT+QTS, p=1/2", linear(5000), sa.GroupTesting(**gt), n_runs, horizon),
+        ("CTS, 500 arms", linear(500), sa.Singletons(), n_runs, horizon // 5),
         ("chance", linear(5000), sa.RandomSets(), n_runs, horizon // 10),
         ("GT+QTS, p=2/3", linear(5000), sa.GroupTesting(**gt, p=2 / 3), n_runs, horizon // 10),
         ("naive, p=1/2", linear(5000), sa.GroupTesting(**gt, quantize=False), n_runs, horizon // 10),
@@ -176,6 +177,7 @@ def whole(small):
             all_s=round(time.perf_counter() - start, 2),
             regret=round(float(trace.regret[:, -1].mean()), 1),
             std=round(float(trace.regret[:, -1].std()), 1),
+            percentiles=np.percentile(trace.regret[:, -1], [5, 25, 50, 75, 95, 99]).round().tolist(),
             peak_gib=None if small else round(torch.cuda.max_memory_allocated() / 2**30, 2),
         )
         if not small:
