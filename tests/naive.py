@@ -115,3 +115,36 @@ def thompson(mu, k, horizon, rng, world_rng):
 def _worth(reward, theta, arms):
     arms = np.array(sorted(arms), np.intp)
     return reward(arms, theta[arms])
+
+
+def philox(key, counter):
+    """Philox 4x32-10 (Salmon et al. 2011): four words for a counter of four, in Python's whole numbers."""
+    c, k, low = list(counter), [key & 0xFFFFFFFF, key >> 32], 0xFFFFFFFF
+    for _ in range(10):
+        first, second = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [second >> 32 ^ c[1] ^ k[0], second & low, first >> 32 ^ c[3] ^ k[1], first & low]
+        k = [k[0] + 0x9E3779B9 & low, k[1] + 0xBB67AE85 & low]
+    return c
+
+
+def philox_tests(n_tests, n_arms, p, *, key, clock, run):
+    """The tests that the batch kernels make in registers: a cell is 1 where its uniform number is below p.
+
+    The number's binary digits are 1 minus those that Philox gives, the last digit first, 24 of them or as many as p
+    has.
+    """
+    number, n_digits = round(p * 2**24), 24
+    while number % 2 == 0:
+        number, n_digits = number // 2, n_digits - 1
+    n_quads = -(-n_arms // 4)
+    matrix = np.zeros((n_tests, n_arms), int)
+    for quad in range(n_quads):
+        for word in range(-(-n_tests // 32)):
+            drawn = [philox(key, (quad, word * n_digits + digit, clock, run)) for digit in range(n_digits)]
+            for place in range(4):
+                arm = quad + place * n_quads
+                for j in range(word * 32, min(word * 32 + 32, n_tests)):
+                    uniform = sum((1 - (words[place] >> j % 32 & 1)) << digit for digit, words in enumerate(drawn))
+                    if arm < n_arms:
+                        matrix[j, arm] = uniform < number
+    return matrix

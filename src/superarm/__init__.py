@@ -1,6 +1,7 @@
 """superarm: pick the best k of m items, round after round, and learn from what each picked item does."""
 
 from superarm import theory
+from superarm.batch import BatchTrace, simulate_batch
 from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
 from superarm.core import Belief, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
 from superarm.environments import BernoulliArms
@@ -27,6 +28,7 @@ from superarm.version import __version__ as __version__
 
 __all__ = [
     "AnySuccess",
+    "BatchTrace",
     "Belief",
     "BernoulliArms",
     "BetaBelief",
@@ -74,6 +76,7 @@ __all__ = [
     "random_sets",
     "replicate",
     "simulate",
+    "simulate_batch",
     "theory",
     "top_k",
 ]

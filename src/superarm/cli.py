@@ -13,7 +13,7 @@ from rich.table import Table
 
 import superarm
 from superarm import choosing_cli
-from superarm.experiments import catalogue, engine
+from superarm.experiments import batched, catalogue, engine
 from superarm.experiments import demo as demo_experiment
 from superarm.experiments import reproduce as reproduction
 from superarm.experiments.catalogue import RequestError
@@ -91,6 +91,9 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that all works, in a minute.")] = False,
     runs: Annotated[int | None, typer.Option(min=2, help="Runs of each cell instead of the experiment's own.")] = None,
+    engine_name: Annotated[
+        str, typer.Option("--engine", help="process; or batch or torch, many runs at once, for fig2a, fig2b and fig2c.")
+    ] = "process",
     workers: Annotated[int, typer.Option(min=1, help="Processes; the rows are the same for any number.")] = 2,
     dask: Annotated[str | None, typer.Option(help="Address of a dask scheduler to run on instead.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Every row follows from it.")] = 0,
@@ -112,13 +115,16 @@ def reproduce(
     names = known if not experiments or "all" in experiments else list(dict.fromkeys(experiments))
     if unknown := [name for name in names if name not in known]:
         raise typer.BadParameter(f"experiments must be of {', '.join(known)} or all, got {unknown[0]!r}")
-    if from_ is not None and (experiments or quick or runs or dask or seed):
+    if engine_name == "torch":
+        _need("torch", "torch", "--engine torch plays on a GPU")
+    if from_ is not None and (experiments or quick or runs or dask or seed or engine_name != "process"):
         raise typer.BadParameter("--from rebuilds the report of all that a folder holds; it takes no other choices")
     store = Store(from_ or out)
     try:
         if from_ is None:
             scale = catalogue.Scale(quick=quick, runs=runs, seed=seed)
-            _run_experiments(names, scale, store, _start(workers, dask), console)
+            batched.check(engine_name, names)
+            _run_experiments(names, scale, store, engine_name, _start(workers, dask), console)
         path, claims = reproduction.make_report(store)
     except RequestError as error:
         raise typer.BadParameter(str(error)) from None
@@ -132,7 +138,12 @@ app.command()(choosing_cli.plan)
 
 
 def _run_experiments(
-    names: list[str], scale: catalogue.Scale, store: Store, start: engine.StartExecutor, console: Console
+    names: list[str],
+    scale: catalogue.Scale,
+    store: Store,
+    engine_name: str,
+    start: engine.StartExecutor,
+    console: Console,
 ) -> None:
     cells = {cell.key: cell for sweep in reproduction.plan(names, scale).values() for cell in sweep}
     left = [cell for cell in cells.values() if not store.has(cell)]
@@ -145,7 +156,7 @@ def _run_experiments(
             done = bar.tasks[task].fields["done"] + 1
             bar.update(task, advance=reproduction.cost(cell), description=label, done=done)
 
-        reproduction.run(names, scale, store, start=start, progress=step)
+        reproduction.run(names, scale, store, engine=engine_name, start=start, progress=step)
 
 
 def _start(workers: int, dask: str | None) -> engine.StartExecutor:

@@ -49,7 +49,7 @@ def play(cell: Cell) -> Recorded:
         "regret": trace.regret()[at].tolist(),
         "evaluations": np.cumsum(trace.evaluations)[at].tolist(),
         "gap": instance.gap,
-        "gap_max": _gap_max(instance),
+        "gap_max": gap_max(instance),
     }
     if watch:
         row["non_separable"] = np.cumsum(watch[0].non_separable)[at].tolist()
@@ -75,9 +75,7 @@ def make_policy(spec: dict[str, Any], instance: Instance, *, calls: str = "batch
         reward = BlackBox(reward, n_arms=reward.n_arms, lipschitz=reward.lipschitz, upper=reward.upper)
     elif calls != "batch":
         raise ValueError(f"calls must be batch, by size, or single for a network, got {calls!r}")
-    options = {name: value for name, value in spec.items() if name != "name"}
-    if isinstance(options.get("p"), str):
-        options["p"] = {"K/m": instance.k, "1/m": 1}[options["p"]] / instance.n_arms
+    options = options_of(spec, instance.k, instance.n_arms)
     policies: dict[str, Callable[..., Policy]] = {
         "random": random_sets,
         "cts": cts,
@@ -89,6 +87,14 @@ def make_policy(spec: dict[str, Any], instance: Instance, *, calls: str = "batch
     if spec["name"] not in policies:
         raise ValueError(f"policy must be one of {', '.join(policies)}, got {spec['name']!r}")
     return policies[spec["name"]](reward, instance.k, **options)
+
+
+def options_of(spec: dict[str, Any], k: int, n_arms: int) -> dict[str, Any]:
+    """The options of a policy, with ``p`` as a number."""
+    options = {name: value for name, value in spec.items() if name != "name"}
+    if isinstance(options.get("p"), str):
+        options["p"] = {"K/m": k, "1/m": 1}[options["p"]] / n_arms
+    return options
 
 
 class RowByRow:
@@ -149,7 +155,8 @@ class _Watched:
         self.belief.load(state)
 
 
-def _gap_max(instance: Instance) -> float | None:
+def gap_max(instance: Instance) -> float | None:
+    """What the worst set loses, where that is easily known: for a linear reward."""
     if not isinstance(instance.reward, LinearReward):
         return None
     return instance.best_value - float(np.sort(instance.mu)[: instance.k].sum())

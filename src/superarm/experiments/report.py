@@ -68,8 +68,8 @@ def html(
 <h1>Combinatorial Multi-armed Bandits: Arm Selection via Group Testing — reproduced</h1>
 <p class="dim">Made by <code>superarm reproduce</code>, superarm {escape(str(manifest["superarm"]))} (code
 {escape(str(manifest["code"]))}), numpy {escape(str(manifest["numpy"]))}, scipy {escape(str(manifest["scipy"]))},
-seed {manifest["seed"]}; {total_s:,.0f} seconds of one core in all. Every number, picture and verdict on this page
-follows from the recorded rows beside it.</p>
+engine {escape(str(manifest["engine"]))}, seed {manifest["seed"]}; {total_s:,.0f} seconds of one core in all.
+Every number, picture and verdict on this page follows from the recorded rows beside it.</p>
 {quick}
 <p>{contents}</p>
 <h2 id="claims">The claims</h2>

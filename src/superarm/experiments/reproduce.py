@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from superarm.experiments import catalogue, report
+from superarm.experiments import batched, catalogue, report
 from superarm.experiments.catalogue import Analysis, RequestError, Rows, Scale
 from superarm.experiments.cell import Cell, canonical
 from superarm.experiments.claims import Claim, judge
@@ -17,9 +17,9 @@ from superarm.experiments.store import Store
 from superarm.version import __version__
 
 
-def manifest_of(scale: Scale) -> dict[str, Any]:
+def manifest_of(scale: Scale, engine: str = "process") -> dict[str, Any]:
     """What a folder of rows is a folder of."""
-    return {**versions(), "quick": scale.quick, "runs": scale.runs, "seed": scale.seed}
+    return {**versions(), **batched.about(engine), "quick": scale.quick, "runs": scale.runs, "seed": scale.seed}
 
 
 def plan(names: Sequence[str], scale: Scale) -> dict[str, list[Cell]]:
@@ -32,17 +32,25 @@ def run(
     scale: Scale,
     store: Store,
     *,
+    engine: str = "process",
     start: StartExecutor | None = None,
     progress: Callable[[Cell], None] | None = None,
 ) -> None:
     """Record every cell of the experiments that the store does not have yet.
 
+    The engine "process" plays cells one by one; "batch" and "torch" play the runs of a setting together where they
+    can, and the rest is played as ever.
+
     Cells that experiments share are run once. Dear cells come first, so that the workers finish together; cells that
     are timed come last, one at a time in a process of their own, so that nothing runs beside them.
     """
     sweeps = plan(names, scale)
-    store.open(manifest_of(scale), sweeps)
+    batched.check(engine, names)
+    store.open(manifest_of(scale, engine), sweeps)
     distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
+    if engine != "process":
+        together = [cell for cell in distinct.values() if batched.can_play(cell)]
+        batched.run_together(together, store, engine, progress=progress)
     ordered = sorted(distinct.values(), key=cost, reverse=True)
     timed = [cell for cell in ordered if cell.settings.get("purpose") == "time"]
     run_cells([cell for cell in ordered if cell not in timed], store, start=start, progress=progress)

@@ -196,7 +196,7 @@ def concave(ask: Asker, draw: Draws) -> Probe | None:
 
 
 def diminishing(ask: Asker, draw: Draws) -> Probe | None:
-    """What raising a mean adds where all means are lower, an absent arm being one of mean 0, and where they are higher."""
+    """What raising a mean adds where means are lower, an absent arm being one of mean 0, and where they are higher."""
     arms = draw.arms(draw.size(least=1))
     one, other = draw.means(len(arms)), draw.means(len(arms))
     low, high = np.minimum(one, other), np.maximum(one, other)
