@@ -23,6 +23,17 @@ from superarm.planning import Plan, PlanRow, plan
 from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.quantizer import Quantizer
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
+from superarm.sessions import (
+    ConflictError,
+    Decision,
+    ExpiredDecisionError,
+    Expiry,
+    Explanation,
+    Reason,
+    Session,
+    SessionFileError,
+    UnknownDecisionError,
+)
 from superarm.simulate import Trace, replicate, simulate
 from superarm.version import __version__ as __version__
 
@@ -33,11 +44,16 @@ __all__ = [
     "BernoulliArms",
     "BetaBelief",
     "BlackBox",
+    "ConflictError",
     "Counted",
     "CoverageReward",
+    "Decision",
     "Draw",
     "Environment",
     "Exhaustive",
+    "ExpiredDecisionError",
+    "Expiry",
+    "Explanation",
     "GaussianBelief",
     "Greedy",
     "GroupTesting",
@@ -58,12 +74,16 @@ __all__ = [
     "Quantizer",
     "RandomSets",
     "Rarely",
+    "Reason",
     "Recommendation",
     "Reward",
+    "Session",
+    "SessionFileError",
     "Singletons",
     "TopK",
     "Trace",
     "UCBBelief",
+    "UnknownDecisionError",
     "Witness",
     "auto",
     "cts",

@@ -1,0 +1,369 @@
+"""A policy in use: arms with names, decisions with ids, feedback whenever it comes."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import re
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from superarm.checks import as_count
+from superarm.core import Counted, Policy, Reward
+from superarm.sessions import file, saving
+from superarm.sessions.available import Available
+from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record
+from superarm.sessions.errors import ExpiredDecisionError, SessionFileError, UnknownDecisionError
+from superarm.sessions.explain import Explanation, Kept, explain
+from superarm.sessions.roster import Roster
+
+
+class Session:
+    """A policy in use. Owns its generator, names the arms, and gives out decisions that are told about later.
+
+    Feedback may be partial, late, repeated and out of order. Arms come and go. A session is saved in one file and goes
+    on from it bit for bit, and it says why it decided as it did.
+
+    All methods take turns under one lock, so threads may share a session; the order in which they come decides. The
+    policy belongs to the session: asked or told by others, it is another policy. What is refused changes nothing.
+
+    Parameters
+    ----------
+    policy
+        What decides.
+    names
+        The names of the arms, distinct strings or whole numbers; 0, 1, 2, ... unless given.
+    seed
+        A whole number; everything drawn follows from it, as from ``np.random.default_rng(seed)``. None for fresh
+        entropy.
+    expiry
+        When decisions expire; never, unless given.
+    rewards
+        ``rewards(n_arms)`` gives the reward when arms are added, for example ``superarm.LinearReward``.
+    keep
+        How many closed decisions are remembered, so that repeated feedback is known for what it is.
+    explain_last
+        How many of the last decisions `explain` can explain: theta and the oracle's report are kept for each.
+    clock
+        Seconds, as ``time.time`` gives them; they go into the file, so they must mean the same after a restart.
+
+    Attributes
+    ----------
+    policy, names, expiry, keep, explain_last
+        As above; ``names`` has those of retired arms, too.
+    rounds
+        How often it was asked.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> session = Session(sa.cts(sa.LinearReward(4), k=2), ["ant", "bee", "cat", "dog"], seed=1)
+    >>> decision = session.ask()
+    >>> decision.id, decision.arms
+    ('6b86b273-1', ('ant', 'bee'))
+    >>> session.tell(decision.id, {"bee": 1.0})
+    ('bee',)
+    >>> session.tell(decision.id, {"bee": 1.0, "ant": 0.0})  # the bee is known already
+    ('ant',)
+    >>> session.open
+    []
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        names: Sequence[Name] | None = None,
+        *,
+        seed: int | None = None,
+        expiry: Expiry | None = None,
+        rewards: Callable[[int], Reward] | None = None,
+        keep: int = 1000,
+        explain_last: int = 1,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if not isinstance(policy, Policy):
+            raise TypeError(f"policy must be a Policy, got {type(policy).__name__}")
+        self._roster = Roster(range(policy.reward.n_arms) if names is None else names)
+        if len(self._roster) != policy.reward.n_arms:
+            raise ValueError(f"names must be of the policy's {policy.reward.n_arms} arms, got {len(self._roster)}")
+        self.expiry = Expiry() if expiry is None else expiry
+        self.explain_last = as_count(explain_last, "explain_last")
+        self._ledger = Ledger(keep)
+        self._entropy = _entropy(seed)
+        self._path: tuple[str, ...] = ()
+        self._forks: list[str] = []
+        self._rewards, self._clock = rewards, clock
+        self.rounds = self._n_decisions = 0
+        self._lock = threading.RLock()
+        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self.policy = policy
+        self._begin()
+
+    def _begin(self) -> None:
+        """Everything that follows from the seed, the path and the retired arms."""
+        keys = tuple(int.from_bytes(hashlib.sha256(label.encode()).digest()[:8]) for label in self._path)
+        self._rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=keys))
+        self._key = ".".join([hashlib.sha256(str(self._entropy).encode()).hexdigest()[:8], *self._path])
+        self._available = Available(self.policy, self._roster.is_retired)
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names of all arms, in the order of their numbers."""
+        return tuple(self._roster.names)
+
+    @property
+    def retired(self) -> tuple[Name, ...]:
+        """The names of the arms that are not picked any more."""
+        return tuple(self._roster.names[number] for number in self._roster.retired.tolist())
+
+    @property
+    def keep(self) -> int:
+        """How many closed decisions are remembered."""
+        return self._ledger.keep
+
+    @property
+    def open(self) -> list[Decision]:
+        """The decisions that wait for outcomes, the oldest first."""
+        with self._lock:
+            return [record.decision for record in self._ledger.open.values()]
+
+    def outcomes(self, decision: Decision | str) -> dict[Name, float]:
+        """What has been told about a decision so far."""
+        with self._lock:
+            told, names = self._ledger.find(_id(decision)).outcomes, self._roster.names
+            return {names[arm]: told[arm] for arm in sorted(told)}
+
+    @overload
+    def ask(self) -> Decision: ...
+
+    @overload
+    def ask(self, n: int) -> list[Decision]: ...
+
+    def ask(self, n: int | None = None) -> Decision | list[Decision]:
+        """The arms to pull now; with a number, so many decisions together, drawn one after the other.
+
+        Expires first what is due. If the reward or the oracle fails, no decision is given out; what was drawn is gone.
+        """
+        count = 1 if n is None else as_count(n, "n", least=1)
+        with self._lock:
+            now = float(self._clock())
+            self._expire(now)
+            # All or none: a batch is given out when its last decision is made.
+            made = [self._decide(place, now) for place in range(1, count + 1)]
+            self.rounds += 1
+            self._n_decisions += count
+            for record, kept in made:
+                self._ledger.add(record)
+                if self.explain_last:
+                    self._kept[record.decision.id] = kept
+            while len(self._kept) > self.explain_last:
+                self._kept.popitem(last=False)
+            decisions = [record.decision for record, _ in made]
+        return decisions[0] if n is None else decisions
+
+    def tell(self, decision: Decision | str, outcomes: Mapping[Name, float]) -> tuple[Name, ...]:
+        """Learn what some arms of a decision did, each in [0, 1]; says of which arms that was news.
+
+        The same again changes nothing. Another outcome for the same arm is a `ConflictError`, an id that is not known
+        an `UnknownDecisionError`, and news of an expired decision an `ExpiredDecisionError`, unless ``expiry.late`` is
+        "ignore". Then nothing of the call is learnt.
+        """
+        with self._lock:
+            record = self._ledger.find(_id(decision))
+            new = record.news(outcomes)
+            if not new:
+                return ()
+            due = record.status == "open" and self.expiry.is_due(
+                record.decision, now=float(self._clock()), rounds=self.rounds
+            )
+            if due or record.status == "expired":
+                if self.expiry.late == "ignore":
+                    return ()
+                raise ExpiredDecisionError(f"decision {record.decision.id} has expired, so its outcomes are refused")
+            self.policy.tell(np.array(list(new), np.intp), np.array(list(new.values())), rng=self._rng)
+            record.outcomes.update(new)
+            if len(record.outcomes) == len(record.arms):
+                self._ledger.close(record, "told")
+            return tuple(self._roster.names[arm] for arm in new)
+
+    def expire(self) -> list[Decision]:
+        """Close the decisions that have expired, as every `ask` does first; says which."""
+        with self._lock:
+            return self._expire(float(self._clock()))
+
+    def add_arms(self, names: Iterable[Name], *, prior: Any = None, reward: Reward | None = None) -> None:
+        """Add arms. What is known of the others stays; what an oracle remembers of the old reward is forgotten.
+
+        Parameters
+        ----------
+        names
+            Their names.
+        prior
+            What their belief starts with, where the belief has a prior for each arm: see `BetaBelief.add_arms`.
+        reward
+            The reward of all arms, the new ones last; by default what ``rewards`` makes.
+        """
+        with self._lock:
+            new = self._roster.new(names)
+            if not new:
+                return
+            belief: Any = self.policy.belief
+            if not hasattr(belief, "add_arms"):
+                raise TypeError(f"the belief must be able to grow: {type(belief).__name__} has no add_arms")
+            total = len(self._roster) + len(new)
+            if reward is None and self._rewards is None:
+                raise ValueError(f"reward must be given, that of {total} arms, since the session has no rewards to ask")
+            larger = reward if self._rewards is None or reward is not None else self._rewards(total)
+            counted = larger if isinstance(larger, Counted) else Counted(larger)  # type: ignore[arg-type]
+            if counted.n_arms != total:
+                raise ValueError(f"reward must be of {total} arms, got one of {counted.n_arms}")
+            belief.add_arms(len(new), prior)
+            counted.evaluations = self.policy.evaluations
+            self.policy.reward = counted
+            self._roster.add(new)
+            self._change_arms()
+
+    def retire(self, *names: Name) -> None:
+        """Stop picking some arms. They keep their numbers and what is known of them, and may still be told about."""
+        self._set_retired(names, True)
+
+    def restore(self, *names: Name) -> None:
+        """Pick retired arms again."""
+        self._set_retired(names, False)
+
+    def explain(self, decision: Decision | str) -> Explanation:
+        """Why each arm is in, and what was left out: for the last ``explain_last`` decisions since the start."""
+        with self._lock:
+            id = _id(decision)
+            record = self._ledger.find(id)
+            if id not in self._kept:
+                raise UnknownDecisionError(
+                    f"decision must be one of the last {self.explain_last} since the session was made or loaded "
+                    f"(explain_last), got {id}; what decided it is not kept"
+                )
+            return explain(record.decision, self._kept[id], self._roster.names, self.policy.belief)
+
+    def fork(self, label: str | None = None) -> Session:
+        """A session that knows what this one knows and goes its own way: its stream and its ids are other ones.
+
+        Open decisions stay with this session. ``label`` names the fork, in letters, digits and "_", once each; 1, 2,
+        ... unless given. Replicas that load the same file need a label each. Belief and oracle are copied, the reward
+        is shared.
+        """
+        with self._lock:
+            name = str(len(self._forks) + 1) if label is None else label
+            if not isinstance(name, str) or not re.fullmatch(r"\w+", name, re.ASCII):
+                raise ValueError(f"label must be letters, digits and _, got {label!r}")
+            if name in self._forks:
+                raise ValueError(f"label must be another one for each fork, got {name!r} again")
+            other = object.__new__(Session)
+            other.__dict__.update(self.__dict__)
+            belief, reward = copy.deepcopy(self.policy.belief), self.policy.reward.uncounted
+            other.policy = Policy(belief, self.policy.oracle, reward, self.policy.k)
+            other._roster = self._roster.copy()
+            other._path, other._forks, other.rounds, other._n_decisions = (*self._path, name), [], 0, 0
+            other._lock, other._ledger, other._kept = threading.RLock(), Ledger(self.keep), OrderedDict()
+            other._begin()
+            # An oracle knows its reward by identity: in the copy the rewards of the fork take their places.
+            places = {
+                id(reward): reward,
+                id(self.policy.reward): other.policy.reward,
+                id(self._available.reward): other._available.reward,
+            }
+            other.policy.oracle = copy.deepcopy(self.policy.oracle, places)
+            self._forks.append(name)
+            return other
+
+    def save(self, path: str | Path) -> None:
+        """Write everything that decides into one file; what the path had before is kept beside it as ``.previous``.
+
+        Killed at any moment, the path has the old session or the new one. See `superarm.sessions.file`.
+        """
+        with self._lock:
+            file.write(Path(path), file.encode(saving.document_of(self)))
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        policy: Policy | Callable[[int], Policy],
+        *,
+        rewards: Callable[[int], Reward] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> Session:
+        """The session of a file, which goes on bit for bit.
+
+        Parameters
+        ----------
+        path
+            The file.
+        policy
+            A policy made as the saved one was, which takes over its state; or ``policy(n_arms)`` that makes it, for
+            sessions whose arms come and go.
+        rewards, clock
+            As for a new session: they are code, and not in the file.
+        """
+        path = Path(path)
+        document = file.decode(path.read_bytes(), path)
+        try:
+            made = saving.as_policy(document, policy)
+            session = cls(made, rewards=rewards, clock=clock, **saving.settings(document))
+            saving.restore(session, document)
+            return session
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise SessionFileError(f"{path} does not fit: {error}") from error
+
+    def _decide(self, place: int, now: float) -> tuple[Record, Kept]:
+        policy, available = self.policy, self._available
+        before = policy.oracle.report
+        chosen, theta = available.choose(rng=self._rng)
+        report = policy.oracle.report
+        # A report that was there before says nothing of this round, as where an answer is repeated.
+        report = None if report is before else report
+        arms = available.numbers(chosen)
+        values = theta.drawn(chosen)
+        decision = Decision(
+            f"{self._key}-{self._n_decisions + place}",
+            tuple([self._roster.names[arm] for arm in arms.tolist()]),
+            None if values is None else tuple(values.tolist()),
+            bool(getattr(report, "certified", False)),
+            self.rounds + 1,
+            now,
+        )
+        posterior = policy.belief.posterior(arms) if self.explain_last and hasattr(policy.belief, "posterior") else None
+        return Record(decision, arms), Kept(chosen, theta, report, posterior, available.where)
+
+    def _expire(self, now: float) -> list[Decision]:
+        due = self._ledger.due(self.expiry, now=now, rounds=self.rounds)
+        for record in due:
+            missing = record.missing()
+            if self.expiry.missing is not None:
+                self.policy.tell(missing, np.full(len(missing), self.expiry.missing), rng=self._rng)
+            self._ledger.close(record, "expired")
+        return [record.decision for record in due]
+
+    def _set_retired(self, names: tuple[Name, ...], retired: bool) -> None:
+        with self._lock:
+            if self._roster.set_retired(names, retired, least=self.policy.k):
+                self._change_arms()
+
+    def _change_arms(self) -> None:
+        if hasattr(self.policy.oracle, "forget"):
+            self.policy.oracle.forget()
+        self._available = Available(self.policy, self._roster.is_retired)
+
+
+def _entropy(seed: int | None) -> int:
+    if seed is None:
+        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+    return as_count(seed, "seed")
+
+
+def _id(decision: Decision | str) -> str:
+    return decision.id if isinstance(decision, Decision) else decision
