@@ -70,7 +70,7 @@ class Draw(NDArrayOperatorsMixin):
         """The values of some arms, shape (len(arms),), where they have been drawn; None where not. Draws nothing."""
         if self._theta is not None:
             return self._theta[arms]
-        if self._top is not None and np.array_equal(self._top[0], arms):
+        if self._top is not None and (self._top[0] is arms or np.array_equal(self._top[0], arms)):
             return self._top[1]
         return None
 

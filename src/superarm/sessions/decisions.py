@@ -98,21 +98,14 @@ class Record:
 
     def news(self, told: Mapping[Name, Any]) -> dict[int, float]:
         """What of the feedback is new, by arm number, ascending. Refuses what is not feedback for this decision."""
-        if not isinstance(told, Mapping):
+        if type(told) is not dict and not isinstance(told, Mapping):
             raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {told!r:.60}")
-        numbers = dict(zip(self.decision.arms, self.arms.tolist(), strict=True))
-        new = {}
-        for name, outcome in told.items():
-            number = numbers.get(name)
-            if number is None or isinstance(name, bool):
-                raise ValueError(f"outcomes must be of the arms {self.decision.arms}, got one of {name!r}")
-            value = as_fraction(
-                float(outcome) if isinstance(outcome, bool | np.bool_) else outcome,
-                f"the outcome of {name!r}",
-                low="[",
-                high="]",
-            )
-            before = self.outcomes.get(number)
+        new, n_found = {}, 0
+        for name, number in zip(self.decision.arms, self.arms.tolist(), strict=True):
+            if name not in told:
+                continue
+            n_found += 1
+            value, before = _as_outcome(told[name], name), self.outcomes.get(number)
             if before is None:
                 new[number] = value
             elif before != value:
@@ -120,7 +113,10 @@ class Record:
                     f"arm {name!r} of decision {self.decision.id} was told as {before} before, got {value}; an outcome "
                     f"is told once"
                 )
-        return dict(sorted(new.items()))
+        if n_found < len(told):
+            others = [name for name in told if name not in self.decision.arms]
+            raise ValueError(f"outcomes must be of the arms {self.decision.arms}, got one of {others[0]!r}")
+        return new
 
     def missing(self) -> IndexArray:
         """The numbers of the arms that nothing was told about, ascending."""
@@ -194,3 +190,10 @@ class Ledger:
                 break
             found.append(record)
         return found
+
+
+def _as_outcome(outcome: Any, name: Name) -> float:
+    if type(outcome) is float and 0.0 <= outcome <= 1.0:  # what comes almost always
+        return outcome
+    number = float(outcome) if isinstance(outcome, bool | np.bool_) else outcome
+    return as_fraction(number, f"the outcome of {name!r}", low="[", high="]")

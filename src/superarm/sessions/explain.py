@@ -13,7 +13,7 @@ from superarm.sessions.decisions import Decision, Name
 from superarm.sessions.picture import draw_reasons
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Kept:
     """What a session keeps of a decision to explain it: ``arms`` and ``report`` count among ``where``, if given."""
 

@@ -186,7 +186,8 @@ class Session:
                 if self.expiry.late == "ignore":
                     return ()
                 raise ExpiredDecisionError(f"decision {record.decision.id} has expired, so its outcomes are refused")
-            self.policy.tell(np.array(list(new), np.intp), np.array(list(new.values())), rng=self._rng)
+            arms = record.arms if len(new) == len(record.arms) else np.array(list(new), np.intp)
+            self.policy.tell(arms, np.array(list(new.values())), rng=self._rng)
             record.outcomes.update(new)
             if len(record.outcomes) == len(record.arms):
                 self._ledger.close(record, "told")
