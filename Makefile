@@ -34,6 +34,7 @@ bench: $(VENV)/.dev ## speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/group_testing.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/top_k.py
+	$(BIN)/python benchmarks/sessions.py
 	$(BIN)/python benchmarks/lazy_singletons.py --instances 4
 	$(BIN)/python benchmarks/lazy_greedy.py
 

@@ -7,6 +7,7 @@ import hashlib
 import re
 import threading
 import time
+import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -311,13 +312,16 @@ class Session:
             As for a new session: they are code, and not in the file.
         """
         path = Path(path)
-        document = file.decode(path.read_bytes(), path)
+        data = path.read_bytes()
         try:
+            document = file.decode(data, path)
             made = saving.as_policy(document, policy)
             session = cls(made, rewards=rewards, clock=clock, **saving.settings(document))
             saving.restore(session, document)
             return session
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except SessionFileError:
+            raise
+        except (KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise SessionFileError(f"{path} does not fit: {error}") from error
 
     def _decide(self, place: int, now: float) -> tuple[Record, Kept]:

@@ -1,0 +1,101 @@
+"""What a session adds to its policy, and what a save costs.
+
+A session and the bare policy play the same rounds, with the same seed and outcomes, and take turns, so they meet the
+same noise of the machine: medians of a round's ask and tell. Then a session of a million arms is saved and loaded.
+
+    python benchmarks/sessions.py [--rounds N] [--arms N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import superarm as sa
+
+M, K = 5_000, 5
+ORACLES: dict[str, Callable[[], sa.Oracle]] = {
+    "TopK": sa.TopK,
+    "Singletons": sa.Singletons,
+    "LazySingletons": sa.LazySingletons,
+}
+
+
+def policy(n_arms: int, oracle: sa.Oracle) -> sa.Policy:
+    return sa.Policy(sa.BetaBelief(n_arms), oracle, sa.LinearReward(n_arms), K)
+
+
+def compare(make: Callable[[], sa.Oracle], rounds: int) -> tuple[float, float]:
+    """Microseconds a round: the session's, the policy's."""
+    session, bare, rng = sa.Session(policy(M, make()), seed=1), policy(M, make()), np.random.default_rng(1)
+    world, mu = np.random.default_rng(2), np.random.default_rng(3).random(M)
+    seconds: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        start = time.perf_counter()
+        decision = session.ask()
+        asked = time.perf_counter() - start
+        arms = np.array(decision.arms)
+        outcomes = (world.random(K) < mu[arms]).astype(np.float64)
+        told = dict(zip(decision.arms, outcomes.tolist(), strict=True))
+        start = time.perf_counter()
+        session.tell(decision.id, told)
+        seconds[0].append(asked + time.perf_counter() - start)
+        start = time.perf_counter()
+        same = bare.ask(rng=rng)
+        bare.tell(same, outcomes, rng=rng)
+        seconds[1].append(time.perf_counter() - start)
+        if not np.array_equal(arms, same):
+            raise AssertionError("a session must decide what its policy would")
+    return 1e6 * statistics.median(seconds[0]), 1e6 * statistics.median(seconds[1])
+
+
+def save(n_arms: int, names: list[str] | None) -> tuple[float, float, float]:
+    """Seconds of a save and of a load, and megabytes; medians of five, after some rounds."""
+    rng = np.random.default_rng(0)
+    made = policy(n_arms, sa.TopK())
+    # As after many rounds: counts that differ from arm to arm do not compress well.
+    made.belief = sa.BetaBelief(n_arms, prior=(1.0 + rng.integers(0, 50, n_arms), 1.0 + rng.integers(0, 50, n_arms)))
+    session = sa.Session(made, names, seed=0)
+    for decision in session.ask(100):
+        session.tell(decision, {name: 1.0 for name in decision.arms})
+    times: tuple[list[float], list[float]] = ([], [])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "session"
+        for _ in range(5):
+            start = time.perf_counter()
+            session.save(path)
+            saved = time.perf_counter()
+            sa.Session.load(path, lambda n: policy(n, sa.TopK()))
+            times[0].append(saved - start)
+            times[1].append(time.perf_counter() - saved)
+        return statistics.median(times[0]), statistics.median(times[1]), path.stat().st_size / 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=4000)
+    parser.add_argument("--arms", type=int, default=1_000_000)
+    options = parser.parse_args()
+    console = Console(width=100)
+    table = Table(title=f"A round of ask and tell, {K} of {M:,} arms, medians of {options.rounds} rounds in turns: µs")
+    for name in ("oracle", "session", "bare policy", "session / bare"):
+        table.add_column(name, justify="left" if name == "oracle" else "right")
+    for name, make in ORACLES.items():
+        ours, bare = compare(make, options.rounds)
+        table.add_row(name, f"{ours:.0f}", f"{bare:.0f}", f"{ours / bare:.2f}×")
+    console.print(table)
+    for text, names in (("0, 1, 2, ...", None), ("strings", [f"item-{number:07}" for number in range(options.arms)])):
+        save_s, load_s, size = save(options.arms, names)
+        console.print(f"{options.arms:,} arms, names {text}: save {save_s:.2f} s, load {load_s:.2f} s, {size:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
