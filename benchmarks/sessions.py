@@ -33,27 +33,43 @@ def policy(n_arms: int, oracle: sa.Oracle) -> sa.Policy:
     return sa.Policy(sa.BetaBelief(n_arms), oracle, sa.LinearReward(n_arms), K)
 
 
+def play_session(session: sa.Session, luck: np.ndarray, mu: np.ndarray) -> tuple[tuple, float]:
+    """The decision of a round, and the seconds of ask and tell."""
+    start = time.perf_counter()
+    decision = session.ask()
+    asked = time.perf_counter() - start
+    told = dict(zip(decision.arms, (luck < mu[list(decision.arms)]).astype(np.float64).tolist(), strict=True))
+    start = time.perf_counter()
+    session.tell(decision.id, told)
+    return decision.arms, asked + time.perf_counter() - start
+
+
+def play_bare(bare: sa.Policy, rng: np.random.Generator, luck: np.ndarray, mu: np.ndarray) -> tuple[tuple, float]:
+    """The same without a session."""
+    start = time.perf_counter()
+    arms = bare.ask(rng=rng)
+    asked = time.perf_counter() - start
+    outcomes = (luck < mu[arms]).astype(np.float64)
+    start = time.perf_counter()
+    bare.tell(arms, outcomes, rng=rng)
+    return tuple(arms.tolist()), asked + time.perf_counter() - start
+
+
 def compare(make: Callable[[], sa.Oracle], rounds: int) -> tuple[float, float]:
-    """Microseconds a round: the session's, the policy's."""
+    """Microseconds a round: the session's, the policy's. Each goes first in every other round."""
     session, bare, rng = sa.Session(policy(M, make()), seed=1), policy(M, make()), np.random.default_rng(1)
     world, mu = np.random.default_rng(2), np.random.default_rng(3).random(M)
     seconds: tuple[list[float], list[float]] = ([], [])
-    for _ in range(rounds):
-        start = time.perf_counter()
-        decision = session.ask()
-        asked = time.perf_counter() - start
-        arms = np.array(decision.arms)
-        outcomes = (world.random(K) < mu[arms]).astype(np.float64)
-        told = dict(zip(decision.arms, outcomes.tolist(), strict=True))
-        start = time.perf_counter()
-        session.tell(decision.id, told)
-        seconds[0].append(asked + time.perf_counter() - start)
-        start = time.perf_counter()
-        same = bare.ask(rng=rng)
-        bare.tell(same, outcomes, rng=rng)
-        seconds[1].append(time.perf_counter() - start)
-        if not np.array_equal(arms, same):
+    for t in range(rounds):
+        luck = world.random(K)
+        if t % 2:
+            (one, ours), (other, theirs) = play_session(session, luck, mu), play_bare(bare, rng, luck, mu)
+        else:
+            (other, theirs), (one, ours) = play_bare(bare, rng, luck, mu), play_session(session, luck, mu)
+        if one != other:
             raise AssertionError("a session must decide what its policy would")
+        seconds[0].append(ours)
+        seconds[1].append(theirs)
     return 1e6 * statistics.median(seconds[0]), 1e6 * statistics.median(seconds[1])
 
 
@@ -65,7 +81,7 @@ def save(n_arms: int, names: list[str] | None) -> tuple[float, float, float]:
     made.belief = sa.BetaBelief(n_arms, prior=(1.0 + rng.integers(0, 50, n_arms), 1.0 + rng.integers(0, 50, n_arms)))
     session = sa.Session(made, names, seed=0)
     for decision in session.ask(100):
-        session.tell(decision, {name: 1.0 for name in decision.arms})
+        session.tell(decision, dict.fromkeys(decision.arms, 1.0))
     times: tuple[list[float], list[float]] = ([], [])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "session"

@@ -33,7 +33,7 @@ def make(n_arms):
 
 def play(session):
     decision = session.ask()
-    session.tell(decision, {name: 1.0 for name in decision.arms})
+    session.tell(decision, dict.fromkeys(decision.arms, 1.0))
 
 
 def watched(page):

@@ -12,7 +12,7 @@ def explained(oracle, reward=None, belief=None, k=2):
     session = sa.Session(sa.Policy(belief, oracle, reward, k), NAMES, seed=3)
     for _ in range(5):
         decision = session.ask()
-        session.tell(decision, {name: 1.0 for name in decision.arms})
+        session.tell(decision, dict.fromkeys(decision.arms, 1.0))
     decision = session.ask()
     return session, decision, session.explain(decision)
 
@@ -25,12 +25,14 @@ def test_worth_alone_ranks_and_margin():
     assert [reason.rank for reason in why.reasons] == [1, 2]
     assert why.best_left_out.arm == NAMES[order[2]]
     assert why.lost_by == values[order[1]] - values[order[2]]
-    assert {reason.arm: reason.value for reason in why.reasons} == dict(zip(decision.arms, decision.values, strict=True))
+    assert {reason.arm: reason.value for reason in why.reasons} == dict(
+        zip(decision.arms, decision.values, strict=True)
+    )
 
 
 def test_the_posterior_is_that_of_the_decision_not_of_now():
     session, decision, before = explained(sa.Singletons())
-    session.tell(decision, {name: 0.0 for name in decision.arms})
+    session.tell(decision, dict.fromkeys(decision.arms, 0.0))
     assert session.explain(decision).reasons == before.reasons
     first = before.reasons[0]
     number = NAMES.index(first.arm)

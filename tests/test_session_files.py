@@ -119,7 +119,7 @@ def test_the_one_before_is_kept_and_a_damaged_one_does_not_push_it_out(tmp_path)
     session.save(path)
     assert sa.Session.load(path, policy()).rounds == 4
     assert sa.Session.load(file.previous(path), policy()).rounds == 2
-    assert sorted(os.listdir(tmp_path)) == ["session", "session.previous"]
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["session", "session.previous"]
 
 
 @pytest.mark.parametrize("call", ["fsync", "link", "replace"])
@@ -136,7 +136,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch, call):
     with pytest.raises(RuntimeError, match="no more room"):
         session.save(path)
     assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["session"]
+    assert [found.name for found in tmp_path.iterdir()] == ["session"]
 
 
 def test_file_systems_without_links_are_served(tmp_path, monkeypatch):

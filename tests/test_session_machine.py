@@ -180,7 +180,7 @@ class SessionMachine(RuleBasedStateMachine):
         known = {id: entry for id, entry in (self.open | self.closed).items() if entry["told"]}
         id = data.draw(st.sampled_from([*known]))
         name = data.draw(st.sampled_from([*known[id]["told"]]))
-        told = {other: 1.0 for other in known[id]["arms"]} | {name: 1 - known[id]["told"][name]}
+        told = dict.fromkeys(known[id]["arms"], 1.0) | {name: 1 - known[id]["told"][name]}
         self.refused(lambda session: session.tell(id, told), sa.ConflictError)
 
     @precondition(lambda self: self.forgotten)
@@ -250,7 +250,7 @@ class SessionMachine(RuleBasedStateMachine):
             assert one.id not in self.open | self.closed
             assert set(one.arms) <= set(self.names) - self.retired
             for fork in forks:
-                fork.tell(one, {name: 1.0 for name in one.arms})
+                fork.tell(one, dict.fromkeys(one.arms, 1.0))
         assert document_of(forks[0]) == document_of(forks[1])
 
     @invariant()

@@ -141,12 +141,12 @@ def test_an_arm_added_later_has_its_own_prior_and_disturbs_nobody():
     session = sa.Session(make(), NAMES, seed=2, rewards=sa.LinearReward)
     for _ in range(10):
         decision = session.ask()
-        session.tell(decision, {name: 1.0 for name in decision.arms})
+        session.tell(decision, dict.fromkeys(decision.arms, 1.0))
     waiting, before, spent = session.ask(), session.policy.belief.a.copy(), session.policy.evaluations
     session.add_arms(["gnu", "hen"], prior=([30.0, 1.0], [1.0, 30.0]))
     assert session.policy.belief.a.tolist() == [*before, 30.0, 1.0]
     assert session.policy.evaluations == spent
-    session.tell(waiting, {name: 0.0 for name in waiting.arms})
+    session.tell(waiting, dict.fromkeys(waiting.arms, 0.0))
     assert any("gnu" in session.ask().arms for _ in range(5))
 
 
@@ -155,7 +155,7 @@ def test_a_retired_arm_keeps_its_history():
     waiting = session.ask()
     session.retire(waiting.arms[0])
     assert all(waiting.arms[0] not in session.ask().arms for _ in range(30))
-    session.tell(waiting, {name: 1.0 for name in waiting.arms})
+    session.tell(waiting, dict.fromkeys(waiting.arms, 1.0))
     assert session.policy.belief.a.sum() == 8
     session.restore(waiting.arms[0])
     assert any(waiting.arms[0] in session.ask().arms for _ in range(30))
@@ -215,11 +215,11 @@ def test_forks_know_the_same_and_draw_their_own():
     session = sa.Session(make(sa.LazySingletons(), 50), seed=4)
     for _ in range(10):
         decision = session.ask()
-        session.tell(decision, {name: 1.0 for name in decision.arms})
+        session.tell(decision, dict.fromkeys(decision.arms, 1.0))
     plain = sa.Session(make(sa.LazySingletons(), 50), seed=4)
     for _ in range(10):
         decision = plain.ask()
-        plain.tell(decision, {name: 1.0 for name in decision.arms})
+        plain.tell(decision, dict.fromkeys(decision.arms, 1.0))
     forks = [session.fork(), session.fork(), session.fork("blue"), session.fork().fork()]
     for fork in forks:
         assert fork.policy.belief.state() == session.policy.belief.state()
@@ -239,7 +239,7 @@ def test_threads_take_turns():
     def work():
         for _ in range(50):
             decision = session.ask()
-            session.tell(decision, {name: 1.0 for name in decision.arms})
+            session.tell(decision, dict.fromkeys(decision.arms, 1.0))
 
     workers = [threading.Thread(target=work) for _ in range(4)]
     for worker in workers:
