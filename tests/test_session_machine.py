@@ -1,4 +1,4 @@
-"""Any interleaving of asks, feedback, expiry, changing arms, saves and loads, against a model of what should be true."""
+"""Asks, feedback, expiry, changing arms, saves and loads in any order, against a model of what should be true."""
 
 import tempfile
 from collections import OrderedDict
