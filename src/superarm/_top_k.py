@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -22,12 +24,15 @@ def top_k(values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: flo
     values = np.asarray(values, np.float64)
     if values.ndim != 1 or not 1 <= k <= len(values):
         raise ValueError(f"k must be between 1 and the number of values, got {k} of values of shape {values.shape}")
-    if np.isnan(values).any():
+    bound = _below_kth_largest(values, k)
+    if math.isnan(bound):
         raise ValueError("values must be numbers to be ordered, got NaN")
     if k == len(values):
         return np.arange(k)
-    least = kth_largest(values, k)
-    at_least = np.flatnonzero(values >= least - tolerance)
+    likely = (values >= bound - tolerance).nonzero()[0]
+    worth = values.take(likely)
+    least = np.partition(worth, -k)[-k]
+    at_least = likely[worth >= least - tolerance]
     if len(at_least) == k:
         return at_least
     sure = at_least[values[at_least] > least + tolerance]
@@ -36,14 +41,23 @@ def top_k(values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: flo
 
 
 def kth_largest(values: FloatArray, k: int) -> float:
-    """The k-th largest value.
+    """The k-th largest of numbers of which none is NaN; several times faster than a partition of all."""
+    likely = values[values >= _below_kth_largest(values, k)]
+    return float(np.partition(likely, -k)[-k])
 
-    Split into groups, k of the groups have a maximum of at least the k-th largest maximum. So the k-th largest value
-    is not below it, and few values are left to look at: several times faster than a partition of all.
+
+def _below_kth_largest(values: FloatArray, k: int) -> float:
+    """A number that the k-th largest value is not below, and few values are above; NaN if one of the values is.
+
+    Split into groups, k of the groups have a maximum of at least the k-th largest maximum, so there are k such values.
     """
     n_groups = max(8 * k, int(len(values) ** 0.5))
     size = len(values) // n_groups
-    if size >= 4:
-        maxima = values[: size * n_groups].reshape(size, n_groups).max(axis=0)
-        values = values[values >= -np.partition(-maxima, k - 1)[k - 1]]
-    return -float(np.partition(-values, k - 1)[k - 1])
+    if size < 4:
+        return float(values.min())
+    maxima = values[: size * n_groups].reshape(size, n_groups).max(axis=0)
+    rest = values[size * n_groups :]
+    np.maximum(maxima[: len(rest)], rest, out=maxima[: len(rest)])
+    # A maximum over a NaN is NaN, and a partition puts it last.
+    maxima.partition((n_groups - k, n_groups - 1))
+    return math.nan if math.isnan(maxima[-1]) else float(maxima[-k])

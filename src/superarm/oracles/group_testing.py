@@ -56,8 +56,8 @@ class GroupTesting:
     """GTO: random pools are evaluated, each arm is graded by the scores of its pools, and the k best grades win.
 
     Literally the paper's. How little it finds out at the paper's own sizes is in the documentation; its reports let
-    one see why. ``n_tests`` evaluations a round. Time: O(n_tests · n_arms), eight arms a step (drawing takes a random
-    byte an arm unless p is 1/2); O(n_tests · n_arms · p) where p is below 1/64, the test matrix never being built.
+    one see why. ``n_tests`` evaluations a round. Time: O(n_tests · n_arms), eight arms a step (drawing takes two random
+    bits an arm unless p is 1/2); O(n_tests · n_arms · p) where p is below 1/64, the test matrix never being built.
 
     Parameters
     ----------
@@ -139,10 +139,10 @@ class GroupTesting:
             )
         tests, values = self._evaluate(reward, theta, k, rng=rng)
         scores = self._quantizer(reward)(values) if self.quantize else values
-        every = np.ones(len(tests), bool)
-        decoded = theory.non_repeated(tests, scores) if self.tests == "non_repeated" else every
+        some = self.tests == "non_repeated"
+        decoded = theory.non_repeated(tests, scores) if some else np.ones(len(tests), bool)
         centre = scores[decoded].mean() if self.decoder == "centred" and decoded.any() else 0.0
-        grades = tests.sum_by_arm(np.where(decoded, scores - centre, 0.0))
+        grades = tests.sum_by_arm(np.where(decoded, scores - centre, 0.0) if some else scores - centre)
         self.report = GroupTestingReport(tests, values, scores, decoded, grades)
         # Equal grades may differ by the rounding of their sums of up to `depth` scores each, which this bounds.
         depth = tests.depth
@@ -194,7 +194,8 @@ class GroupTesting:
                 q=q,
             )
         # The tests themselves, and five numbers for each.
-        if asked * (reward.n_arms * min(8 * self.p, 1 / 8) + 40) > _MOST_BYTES:
+        bytes_a_cell = 16 * self.p if self.p < 1 / 64 else 1 / 8
+        if asked * (reward.n_arms * bytes_a_cell + 40) > _MOST_BYTES:
             raise ValueError(
                 f"n_tests={self.n_tests!r} asks for {asked:,} tests of {reward.n_arms:,} arms, which could never "
                 f"be run (the tests alone would take more than {_MOST_BYTES >> 30} GiB); give a smaller number"
