@@ -31,7 +31,9 @@ def top_k(values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: flo
         return np.arange(k)
     likely = (values >= bound - tolerance).nonzero()[0]
     worth = values.take(likely)
-    least = np.partition(worth, -k)[-k]
+    ordered = worth.copy()
+    ordered.partition(len(ordered) - k)
+    least = ordered[-k]
     at_least = likely[worth >= least - tolerance]
     if len(at_least) == k:
         return at_least
@@ -43,7 +45,8 @@ def top_k(values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: flo
 def kth_largest(values: FloatArray, k: int) -> float:
     """The k-th largest of numbers of which none is NaN; several times faster than a partition of all."""
     likely = values[values >= _below_kth_largest(values, k)]
-    return float(np.partition(likely, -k)[-k])
+    likely.partition(len(likely) - k)
+    return float(likely[-k])
 
 
 def _below_kth_largest(values: FloatArray, k: int) -> float:
@@ -58,6 +61,6 @@ def _below_kth_largest(values: FloatArray, k: int) -> float:
     maxima = values[: size * n_groups].reshape(size, n_groups).max(axis=0)
     rest = values[size * n_groups :]
     np.maximum(maxima[: len(rest)], rest, out=maxima[: len(rest)])
-    # A maximum over a NaN is NaN, and a partition puts it last.
-    maxima.partition((n_groups - k, n_groups - 1))
+    # A maximum over a NaN is NaN, and sorting puts it last.
+    maxima.sort()
     return math.nan if math.isnan(maxima[-1]) else float(maxima[-k])

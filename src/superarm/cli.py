@@ -132,9 +132,7 @@ def reproduce(
 @app.command()
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that all works, in seconds.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for the table, the pictures and the page.")] = Path(
-        "superarm-bench"
-    ),
+    out: Annotated[Path, typer.Option(help="Folder for table, pictures and page.")] = Path("superarm-bench"),
     from_: Annotated[
         Path | None, typer.Option("--from", help="Make table, pictures and page of this folder's results again.")
     ] = None,
@@ -150,14 +148,13 @@ def bench(
     console = Console()
     if from_ is not None and quick:
         raise typer.BadParameter("--from measures nothing, so it has no sizes to make --quick")
-    try:
-        results = (
-            _measure(bench_measure.QUICK if quick else bench_measure.Scale(), console)
-            if from_ is None
-            else (bench_files.read(from_))
-        )
-    except FileNotFoundError as error:
-        raise typer.BadParameter(str(error)) from None
+    if from_ is None:
+        results = _measure(bench_measure.QUICK if quick else bench_measure.Scale(), console)
+    else:
+        try:
+            results = bench_files.read(from_)
+        except FileNotFoundError as error:
+            raise typer.BadParameter(str(error)) from None
     paths = bench_files.write(results, from_ or out)
     console.print(_ratios_table(results))
     console.print(f"All that was measured: [bold]{paths[-1].resolve()}[/bold]", soft_wrap=True)

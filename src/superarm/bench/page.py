@@ -147,8 +147,8 @@ def _operations(results: Row) -> str:
     ]
     return f"""## Growth
 
-Each operation with its law, milliseconds, and the exponent of m that the law says and that was measured. n is 302 tests,
-k is 5, h is 20 hidden neurons. What is linear may show an exponent above 1 where its arrays outgrow a cache.
+Each operation with its law, milliseconds, and the exponent of m that the law says and that was measured. n is 302
+tests, k is 5, h is 20 hidden neurons. What is linear may show an exponent above 1 where its arrays outgrow a cache.
 
 {_table(["operation", "law", *map(_arms, sizes), "exponent expected", "measured"], lines)}"""
 

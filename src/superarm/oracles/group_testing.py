@@ -15,6 +15,7 @@ from superarm.checks import FloatArray, IndexArray, as_count, as_fraction, as_po
 from superarm.core import Pools, Reward, as_request, lipschitz_constant, top_k
 from superarm.quantizer import Quantizer
 
+_EPS = float(np.finfo(np.float64).eps)
 # Tests beyond this could not be held, let alone evaluated.
 _MOST_BYTES = 1 << 30
 
@@ -146,7 +147,7 @@ class GroupTesting:
         self.report = GroupTestingReport(tests, values, scores, decoded, grades)
         # Equal grades may differ by the rounding of their sums of up to `depth` scores each, which this bounds.
         depth = tests.depth
-        rounding = np.finfo(np.float64).eps * depth * max(0, depth - 1) * float(np.abs(scores).max(initial=0.0))
+        rounding = _EPS * depth * max(0, depth - 1) * float(np.abs(scores).max(initial=0.0))
         return top_k(grades, k, rng=rng, tolerance=rounding)
 
     def _evaluate(
