@@ -32,15 +32,7 @@ def draw(n_rows: int, n_columns: int, p: float, *, rng: np.random.Generator) -> 
     """
     shape = (-(-n_rows // 8), n_columns)
     n_bytes = shape[0] * n_columns
-    if p == 0.5:
-        bits = ~_random_bytes(n_bytes, rng=rng)
-    else:
-        table, n_sure, left_over = _byte_table(p)
-        places = _random_bytes(2 * n_bytes, rng=rng).view("<u2")
-        bits = table.take(places)
-        again = np.flatnonzero(places >= n_sure)
-        # The last share is 1 but for rounding, which must not lead beyond the table.
-        bits[again] = np.searchsorted(left_over[:-1], rng.random(again.size), side="right")
+    bits = ~_random_bytes(n_bytes, rng=rng) if p == 0.5 else _looked_up(n_bytes, p, rng=rng)
     bits = bits.reshape(shape)
     if n_rows % 8:
         bits[-1] &= (1 << n_rows % 8) - 1
@@ -82,6 +74,20 @@ def unpack(bits: Bits, n_rows: int) -> Bits:
     for r in range(8):
         np.bitwise_and(bits >> r, 1, out=cells[:, r])
     return cells.reshape(-1, bits.shape[1])[:n_rows]
+
+
+def _looked_up(n_bytes: int, p: float, *, rng: np.random.Generator) -> Bits:
+    table, n_sure, left_over = _byte_table(p)
+    bits = np.empty(n_bytes, np.uint8)
+    # A look-up takes eight bytes for each in passing.
+    for start in range(0, n_bytes, _CELLS_AT_ONCE):
+        block = bits[start : start + _CELLS_AT_ONCE]
+        places = _random_bytes(2 * block.size, rng=rng).view("<u2")
+        table.take(places, out=block, mode="clip")  # no place is outside, and without a mode numpy buffers
+        again = (places >= n_sure).nonzero()[0]
+        # The last share is 1 but for rounding, which must not lead beyond the table.
+        block[again] = left_over[:-1].searchsorted(rng.random(again.size), side="right")
+    return bits
 
 
 @lru_cache(maxsize=16)

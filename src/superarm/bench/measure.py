@@ -101,7 +101,14 @@ def run(scale: Scale, *, executor: Executor | None = None, progress: Callable[[J
         rows += executor.submit(run_job, job, scale, rows).result() if executor else run_job(job, scale, rows)
         if progress is not None:
             progress(job)
-    return {"machine": _machine(), "scale": asdict(scale), "quick": scale == QUICK, "rows": rows}
+    missing = [one.name for one in programs.CONTESTANTS if not one.is_there]
+    return {
+        "machine": _machine(),
+        "scale": asdict(scale),
+        "quick": scale == QUICK,
+        "not_installed": missing,
+        "rows": rows,
+    }
 
 
 def run_job(job: Job, scale: Scale, known: list[Row]) -> list[Row]:
@@ -123,7 +130,8 @@ def _thompson(m: int, scale: Scale, known: list[Row]) -> list[Row]:
         if one.is_there and not _too_slow(one.name, m, scale, known):
             ready[one.name] = one.make(m, K, programs.bernoulli_world(m, seed=1))
     times = side_by_side(ready, n_turns=scale.n_turns, most_s=scale.most_s)
-    return [_row(name, m, timing) for name, timing in times.items()]
+    notes = {one.name: one.note for one in programs.CONTESTANTS}
+    return [_row(name, m, timing, note=notes[name]) for name, timing in times.items()]
 
 
 def _group_testing(at: int, scale: Scale, known: list[Row]) -> list[Row]:
@@ -133,13 +141,13 @@ def _group_testing(at: int, scale: Scale, known: list[Row]) -> list[Row]:
     makers = {"superarm": programs.superarm_group_testing, "plain numpy": programs.numpy_group_testing}
     ready = {who: make(theta, K, N_TESTS, p, DELTA) for who, make in makers.items()}
     times = side_by_side(ready, n_turns=2 * scale.n_turns, most_s=scale.most_s)
-    return [{**_row(who, m, timing), "p": name} for who, timing in times.items()]
+    return [_row(who, m, timing, p=name) for who, timing in times.items()]
 
 
 def _oracles(m: int, scale: Scale, known: list[Row]) -> list[Row]:
     instance = sa.network_instance(m, K, 0.2, rng=np.random.default_rng(0))
     players = [
-        _Player(row.name, row.make(m, K), instance) for row in parts.ORACLES if not _too_slow(row.name, m, scale, known)
+        _Player(row, row.make(m, K), instance) for row in parts.ORACLES if not _too_slow(row.name, m, scale, known)
     ]
     for turn in range(scale.n_rounds):
         for player in reversed(players) if turn % 2 else players:
@@ -150,8 +158,8 @@ def _oracles(m: int, scale: Scale, known: list[Row]) -> list[Row]:
 class _Player:
     """An oracle in a policy of its own, and what each of its rounds cost."""
 
-    def __init__(self, name: str, oracle: sa.Oracle, instance: sa.Instance) -> None:
-        self.name, self.oracle, self.instance = name, oracle, instance
+    def __init__(self, about: parts.OracleRow, oracle: sa.Oracle, instance: sa.Instance) -> None:
+        self.about, self.oracle, self.instance = about, oracle, instance
         self.watched = parts.Watched(instance.reward)
         self.counted = sa.Counted(self.watched)
         self.belief, self.rng = sa.BetaBelief(instance.n_arms), np.random.default_rng(1)
@@ -175,13 +183,18 @@ class _Player:
         settled = self.evaluations[len(self.evaluations) // 2 :]
         theta = self.belief.sample(rng=self.rng)
         peak = peak_bytes(lambda: self.oracle.select(self.counted, theta, K, rng=self.rng))
-        return {
-            **_row(self.name, m, Timing(float(median), float(low), float(high), len(self.own_s))),
-            "reward_s": float(np.median(self.reward_s)),
-            "first_evaluations": self.evaluations[0],
-            "evaluations": float(np.mean(settled)),
-            "peak_bytes": peak,
-        }
+        return _row(
+            self.about.name,
+            m,
+            Timing(float(median), float(low), float(high), len(self.own_s)),
+            law=self.about.time,
+            power=self.about.power,
+            evaluations_law=self.about.evaluations,
+            evaluations=float(np.mean(settled)),
+            first_evaluations=self.evaluations[0],
+            reward_s=float(np.median(self.reward_s)),
+            peak_bytes=peak,
+        )
 
 
 def _operation(at: int, scale: Scale, known: list[Row]) -> list[Row]:
@@ -189,7 +202,7 @@ def _operation(at: int, scale: Scale, known: list[Row]) -> list[Row]:
     found = []
     for m in scale.operations:
         times = side_by_side({row.name: row.make(m, rng)}, n_turns=scale.n_turns, most_s=scale.most_s / 10)
-        found.append(_row(row.name, m, times[row.name]))
+        found.append(_row(row.name, m, times[row.name], law=row.law, power=row.power))
     return found
 
 
@@ -225,8 +238,8 @@ def _too_slow(name: str, m: int, scale: Scale, known: list[Row]) -> bool:
     return (mine[-1]["median_s"] + mine[-1].get("reward_s", 0.0)) * m / last > scale.limit_s
 
 
-def _row(name: str, m: int, timing: Timing) -> Row:
-    return {"name": name, "n_arms": m, **asdict(timing)}
+def _row(name: str, m: int, timing: Timing, **more: Any) -> Row:
+    return {"name": name, "n_arms": m, **asdict(timing), **more}
 
 
 def _machine() -> dict[str, Any]:

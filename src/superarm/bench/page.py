@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from superarm.bench import parts, programs
 from superarm.bench.findings import growth, names, of_part, overtakes
 
 Row = dict[str, Any]
@@ -43,9 +42,8 @@ $ superarm bench            # some minutes; --quick takes some seconds
 def _thompson(results: Row) -> str:
     rows = of_part(results, "thompson")
     sizes = _sizes(rows)
-    notes = {one.name: one.note for one in programs.CONTESTANTS}
     times = [
-        [name, notes.get(name, ""), *(_at(rows, name, m, _spread) for m in sizes), _power(rows, name)]
+        [name, _of(rows, name, "note"), *(_at(rows, name, m, _spread) for m in sizes), _power(rows, name)]
         for name in names(rows)
     ]
     base = {row["n_arms"]: row["median_s"] for row in rows if row["name"] == "superarm"}
@@ -53,8 +51,8 @@ def _thompson(results: Row) -> str:
         [name, *(_at(rows, name, m, lambda row: f"{row['median_s'] / base[row['n_arms']]:.3g}") for m in sizes)]
         for name in names(rows)
     ]
-    missing = [one.name for one in programs.CONTESTANTS if one.name not in names(rows)]
-    left_out = f" Not installed, so not measured: {', '.join(missing)}." if missing else ""
+    missing = ", ".join(results["not_installed"])
+    left_out = f" Not installed, so not measured: {missing}." if missing else ""
     return f"""## Thompson sampling side by side
 
 A round of Thompson sampling that picks 5 of m arms: draw, pick, learn what they did. Milliseconds:
@@ -86,16 +84,14 @@ reward) against the straightforward numpy program: floats compared with p, and t
 
 def _oracles(results: Row) -> str:
     rows = of_part(results, "oracles")
-    sizes, laws = _sizes(rows), {row.name: row for row in parts.ORACLES}
+    sizes = _sizes(rows)
     n_rounds = results["scale"]["n_rounds"]
     evaluations = [
-        [name, laws[name].evaluations, *(_at(rows, name, m, lambda row: _count(row["evaluations"])) for m in sizes)]
+        [name, _of(rows, name, "evaluations_law")]
+        + [_at(rows, name, m, lambda row: _count(row["evaluations"])) for m in sizes]
         for name in names(rows)
     ]
-    times = [
-        [name, laws[name].time, *(_at(rows, name, m, _spread) for m in sizes), *_powers(rows, name, laws[name].power)]
-        for name in names(rows)
-    ]
+    times = _grown(rows, sizes)
     memory = [
         [name, *(_at(rows, name, m, lambda row: f"{row['peak_bytes'] / row['n_arms']:,.0f}") for m in sizes)]
         for name in names(rows)
@@ -140,17 +136,13 @@ This compares costs alone, not how good the sets are."""
 
 def _operations(results: Row) -> str:
     rows = of_part(results, "operations")
-    sizes, laws = _sizes(rows), {row.name: row for row in parts.OPERATIONS}
-    lines = [
-        [name, laws[name].law, *(_at(rows, name, m, _spread) for m in sizes), *_powers(rows, name, laws[name].power)]
-        for name in names(rows)
-    ]
+    sizes = _sizes(rows)
     return f"""## Growth
 
 Each operation with its law, milliseconds, and the exponent of m that the law says and that was measured. n is 302
 tests, k is 5, h is 20 hidden neurons. What is linear may show an exponent above 1 where its arrays outgrow a cache.
 
-{_table(["operation", "law", *map(_arms, sizes), "exponent expected", "measured"], lines)}"""
+{_table(["operation", "law", *map(_arms, sizes), "exponent expected", "measured"], _grown(rows, sizes))}"""
 
 
 def _memory(results: Row) -> str:
@@ -191,6 +183,20 @@ def _at(rows: list[Row], name: str, m: int, show: Callable[[Row], str]) -> str:
     return next((show(row) for row in rows if row["name"] == name and row["n_arms"] == m), "–")
 
 
+def _of(rows: list[Row], name: str, key: str) -> Any:
+    return next(row[key] for row in rows if row["name"] == name)
+
+
+def _grown(rows: list[Row], sizes: list[int]) -> list[list[str]]:
+    """Name, law, times, and the exponents expected and measured."""
+    found = []
+    for name in names(rows):
+        expected = _of(rows, name, "power")
+        powers = ["–" if expected is None else f"{expected:g}", _power(rows, name)]
+        found.append([name, _of(rows, name, "law"), *(_at(rows, name, m, _spread) for m in sizes), *powers])
+    return found
+
+
 def _spread(row: Row) -> str:
     return f"{_ms(row['median_s'])} ({_ms(row['low_s'])} to {_ms(row['high_s'])})"
 
@@ -202,10 +208,6 @@ def _ms(seconds: float) -> str:
 
 def _count(number: float) -> str:
     return f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:.1f}"
-
-
-def _powers(rows: list[Row], name: str, expected: float | None) -> tuple[str, str]:
-    return "–" if expected is None else f"{expected:g}", _power(rows, name)
 
 
 def _power(rows: list[Row], name: str) -> str:
