@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
+_BITS_OF_ONE = np.float64(1.0).view(np.uint64)
+
 
 def as_count(value: Any, name: str, *, least: int = 0) -> int:
     """A whole number of at least ``least``, as an int."""
@@ -77,8 +79,10 @@ def as_unit(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
     numbers = given.astype(np.float64, copy=False)
-    # A NaN makes min() NaN and the comparison false.
-    if numbers.size and not (numbers.min() >= 0 and numbers.max() <= 1):
+    # Read as whole numbers, the bits of the floats from 0 to 1 are at most those of 1, and those of all others but -0.0
+    # are above: one pass is enough where nothing is wrong. A NaN makes min() NaN and the comparison false.
+    suspicious = numbers.size and numbers.view(np.uint64).max() > _BITS_OF_ONE
+    if suspicious and not (numbers.min() >= 0 and numbers.max() <= 1):
         bad = numbers[~((numbers >= 0) & (numbers <= 1))]
         raise ValueError(f"{name} must be in [0, 1], got {bad.flat[0]}; rescale before you pass it")
     return numbers

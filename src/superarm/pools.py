@@ -152,10 +152,10 @@ class Pools:
             raise ValueError(f"values must have shape ({self.n_arms},) or ({self.n_arms}, d), got {values.shape}")
         if self._bits is not None:
             return _bits.row_sums(self._bits, values, len(self))
-        if self._are_singletons:
-            return values[self.members]
         if values.ndim == 1 and self._rows is not None:
             return _sums(self._rows, values.take(self.members), len(self))
+        if self._are_singletons:
+            return values[self.members]
         if values.ndim == 1:
             filled = self.sizes.nonzero()[0]
             sums = np.zeros(len(self))
@@ -269,8 +269,10 @@ def _random_cells(n_cells: int, p: float, *, rng: np.random.Generator) -> NDArra
         gaps = rng.standard_exponential(int(expected + 4 * expected**0.5) + 8)
         gaps /= rate
         np.ceil(gaps, out=gaps)
-        # A gap beyond the end says no more than "beyond", and capping it keeps the sum from overflowing.
-        cells = np.minimum(gaps, n_cells + 1, out=gaps).astype(np.int64)
+        if p < 1e-12:
+            # A gap beyond the end says no more than "beyond", and capping it keeps the sum from overflowing.
+            np.minimum(gaps, n_cells + 1, out=gaps)
+        cells = gaps.astype(np.int64)
         cells[0] += last
         np.cumsum(cells, out=cells)
         last = int(cells[-1])

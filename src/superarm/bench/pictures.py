@@ -43,6 +43,7 @@ def _curves(axis: Any, rows: list[Row], key: str, unit: float) -> None:
     axis.set_yscale("log")
     every = sorted({row["n_arms"] for row in rows})
     ends = {}
+    early: dict[int, list[tuple[float, str, str]]] = {}
     for name, colour in zip(names(rows), _COLOURS * len(rows), strict=False):
         mine = [row for row in rows if row["name"] == name]
         x, y = [row["n_arms"] for row in mine], [unit * row[key] for row in mine]
@@ -53,5 +54,12 @@ def _curves(axis: Any, rows: list[Row], key: str, unit: float) -> None:
         if x[-1] == every[-1]:
             ends[name] = (y[-1], colour)
         else:
-            axis.annotate(f" {name}", (x[-1], y[-1]), color=colour, fontsize=9, va="center")
+            early.setdefault(x[-1], []).append((y[-1], name, colour))
     label_ends(axis, ends, log=True)
+    bottom, top = axis.get_ylim()
+    step = (top / bottom) ** 0.05
+    for m, labels in early.items():
+        place = 0.0
+        for y_end, name, colour in sorted(labels):
+            place = max(y_end, place * step)
+            axis.annotate(f"  {name}", (m, place), color=colour, fontsize=9, va="center")
