@@ -43,6 +43,13 @@ def test_programs_take_turns_in_alternating_order():
         assert one.low_s <= one.median_s <= one.high_s
 
 
+def test_ratios_are_those_of_a_turn():
+    """Both programs get slower together: the ratio has no spread where the times have."""
+    found = timing._timing([2.0, 4.0, 8.0], [1.0, 2.0, 4.0])
+    assert (found.ratio_low, found.ratio, found.ratio_high) == (2.0, 2.0, 2.0)
+    assert (found.low_s, found.median_s, found.high_s) == (3.0, 4.0, 6.0)
+
+
 def test_turns_end_early_but_not_before_the_third():
     found = timing.side_by_side({"a": lambda: None}, n_turns=1000, most_s=0.0)
     assert found["a"].n_turns == 3

@@ -33,9 +33,7 @@ def growth(rows: list[Row], key: str = "median_s") -> float:
 def ratios(results: Row) -> list[tuple[str, str, float]]:
     """What was timed against superarm: the round, the program, and its time as a multiple of superarm's."""
     timed = [row for row in results["rows"] if row["part"] in ("thompson", "group testing")]
-    base = {_round(row): row["median_s"] for row in timed if row["name"] == "superarm"}
-    others = [row for row in timed if row["name"] != "superarm"]
-    return [(_round(row), row["name"], row["median_s"] / base[_round(row)]) for row in others]
+    return [(_round(row), row["name"], row["ratio"]) for row in timed if row["name"] != "superarm"]
 
 
 def _round(row: Row) -> str:

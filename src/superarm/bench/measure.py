@@ -140,7 +140,7 @@ def _group_testing(at: int, scale: Scale, known: list[Row]) -> list[Row]:
     theta, p = np.random.default_rng(0).random(m), inclusion(m, K)
     makers = {"superarm": programs.superarm_group_testing, "plain numpy": programs.numpy_group_testing}
     ready = {who: make(theta, K, N_TESTS, p, DELTA) for who, make in makers.items()}
-    times = side_by_side(ready, n_turns=2 * scale.n_turns, most_s=scale.most_s)
+    times = side_by_side(ready, n_turns=10 * scale.n_turns, most_s=scale.most_s)
     return [_row(who, m, timing, p=name) for who, timing in times.items()]
 
 

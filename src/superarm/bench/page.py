@@ -46,11 +46,8 @@ def _thompson(results: Row) -> str:
         [name, _of(rows, name, "note"), *(_at(rows, name, m, _spread) for m in sizes), _power(rows, name)]
         for name in names(rows)
     ]
-    base = {row["n_arms"]: row["median_s"] for row in rows if row["name"] == "superarm"}
-    ratios = [
-        [name, *(_at(rows, name, m, lambda row: f"{row['median_s'] / base[row['n_arms']]:.3g}") for m in sizes)]
-        for name in names(rows)
-    ]
+    others = [name for name in names(rows) if name != "superarm"]
+    ratios = [[name, *(_at(rows, name, m, _ratio) for m in sizes)] for name in others]
     missing = ", ".join(results["not_installed"])
     left_out = f" Not installed, so not measured: {missing}." if missing else ""
     return f"""## Thompson sampling side by side
@@ -59,7 +56,7 @@ A round of Thompson sampling that picks 5 of m arms: draw, pick, learn what they
 
 {_table(["program", "how", *map(_arms, sizes), "exponent"], times)}
 
-The same as multiples of superarm's time:
+As multiples of superarm's time in the same turn:
 
 {_table(["program", *map(_arms, sizes)], ratios)}
 
@@ -73,7 +70,7 @@ def _group_testing(results: Row) -> str:
     lines = []
     for p in dict.fromkeys(row["p"] for row in rows):
         ours, theirs = (of_part(results, "group testing", p=p, name=name)[0] for name in ("superarm", "plain numpy"))
-        lines.append([p, _spread(ours), _spread(theirs), f"{theirs['median_s'] / ours['median_s']:.1f}×"])
+        lines.append([p, _spread(ours), _spread(theirs), _ratio(theirs)])
     return f"""## A round of group testing
 
 `GroupTesting.select` (tests drawn, scored, quantized and decoded; 302 tests of {rows[0]["n_arms"]:,} arms, linear
@@ -164,6 +161,7 @@ For superarm with {largest["n_arms"]:,} arms that is {largest["peak_bytes"] / 2*
 
 
 _PLACE = ("system", "processor")
+_RATIOS = ("ratio", "ratio_low", "ratio_high")
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -200,6 +198,11 @@ def _grown(rows: list[Row], sizes: list[int]) -> list[list[str]]:
 
 def _spread(row: Row) -> str:
     return f"{_ms(row['median_s'])} ({_ms(row['low_s'])} to {_ms(row['high_s'])})"
+
+
+def _ratio(row: Row) -> str:
+    middle, low, high = (f"{row[key]:.2g}" if row[key] < 99.5 else f"{row[key]:.0f}" for key in _RATIOS)
+    return f"{middle}× ({low} to {high})"
 
 
 def _ms(seconds: float) -> str:

@@ -15,12 +15,18 @@ Program = Callable[[], object]
 
 @dataclass(frozen=True)
 class Timing:
-    """The median seconds of a call, with its quartiles, over ``n_turns`` turns."""
+    """The median seconds of a call, with its quartiles, over ``n_turns`` turns.
+
+    ``ratio``, with quartiles too, is its time as a multiple of that of the first program in the same turn.
+    """
 
     median_s: float
     low_s: float
     high_s: float
     n_turns: int
+    ratio: float = 1.0
+    ratio_low: float = 1.0
+    ratio_high: float = 1.0
 
 
 def side_by_side(
@@ -43,16 +49,18 @@ def side_by_side(
     # The first call warms up, and the second says how often a turn may call.
     repeats = {}
     for name, program in programs.items():
-        first = _seconds(program, 1)
-        second = first if first > 10 * turn_s else _seconds(program, 1)
-        repeats[name] = max(1, round(turn_s / max(second, 1e-9)))
+        call_s = _seconds(program, 1)
+        if call_s < 10 * turn_s:
+            call_s = _seconds(program, 1)
+        repeats[name] = max(1, round(turn_s / max(call_s, 1e-9)))
     turns: dict[str, list[float]] = {name: [] for name in programs}
     for turn in range(n_turns):
         if turn >= 3 and time.perf_counter() - begin > most_s:
             break
         for name in reversed(list(programs)) if turn % 2 else programs:
             turns[name].append(_seconds(programs[name], repeats[name]))
-    return {name: _timing(seconds) for name, seconds in turns.items()}
+    first = next(iter(turns.values()), [])
+    return {name: _timing(seconds, first) for name, seconds in turns.items()}
 
 
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
@@ -90,6 +98,9 @@ def _seconds(program: Program, repeats: int) -> float:
     return (time.process_time() - start) / repeats
 
 
-def _timing(seconds: list[float]) -> Timing:
-    low, median, high = np.quantile(seconds, [0.25, 0.5, 0.75])
-    return Timing(float(median), float(low), float(high), len(seconds))
+def _timing(seconds: list[float], first: list[float]) -> Timing:
+    low, median, high = np.quantile(seconds, [0.25, 0.5, 0.75]).tolist()
+    # A clock that did not move in a turn says nothing about ratios, but must not divide by zero.
+    ratios = np.array(seconds) / np.maximum(first, 1e-9)
+    ratio_low, ratio, ratio_high = np.quantile(ratios, [0.25, 0.5, 0.75]).tolist()
+    return Timing(median, low, high, len(seconds), ratio, ratio_low, ratio_high)
