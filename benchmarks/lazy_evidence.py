@@ -24,6 +24,7 @@ import superarm as sa
 from lazy_singletons import PLAIN, Declares, interval
 
 K = 5
+Problem = tuple[Any, sa.BernoulliArms]  # a reward and the world
 INSTANCES = 4
 
 
@@ -112,26 +113,34 @@ def decisions(options: argparse.Namespace) -> None:
     Console(width=140).print(table)
 
 
-def play(
-    instance: sa.Instance, oracle: sa.LazySingletons, declared: dict[str, Any], rounds: int, seed: int
-) -> np.ndarray:
+def play(problem: Problem, oracle: sa.LazySingletons, declared: dict[str, Any], rounds: int, seed: int) -> np.ndarray:
     """Evaluations of each round."""
-    reward = Declares(instance.reward, **declared)
-    policy = sa.cts(reward, instance.k, oracle=oracle)
-    return sa.simulate(policy, instance, horizon=rounds, rng=np.random.default_rng([seed, 1])).evaluations
+    reward, world = problem
+    policy = sa.cts(Declares(reward, **declared), K, oracle=oracle)
+    return sa.simulate(policy, world, horizon=rounds, rng=np.random.default_rng([seed, 1])).evaluations
 
 
-PROBLEMS: dict[str, Callable[[int, np.random.Generator], sa.Instance]] = {
-    "linear": lambda m, rng: sa.linear_instance(m, K, 0.25, rng=rng),
-    "network": lambda m, rng: sa.network_instance(m, K, 0.2, rng=rng),
-}
+def linear(m: int, rng: np.random.Generator) -> Problem:
+    instance = sa.linear_instance(m, K, 0.25, rng=rng)
+    return instance.reward, instance.environment
+
+
+def network(m: int, rng: np.random.Generator) -> Problem:
+    instance = sa.network_instance(m, K, 0.2, rng=rng)
+    return instance.reward, instance.environment
+
+
+def wavy(m: int, rng: np.random.Generator) -> Problem:
+    return REWARDS["waves"](m, rng), sa.BernoulliArms(rng.random(m))
+
+
 # Arms, and how many instances are played.
 SIZES = {100: 3, 300: 3, 1000: 3, 3000: 3, 10_000: 1, 30_000: 1, 100_000: 1}
 
 
 def measured(rounds: int) -> Iterator[dict[str, Any]]:
     for m, instances in SIZES.items():
-        for name, make in PROBLEMS.items():
+        for name, make in (("linear", linear), ("network", network)):
             runs = np.array(
                 [
                     play(make(m, np.random.default_rng([seed, 0])), sa.LazySingletons(), {}, rounds, seed)
@@ -140,7 +149,11 @@ def measured(rounds: int) -> Iterator[dict[str, Any]]:
             )
             each, last = runs.mean(axis=1), runs[:, -rounds // 10 :].mean()
             row = {"reward": name, "n_arms": m, "rounds": rounds, "instances": instances}
-            yield row | {"evaluations": round(each.mean(), 4), "last_tenth": round(last, 4), "first": runs[:, 0].mean()}
+            yield row | {
+                "evaluations": round(float(each.mean()), 4),
+                "last_tenth": round(float(last), 4),
+                "first": round(float(runs[:, 0].mean()), 2),
+            }
 
 
 def curve(options: argparse.Namespace) -> None:
@@ -148,7 +161,7 @@ def curve(options: argparse.Namespace) -> None:
     with Path(options.csv).open("w", newline="") as file:
         for row in measured(options.rounds):
             if writer is None:
-                writer = csv.DictWriter(file, row)
+                writer = csv.DictWriter(file, row, lineterminator="\n")
                 writer.writeheader()
             writer.writerow(row)
             file.flush()  # the last sizes take minutes
@@ -170,40 +183,73 @@ def five_b(reward: Any) -> dict[str, Any]:
     return {"lipschitz": 5 * reward.lipschitz, "concave": False}
 
 
-# An oracle, and what is declared instead of the truth.
-VARIANTS: dict[str, tuple[Callable[[], sa.LazySingletons], Callable[[Any], dict[str, Any]]]] = {
-    "all": (sa.LazySingletons, lambda reward: {}),
-    "not concave": (sa.LazySingletons, lambda reward: {"concave": False}),
-    "not concave, not monotone": (sa.LazySingletons, lambda reward: PLAIN),
-    "no free point (zero_is_absent)": (sa.LazySingletons, lambda reward: {"zero_is_absent": False}),
-    "one B, the largest": (sa.LazySingletons, one_b),
-    "one B, not concave": (sa.LazySingletons, lambda reward: one_b(reward) | {"concave": False}),
-    "4 points": (lambda: sa.LazySingletons(n_points=4), lambda reward: {}),
-    "8 points": (lambda: sa.LazySingletons(n_points=8), lambda reward: {}),
-    "64 points": (lambda: sa.LazySingletons(n_points=64), lambda reward: {}),
-    "batches of 8": (lambda: sa.LazySingletons(batch=8), lambda reward: {}),
-    "batches of 32": (lambda: sa.LazySingletons(batch=32), lambda reward: {}),
-    "asks at theta only": (AsksAtTheta, lambda reward: {}),
-    "B overstated 5 times, not concave": (sa.LazySingletons, five_b),
-    "the same, asks at theta only": (AsksAtTheta, five_b),
+def truth(reward: Any) -> dict[str, Any]:
+    return {}
+
+
+Variant = tuple[Callable[[], sa.LazySingletons], Callable[[Any], dict[str, Any]]]
+# Of each problem, its arms; and of each variant an oracle, and what is declared instead of the truth.
+VARIANTS: dict[str, tuple[Callable[[int, np.random.Generator], Problem], int, dict[str, Variant]]] = {
+    "network": (
+        network,
+        1000,
+        {
+            "all": (sa.LazySingletons, truth),
+            "not concave": (sa.LazySingletons, lambda reward: {"concave": False}),
+            "not concave, not monotone": (sa.LazySingletons, lambda reward: PLAIN),
+            "no free point (zero_is_absent)": (sa.LazySingletons, lambda reward: {"zero_is_absent": False}),
+            "one B, the largest": (sa.LazySingletons, one_b),
+            "one B, not concave": (sa.LazySingletons, lambda reward: one_b(reward) | {"concave": False}),
+            "4 points": (lambda: sa.LazySingletons(n_points=4), truth),
+            "64 points": (lambda: sa.LazySingletons(n_points=64), truth),
+            "batches of 8": (lambda: sa.LazySingletons(batch=8), truth),
+            "batches of 32": (lambda: sa.LazySingletons(batch=32), truth),
+            "asks at theta only": (AsksAtTheta, truth),
+            "B overstated 5 times, not concave": (sa.LazySingletons, five_b),
+            "the same, asks at theta only": (AsksAtTheta, five_b),
+        },
+    ),
+    "linear": (
+        linear,
+        1000,
+        {
+            "all": (sa.LazySingletons, truth),
+            "not concave": (sa.LazySingletons, lambda reward: {"concave": False}),
+            "not concave, not monotone": (sa.LazySingletons, lambda reward: PLAIN),
+            "B overstated 5 times, not concave": (sa.LazySingletons, five_b),
+            "the same, asks at theta only": (AsksAtTheta, five_b),
+        },
+    ),
+    "waves": (
+        wavy,
+        200,
+        {
+            "all": (sa.LazySingletons, truth),
+            "4 points": (lambda: sa.LazySingletons(n_points=4), truth),
+            "8 points": (lambda: sa.LazySingletons(n_points=8), truth),
+            "64 points": (lambda: sa.LazySingletons(n_points=64), truth),
+        },
+    ),
 }
 
 
 def ablation(options: argparse.Namespace) -> None:
-    table = Table(title=f"Network, {K} of 1,000 arms, {options.rounds:,} rounds, {INSTANCES} instances, 95% intervals")
-    for column in ("variant", "evaluations a round", "last tenth", "× all"):
-        table.add_column(column, justify="left" if column == "variant" else "right")
-    instances = [PROBLEMS["network"](1000, np.random.default_rng([seed, 0])) for seed in range(INSTANCES)]
-    whole = None
-    for name, (make, declare) in VARIANTS.items():
-        runs = np.array(
-            [play(it, make(), declare(it.reward), options.rounds, seed) for seed, it in enumerate(instances)]
-        )
-        means = runs.mean(axis=1)
-        whole = means if whole is None else whole
-        last = runs[:, -options.rounds // 10 :].mean(axis=1)
-        table.add_row(name, interval(means), interval(last), interval(means / whole))
-    Console(width=140).print(table)
+    for problem, (make, m, variants) in VARIANTS.items():
+        title = f"{problem}, {K} of {m:,} arms, {options.rounds:,} rounds, {INSTANCES} instances, 95% intervals"
+        table = Table(title=title)
+        for column in ("variant", "evaluations a round", "last tenth", "× all"):
+            table.add_column(column, justify="left" if column == "variant" else "right")
+        instances = [make(m, np.random.default_rng([seed, 0])) for seed in range(INSTANCES)]
+        whole = None
+        for name, (oracle, declare) in variants.items():
+            runs = np.array(
+                [play(it, oracle(), declare(it[0]), options.rounds, seed) for seed, it in enumerate(instances)]
+            )
+            means = runs.mean(axis=1)
+            whole = means if whole is None else whole
+            last = runs[:, -options.rounds // 10 :].mean(axis=1)
+            table.add_row(name, interval(means), interval(last), interval(means / whole))
+        Console(width=140).print(table)
 
 
 def main() -> None:
