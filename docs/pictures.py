@@ -267,9 +267,13 @@ def regression(figure: Any) -> None:
             found.append(len(np.intersect1d(arms, best)))
             if decoder == "regression":
                 learnt = oracle.report.grades / theta
-                error.append(np.sqrt(np.mean((learnt - reward.weights) ** 2)))
+                scaled = learnt * (learnt @ reward.weights) / (learnt @ learnt)
+                error.append([np.sqrt(np.mean((each - reward.weights) ** 2)) for each in (learnt, scaled)])
         if error:
-            left.semilogy(t, error, color=colour)
+            whole, shape = np.array(error).T
+            left.semilogy(t, whole, color=colour, label="as they are")
+            left.semilogy(t, shape, color=GREY, linestyle="--", label="up to a common factor")
+            left.legend(frameon=False, fontsize=9)
         smooth = np.convolve(found, np.ones(20) / 20, mode="valid")
         right.plot(t[19:], smooth, color=colour, linestyle=dash, label=f'"{decoder}"')
     plain(left, "round", "error of the weights, root mean square")
