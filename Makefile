@@ -30,9 +30,8 @@ check: $(VENV)/.dev ## lint, types, layers, and the docs complete and building
 	$(BIN)/python -m pytest -q tests/test_docs.py
 	$(BIN)/mkdocs build --quiet --strict
 
-bench: $(VENV)/.dev ## speed and memory, as ratios measured side by side
-	$(BIN)/python benchmarks/group_testing.py
-	$(BIN)/python benchmarks/memory.py
+bench: $(VENV)/.dev ## speed, evaluations, growth and memory, measured side by side
+	$(BIN)/superarm bench
 	$(BIN)/python benchmarks/top_k.py
 	$(BIN)/python benchmarks/sessions.py
 	$(BIN)/python benchmarks/lazy_singletons.py --instances 4
@@ -48,7 +47,7 @@ peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 
 setup: $(VENV)/.dev ## create .venv with everything a contributor needs
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) site superarm-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site superarm-demo superarm-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

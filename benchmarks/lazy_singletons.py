@@ -1,9 +1,10 @@
 """Evaluations a round of LazySingletons, every decision compared with that of Singletons.
 
-    python benchmarks/lazy_singletons.py [--instances N] [--quick]
+    python benchmarks/lazy_singletons.py [--instances N] [--problem NAME ...] [--workers N] [--quick]
 
 Thompson sampling on the paper's problems. "declared" says what the oracle may use of the reward: that single arms are
-monotone in their means, that they are concave, or only the Lipschitz constant.
+monotone in their means, that they are concave, or only the Lipschitz constant. All oracles of a problem see the same
+theta in every round. `lazy_evidence.py` has other rewards, other sizes, and what each idea is worth.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import superarm as sa
+from superarm.experiments.stats import mean_interval
 
 
 class Declares:
@@ -49,60 +51,62 @@ def large_network(rng: np.random.Generator) -> sa.Instance:
 
 PLAIN = {"concave": False, "monotone": False}
 MONOTONE = {"concave": False}
-# Name, instance, what is declared, rounds.
-CASES: list[tuple[str, Callable[[np.random.Generator], sa.Instance], dict[str, Any], int]] = [
-    ("network, m=1000, concave", network, {}, 5000),
-    ("network, m=1000, monotone", network, MONOTONE, 5000),
-    ("network, m=1000, Lipschitz only", network, PLAIN, 5000),
-    ("network, m=10,000, concave", large_network, {}, 5000),
-    ("network, m=10,000, monotone", large_network, MONOTONE, 5000),
-    ("linear, m=5000, monotone", linear, MONOTONE, 10_000),
-    ("linear, m=5000, monotone, B overstated 5 times", linear, {**MONOTONE, "lipschitz": 5.0}, 1000),
-]
+# Instance, rounds, and what is declared.
+PROBLEMS: dict[str, tuple[Callable[[np.random.Generator], sa.Instance], int, dict[str, dict[str, Any]]]] = {
+    "network, m=1000": (network, 5000, {"concave": {}, "monotone": MONOTONE, "Lipschitz only": PLAIN}),
+    "linear, m=5000": (linear, 10_000, {"monotone": MONOTONE}),
+    "linear, m=5000, B overstated 5 times": (linear, 1000, {"monotone": {**MONOTONE, "lipschitz": 5.0}}),
+    "network, m=10,000": (large_network, 5000, {"concave": {}, "monotone": MONOTONE}),
+}
 
 
-def run(case: int, seed: int, rounds: int) -> tuple[np.ndarray, int]:
-    """Evaluations of each round, and how many decisions differ from Oracle+'s."""
-    _, make, declared, _ = CASES[case]
+def run(problem: str, seed: int, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    """Evaluations of each round, and how many decisions differ from Oracle+'s; a row for each declaration."""
+    make, _, declarations = PROBLEMS[problem]
     instance = make(np.random.default_rng([seed, 0]))
     rng, world, ties = (np.random.default_rng([seed, i]) for i in (1, 2, 3))
-    reward = sa.Counted(Declares(instance.reward, **declared))
-    belief, lazy, plain = sa.BetaBelief(instance.n_arms), sa.LazySingletons(), sa.Singletons()
-    evaluations, different = np.zeros(rounds), 0
+    rewards = [sa.Counted(Declares(instance.reward, **declared)) for declared in declarations.values()]
+    belief, oracles, plain = sa.BetaBelief(instance.n_arms), [sa.LazySingletons() for _ in rewards], sa.Singletons()
+    evaluations, different = np.zeros((len(rewards), rounds)), np.zeros(len(rewards), int)
     for t in range(rounds):
-        theta, before = belief.sample(rng=rng), reward.evaluations
-        arms = lazy.select(reward, theta, instance.k, rng=ties)
-        evaluations[t] = reward.evaluations - before
-        different += not np.array_equal(arms, plain.select(instance.reward, theta, instance.k, rng=ties))
+        theta = belief.sample(rng=rng)
+        arms = plain.select(instance.reward, theta, instance.k, rng=ties)
+        for i, (lazy, reward) in enumerate(zip(oracles, rewards, strict=True)):
+            before = reward.evaluations
+            different[i] += not np.array_equal(arms, lazy.select(reward, theta, instance.k, rng=ties))
+            evaluations[i, t] = reward.evaluations - before
         belief.update(arms, instance.pull(arms, rng=world), rng=rng)
     return evaluations, different
 
 
+def interval(values: np.ndarray) -> str:
+    found = mean_interval(values)
+    return f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f})" if len(values) > 1 else f"{found.mean:.2f}"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--instances", type=int, default=20)
+    parser.add_argument("--problem", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="2 instances, 300 rounds")
     options = parser.parse_args()
     n = 2 if options.quick else options.instances
-    table = Table(title=f"Evaluations a round, means over {n} instances ± standard error; Singletons needs m")
-    for name in ("problem, declared", "rounds", "all rounds", "last 1,000", "decisions that differ"):
-        table.add_column(name, justify="left" if name.startswith("problem") else "right")
-    with ProcessPoolExecutor(2) as executor:
-        for case, (name, _, _, horizon) in enumerate(CASES):
+    table = Table(title=f"Evaluations a round, means over {n} instances with 95% intervals; Singletons needs m")
+    for name in ("problem", "declared", "rounds", "all rounds", "last 1,000", "decisions that differ"):
+        table.add_column(name, justify="left" if name in ("problem", "declared") else "right")
+    with ProcessPoolExecutor(options.workers) as executor:
+        for problem in options.problem:
+            _, horizon, declarations = PROBLEMS[problem]
             rounds = 300 if options.quick else horizon
-            found = list(executor.map(run, [case] * n, range(n), [rounds] * n))
-            means = np.array([evaluations.mean() for evaluations, _ in found])
-            last = np.mean([evaluations[-1000:].mean() for evaluations, _ in found])
-            spread = means.std(ddof=1) / np.sqrt(n)
-            different = sum(one for _, one in found)
-            table.add_row(
-                name,
-                f"{rounds:,}",
-                f"{means.mean():.2f} ± {spread:.2f}",
-                f"{last:.2f}",
-                f"{different} of {n * rounds:,}",
-            )
-    Console(width=120).print(table)
+            found = list(executor.map(run, [problem] * n, range(n), [rounds] * n))
+            for i, declared in enumerate(declarations):
+                means = np.array([evaluations[i].mean() for evaluations, _ in found])
+                last = np.array([evaluations[i, -1000:].mean() for evaluations, _ in found])
+                different = sum(each[i] for _, each in found)
+                differ = f"{different} of {n * rounds:,}"
+                table.add_row(problem, declared, f"{rounds:,}", interval(means), interval(last), differ)
+    Console(width=140).print(table)
 
 
 if __name__ == "__main__":

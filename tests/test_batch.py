@@ -211,6 +211,8 @@ def test_refuses():
 
     with pytest.raises(TypeError, match="plays Singletons, GroupTesting and RandomSets, got Greedy"):
         play(sa.Greedy())
+    with pytest.raises(ValueError, match='"sum" or "centred", got "regression"'):
+        play(sa.GroupTesting(delta=0.25, decoder="regression"))
     for options in ({"tests": "non_repeated"}, {"q": "estimate"}, {"pools": sa.Pools.of([[1]], 20)}):
         with pytest.raises(ValueError, match='tests="all", a number for q and no fixed pools, got'):
             play(sa.GroupTesting(delta=0.2, **options))

@@ -168,6 +168,15 @@ def test_top_k_refuses(values, k, says):
         sa.top_k(values, k, rng=np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("place", [0, 70, 2500, 4969, 4970, 4999])
+def test_top_k_finds_a_nan_anywhere(place):
+    values = np.random.default_rng(0).random(5000)
+    values[place] = np.nan
+    for k in (1, 5, 500, 5000):
+        with pytest.raises(ValueError, match="NaN"):
+            sa.top_k(values, k, rng=np.random.default_rng(0))
+
+
 def test_top_k_takes_lists_and_other_numbers():
     rng = np.random.default_rng(0)
     assert sa.top_k([3, 1, 2], 2, rng=rng).tolist() == [0, 2]

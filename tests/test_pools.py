@@ -7,21 +7,26 @@ from scipy import stats
 
 import naive
 from superarm import Pools, _bits
+from superarm.pools import _random_cells
 
 MATRICES = hnp.arrays(np.uint8, st.tuples(st.integers(0, 21), st.integers(1, 21)), elements=st.integers(0, 1))
 
 
-def of_matrix(matrix, *, packed):
-    """The same pools, held as CSR or as bits."""
-    pools = Pools.of([np.flatnonzero(row) for row in matrix], matrix.shape[1])
-    if packed:
-        pools = Pools._packed(np.packbits(matrix, axis=0, bitorder="little"), *matrix.shape)
-    return pools
+FORMS = st.sampled_from(["lists", "bits", "cells"])
 
 
-@given(MATRICES, st.booleans())
-def test_holds_the_sets_it_was_given(matrix, packed):
-    pools = of_matrix(matrix, packed=packed)
+def of_matrix(matrix, form):
+    """The same pools, held as CSR, as bits, or as random ones of a small p are."""
+    if form == "bits":
+        return Pools._packed(np.packbits(matrix, axis=0, bitorder="little"), *matrix.shape)
+    if form == "cells":
+        return Pools._of_cells(np.flatnonzero(matrix), *matrix.shape)
+    return Pools.of([np.flatnonzero(row) for row in matrix], matrix.shape[1])
+
+
+@given(MATRICES, FORMS)
+def test_holds_the_sets_it_was_given(matrix, form):
+    pools = of_matrix(matrix, form)
     assert len(pools) == len(matrix)
     np.testing.assert_array_equal(pools.dense(), matrix)
     np.testing.assert_array_equal(pools.sizes, matrix.sum(axis=1))
@@ -30,27 +35,30 @@ def test_holds_the_sets_it_was_given(matrix, packed):
     np.testing.assert_array_equal(again.dense(), matrix)
 
 
-@given(MATRICES, st.booleans(), st.integers(0, 2**32))
-def test_products_equal_the_dense_ones(matrix, packed, seed):
+@given(MATRICES, FORMS, st.integers(0, 2**32))
+def test_products_equal_the_dense_ones(matrix, form, seed):
     rng = np.random.default_rng(seed)
-    pools = of_matrix(matrix, packed=packed)
+    pools = of_matrix(matrix, form)
     values, table, scores = rng.random(matrix.shape[1]), rng.random((matrix.shape[1], 3)), rng.random(len(matrix))
     np.testing.assert_allclose(pools.sum(values), matrix @ values, atol=1e-12)
     np.testing.assert_allclose(pools.sum(table), matrix @ table, atol=1e-12)
     np.testing.assert_allclose(pools.sum_by_arm(scores), matrix.T @ scores, atol=1e-12)
+    assert pools.sum(values).dtype == pools.sum_by_arm(scores).dtype == np.float64
+    if form != "bits":
+        assert pools.depth == matrix.sum(axis=0).max(initial=0)
 
 
-@given(MATRICES, st.integers(0, 2**32))
-def test_compact_pools_are_the_same_pools(matrix, seed):
+@given(MATRICES, FORMS, st.integers(0, 2**32))
+def test_compact_pools_are_the_same_pools(matrix, form, seed):
     theta = np.random.default_rng(seed).random(matrix.shape[1])
-    arms, pools = of_matrix(matrix, packed=False).compact()
+    arms, pools = of_matrix(matrix, form).compact()
     np.testing.assert_allclose(pools.sum(theta[arms]), matrix @ theta)
 
 
-@given(MATRICES, st.booleans(), st.booleans())
-def test_join(matrix, packed, packed_other):
+@given(MATRICES, FORMS, FORMS)
+def test_join(matrix, form, other_form):
     other = 1 - matrix
-    both = of_matrix(matrix, packed=packed).join(of_matrix(other, packed=packed_other))
+    both = of_matrix(matrix, form).join(of_matrix(other, other_form))
     np.testing.assert_array_equal(both.dense(), np.vstack([matrix, other]))
 
 
@@ -93,7 +101,54 @@ def test_random_tests_have_the_right_law(p):
         assert low < statistic < high
 
 
-def test_the_undecided_byte_is_decided_by_the_rest_of_p():
+@pytest.mark.parametrize("p", [0.0, 1e-9, 1 / 64, 0.05, 0.25, 1 / 3, 0.5, 2 / 3, 0.999, 1.0])
+def test_the_table_of_bytes_and_its_second_draw_have_the_law_of_eight_bits(p):
+    table, n_sure, cumulated = _bits._byte_table(p)
+    sure = np.bincount(table[:n_sure], minlength=256)
+    shares = np.diff(cumulated, prepend=0.0)
+    ones = np.array([bin(v).count("1") for v in range(256)])
+    law = [p**j * (1 - p) ** (8 - j) for j in ones]
+    np.testing.assert_allclose((sure + (65536 - n_sure) * shares) / 65536, law, rtol=0, atol=1e-15)
+    assert 65536 - n_sure < 256
+
+
+@pytest.mark.parametrize("p", [0.05, 1 / 3, 2 / 3])
+def test_bytes_have_the_law_of_eight_bits(p):
+    """All 256 bytes, and apart from them those that needed the second draw: chi-square tests, error 1e-6 each."""
+    rng, n = np.random.default_rng(0), 2_000_000
+    cumulated = _bits._byte_table(p)[2]
+    ones = np.array([bin(v).count("1") for v in range(256)])
+    law = p**ones * (1 - p) ** (8 - ones)
+    drawn = np.bincount(_bits.draw(8, n, p, rng=rng)[0], minlength=256)
+    _assert_law(drawn, law)
+    second = np.searchsorted(cumulated[:-1], rng.random(n), side="right")
+    left_over = law * 65536 - np.floor(law * 65536)
+    _assert_law(np.bincount(second, minlength=256), left_over / left_over.sum())
+
+
+def _assert_law(counts, law):
+    expected = law * counts.sum()
+    rare = expected < 10  # bytes too rare for the approximation count as one
+    counts, expected = np.append(counts[~rare], counts[rare].sum()), np.append(expected[~rare], expected[rare].sum())
+    statistic = ((counts - expected) ** 2 / np.maximum(expected, 1e-300)).sum()
+    assert statistic < stats.chi2.isf(1e-6, len(counts) - 1)
+
+
+@pytest.mark.parametrize(("n_cells", "p"), [(1, 0.01), (1000, 0.001), (1_510_000, 0.001), (10**12, 1e-9)])
+def test_gaps_are_the_generators_geometric_ones(n_cells, p):
+    for seed in range(20):
+        expected = (n_cells + 1) * p
+        drawn = int(expected + 4 * expected**0.5) + 8
+        cells = np.cumsum(np.random.default_rng(seed).geometric(p, drawn)) - 1
+        found = _random_cells(n_cells, p, rng=np.random.default_rng(seed))
+        np.testing.assert_array_equal(found[:drawn], cells[cells < n_cells])
+
+
+def test_a_rate_too_small_for_division_gives_no_member():
+    assert not len(Pools.random(10**6, 10**6, 5e-324, rng=np.random.default_rng(0)).members)
+
+
+def test_rounding_left_to_the_second_draw():
     """p = 1.25 / 256: a byte alone would give 1 / 256 or 2 / 256. Within 5 standard errors: error 6e-7."""
     p, n = 1.25 / 256, 2_000_000
     ones = _bits.row_counts(_bits.draw(1, n, p, rng=np.random.default_rng(0)), 1)[0]

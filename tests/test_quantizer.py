@@ -30,6 +30,19 @@ def test_on_and_between_every_level_equals_argmin():
         np.testing.assert_array_equal(Quantizer(delta, lipschitz, upper)(values), expected)
 
 
+@given(POSITIVE, POSITIVE, st.floats(0.01, 20.0), st.lists(st.floats(-0.1, 1.2), max_size=5))
+@example(0.25, 1.0, 5.0, [0.0, 0.2, 0.31])  # none near a tie or the end
+@example(0.25, 1.0, 5.0, [0.0, 0.2, 0.9999999999])
+@example(0.25, 1.0, 5.0, [0.0125 * 3, 0.2])  # halfway
+def test_arrays_are_quantized_like_their_numbers(delta, lipschitz, upper, shares):
+    quantizer = Quantizer(delta, lipschitz, upper)
+    if quantizer.n_levels > 5000:
+        return
+    values = np.array(shares) * upper
+    expected = [naive.quantize(value, delta, lipschitz, upper) for value in values]
+    np.testing.assert_array_equal(quantizer(values), expected)
+
+
 def test_zero_is_no_level_and_the_last_interval_may_be_shorter():
     quantizer = Quantizer(delta=0.5, lipschitz=1.0, upper=0.9)
     assert quantizer.levels.tolist() == [0.25, 0.5, 0.75, 0.9]

@@ -7,6 +7,8 @@ time, a product with A is a histogram of its bytes, and a product with A.T a loo
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,27 +26,14 @@ _CELLS_AT_ONCE = 1 << 18
 def draw(n_rows: int, n_columns: int, p: float, *, rng: np.random.Generator) -> Bits:
     """Independent bits, each 1 with probability ``p`` (exact to the precision of p).
 
-    A bit is 1 if a uniform number u is below p, and u comes digit by digit: each digit that differs from p's decides
-    half of the bits that are left, eight to a byte. After eight digits a float decides the few that remain.
+    For p = 1/2 random bytes are what is wanted. Otherwise a byte is looked up by a random number of 16 bits in a table
+    where byte v has its share of the 65,536 places, rounded down; the places that are left over, 255 at most, send
+    their bytes to a second draw, which makes up for the rounding.
     """
-    bits = np.zeros((-(-n_rows // 8), n_columns), np.uint8)
-    undecided = np.full_like(bits, 255)
-    rest = p
-    for _ in range(8):
-        digits = _random_bytes(bits.size, rng=rng).reshape(bits.shape)
-        rest *= 2
-        if rest >= 1:
-            bits |= undecided & ~digits
-            undecided &= digits
-            rest -= 1
-        else:
-            undecided &= ~digits
-        if rest == 0:
-            break
-    else:
-        late = np.flatnonzero(undecided)
-        below = np.packbits(rng.random((late.size, 8)) < rest, axis=1).ravel()
-        bits.ravel()[late] |= undecided.ravel()[late] & below
+    shape = (-(-n_rows // 8), n_columns)
+    n_bytes = shape[0] * n_columns
+    bits = ~_random_bytes(n_bytes, rng=rng) if p == 0.5 else _looked_up(n_bytes, p, rng=rng)
+    bits = bits.reshape(shape)
     if n_rows % 8:
         bits[-1] &= (1 << n_rows % 8) - 1
     return bits
@@ -58,9 +47,9 @@ def row_sums(bits: Bits, values: FloatArray, n_rows: int) -> FloatArray:
             for start, stop in _blocks(len(bits), 8 * len(values))
         ]
         return np.concatenate([*blocks, np.zeros((0, values.shape[1]))])[:n_rows]
-    histograms = np.zeros((len(bits), 256))
-    for histogram, row in zip(histograms, bits, strict=True):
-        histogram += np.bincount(row, values, 256)
+    histograms = np.empty((len(bits), 256))
+    for block, row in enumerate(bits):
+        histograms[block] = np.bincount(row, values, 256)
     return (histograms @ _BITS_OF_BYTE).ravel()[:n_rows]
 
 
@@ -85,6 +74,33 @@ def unpack(bits: Bits, n_rows: int) -> Bits:
     for r in range(8):
         np.bitwise_and(bits >> r, 1, out=cells[:, r])
     return cells.reshape(-1, bits.shape[1])[:n_rows]
+
+
+def _looked_up(n_bytes: int, p: float, *, rng: np.random.Generator) -> Bits:
+    table, n_sure, left_over = _byte_table(p)
+    bits = np.empty(n_bytes, np.uint8)
+    # A look-up takes eight bytes for each in passing.
+    for start in range(0, n_bytes, _CELLS_AT_ONCE):
+        block = bits[start : start + _CELLS_AT_ONCE]
+        places = _random_bytes(2 * block.size, rng=rng).view("<u2")
+        table.take(places, out=block, mode="clip")  # no place is outside, and without a mode numpy buffers
+        again = (places >= n_sure).nonzero()[0]
+        # The last share is 1 but for rounding, which must not lead beyond the table.
+        block[again] = left_over[:-1].searchsorted(rng.random(again.size), side="right")
+    return bits
+
+
+@lru_cache(maxsize=16)
+def _byte_table(p: float) -> tuple[Bits, int, FloatArray]:
+    """What each of 65,536 places stands for, how many of them are sure, and the cumulated shares of the second draw."""
+    ones = _BITS_OF_BYTE.sum(axis=1)
+    wanted = p**ones * (1 - p) ** (8 - ones) * 65536
+    sure = np.floor(wanted).astype(np.intp)
+    n_sure = int(sure.sum())
+    table = np.zeros(65536, np.uint8)
+    table[:n_sure] = np.repeat(np.arange(256, dtype=np.uint8), sure)
+    cumulated = np.cumsum(wanted - sure)
+    return table, n_sure, cumulated / max(cumulated[-1], np.finfo(np.float64).tiny)
 
 
 def _random_bytes(n_bytes: int, *, rng: np.random.Generator) -> Bits:

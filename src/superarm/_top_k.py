@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -22,41 +24,43 @@ def top_k(values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: flo
     values = np.asarray(values, np.float64)
     if values.ndim != 1 or not 1 <= k <= len(values):
         raise ValueError(f"k must be between 1 and the number of values, got {k} of values of shape {values.shape}")
-    if np.count_nonzero(np.isnan(values)):
+    bound = _below_kth_largest(values, k)
+    if math.isnan(bound):
         raise ValueError("values must be numbers to be ordered, got NaN")
     if k == len(values):
         return np.arange(k)
-    at_least = (values >= _not_above(values, k) - tolerance).nonzero()[0]
-    contenders = values[at_least]
-    least = _kth(contenders.copy(), k)
-    chosen = contenders >= least - tolerance
-    at_least = at_least[chosen]
+    likely = (values >= bound - tolerance).nonzero()[0]
+    worth = values.take(likely)
+    ordered = worth.copy()
+    ordered.partition(len(ordered) - k)
+    least = ordered[-k]
+    at_least = likely[worth >= least - tolerance]
     if len(at_least) == k:
         return at_least
-    contenders = contenders[chosen]
-    sure, tied = at_least[contenders > least + tolerance], at_least[contenders <= least + tolerance]
+    sure = values[at_least] > least + tolerance
+    sure, tied = at_least[sure], at_least[~sure]
     return np.sort(np.concatenate([sure, rng.choice(tied, k - len(sure), replace=False)]))
 
 
 def kth_largest(values: FloatArray, k: int) -> float:
-    """The k-th largest value."""
-    return _kth(values[values >= _not_above(values, k)], k)
+    """The k-th largest of numbers of which none is NaN; several times faster than a partition of all."""
+    likely = values[values >= _below_kth_largest(values, k)]
+    likely.partition(len(likely) - k)
+    return float(likely[-k])
 
 
-def _not_above(values: FloatArray, k: int) -> float:
-    """A number that is not above the k-th largest value, and above almost all others.
+def _below_kth_largest(values: FloatArray, k: int) -> float:
+    """A number that the k-th largest value is not below, and few values are above; NaN if one of the values is.
 
-    Split into groups, k of the groups have a maximum of at least the k-th largest maximum. So the k-th largest value
-    is not below it, and few values are left to look at: several times faster than a partition of all.
+    Split into groups, k of the groups have a maximum of at least the k-th largest maximum, so there are k such values.
     """
     n_groups = max(8 * k, int(len(values) ** 0.5))
     size = len(values) // n_groups
     if size < 4:
-        return -np.inf
-    return _kth(np.maximum.reduce(values[: size * n_groups].reshape(size, n_groups)), k)
-
-
-def _kth(values: FloatArray, k: int) -> float:
-    """The k-th largest of values that may be put into another order."""
-    values.partition(len(values) - k)
-    return float(values[len(values) - k])
+        return float(values.min())
+    maxima = values[: size * n_groups].reshape(size, n_groups).max(axis=0)
+    rest = values[size * n_groups :]
+    np.maximum(maxima[: len(rest)], rest, out=maxima[: len(rest)])
+    # A maximum over a NaN is NaN, and sorting puts it last.
+    maxima.sort()
+    return math.nan if math.isnan(maxima[-1]) else float(maxima[-k])

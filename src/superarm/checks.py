@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
+_BITS_OF_ONE = np.float64(1.0).view(np.uint64)
+
 
 def as_count(value: Any, name: str, *, least: int = 0) -> int:
     """A whole number of at least ``least``, as an int."""
@@ -143,7 +145,9 @@ def as_state(
 def _in_unit(numbers: FloatArray) -> bool:
     if numbers.size <= 16:  # the outcomes of a round: a loop is faster than two reductions
         return all(0 <= number <= 1 for number in numbers.ravel().tolist())
-    return bool(numbers.min() >= 0 and numbers.max() <= 1)  # a NaN makes min() NaN and the comparison false
+    # Read as whole numbers, the bits of the floats from 0 to 1 are at most those of 1, and those of all others but -0.0
+    # are above: one pass is enough where nothing is wrong. A NaN makes min() NaN and the comparison false.
+    return bool(numbers.view(np.uint64).max() <= _BITS_OF_ONE or (numbers.min() >= 0 and numbers.max() <= 1))
 
 
 def _as_float(value: Any, name: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,6 +13,9 @@ from rich.table import Table
 
 import superarm
 from superarm import choosing_cli
+from superarm.bench import files as bench_files
+from superarm.bench import findings
+from superarm.bench import measure as bench_measure
 from superarm.experiments import batched, catalogue, engine
 from superarm.experiments import demo as demo_experiment
 from superarm.experiments import reproduce as reproduction
@@ -135,6 +138,58 @@ def reproduce(
 
 app.command()(choosing_cli.inspect)
 app.command()(choosing_cli.plan)
+
+
+@app.command()
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that all works, in seconds.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for table, pictures and page.")] = Path("superarm-bench"),
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Make table, pictures and page of this folder's results again.")
+    ] = None,
+) -> None:
+    """Measure what superarm costs on this machine: time side by side with others, evaluations, growth, memory.
+
+    Thompson sampling is compared with plain numpy and with those of pybandits, mabwiser and river that are installed;
+    group testing with plain numpy; the oracles with each other; and every operation with the law that it should grow
+    by. Writes `performance.md`, which explains and shows it all, and the same as JSON, CSV and pictures. Some minutes
+    on 2 cores, `--quick` some seconds. The machine should have nothing else to do.
+    """
+    _need("matplotlib", "plots", "the benchmark draws pictures")
+    console = Console()
+    if from_ is not None and quick:
+        raise typer.BadParameter("--from measures nothing, so it has no sizes to make --quick")
+    if from_ is None:
+        results = _measure(bench_measure.QUICK if quick else bench_measure.Scale(), console)
+    else:
+        try:
+            results = bench_files.read(from_)
+        except FileNotFoundError as error:
+            raise typer.BadParameter(str(error)) from None
+    paths = bench_files.write(results, from_ or out)
+    console.print(_ratios_table(results))
+    console.print(f"All that was measured: [bold]{paths[-1].resolve()}[/bold]", soft_wrap=True)
+
+
+def _measure(scale: bench_measure.Scale, console: Console) -> dict[str, Any]:
+    jobs = bench_measure.jobs(scale)
+    # One worker, alone on its machine as far as we are concerned: it reads the number of BLAS threads as it starts.
+    with engine.one_blas_thread(), engine.processes(1)() as executor, _progress(console, "measured") as bar:
+        task = bar.add_task("", total=len(jobs), done=0, of=len(jobs))
+
+        def step(job: bench_measure.Job) -> None:
+            bar.update(task, advance=1, description=str(job), done=bar.tasks[task].fields["done"] + 1)
+
+        return bench_measure.run(scale, executor=executor, progress=step)
+
+
+def _ratios_table(results: dict[str, Any]) -> Table:
+    table = Table(title="Rounds, as multiples of superarm's time", title_justify="left")
+    for name in ("round", "program", "× superarm's"):
+        table.add_column(name, justify="left" if name != "× superarm's" else "right")
+    for what, who, ratio in findings.ratios(results):
+        table.add_row(what, who, f"{ratio:.3g}")
+    return table
 
 
 def _run_experiments(

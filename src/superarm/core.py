@@ -227,7 +227,8 @@ class Policy:
 
 def lipschitz_constant(reward: Reward) -> float:
     """The reward's B as one number: the largest where it declares one for each arm."""
-    return float(np.max(reward.lipschitz))
+    declared = reward.lipschitz
+    return float(declared if isinstance(declared, float) else np.max(declared))
 
 
 def as_request(reward: Reward, theta: ArrayLike, k: int) -> tuple[FloatArray, int]:

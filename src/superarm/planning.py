@@ -246,7 +246,7 @@ def _measure(
     entry: _Entry, reward: Reward, world: BernoulliArms, k: int, rounds: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Evaluations, and seconds besides them, in each of some rounds of Thompson sampling."""
-    timed = _Timed(reward)
+    timed = Timed(reward)
     policy = cts(timed, k, oracle=entry.make())
     spent, besides_s = np.empty(rounds), np.empty(rounds)
     for t in range(rounds):
@@ -258,23 +258,25 @@ def _measure(
     return spent, besides_s
 
 
-class _Timed(Counted):
-    """A reward that adds up the seconds that it takes."""
+class Timed(Counted):
+    """A reward that adds up the seconds that it takes, by a clock of your choice."""
 
-    took_s = 0.0
+    def __init__(self, reward: Reward, clock: Callable[[], float] = time.perf_counter) -> None:
+        super().__init__(reward)
+        self.took_s, self._clock = 0.0, clock
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
         """The value of one set; times it."""
-        start = time.perf_counter()
+        start = self._clock()
         value = super().__call__(arms, means)
-        self.took_s += time.perf_counter() - start
+        self.took_s += self._clock() - start
         return value
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         """The values of many sets; times them."""
-        start = time.perf_counter()
+        start = self._clock()
         values = super().batch(pools, theta)
-        self.took_s += time.perf_counter() - start
+        self.took_s += self._clock() - start
         return values
 
 

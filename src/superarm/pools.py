@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
@@ -20,7 +21,8 @@ class Pools:
     """A batch of sets of arms, of any sizes: the rows of the paper's test matrix A.
 
     Held as CSR without values: pool j is ``members[offsets[j]:offsets[j + 1]]``, sorted. Random pools of a large
-    ``p`` are held as packed bits, and ``members`` and ``offsets`` are worked out only if somebody asks.
+    ``p`` are held as packed bits, those of a small one with the pool of each member, and what is missing of
+    ``members`` and ``offsets`` is worked out only if somebody asks.
 
     Parameters
     ----------
@@ -49,6 +51,7 @@ class Pools:
     def __init__(self, members: ArrayLike, offsets: ArrayLike, n_arms: int) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self._bits: _bits.Bits | None = None
+        self._rows: IndexArray | None = None
         self.members, self.offsets = _checked(members, offsets, self.n_arms)
         self._n_pools = len(self.offsets) - 1
 
@@ -83,14 +86,16 @@ class Pools:
 
     @classmethod
     def random(cls, n_tests: int, n_arms: int, p: float, *, rng: np.random.Generator) -> Pools:
-        """Random tests, A[j, i] ~ Bern(p) independently (section 3): n_tests · n_arms · min(8 p, 1/8) bytes."""
+        """Random tests, A[j, i] ~ Bern(p) independently (section 3).
+
+        n_tests · n_arms · 16 p bytes where p is below 1/64, and n_tests · n_arms / 8 otherwise.
+        """
         n_tests = as_count(n_tests, "n_tests")
         n_arms = as_count(n_arms, "n_arms", least=1)
         p = as_fraction(p, "p", low="[", high="]")
         if p < _SPARSE_BELOW:
             cells = _random_cells(n_tests * n_arms, p, rng=rng)
-            offsets = np.searchsorted(cells, np.arange(n_tests + 1) * n_arms).astype(np.intp)
-            return cls._trusted((cells % n_arms).astype(np.intp, copy=False), offsets, n_arms)
+            return cls._of_cells(cells.astype(np.intp, copy=False), n_tests, n_arms)
         return cls._packed(_bits.draw(n_tests, n_arms, p, rng=rng), n_tests, n_arms)
 
     @cached_property
@@ -113,7 +118,11 @@ class Pools:
     @property
     def sizes(self) -> IndexArray:
         """Shape (n_pools,): how many arms each pool has."""
-        return np.diff(self.offsets) if self._bits is None else _bits.row_counts(self._bits, len(self))
+        if self._bits is not None:
+            return _bits.row_counts(self._bits, len(self))
+        if self._rows is not None:
+            return np.bincount(self._rows, minlength=len(self))
+        return self.offsets[1:] - self.offsets[:-1]
 
     def __len__(self) -> int:
         return self._n_pools
@@ -143,12 +152,14 @@ class Pools:
             raise ValueError(f"values must have shape ({self.n_arms},) or ({self.n_arms}, d), got {values.shape}")
         if self._bits is not None:
             return _bits.row_sums(self._bits, values, len(self))
+        if values.ndim == 1 and self._rows is not None:
+            return _sums(self._rows, values.take(self.members), len(self))
         if self._are_singletons:
             return values[self.members]
         if values.ndim == 1:
-            filled = np.flatnonzero(self.sizes)
+            filled = self.sizes.nonzero()[0]
             sums = np.zeros(len(self))
-            sums[filled] = np.add.reduceat(values[self.members], self.offsets[filled]) if filled.size else 0.0
+            sums[filled] = np.add.reduceat(values.take(self.members), self.offsets[filled]) if filled.size else 0.0
             return sums
         return self._csr @ values
 
@@ -159,9 +170,8 @@ class Pools:
             raise ValueError(f"scores must have shape ({len(self)},), one for each pool, got {scores.shape}")
         if self._bits is not None:
             return _bits.column_sums(self._bits, scores)
-        sums: FloatArray = np.zeros(self.n_arms)
-        sums += np.bincount(self.members, np.repeat(scores, self.sizes), minlength=self.n_arms)
-        return sums
+        scores = scores.repeat(self.sizes) if self._rows is None else scores.take(self._rows)
+        return _sums(self.members, scores, self.n_arms)
 
     def compact(self) -> tuple[IndexArray | slice, Pools]:
         """The arms that occur, and the same pools over those alone; everything as it is where that saves nothing.
@@ -187,14 +197,23 @@ class Pools:
     @classmethod
     def _trusted(cls, members: IndexArray, offsets: IndexArray, n_arms: int) -> Pools:
         pools = cls.__new__(cls)
-        pools.n_arms, pools._bits, pools._n_pools = n_arms, None, len(offsets) - 1
+        pools.n_arms, pools._bits, pools._rows, pools._n_pools = n_arms, None, None, len(offsets) - 1
         pools.members, pools.offsets = members, offsets
+        return pools
+
+    @classmethod
+    def _of_cells(cls, cells: IndexArray, n_pools: int, n_arms: int) -> Pools:
+        """The pools of the matrix that is 1 in these cells, ascending; row by row, cell j · n_arms + i is A[j, i]."""
+        pools = cls.__new__(cls)
+        pools.n_arms, pools._bits, pools._n_pools = n_arms, None, n_pools
+        pools._rows = cells // n_arms
+        pools.members = cells - pools._rows * n_arms
         return pools
 
     @classmethod
     def _packed(cls, bits: _bits.Bits, n_pools: int, n_arms: int) -> Pools:
         pools = cls.__new__(cls)
-        pools.n_arms, pools._bits, pools._n_pools = n_arms, bits, n_pools
+        pools.n_arms, pools._bits, pools._rows, pools._n_pools = n_arms, bits, None, n_pools
         return pools
 
     @cached_property
@@ -231,17 +250,31 @@ def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[Index
     return members, offsets
 
 
+def _sums(places: IndexArray, values: FloatArray, n_places: int) -> FloatArray:
+    # Without values bincount counts, in whole numbers.
+    return np.bincount(places, values, minlength=n_places).astype(np.float64, copy=False)
+
+
 def _random_cells(n_cells: int, p: float, *, rng: np.random.Generator) -> NDArray[np.int64]:
     """Which of ``n_cells`` independent Bern(p) cells are 1, ascending, from the geometric gaps between them."""
     if p == 0 or n_cells == 0:
         return np.zeros(0, np.int64)
+    # An exponential number over the rate, rounded up, is geometric: what rng.geometric draws, with one logarithm in
+    # all. A rate below 1e-300 would overflow, and with either no cell is 1.
+    rate = max(-math.log1p(-p), 1e-300)
     found = []
     last = -1
     while last < n_cells:
         expected = (n_cells - last) * p
-        gaps = rng.geometric(p, int(expected + 4 * expected**0.5) + 8)
-        # A gap beyond the end says no more than "beyond", and capping it keeps the sum from overflowing.
-        cells = last + np.cumsum(np.minimum(gaps, n_cells + 1))
+        gaps = rng.standard_exponential(int(expected + 4 * expected**0.5) + 8)
+        gaps /= rate
+        np.ceil(gaps, out=gaps)
+        if p < 1e-12:
+            # A gap beyond the end says no more than "beyond", and capping it keeps the sum from overflowing.
+            np.minimum(gaps, n_cells + 1, out=gaps)
+        cells = gaps.astype(np.int64)
+        cells[0] += last
+        np.cumsum(cells, out=cells)
         last = int(cells[-1])
-        found.append(cells[cells < n_cells])
-    return np.concatenate(found)
+        found.append(cells[: cells.searchsorted(n_cells)])
+    return found[0] if len(found) == 1 else np.concatenate(found)

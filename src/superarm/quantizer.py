@@ -53,12 +53,31 @@ class Quantizer:
         values = np.asarray(values, np.float64)
         if not np.isfinite(values).all():
             raise ValueError(f"values must be finite, got {values[~np.isfinite(values)].flat[0]}")
+        if values.ndim and values.size and (quick := self._away_from_ties(values)) is not None:
+            return quick
         # The one below or above: which of them is nearer is then asked as in the definition.
         below = np.clip(np.floor(values / self.width), 1, self.n_levels)
         below -= (below > 1) & (self._level(below) > values)
         above = np.minimum(below + 1, self.n_levels)
         nearer = np.abs(values - self._level(above)) < np.abs(values - self._level(below))
         return self._level(np.where(nearer, above, below))
+
+    def _away_from_ties(self, values: FloatArray) -> FloatArray | None:
+        """By rounding alone; None if a value is so near the middle of two levels that the last digit could decide.
+
+        Or so near the end, where levels may be closer together.
+        """
+        steps = values / self.width
+        steps -= 0.5
+        nearest = np.ceil(steps)
+        if not nearest.max() < min(self.n_levels - 1, 1e6):
+            return None
+        np.subtract(nearest, steps, out=steps)
+        if not (steps.min() > 1e-9 and steps.max() < 1 - 1e-9):
+            return None
+        np.maximum(nearest, 1.0, out=nearest)
+        nearest *= self.width
+        return nearest
 
     def _level(self, index: FloatArray) -> FloatArray:
         return np.where(index < self.n_levels, index * self.width, self.upper)

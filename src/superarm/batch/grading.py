@@ -24,8 +24,7 @@ class Grading:
     """
 
     def __init__(self, oracle: GroupTesting, problem: Problem, engine: Any) -> None:
-        _check(oracle)
-        self.engine, self.problem, self.p = engine, problem, oracle.p
+        self.engine, self.problem, self.p = engine, problem, _check(oracle)
         self.centred = oracle.decoder == "centred"
         counts = {oracle._resolve(reward, problem.k, float(oracle.q)) for reward in problem.rewards}
         if len(counts) > 1:
@@ -92,9 +91,13 @@ def _level(xp: Any, index: Array, width: Array, last: Array, upper: Array) -> Ar
     return xp.where(index < last, index * width, upper)
 
 
-def _check(oracle: GroupTesting) -> None:
+def _check(oracle: GroupTesting) -> float:
+    """The oracle's p, if all runs can have it at once."""
+    if oracle.decoder == "regression" or oracle.p is None:
+        raise ValueError('simulate_batch plays GroupTesting with decoder "sum" or "centred", got "regression"')
     if oracle.tests != "all" or oracle.q == "estimate" or oracle.pools is not None:
         raise ValueError(
             'simulate_batch plays GroupTesting with tests="all", a number for q and no fixed pools, got '
             f"tests={oracle.tests!r}, q={oracle.q!r} and {'fixed' if oracle.pools is not None else 'no'} pools"
         )
+    return oracle.p

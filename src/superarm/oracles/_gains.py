@@ -83,8 +83,12 @@ class Base:
         return np.where(known, np.maximum(self.values - worth, 0.0) * share, np.inf)
 
 
+# So that a round looks through no more than this, however few answers each has.
+_MOST_BASES = 256
+
+
 class RememberedGains:
-    """Bases with up to ``n_answers`` answers in all, 24 bytes each; what was of use longest ago goes first."""
+    """Up to 256 bases, of ``n_answers`` answers in all, 24 bytes each; what was of use longest ago goes first."""
 
     def __init__(self, n_answers: int) -> None:
         self.n_answers = n_answers
@@ -99,7 +103,7 @@ class RememberedGains:
         """Note that a base was of use, new or known; and forget what there is no room for."""
         self.bases = [one for one in self.bases if one is not base] + [base]
         total = sum(len(one.arms) for one in self.bases)
-        while total > self.n_answers:
+        while total > self.n_answers or len(self.bases) > _MOST_BASES:
             total -= len(self.bases.pop(0).arms)
 
 

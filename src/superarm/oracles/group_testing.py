@@ -17,6 +17,7 @@ from superarm.oracles._budget import as_budget
 from superarm.oracles._weights import Weights
 from superarm.quantizer import Quantizer
 
+_EPS = float(np.finfo(np.float64).eps)
 # Tests beyond this could not be held, let alone evaluated.
 _MOST_BYTES = 1 << 30
 # The expected sizes of the tests where p is left to the regression decoder.
@@ -61,7 +62,7 @@ class GroupTesting:
 
     Literally the paper's, unless told otherwise. How little it finds out at the paper's own sizes is in the
     documentation; its reports let one see why. ``n_tests`` evaluations a round. Time: O(n_tests · n_arms), eight arms
-    a step (drawing takes a random byte an arm unless p is 1/2); O(n_tests · n_arms · p) where p is below 1/64, the
+    a step (drawing takes two random bits an arm unless p is 1/2); O(n_tests · n_arms · p) where p is below 1/64, the
     test matrix never being built.
 
     With ``decoder="regression"`` it remembers: the same tests, quantized as before, teach it over all rounds what
@@ -175,18 +176,18 @@ class GroupTesting:
             self._remember(reward)
         tests, classes, values = self._evaluate(reward, theta, k, rng=rng)
         scores = self._quantizer(reward)(values) if self.quantize else values
-        every = np.ones(len(tests), bool)
-        decoded = theory.non_repeated(tests, scores) if self.tests == "non_repeated" else every
+        some = self.tests == "non_repeated"
+        decoded = theory.non_repeated(tests, scores) if some else np.ones(len(tests), bool)
         if self._weights is not None:
             decoded = decoded & self._readable(reward, scores)
             decoded = self._weights.learn(tests, classes, theta, scores, decoded, self._noise(reward))
             grades, rounding = self._weights.w * theta, 0.0
         else:
             centre = scores[decoded].mean() if self.decoder == "centred" and decoded.any() else 0.0
-            grades = tests.sum_by_arm(np.where(decoded, scores - centre, 0.0))
+            grades = tests.sum_by_arm(np.where(decoded, scores - centre, 0.0) if some else scores - centre)
             # Equal grades may differ by the rounding of their sums of up to `depth` scores each, which this bounds.
             depth = tests.depth
-            rounding = np.finfo(np.float64).eps * depth * max(0, depth - 1) * float(np.abs(scores).max(initial=0.0))
+            rounding = _EPS * depth * max(0, depth - 1) * float(np.abs(scores).max(initial=0.0))
         self.report = GroupTestingReport(tests, values, scores, decoded, grades)
         return top_k(grades, k, rng=rng, tolerance=rounding)
 
@@ -291,7 +292,9 @@ class GroupTesting:
             )
         asked = asked if self.budget is None else min(asked, self.budget)
         # The tests themselves, and five numbers for each.
-        if asked * (reward.n_arms * min(8 * (self.p or 64 / reward.n_arms), 1 / 8) + 40) > _MOST_BYTES:
+        p = self.p or max(_SIZES) / reward.n_arms
+        bytes_a_cell = 16 * p if p < 1 / 64 else 1 / 8
+        if asked * (reward.n_arms * bytes_a_cell + 40) > _MOST_BYTES:
             raise ValueError(
                 f"n_tests={self.n_tests!r} asks for {asked:,} tests of {reward.n_arms:,} arms, which could never "
                 f"be run (the tests alone would take more than {_MOST_BYTES >> 30} GiB); give a smaller number"

@@ -266,17 +266,18 @@ class LazyGreedy:
     def _consult(self, stage: Stage, gain: float) -> None:
         """Bounds from earlier rounds, as long as an evaluation rules out more than one arm."""
         theta, diminishing = stage.theta, self._diminishing
-        hopes = [
-            (known, known.upper(theta, self._lipschitz, known.value, diminishing=diminishing) < gain)
-            for known in self._gains.within(stage.base)
-        ]
-        while hopes and self._room():
-            open_to = stage.in_question(gain)
-            counts = [len(np.unique(known.arms[hope & open_to[known.arms]])) for known, hope in hopes]
-            most = int(np.argmax(counts))
-            if counts[most] < 2:
+        open_to = stage.in_question(gain)
+        hopes = []
+        for known in self._gains.within(stage.base):
+            bounds = known.upper(theta, self._lipschitz, known.value, diminishing=diminishing)
+            hope = known.arms[(bounds < gain) & open_to[known.arms]]
+            if len(hope) > 1:
+                hopes.append((known, hope))
+        for known, hope in sorted(hopes, key=lambda pair: -len(pair[1])):
+            if not self._room():
                 break
-            known, _ = hopes.pop(most)
+            if len(np.unique(hope[stage.in_question(gain)[hope]])) < 2:
+                continue
             at = known.where(theta, diminishing=diminishing)
             if np.array_equal(at, known.at):
                 worth = known.value

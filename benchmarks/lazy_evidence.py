@@ -1,0 +1,266 @@
+"""What LazySingletons does elsewhere: with other rewards, with more arms, and without each of its ideas.
+
+    python benchmarks/lazy_evidence.py decisions [--rounds T]   every decision against that of Singletons, nine rewards
+    python benchmarks/lazy_evidence.py curve [--csv FILE]       evaluations a round from 100 to 100,000 arms
+    python benchmarks/lazy_evidence.py ablation                 evaluations a round without each idea
+
+All of it is Thompson sampling, in one process. The curve in the documentation is from the CSV file, which
+``python docs/pictures.py`` draws.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import superarm as sa
+from lazy_singletons import PLAIN, Declares, interval
+
+K = 5
+Problem = tuple[Any, sa.BernoulliArms]  # a reward and the world
+INSTANCES = 4
+
+
+def plateaus(arms: Any, means: Any) -> Any:
+    """Flat, steep, flat, steep, flat, a few arms having the same heights: there are ties."""
+    ramps = np.clip(8 * (means - 0.3), 0, 1) + np.clip(8 * (means - 0.7 - 0.01 * (arms % 9)), 0, 1)
+    return (1 + arms % 61 / 61) * ramps
+
+
+def steep(arms: Any, means: Any) -> Any:
+    """Nearly flat up to a kink that is elsewhere for each arm, and steep from there on."""
+    return 0.1 * means + 3 * np.maximum(0.0, means - (arms % 13) / 13)
+
+
+def waves(arms: Any, means: Any) -> Any:
+    """Up and down, differently for each arm, and not what the empty set is worth at zero."""
+    return 1 + np.sin(5 * means + arms)
+
+
+class Sum(sa.BlackBox):
+    """The sum of what each arm is worth, all sets of a batch in one step."""
+
+    def __init__(self, each: Callable[[Any, Any], Any], m: int, lipschitz: float, **declared: bool) -> None:
+        super().__init__(
+            lambda arms, means: float(each(arms, means).sum()),
+            n_arms=m,
+            lipschitz=lipschitz,
+            upper=4.0 * m,
+            **declared,
+        )
+        self.each = each
+
+    def batch(self, pools: sa.Pools, theta: Any) -> np.ndarray:
+        return pools.sum(self.each(np.arange(self.n_arms), np.asarray(theta)))
+
+
+REWARDS: dict[str, Callable[[int, np.random.Generator], Any]] = {
+    "linear": lambda m, rng: sa.LinearReward(m),
+    "network, std 1": lambda m, rng: sa.NetworkReward.random(m, rng=rng),
+    "network, std 0.3": lambda m, rng: sa.NetworkReward.random(m, std=0.3, rng=rng),
+    "network, std 0.05": lambda m, rng: sa.NetworkReward.random(m, std=0.05, rng=rng),
+    "any success": lambda m, rng: sa.AnySuccess(m),
+    "coverage": lambda m, rng: sa.CoverageReward(rng.random((m, 30)) < 0.2),
+    "plateaus": lambda m, rng: Sum(plateaus, m, 16.0, monotone=True, zero_is_absent=True),
+    "steep": lambda m, rng: Sum(steep, m, 3.1, monotone=True),
+    "waves": lambda m, rng: Sum(waves, m, 5.0),
+}
+
+
+def decide(name: str, m: int, rounds: int, seed: int) -> np.ndarray:
+    """Evaluations, rounds with a tie at the k-th place, decisions that differ, and those of them without a tie."""
+    rng = np.random.default_rng([seed, 0])
+    reward = sa.Counted(REWARDS[name](m, rng))
+    world, belief = sa.BernoulliArms(rng.random(m)), sa.BetaBelief(m)
+    lazy, plain = sa.LazySingletons(), sa.Singletons()
+    found = np.zeros(4, int)
+    for t in range(rounds):
+        theta = belief.sample(rng=rng)
+        arms = lazy.select(reward, theta, K, rng=np.random.default_rng([seed, t]))
+        expected = plain.select(reward.uncounted, theta, K, rng=np.random.default_rng([seed, t]))
+        inside, outside = np.sort(plain.report.values)[::-1][K - 1 : K + 1]
+        differ = not np.array_equal(arms, expected)
+        tied = np.array_equal(np.sort(plain.report.values[arms]), np.sort(plain.report.values[expected]))
+        found += [0, inside == outside, differ, differ and not tied]
+        belief.update(arms, world.pull(arms, rng=rng), rng=rng)
+    found[0] = reward.evaluations
+    return found
+
+
+def decisions(options: argparse.Namespace) -> None:
+    m, rounds = 200, options.rounds // INSTANCES
+    table = Table(title=f"Decisions, {K} of {m} arms, {INSTANCES} instances of {rounds:,} rounds each")
+    for column in (
+        "reward",
+        "rounds",
+        "evaluations a round",
+        "ties at the k-th place",
+        "differ",
+        "differ without a tie",
+    ):
+        table.add_column(column, justify="left" if column == "reward" else "right")
+    for name in REWARDS:
+        evaluations, *counts = sum(decide(name, m, rounds, seed) for seed in range(INSTANCES))
+        total = rounds * INSTANCES
+        table.add_row(name, f"{total:,}", f"{evaluations / total:.2f}", *(f"{count:,}" for count in counts))
+    Console(width=140).print(table)
+
+
+def play(problem: Problem, oracle: sa.LazySingletons, declared: dict[str, Any], rounds: int, seed: int) -> np.ndarray:
+    """Evaluations of each round."""
+    reward, world = problem
+    policy = sa.cts(Declares(reward, **declared), K, oracle=oracle)
+    return sa.simulate(policy, world, horizon=rounds, rng=np.random.default_rng([seed, 1])).evaluations
+
+
+def linear(m: int, rng: np.random.Generator) -> Problem:
+    instance = sa.linear_instance(m, K, 0.25, rng=rng)
+    return instance.reward, instance.environment
+
+
+def network(m: int, rng: np.random.Generator) -> Problem:
+    instance = sa.network_instance(m, K, 0.2, rng=rng)
+    return instance.reward, instance.environment
+
+
+def wavy(m: int, rng: np.random.Generator) -> Problem:
+    return REWARDS["waves"](m, rng), sa.BernoulliArms(rng.random(m))
+
+
+# Arms, and how many instances are played.
+SIZES = {100: 3, 300: 3, 1000: 3, 3000: 3, 10_000: 1, 30_000: 1, 100_000: 1}
+
+
+def measured(rounds: int) -> Iterator[dict[str, Any]]:
+    for m, instances in SIZES.items():
+        for name, make in (("linear", linear), ("network", network)):
+            runs = np.array(
+                [
+                    play(make(m, np.random.default_rng([seed, 0])), sa.LazySingletons(), {}, rounds, seed)
+                    for seed in range(instances)
+                ]
+            )
+            each, last = runs.mean(axis=1), runs[:, -rounds // 10 :].mean()
+            row = {"reward": name, "n_arms": m, "rounds": rounds, "instances": instances}
+            yield row | {
+                "evaluations": round(float(each.mean()), 4),
+                "last_tenth": round(float(last), 4),
+                "first": round(float(runs[:, 0].mean()), 2),
+            }
+
+
+def curve(options: argparse.Namespace) -> None:
+    writer = None
+    with Path(options.csv).open("w", newline="") as file:
+        for row in measured(options.rounds):
+            if writer is None:
+                writer = csv.DictWriter(file, row, lineterminator="\n")
+                writer.writeheader()
+            writer.writerow(row)
+            file.flush()  # the last sizes take minutes
+            print(row)
+
+
+class AsksAtTheta(sa.LazySingletons):
+    """Never asks at a mean other than theta."""
+
+    def _places(self, arms: Any, theta: Any, lower: Any, upper: Any, k: int) -> Any:
+        return theta
+
+
+def one_b(reward: Any) -> dict[str, Any]:
+    return {"lipschitz": float(np.max(reward.lipschitz))}
+
+
+def five_b(reward: Any) -> dict[str, Any]:
+    return {"lipschitz": 5 * reward.lipschitz, "concave": False}
+
+
+def truth(reward: Any) -> dict[str, Any]:
+    return {}
+
+
+Variant = tuple[Callable[[], sa.LazySingletons], Callable[[Any], dict[str, Any]]]
+# Of each problem, its arms; and of each variant an oracle, and what is declared instead of the truth.
+VARIANTS: dict[str, tuple[Callable[[int, np.random.Generator], Problem], int, dict[str, Variant]]] = {
+    "network": (
+        network,
+        1000,
+        {
+            "all": (sa.LazySingletons, truth),
+            "not concave": (sa.LazySingletons, lambda reward: {"concave": False}),
+            "not concave, not monotone": (sa.LazySingletons, lambda reward: PLAIN),
+            "no free point (zero_is_absent)": (sa.LazySingletons, lambda reward: {"zero_is_absent": False}),
+            "one B, the largest": (sa.LazySingletons, one_b),
+            "one B, not concave": (sa.LazySingletons, lambda reward: one_b(reward) | {"concave": False}),
+            "4 points": (lambda: sa.LazySingletons(n_points=4), truth),
+            "64 points": (lambda: sa.LazySingletons(n_points=64), truth),
+            "batches of 8": (lambda: sa.LazySingletons(batch=8), truth),
+            "batches of 32": (lambda: sa.LazySingletons(batch=32), truth),
+            "asks at theta only": (AsksAtTheta, truth),
+            "B overstated 5 times, not concave": (sa.LazySingletons, five_b),
+            "the same, asks at theta only": (AsksAtTheta, five_b),
+        },
+    ),
+    "linear": (
+        linear,
+        1000,
+        {
+            "all": (sa.LazySingletons, truth),
+            "not concave": (sa.LazySingletons, lambda reward: {"concave": False}),
+            "not concave, not monotone": (sa.LazySingletons, lambda reward: PLAIN),
+            "B overstated 5 times, not concave": (sa.LazySingletons, five_b),
+            "the same, asks at theta only": (AsksAtTheta, five_b),
+        },
+    ),
+    "waves": (
+        wavy,
+        200,
+        {
+            "all": (sa.LazySingletons, truth),
+            "4 points": (lambda: sa.LazySingletons(n_points=4), truth),
+            "8 points": (lambda: sa.LazySingletons(n_points=8), truth),
+            "64 points": (lambda: sa.LazySingletons(n_points=64), truth),
+        },
+    ),
+}
+
+
+def ablation(options: argparse.Namespace) -> None:
+    for problem, (make, m, variants) in VARIANTS.items():
+        title = f"{problem}, {K} of {m:,} arms, {options.rounds:,} rounds, {INSTANCES} instances, 95% intervals"
+        table = Table(title=title)
+        for column in ("variant", "evaluations a round", "last tenth", "× all"):
+            table.add_column(column, justify="left" if column == "variant" else "right")
+        instances = [make(m, np.random.default_rng([seed, 0])) for seed in range(INSTANCES)]
+        whole = None
+        for name, (oracle, declare) in variants.items():
+            runs = np.array(
+                [play(it, oracle(), declare(it[0]), options.rounds, seed) for seed, it in enumerate(instances)]
+            )
+            means = runs.mean(axis=1)
+            whole = means if whole is None else whole
+            last = runs[:, -options.rounds // 10 :].mean(axis=1)
+            table.add_row(name, interval(means), interval(last), interval(means / whole))
+        Console(width=140).print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["decisions", "curve", "ablation"])
+    parser.add_argument("--rounds", type=int, help="10,000 for decisions, 1,000 otherwise")
+    parser.add_argument("--csv", default="lazy_curve.csv", help="where the curve goes")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (10_000 if options.what == "decisions" else 1000)
+    {"decisions": decisions, "curve": curve, "ablation": ablation}[options.what](options)
+
+
+if __name__ == "__main__":
+    main()

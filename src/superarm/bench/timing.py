@@ -1,0 +1,106 @@
+"""Timing programs side by side, so that a noisy machine disturbs all of them alike."""
+
+from __future__ import annotations
+
+import math
+import time
+import tracemalloc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Program = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The median seconds of a call, with its quartiles, over ``n_turns`` turns.
+
+    ``ratio``, with quartiles too, is its time as a multiple of that of the first program in the same turn.
+    """
+
+    median_s: float
+    low_s: float
+    high_s: float
+    n_turns: int
+    ratio: float = 1.0
+    ratio_low: float = 1.0
+    ratio_high: float = 1.0
+
+
+def side_by_side(
+    programs: Mapping[str, Program], *, n_turns: int, turn_s: float = 0.004, most_s: float = math.inf
+) -> dict[str, Timing]:
+    """How long a call of each program takes, the programs taking turns, in reversed order every other time.
+
+    Seconds are those of the processor, so that other programs on the machine count little. A turn repeats a short
+    program until about ``turn_s`` are over, and counts the mean of its calls: what is timed is a call among calls, not
+    the first after another program has emptied the caches. Turns end early, though not before the third, once
+    ``most_s`` are over.
+
+    Examples
+    --------
+    >>> found = side_by_side({"short": lambda: sum(range(10)), "long": lambda: sum(range(10_000))}, n_turns=5)
+    >>> found["short"].median_s < found["long"].median_s
+    True
+    """
+    begin = time.perf_counter()
+    # The first call warms up, and the second says how often a turn may call.
+    repeats = {}
+    for name, program in programs.items():
+        call_s = _seconds(program, 1)
+        if call_s < 10 * turn_s:
+            call_s = _seconds(program, 1)
+        repeats[name] = max(1, round(turn_s / max(call_s, 1e-9)))
+    turns: dict[str, list[float]] = {name: [] for name in programs}
+    for turn in range(n_turns):
+        if turn >= 3 and time.perf_counter() - begin > most_s:
+            break
+        for name in reversed(list(programs)) if turn % 2 else programs:
+            turns[name].append(_seconds(programs[name], repeats[name]))
+    first = next(iter(turns.values()), [])
+    return {name: _timing(seconds, first) for name, seconds in turns.items()}
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """The b of seconds ~ sizes^b that fits best on the log-log scale; NaN for fewer than two sizes.
+
+    Examples
+    --------
+    >>> round(exponent([10, 100, 1000], [0.3, 3.0, 30.0]), 6)
+    1.0
+    """
+    if len(sizes) < 2:
+        return math.nan
+    x, y = np.log(np.asarray(sizes, np.float64)), np.log(np.asarray(seconds, np.float64))
+    x -= x.mean()
+    return float(x @ (y - y.mean()) / (x @ x))
+
+
+def peak_bytes(program: Program) -> int:
+    """The most memory that a call held at a time beyond what was held before, as Python and numpy account for it."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        kept = program()
+        peak = tracemalloc.get_traced_memory()[1]
+        del kept
+        return peak - before
+    finally:
+        tracemalloc.stop()
+
+
+def _seconds(program: Program, repeats: int) -> float:
+    start = time.process_time()
+    for _ in range(repeats):
+        program()
+    return (time.process_time() - start) / repeats
+
+
+def _timing(seconds: list[float], first: list[float]) -> Timing:
+    low, median, high = np.quantile(seconds, [0.25, 0.5, 0.75]).tolist()
+    # A clock that did not move in a turn says nothing about ratios, but must not divide by zero.
+    ratios = np.array(seconds) / np.maximum(first, 1e-9)
+    ratio_low, ratio, ratio_high = np.quantile(ratios, [0.25, 0.5, 0.75]).tolist()
+    return Timing(median, low, high, len(seconds), ratio, ratio_low, ratio_high)
