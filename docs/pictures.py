@@ -1,7 +1,7 @@
 """The pictures of the page on oracles, made with the library itself: ``python docs/pictures.py [NAME ...]``.
 
-Each function draws one picture, docs/oracle-NAME.png. The curve is drawn from lazy_curve.csv, which
-``python benchmarks/lazy_evidence.py curve --csv docs/lazy_curve.csv`` measures.
+Each function draws one picture, docs/oracle-NAME.png; they share nothing, so the file may be long. The curve is
+drawn from lazy_curve.csv, which ``python benchmarks/lazy_evidence.py curve --csv docs/lazy_curve.csv`` measures.
 """
 
 from __future__ import annotations
