@@ -33,6 +33,7 @@ check: $(VENV)/.dev ## lint, types, layers, and the docs complete and building
 bench: $(VENV)/.dev ## speed, evaluations, growth and memory, measured side by side
 	$(BIN)/superarm bench
 	$(BIN)/python benchmarks/top_k.py
+	$(BIN)/python benchmarks/reproduction.py
 	$(BIN)/python benchmarks/sessions.py
 	$(BIN)/python benchmarks/lazy_singletons.py --instances 4
 	$(BIN)/python benchmarks/lazy_greedy.py

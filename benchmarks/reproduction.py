@@ -1,0 +1,103 @@
+"""How long paper-scale `superarm reproduce all` takes, next to the same rounds done by plain numpy programs.
+
+Every policy of figures 1, 2A, 2B and 2C on its problem: some rounds of each, side by side, times the number of rounds
+that the sweeps have of it. Cells that are timed (table 1), the theory's and those beyond the paper are left out; so are
+CUCB and greedy, for which a plain program would be ours again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+import numpy as np
+from scipy.special import expit
+
+from superarm.bench.timing import side_by_side
+from superarm.experiments import catalogue
+from superarm.experiments.cell import canonical
+from superarm.experiments.play import draw, make_policy
+
+
+def plain(instance, spec, rng):
+    """A round of the program that one would write first; None for policies without one."""
+    m, k, reward = instance.n_arms, instance.k, instance.reward
+    a, b = np.ones(m), np.ones(m)
+    linear = not hasattr(reward, "W1")
+
+    def tell(arms):
+        outcomes = rng.random(k) < instance.mu[arms]
+        a[arms] += outcomes
+        b[arms] += 1 - outcomes
+
+    def chance():
+        tell(rng.choice(m, k, replace=False))
+
+    def cts():
+        theta = rng.beta(a, b)
+        values = theta if linear else reward.w2 @ expit(reward.W1 * theta)
+        tell(np.argpartition(values, -k)[-k:])
+
+    if spec["name"] in ("random", "cts"):
+        return {"random": chance, "cts": cts}[spec["name"]]
+    if spec["name"] != "gt_qts":
+        return None
+    p = {"K/m": k / m, "1/m": 1 / m}.get(spec["p"], spec["p"])
+    width = spec["delta"] / (2 * max(0.5, float(np.max(reward.lipschitz))))
+
+    def gt_qts():
+        theta = rng.beta(a, b)
+        A = (rng.random((spec["n_tests"], m)) < p).astype(float)
+        rho = A @ theta if linear else expit((A * theta) @ reward.W1.T) @ reward.w2
+        if spec.get("quantize", True):
+            rho = np.clip(np.round(rho / width) * width, width, reward.upper)
+        if spec.get("decoder") == "centred":
+            rho = rho - rho.mean()
+        tell(np.argpartition(rho @ A, -k)[-k:])
+
+    return gt_qts
+
+
+def ours(instance, spec, rng):
+    """A round of ours."""
+    policy = make_policy(spec, instance)
+
+    def play():
+        arms = policy.ask(rng=rng)
+        policy.tell(arms, instance.pull(arms, rng=rng), rng=rng)
+
+    return play
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=15)
+    turns = parser.parse_args().turns
+    rounds, what = Counter(), {}
+    for name in ("fig1", "fig2a", "fig2b", "fig2c"):
+        for cell in catalogue.load(name).sweep(catalogue.Scale()):
+            key = canonical({"problem": cell.settings["problem"], "policy": cell.settings["policy"]})
+            what[key] = cell.settings
+            rounds[key, cell.run] = max(rounds[key, cell.run], cell.settings["horizon"])  # shared cells run once
+    total = Counter()
+    for (key, _), n in rounds.items():
+        total[key] += n
+    sums = np.zeros(2)
+    print(f"{'policy':28}{'arms':>6}{'rounds':>12}{'superarm ms':>13}{'numpy ms':>10}{'ratio':>8}")
+    for key, n in total.items():
+        settings = what[key]
+        instance = draw(settings["problem"], rng=np.random.default_rng(0))
+        other = plain(instance, settings["policy"], np.random.default_rng(1))
+        if other is None:
+            continue
+        mine = ours(instance, settings["policy"], np.random.default_rng(1))
+        found = side_by_side({"superarm": mine, "numpy": other}, n_turns=turns, turn_s=0.0, most_s=10.0)
+        each = np.array([found["superarm"].median_s, found["numpy"].median_s])
+        sums += n * each
+        label = settings["label"][:27]
+        print(f"{label:28}{instance.n_arms:6}{n:12,}{1e3 * each[0]:13.3f}{1e3 * each[1]:10.3f}{each[1] / each[0]:8.2f}")
+    print(f"all: superarm {sums[0]:,.0f} s of one core, plain numpy {sums[1]:,.0f} s: {sums[1] / sums[0]:.2f} times")
+
+
+if __name__ == "__main__":
+    main()
