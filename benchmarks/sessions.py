@@ -1,7 +1,8 @@
 """What a session adds to its policy, and what a save costs.
 
 A session and the bare policy play the same rounds, with the same seed and outcomes, and take turns, so they meet the
-same noise of the machine: medians of a round's ask and tell. Then a session of a million arms is saved and loaded.
+same noise of the machine: medians of a round's ask and tell. Then a session of a million arms is saved and loaded: its
+processor time, without waiting for the disk.
 
     python benchmarks/sessions.py [--rounds N] [--arms N]
 """
@@ -74,7 +75,7 @@ def compare(make: Callable[[], sa.Oracle], rounds: int) -> tuple[float, float]:
 
 
 def save(n_arms: int, names: list[str] | None) -> tuple[float, float, float]:
-    """Seconds of a save and of a load, and megabytes; medians of five, after some rounds."""
+    """Seconds of processor time of a save and of a load, and megabytes; medians of five, after some rounds."""
     rng = np.random.default_rng(0)
     made = policy(n_arms, sa.TopK())
     # As after many rounds: counts that differ from arm to arm do not compress well.
@@ -86,12 +87,12 @@ def save(n_arms: int, names: list[str] | None) -> tuple[float, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "session"
         for _ in range(5):
-            start = time.perf_counter()
+            start = time.process_time()
             session.save(path)
-            saved = time.perf_counter()
+            saved = time.process_time()
             sa.Session.load(path, lambda n: policy(n, sa.TopK()))
             times[0].append(saved - start)
-            times[1].append(time.perf_counter() - saved)
+            times[1].append(time.process_time() - saved)
         return statistics.median(times[0]), statistics.median(times[1]), path.stat().st_size / 1e6
 
 

@@ -68,7 +68,7 @@ def child(path, n_arms, page):
 
 def kill_repeatedly(path, *, kills, n_arms, rng):
     """How often the writer was killed in which call; raises if a file does not load or goes back."""
-    session = sa.Session(make(n_arms), seed=0)
+    session = sa.Session(make(n_arms), seed=0, keep=10)
     session.save(path)
     start = time.perf_counter()
     session.save(path)

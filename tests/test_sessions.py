@@ -114,6 +114,7 @@ def test_bad_input_is_refused_and_changes_nothing(bad, kind, says):
         lambda: sa.Session(make(), NAMES[:5]),
         lambda: sa.Session(make(), ["a"] * 6),
         lambda: sa.Session(make(), [1.5] * 6),
+        lambda: sa.Session(make(), [0, 1, 2, 3, 4, True]),
         lambda: sa.Session(make(), seed=-1),
         lambda: sa.Session(make(), keep=-1),
         lambda: sa.Expiry(after_s=0),
@@ -220,7 +221,7 @@ def test_forks_know_the_same_and_draw_their_own():
     for _ in range(10):
         decision = plain.ask()
         plain.tell(decision, dict.fromkeys(decision.arms, 1.0))
-    forks = [session.fork(), session.fork(), session.fork("blue"), session.fork().fork()]
+    forks = [session.fork("2"), session.fork(), session.fork("blue"), session.fork().fork()]
     for fork in forks:
         assert fork.policy.belief.state() == session.policy.belief.state()
         assert fork.open == []
@@ -249,6 +250,12 @@ def test_threads_take_turns():
     assert session.rounds == 200
     assert session.open == []
     assert session.policy.belief.a.sum() == 30 + 400
+
+
+def test_names_of_numpy_become_plain():
+    session = sa.Session(make(), [*np.arange(3), *np.array(["x", "y", "z"])], seed=0)
+    assert session.names == (0, 1, 2, "x", "y", "z")
+    assert {type(name) for name in session.names} == {int, str}
 
 
 def test_without_a_seed_sessions_differ():

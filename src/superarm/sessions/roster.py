@@ -66,11 +66,12 @@ def as_names(names: Iterable[Name]) -> list[Name]:
     """Distinct strings or whole numbers."""
     if isinstance(names, str):
         raise TypeError(f"names must be several names, got the string {names!r}; write [{names!r}]")
-    given: list[Name] = []
-    for name in names:
-        if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
-            raise TypeError(f"a name must be a string or a whole number, got {name!r}")
-        given.append(str(name) if isinstance(name, str) else int(name))
+    given = list(names)
+    if not set(map(type, given)) <= {str, int}:  # a million names are looked at once
+        for name in given:
+            if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
+                raise TypeError(f"a name must be a string or a whole number, got {name!r}")
+        given = [str(name) if isinstance(name, str) else int(name) for name in given]
     if len(set(given)) != len(given):
         seen: set[Name] = set()
         repeated = next(name for name in given if name in seen or seen.add(name))  # type: ignore[func-returns-value]

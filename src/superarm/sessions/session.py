@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import itertools
 import re
 import threading
 import time
@@ -259,7 +260,8 @@ class Session:
         is shared.
         """
         with self._lock:
-            name = str(len(self._forks) + 1) if label is None else label
+            free = (str(number) for number in itertools.count(1) if str(number) not in self._forks)
+            name = next(free) if label is None else label
             if not isinstance(name, str) or not re.fullmatch(r"\w+", name, re.ASCII):
                 raise ValueError(f"label must be letters, digits and _, got {label!r}")
             if name in self._forks:
