@@ -2,8 +2,9 @@
 
 from superarm import theory
 from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
-from superarm.core import Belief, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
+from superarm.core import Belief, Choices, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
 from superarm.environments import BernoulliArms
+from superarm.feasible import Feasible, Group
 from superarm.inspection import Inspection, Property, Recommendation, Witness, auto, inspect
 from superarm.instances import Instance, linear_instance, network_instance
 from superarm.oracles import (
@@ -31,13 +32,16 @@ __all__ = [
     "BernoulliArms",
     "BetaBelief",
     "BlackBox",
+    "Choices",
     "Counted",
     "CoverageReward",
     "Draw",
     "Environment",
     "Exhaustive",
+    "Feasible",
     "GaussianBelief",
     "Greedy",
+    "Group",
     "GroupTesting",
     "Inspection",
     "Instance",

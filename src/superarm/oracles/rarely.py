@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.checks import IndexArray, as_arms, as_count
-from superarm.core import Oracle, Reward, as_request
+from superarm.core import Choices, Oracle, Reward, as_request
 
 
 def growing(factor: float = 1.1) -> Callable[[int], bool]:
@@ -37,8 +37,8 @@ def growing(factor: float = 1.1) -> Callable[[int], bool]:
 class Rarely:
     """Asks another oracle only in some rounds, and repeats its last answer in between: no evaluations there.
 
-    Also asks when the problem is another one: another k or another number of arms. What is repeated decides, so it is
-    saved with ``state`` and ``load``.
+    Also asks when the problem is another one: another k or another number of arms, or `Choices` that the last answer
+    does not fit. What is repeated decides, so it is saved with ``state`` and ``load``.
 
     Parameters
     ----------
@@ -63,26 +63,32 @@ class Rarely:
         self._round = 0
         self._arms: IndexArray | None = None
         self._n_arms = 0
+        self._within = False
 
     @property
     def report(self) -> Any:
         """That of the oracle, from the round in which it was last asked."""
         return self.oracle.report
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
         """The oracle's answer, new or repeated."""
-        theta, k = as_request(reward, theta, k)
+        theta, k = as_request(reward, theta, k, constraints=True)
         t = self._round + 1
         due = self.when(t) if callable(self.when) else (t - 1) % self.when == 0
-        if due or self._arms is None or len(self._arms) != k or self._n_arms != reward.n_arms:
+        if due or self._arms is None or self._n_arms != reward.n_arms or not self._fits(self._arms, k):
             self._arms, self._n_arms = self.oracle.select(reward, theta, k, rng=rng), reward.n_arms
+            self._within = not isinstance(k, int)
         self._round = t  # only now: a question that failed was not asked
         return self._arms.copy()
+
+    def _fits(self, arms: IndexArray, k: int | Choices) -> bool:
+        return not self._within and len(arms) == k if isinstance(k, int) else k.is_feasible(arms)
 
     def state(self) -> dict[str, Any]:
         """The round and the set that is repeated, as plain JSON."""
         arms = None if self._arms is None else self._arms.tolist()
-        return {"oracle": "Rarely", "round": self._round, "arms": arms, "n_arms": self._n_arms}
+        state = {"oracle": "Rarely", "round": self._round, "arms": arms, "n_arms": self._n_arms}
+        return {**state, "within": True} if self._within else state
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over what ``state()`` described."""
@@ -91,3 +97,4 @@ class Rarely:
         n_arms = as_count(state["n_arms"], "state['n_arms']")
         arms = None if state["arms"] is None else as_arms(state["arms"], n_arms)
         self._round, self._arms, self._n_arms = as_count(state["round"], "state['round']"), arms, n_arms
+        self._within = bool(state.get("within", False))

@@ -1,0 +1,1 @@
+"""Sets that are not simply k of m."""
