@@ -24,6 +24,7 @@ from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.quantizer import Quantizer
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
 from superarm.simulate import Trace, replicate, simulate
+from superarm.structures import Matchings, Paths, SpanningTrees
 from superarm.version import __version__ as __version__
 
 __all__ = [
@@ -50,8 +51,10 @@ __all__ = [
     "LazySingletons",
     "LinearReward",
     "LocalSearch",
+    "Matchings",
     "NetworkReward",
     "Oracle",
+    "Paths",
     "Plan",
     "PlanRow",
     "Policy",
@@ -63,6 +66,7 @@ __all__ = [
     "Recommendation",
     "Reward",
     "Singletons",
+    "SpanningTrees",
     "TopK",
     "Trace",
     "UCBBelief",

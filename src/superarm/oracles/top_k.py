@@ -64,7 +64,9 @@ class TopK:
 
 def _n_top(k: int | Choices, n_arms: int) -> int:
     """How many of the largest draws surely have the best set among them; 0 if a whole draw is the better deal."""
-    if isinstance(k, int | np.integer):
+    if isinstance(k, int):
+        return k
+    if isinstance(k, np.integer):
         return int(k)
     if not isinstance(k, Feasible) or (enough := k.over(n_arms).enough) is None:
         return 0
