@@ -33,6 +33,7 @@ def rivals(
     slack = np.where(width > 0, _TIE * max(1.0, float(np.abs(upper[choices.undecided]).max(initial=0.0))), 0.0)
     doubted = upper + slack
     doubted[arms] = (lower - slack)[arms]
-    differ = np.setxor1d(arms, choices.best(doubted, rng=rng))
+    # Any of several equal rivals will do, so no draw of the caller's is spent on it.
+    differ = np.setxor1d(arms, choices.best(doubted, rng=np.random.default_rng(0)))
     differ = differ[(width[differ] > 0) & choices.undecided[differ]]
     return arms, differ[np.argsort(-width[differ], kind="stable")]
