@@ -130,8 +130,8 @@ class Feasible:
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The set of the largest sum of values, shape (n_arms,), ascending. Ties are broken by chance.
 
-        Exact: without a budget by greedy, in O(n_arms) or with groups O(n_arms log n_arms); where the budget decides,
-        by integer programming, within 1e-9 of the largest value. If a set may have fewer than k arms, those of
+        Exact without a budget, by greedy, in O(n_arms) or with groups O(n_arms log n_arms). Where the budget decides, by
+        integer programming, to within a millionth of the largest sum, in a time that no formula bounds. If a set may have fewer than k arms, those of
         negative value are left out where they can be.
         """
         values = np.asarray(values, np.float64)

@@ -235,7 +235,7 @@ def _check_feasible(
     chosen = np.zeros(6, np.intp)
     for _ in range(200):
         chosen[oracle.select(reward, np.full(6, 0.5), requests[2], rng=rng)] += 1
-    # There are 12 sets, and each arm is in 5 of them or more: (7/12)^200 < 1e-46 that one never is, if all are as likely.
+    # There are 12 sets, each arm in 5 or more: (7/12)^200 < 1e-46 that one never is, if all are as likely.
     _claim(bool((chosen > 0).all()), f"equal arms must be chosen at random, not by index: {chosen} times each")
     asked = reward.n_asked
     _raises(
