@@ -18,8 +18,8 @@ def best_within_budget(
 ) -> IndexArray:
     """The set of the largest sum of values whose weights sum to the budget at most, ascending.
 
-    To within a millionth of that sum (HiGHS, through scipy). Equal arms come in any order, so that the
-    solver prefers none for its number; the generator is left alone where no two values are equal.
+    To within a millionth of that sum (HiGHS, through scipy). Equal arms come in any order, so that the solver prefers
+    none for its number; the generator is left alone where no two values are equal.
     """
     from scipy import optimize, sparse  # takes a while to import, and only budgets need it
 

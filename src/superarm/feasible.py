@@ -130,9 +130,9 @@ class Feasible:
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The set of the largest sum of values, shape (n_arms,), ascending. Ties are broken by chance.
 
-        Exact without a budget, by greedy, in O(n_arms) or with groups O(n_arms log n_arms). Where the budget decides, by
-        integer programming, to within a millionth of the largest sum, in a time that no formula bounds. If a set may have fewer than k arms, those of
-        negative value are left out where they can be.
+        Exact without a budget, by greedy, in O(n_arms) or with groups O(n_arms log n_arms). Where the budget decides,
+        by integer programming, to within a millionth of the largest sum, in a time that no formula bounds. If a set
+        may have fewer than k arms, those of negative value are left out where they can be.
         """
         values = np.asarray(values, np.float64)
         if self.n_arms is None:

@@ -12,8 +12,8 @@ from superarm.core import Choices, Reward, as_request
 class RandomSets:
     """k arms uniformly at random, whatever theta is. No evaluations, k draws; theta is checked, not used.
 
-    Within `Choices`, the best set for random values of the arms: every set has a chance, and with nothing but
-    availability an equal one.
+    Within `Choices`, the best set for random values of the arms: every set to which nothing can be added has a chance,
+    and with nothing but availability an equal one.
 
     Examples
     --------

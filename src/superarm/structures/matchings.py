@@ -14,7 +14,7 @@ class Matchings:
     """Sets of pairs in which nobody and nothing occurs twice: arm i pairs ``rows[i]`` with ``columns[i]``.
 
     ``best`` is exact: an assignment problem, solved by scipy in O(n_rows · n_columns · the smaller of the two) at
-    worst, 8 · n_rows · n_columns bytes.
+    worst, 16 · n_rows · n_columns bytes.
 
     Parameters
     ----------
