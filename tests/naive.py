@@ -148,3 +148,49 @@ def philox_tests(n_tests, n_arms, p, *, key, clock, run):
                     if arm < n_arms:
                         matrix[j, arm] = uniform < number
     return matrix
+
+
+def feasible_sets(n_arms, k, *, at_most=False, available=None, must=(), must_not=(), groups=(), weights=None, budget=0):
+    """Every feasible set, by looking at every set there is."""
+
+    def fits(arms):
+        return (
+            (len(arms) <= k if at_most else len(arms) == k)
+            and (available is None or all(available[i] for i in arms))
+            and set(must) <= arms
+            and not set(must_not) & arms
+            and all(group.least <= len(set(group.arms) & arms) <= group.most for group in groups)
+            and (weights is None or sum(weights[i] for i in arms) <= budget)
+        )
+
+    return [arms for arms in subsets(n_arms) if fits(set(arms))]
+
+
+def subsets(n):
+    return [arms for size in range(n + 1) for arms in itertools.combinations(range(n), size)]
+
+
+def is_matching(pairs, arms):
+    return len({pairs[i][0] for i in arms}) == len(arms) == len({pairs[i][1] for i in arms})
+
+
+def is_tree(edges, n_nodes, arms):
+    part = list(range(n_nodes))
+    for i in arms:
+        one, other = (part[node] for node in edges[i])
+        if one == other:
+            return False
+        part = [one if number == other else number for number in part]
+    return len(set(part)) == 1
+
+
+def is_path(edges, source, target, arms):
+    left, node, visited = [edges[i] for i in arms], source, {source}
+    while node != target:
+        following = [head for tail, head in left if tail == node]
+        if len(following) != 1 or following[0] in visited:
+            return False
+        left.remove((node, following[0]))
+        node = following[0]
+        visited.add(node)
+    return not left

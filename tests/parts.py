@@ -91,6 +91,14 @@ REWARDS = {
     "counted": lambda: sa.Counted(sa.LinearReward(7)),
 }
 
+CHOICES = {
+    "feasible": lambda: sa.Feasible(3, must=[1], groups=[sa.Group([0, 1, 2], most=2)], n_arms=7),
+    "feasible, budget": lambda: sa.Feasible(3, at_most=True, weights=np.ones(7), budget=2.0),
+    "matchings": lambda: sa.Matchings([0, 0, 1, 1, 2, 2, 2], [0, 1, 0, 2, 0, 1, 2]),
+    "paths": lambda: sa.Paths([0, 0, 1, 2, 1, 3, 4], [1, 2, 3, 3, 4, 5, 5], 0, 5),
+    "spanning trees": lambda: sa.SpanningTrees([0, 1, 2, 3, 4, 0, 1], [1, 2, 3, 4, 0, 2, 3]),
+}
+
 ENVIRONMENTS = {
     "bernoulli": lambda: sa.BernoulliArms([0.1, 0.9, 0.5, 0.3]),
     "linear instance": lambda: sa.linear_instance(10, 3, 0.2, rng=_rng()),

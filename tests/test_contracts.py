@@ -1,5 +1,7 @@
 """Every part of the library passes the public contract checks; and the checks catch what they should."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ def test_beliefs(name):
 @pytest.mark.parametrize("name", parts.ORACLES)
 def test_oracles(name):
     make, exact = parts.ORACLES[name]
-    check_oracle(make, exact=exact, draws=not exact)
+    check_oracle(make, exact=exact, draws=not exact, feasible=True)
 
 
 @pytest.mark.parametrize("name", parts.BUDGETED)
@@ -81,6 +83,24 @@ def test_environments(name):
     check_environment(parts.ENVIRONMENTS[name])
 
 
+@pytest.mark.parametrize("name", parts.CHOICES)
+def test_choices(name):
+    choices, rng = parts.CHOICES[name](), np.random.default_rng(0)
+    assert choices.over(7).undecided.shape == (7,)
+    for _ in range(20):
+        best = choices.best(rng.random(7), rng=rng)
+        assert best.dtype == np.intp
+        assert (np.diff(best) > 0).all()
+        assert choices.is_feasible(best)
+        assert len(best) == choices.n_most or (len(best) < choices.n_most and not choices.same_size)
+    for wrong in (6, 8):
+        with pytest.raises(ValueError, match=f"{wrong} arms"):
+            choices.over(wrong)
+    copy = pickle.loads(pickle.dumps(choices))
+    values = rng.random(7)
+    np.testing.assert_array_equal(copy.best(values, rng=rng), choices.best(values, rng=rng))
+
+
 def test_the_table_has_every_part():
     def classes(module):
         return {getattr(module, name) for name in module.__all__}
@@ -89,6 +109,7 @@ def test_the_table_has_every_part():
     assert classes(sa.beliefs) == made
     assert classes(sa.oracles) == {type(make()) for make, _ in parts.ORACLES.values()}
     assert classes(sa.rewards) <= {type(make()) for make in parts.REWARDS.values()}
+    assert classes(sa.structures) <= {type(make()) for make in parts.CHOICES.values()}
     assert classes(sa.environments) <= {type(make()) for make in parts.ENVIRONMENTS.values()}
 
 
@@ -96,6 +117,7 @@ def test_parts_satisfy_the_protocols():
     assert all(isinstance(make(3), sa.Belief) for make in parts.BELIEFS.values())
     assert all(isinstance(make(), sa.Oracle) for make, _ in parts.ORACLES.values())
     assert all(isinstance(make(), sa.Reward) for make in parts.REWARDS.values())
+    assert all(isinstance(make(), sa.Choices) for make in parts.CHOICES.values())
     assert all(isinstance(make(), sa.Environment) for make in parts.ENVIRONMENTS.values())
 
 

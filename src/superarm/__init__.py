@@ -3,8 +3,9 @@
 from superarm import theory
 from superarm.batch import BatchTrace, simulate_batch
 from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
-from superarm.core import Belief, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
+from superarm.core import Belief, Choices, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
 from superarm.environments import BernoulliArms
+from superarm.feasible import Feasible, Group
 from superarm.inspection import Inspection, Property, Recommendation, Witness, auto, inspect
 from superarm.instances import Instance, linear_instance, network_instance
 from superarm.oracles import (
@@ -35,6 +36,7 @@ from superarm.sessions import (
     UnknownDecisionError,
 )
 from superarm.simulate import Trace, replicate, simulate
+from superarm.structures import Matchings, Paths, SpanningTrees
 from superarm.version import __version__ as __version__
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "BernoulliArms",
     "BetaBelief",
     "BlackBox",
+    "Choices",
     "ConflictError",
     "Counted",
     "CoverageReward",
@@ -54,8 +57,10 @@ __all__ = [
     "ExpiredDecisionError",
     "Expiry",
     "Explanation",
+    "Feasible",
     "GaussianBelief",
     "Greedy",
+    "Group",
     "GroupTesting",
     "Inspection",
     "Instance",
@@ -64,8 +69,10 @@ __all__ = [
     "LazySingletons",
     "LinearReward",
     "LocalSearch",
+    "Matchings",
     "NetworkReward",
     "Oracle",
+    "Paths",
     "Plan",
     "PlanRow",
     "Policy",
@@ -80,6 +87,7 @@ __all__ = [
     "Session",
     "SessionFileError",
     "Singletons",
+    "SpanningTrees",
     "TopK",
     "Trace",
     "UCBBelief",

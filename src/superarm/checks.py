@@ -29,6 +29,8 @@ def as_count(value: Any, name: str, *, least: int = 0) -> int:
 
 def as_k(k: Any, n_arms: int) -> int:
     """The size of a set, between 1 and ``n_arms``."""
+    if hasattr(k, "over"):
+        raise TypeError(f"k must be a whole number here, where constraints are not known, got {k!r}")
     if as_count(k, "k", least=-(2**62)) < 1 or k > n_arms:
         raise ValueError(f"k must be between 1 and {n_arms} (n_arms), got {k}")
     return int(k)

@@ -8,17 +8,18 @@ One round of a combinatorial semi-bandit is four lines, and every noun in them i
     belief.update(arms, outcomes, rng=rng)
 
 `Policy` joins a belief, an oracle and a reward into ``ask`` and ``tell``, and counts the evaluations of the reward. It
-hands over theta as a `Draw`: the same sample, drawn when the oracle looks at it.
+hands over theta as a `Draw`: the same sample, drawn when the oracle looks at it. In place of ``k`` there may be
+`Choices`, which say what else a set has to be.
 Randomness is always the keyword ``rng``; nothing here keeps a generator.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, overload, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from superarm._top_k import top_k
 from superarm.checks import FloatArray, IndexArray, as_k, as_unit
@@ -27,6 +28,7 @@ from superarm.pools import Pools
 
 __all__ = [
     "Belief",
+    "Choices",
     "Counted",
     "Draw",
     "Environment",
@@ -104,6 +106,32 @@ class Belief(Protocol):
 
 
 @runtime_checkable
+class Choices(Protocol):
+    """The sets that may be chosen, where these are not all sets of k arms: `Feasible`, and what is in `structures`."""
+
+    @property
+    def n_most(self) -> int:
+        """How many arms the largest set has, or a bound on it."""
+
+    @property
+    def same_size(self) -> bool:
+        """Whether all sets have ``n_most`` arms."""
+
+    @property
+    def undecided(self) -> NDArray[np.bool_]:
+        """Shape (n_arms,): the arms that are in some sets and perhaps not in all. No others need be looked at."""
+
+    def over(self, n_arms: int) -> Choices:
+        """The same for a problem of so many arms; refused where it is about others, or where there is no set."""
+
+    def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
+        """The set of the largest sum of values, which have shape (n_arms,); ascending."""
+
+    def is_feasible(self, arms: ArrayLike) -> bool:
+        """Whether a set may be chosen."""
+
+
+@runtime_checkable
 class Oracle(Protocol):
     """Picks the set that looks best for given means."""
 
@@ -111,8 +139,11 @@ class Oracle(Protocol):
     def report(self) -> Any:
         """What the last ``select`` found out on its way, for people and for tests; None before the first."""
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
-        """k distinct arms, ascending. Ties at the k-th place are broken by ``rng``, which is left alone otherwise."""
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+        """k distinct arms, ascending. Ties at the k-th place are broken by ``rng``, which is left alone otherwise.
+
+        Where ``k`` is `Choices`, one of their sets. An oracle that does not know them refuses, as `as_request` does.
+        """
 
 
 @runtime_checkable
@@ -179,7 +210,7 @@ class Policy:
     reward
         The reward that was given, wrapped in `Counted`.
     k
-        How many arms a set has, the paper's K.
+        How many arms a set has, the paper's K; or `Choices`, such as a `Feasible`.
 
     Examples
     --------
@@ -197,7 +228,7 @@ class Policy:
     belief: Belief
     oracle: Oracle
     reward: Any  # a Reward when given, a Counted from then on
-    k: int
+    k: int | Choices
 
     def __post_init__(self) -> None:
         if isinstance(self.reward, Counted):
@@ -207,7 +238,7 @@ class Policy:
                 f"belief and reward must be about the same arms, "
                 f"got a belief of {self.belief.n_arms} and a reward of {self.reward.n_arms}"
             )
-        self.k = as_k(self.k, self.reward.n_arms)
+        self.k = _as_choices(self.k, self.reward.n_arms)
         self.reward = Counted(self.reward)
 
     @property
@@ -215,10 +246,16 @@ class Policy:
         """For how many sets the reward has been evaluated so far."""
         return self.reward.evaluations
 
-    def ask(self, *, rng: np.random.Generator) -> IndexArray:
-        """The k arms to pull now, ascending."""
+    def ask(self, *, rng: np.random.Generator, feasible: int | Choices | None = None) -> IndexArray:
+        """The k arms to pull now, ascending; ``feasible`` takes the place of ``k`` in this round."""
+        k = self.k if feasible is None else _as_choices(feasible, self.reward.n_arms)
         with Draw(self.belief, rng) as theta:  # a sample, once the oracle looks at it
-            return self.oracle.select(self.reward, theta, self.k, rng=rng)
+            arms = self.oracle.select(self.reward, theta, k, rng=rng)
+        if not isinstance(k, int) and not k.is_feasible(arms):
+            raise ValueError(
+                f"{type(self.oracle).__name__} must pick a set that is feasible for {k}, got {_shown(arms)}"
+            )
+        return arms
 
     def tell(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Learn what arms did, one outcome in [0, 1] each. Any distinct arms, not only those last asked for."""
@@ -231,9 +268,25 @@ def lipschitz_constant(reward: Reward) -> float:
     return float(declared if isinstance(declared, float) else np.max(declared))
 
 
-def as_request(reward: Reward, theta: ArrayLike, k: int) -> tuple[FloatArray, int]:
-    """What every oracle checks before it spends an evaluation."""
-    return as_unit(theta, "theta", (reward.n_arms,)), as_k(k, reward.n_arms)
+@overload
+def as_request(reward: Reward, theta: ArrayLike, k: int | Choices) -> tuple[FloatArray, int]: ...
+@overload
+def as_request(
+    reward: Reward, theta: ArrayLike, k: int | Choices, *, constraints: Literal[True]
+) -> tuple[FloatArray, int | Choices]: ...
+def as_request(
+    reward: Reward, theta: ArrayLike, k: int | Choices, *, constraints: bool = False
+) -> tuple[FloatArray, int | Choices]:
+    """What every oracle checks before it spends an evaluation.
+
+    ``constraints``: the oracle can do with `Choices` in place of k. Without it they are refused.
+    """
+    n_arms = reward.n_arms
+    return as_unit(theta, "theta", (n_arms,)), _as_choices(k, n_arms) if constraints else as_k(k, n_arms)
+
+
+def _as_choices(k: int | Choices, n_arms: int) -> int | Choices:
+    return as_k(k, n_arms) if isinstance(k, int) or not hasattr(k, "over") else k.over(n_arms)
 
 
 def _shown(arms: ArrayLike) -> str:

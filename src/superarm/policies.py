@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from superarm.beliefs import BetaBelief, UCBBelief
-from superarm.core import Oracle, Policy, Reward
+from superarm.core import Choices, Oracle, Policy, Reward
 from superarm.oracles import GroupTesting, RandomSets, Singletons
 
 
-def cts(reward: Reward, k: int, *, oracle: Oracle | None = None) -> Policy:
+def cts(reward: Reward, k: int | Choices, *, oracle: Oracle | None = None) -> Policy:
     """Combinatorial Thompson sampling (Wang, Chen 2018), with Oracle+ unless another oracle is given.
 
     Examples
@@ -22,7 +22,7 @@ def cts(reward: Reward, k: int, *, oracle: Oracle | None = None) -> Policy:
     return Policy(BetaBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
 
 
-def gt_qts(reward: Reward, k: int, *, delta: float, **options: Any) -> Policy:
+def gt_qts(reward: Reward, k: int | Choices, *, delta: float, **options: Any) -> Policy:
     """GT+QTS, the paper's Algorithm 1: Thompson sampling with the group-testing oracle of Algorithm 2.
 
     ``options`` are those of `GroupTesting`.
@@ -36,7 +36,7 @@ def gt_qts(reward: Reward, k: int, *, delta: float, **options: Any) -> Policy:
     return cts(reward, k, oracle=GroupTesting(delta=delta, **options))
 
 
-def cucb(reward: Reward, k: int, *, oracle: Oracle | None = None) -> Policy:
+def cucb(reward: Reward, k: int | Choices, *, oracle: Oracle | None = None) -> Policy:
     """CUCB (Chen, Wang, Yuan 2013): upper confidence bounds in place of draws, with Oracle+ unless told otherwise.
 
     Examples
@@ -48,7 +48,7 @@ def cucb(reward: Reward, k: int, *, oracle: Oracle | None = None) -> Policy:
     return Policy(UCBBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
 
 
-def random_sets(reward: Reward, k: int) -> Policy:
+def random_sets(reward: Reward, k: int | Choices) -> Policy:
     """k arms uniformly at random in every round: the line that a policy has to stay below.
 
     Examples

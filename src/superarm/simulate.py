@@ -23,7 +23,8 @@ class Trace:
     Attributes
     ----------
     arms, outcomes
-        Shape (T, k): the sets that were picked, and what each arm did.
+        Shape (T, k): the sets that were picked, and what each arm did. Where sets may be smaller than k, the rest of a
+        row is -1 and NaN.
     values
         Shape (T,): r(S(t); mu) at the true means, or at the outcomes where the environment has no ``mu``.
     evaluations
@@ -93,16 +94,21 @@ def simulate(
             f"policy and environment must have the same arms, got {policy.reward.n_arms} and {environment.n_arms}"
         )
     world_rng = rng if world_rng is None else world_rng
-    arms = np.empty((horizon, policy.k), np.intp)
-    outcomes = np.empty((horizon, policy.k))
+    n_most = policy.k if isinstance(policy.k, int) else policy.k.n_most
+    arms = np.full((horizon, n_most), -1, np.intp)
+    outcomes = np.full((horizon, n_most), np.nan)
     evaluations = np.empty(horizon, np.intp)
     ask_s = np.empty(horizon)
     for t in range(horizon):
         before, start = policy.evaluations, time.perf_counter()
-        arms[t] = policy.ask(rng=rng)
+        chosen = policy.ask(rng=rng)
         ask_s[t], evaluations[t] = time.perf_counter() - start, policy.evaluations - before
-        outcomes[t] = as_unit(environment.pull(arms[t], rng=world_rng), "what environment.pull returned", (policy.k,))
-        policy.tell(arms[t], outcomes[t], rng=rng)
+        k = len(chosen)
+        if k != n_most and isinstance(policy.k, int):
+            raise ValueError(f"policy.ask must return {n_most} arms, got {k}")
+        did = as_unit(environment.pull(chosen, rng=world_rng), "what environment.pull returned", (k,))
+        arms[t, :k], outcomes[t, :k] = chosen, did
+        policy.tell(chosen, did, rng=rng)
         if progress is not None:
             progress(t + 1)
     values = _true_values(policy.reward.uncounted if reward is None else reward, environment, arms, outcomes)
@@ -182,8 +188,10 @@ def run_one(make: Make, horizon: int, seed: np.random.SeedSequence) -> Trace:
 def _true_values(reward: Reward, environment: Environment, arms: IndexArray, outcomes: FloatArray) -> FloatArray:
     mu = getattr(environment, "mu", None)
     if mu is None:
-        return np.array([reward(*row) for row in zip(arms, outcomes, strict=True)])
+        rows = zip(arms, outcomes, strict=True)
+        return np.array([reward(row[row >= 0], did[row >= 0]) for row, did in rows])
     # The same set comes up again and again; a dear reward is asked about each only once.
     distinct, which = np.unique(arms, axis=0, return_inverse=True)
-    pools = Pools(distinct.ravel(), np.arange(len(distinct) + 1) * arms.shape[1], reward.n_arms)
+    there = distinct >= 0
+    pools = Pools(distinct[there], np.append(0, np.cumsum(there.sum(axis=1))), reward.n_arms)
     return reward.batch(pools, mu)[which.ravel()]

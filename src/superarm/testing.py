@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from superarm.checks import FloatArray, as_set, as_theta
 from superarm.core import Belief, Draw, Environment, Oracle, Pools, Reward
+from superarm.feasible import Feasible, Group
 
 __all__ = ["check_belief", "check_environment", "check_oracle", "check_reward"]
 
@@ -65,11 +66,14 @@ def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
     _refuses(belief, lambda: belief.load(make(4).state()), "a state of another number of arms")
 
 
-def check_oracle(make: Callable[[], Oracle], *, exact: bool = False, draws: bool = True, seed: int = 0) -> None:
+def check_oracle(
+    make: Callable[[], Oracle], *, exact: bool = False, draws: bool = True, feasible: bool = False, seed: int = 0
+) -> None:
     """Check an oracle: ``make()`` gives a fresh one.
 
     ``exact``: it finds the best set of an additive reward. ``draws``: it draws more than ties need; False has it
-    checked that nothing is drawn where there is no tie.
+    checked that nothing is drawn where there is no tie. ``feasible``: it knows constraints, and picks only sets that a
+    `Feasible` allows; without that it may refuse them instead, but not ignore them.
 
     The answer is k distinct arms, ascending; theta is left alone, and may be a `Draw`, which is what `Policy` hands
     over; the same generator gives the same answer; k equal to n_arms gives every arm; equal arms are all chosen now
@@ -112,6 +116,7 @@ def check_oracle(make: Callable[[], Oracle], *, exact: bool = False, draws: bool
     for k in (0, 7, -1):
         _raises(lambda k=k: oracle.select(reward, theta, k, rng=rng), f"k = {k} of 6 arms")  # type: ignore[misc]
     _claim(reward.n_asked == asked, "a request that is refused must not cost evaluations")
+    _check_feasible(make, theta, exact=exact, draws=draws, required=feasible, seed=seed)
 
 
 def check_reward(reward: Reward, *, n_probes: int = 200, seed: int = 0) -> None:
@@ -195,6 +200,48 @@ class _Sum:
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         self.n_asked += len(pools)
         return pools.sum(as_theta(theta, self.n_arms, pools))
+
+
+def _check_feasible(
+    make: Callable[[], Oracle], theta: FloatArray, *, exact: bool, draws: bool, required: bool, seed: int
+) -> None:
+    reward = _Sum(6)
+    pairs = [Group([0, 1], most=1), Group([2, 3], least=1), Group([4, 5], most=1)]
+    weights = np.array([1.0, 5.0, 1.0, 2.0, 4.0, 1.0])
+    requests = [
+        Feasible(2, available=[0, 2, 3, 5]),
+        Feasible(3, must=[2], must_not=[1]),
+        Feasible(3, groups=pairs),
+        Feasible(5, at_most=True, must=[5], groups=pairs, available=theta != 0.5),
+        Feasible(3, weights=weights, budget=6.0),
+        Feasible(4, at_most=True, groups=pairs, weights=weights, budget=5.0),
+    ]
+    for request in requests:
+        rng, untouched = np.random.default_rng(seed), np.random.default_rng(seed)
+        try:
+            arms = make().select(reward, theta, request, rng=rng)
+        except TypeError:
+            _claim(not required, f"an oracle that knows constraints must take a {request}")
+            return
+        known = request.over(6)
+        _claim(known.is_feasible(arms), f"a set must be feasible for {request}, got {arms}")
+        _claim(bool((np.diff(arms) > 0).all()), f"arms must be distinct and ascending, got {arms}")
+        best = max(float(theta[one].sum()) for one in known.sets())
+        if exact and known.weights is None:
+            _claim(float(theta[arms].sum()) > best - 1e-9, f"an exact oracle must find a set worth {best}, got {arms}")
+        if not draws:
+            _claim(rng.bit_generator.state == untouched.bit_generator.state, "nothing must be drawn without a tie")
+    oracle, rng = make(), np.random.default_rng(seed)
+    chosen = np.zeros(6, np.intp)
+    for _ in range(200):
+        chosen[oracle.select(reward, np.full(6, 0.5), requests[2], rng=rng)] += 1
+    # There are 12 sets, each arm in 5 or more: (7/12)^200 < 1e-46 that one never is, if all are as likely.
+    _claim(bool((chosen > 0).all()), f"equal arms must be chosen at random, not by index: {chosen} times each")
+    asked = reward.n_asked
+    _raises(
+        lambda: oracle.select(reward, theta, Feasible(3, available=[0, 1]), rng=rng), "more arms than are available"
+    )
+    _claim(reward.n_asked == asked, "a request that is refused must not cost evaluations")
 
 
 class _Guess:

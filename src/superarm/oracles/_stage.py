@@ -14,12 +14,14 @@ _TIE = 1e-12
 
 
 class Stage:
-    """What is known while one arm is added. Arrays have shape (n_arms,), but for base.
+    """What is known while one arm is added. Arrays have shape (n_arms,), but for base and closed.
 
     Attributes
     ----------
     base, worth, theta
         The arms so far, ascending; what they are worth; and the means.
+    closed
+        The arms that cannot be added: those of the base, unless told otherwise.
     alone, upper
         Upper bounds on what each arm adds alone, and to the base; the latter is lowered in place as answers come
         in.
@@ -39,9 +41,11 @@ class Stage:
         alone: FloatArray,
         upper: FloatArray,
         assumed: NDArray[np.bool_],
+        closed: IndexArray | None = None,
     ) -> None:
         self.base, self.worth, self.theta = base, worth, theta
         self.alone, self.upper, self.assumed = alone, upper, assumed
+        self.closed = base if closed is None else closed
         self.exact = np.full(len(theta), -np.inf)
         self.tried = np.zeros(len(theta), bool)
         self.here = Base(base, theta[base], worth)
@@ -50,7 +54,7 @@ class Stage:
         """Which arms may add ``gain`` or more, for all that is known."""
         slack = _TIE * max(1.0, abs(self.worth))
         open_to = (self.upper >= gain - slack) & np.isneginf(self.exact)
-        open_to[self.base] = False
+        open_to[self.closed] = False
         return open_to
 
     def lower(self, arms: IndexArray, bounds: FloatArray, *, assumed: bool = False) -> None:

@@ -9,9 +9,10 @@ from itertools import chain, combinations, islice
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import IndexArray, as_count
-from superarm.core import Pools, Reward, as_request
+from superarm.checks import FloatArray, IndexArray, as_count
+from superarm.core import Choices, Pools, Reward, as_request
 from superarm.oracles._budget import as_budget
+from superarm.oracles._verbs import verb
 
 _SETS_AT_ONCE = 1 << 16
 
@@ -36,8 +37,8 @@ class ExhaustiveReport:
 class Exhaustive:
     """Evaluates all sets of k arms: exact for every reward (eq. S_star), and as dear as it sounds.
 
-    C(n_arms, k) evaluations a round. Sets within rounding of the best count as equally good, and one of them is
-    drawn.
+    C(n_arms, k) evaluations a round; within `Choices` that can list their ``sets``, one for each of these. Sets within
+    rounding of the best count as equally good, and one of them is drawn.
 
     Parameters
     ----------
@@ -59,9 +60,11 @@ class Exhaustive:
         self.budget = as_budget(budget)
         self.report: ExhaustiveReport | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
         """The best set of all."""
-        theta, k = as_request(reward, theta, k)
+        theta, k = as_request(reward, theta, k, constraints=True)
+        if not isinstance(k, int):
+            return self._within(reward, theta, k, rng=rng)
         n_sets = math.comb(reward.n_arms, k)
         n_seen = n_sets if self.budget is None else min(n_sets, self.budget)
         if n_seen > self.limit:
@@ -73,12 +76,7 @@ class Exhaustive:
         worth = np.zeros(0)
         arms = np.arange(reward.n_arms)
         if n_seen < n_sets:
-            bounds = reward.lipschitz * theta
-            if len(np.unique(bounds)) < len(
-                bounds
-            ):  # equal arms in any order, so that none is preferred for its number
-                arms = rng.permutation(arms)
-            arms = arms[np.argsort(-bounds[arms], kind="stable")]
+            arms = _ranked(reward, theta, rng)
         every = islice(combinations(arms.tolist(), k), n_seen)
         while block := list(islice(every, _SETS_AT_ONCE)):
             sets = np.sort(np.fromiter(chain.from_iterable(block), np.intp, len(block) * k).reshape(-1, k), axis=1)
@@ -89,3 +87,30 @@ class Exhaustive:
             worth, best = worth[keep], best[keep]
         self.report = ExhaustiveReport(float(worth.max()), len(best), n_seen == n_sets)
         return best[rng.integers(len(best))] if len(best) > 1 else best[0]
+
+    def _within(self, reward: Reward, theta: FloatArray, choices: Choices, *, rng: np.random.Generator) -> IndexArray:
+        sets = verb(self, choices, "sets")
+        n_looked = getattr(choices, "n_candidates", 0)
+        if n_looked > self.limit and self.budget is None:
+            raise ValueError(
+                f"Exhaustive looks through every candidate: {n_looked:,} are more than its limit of {self.limit:,}; "
+                f"use Greedy or Singletons, give a budget, or raise the limit"
+            )
+        n_seen = self.limit if self.budget is None else min(self.limit, self.budget)
+        every = sets() if self.budget is None else sets(_ranked(reward, theta, rng))
+        seen = list(islice(every, n_seen + 1))
+        if len(seen) > n_seen and self.budget is None:
+            raise ValueError(f"Exhaustive evaluates every set, and there are more than its limit of {self.limit:,}")
+        values = reward.batch(Pools.of(seen[:n_seen], reward.n_arms), theta)
+        best = np.flatnonzero(values >= values.max() - 1e-12 * max(1.0, float(np.abs(values).max())))
+        self.report = ExhaustiveReport(float(values.max()), len(best), len(seen) <= n_seen)
+        return np.array(seen[int(best[rng.integers(len(best))] if len(best) > 1 else best[0])])
+
+
+def _ranked(reward: Reward, theta: FloatArray, rng: np.random.Generator) -> IndexArray:
+    """All arms by B_i theta_i, the largest first; equal arms in any order, so that none is preferred for its number."""
+    bounds = reward.lipschitz * theta
+    arms = np.arange(reward.n_arms)
+    if len(np.unique(bounds)) < len(bounds):
+        arms = rng.permutation(arms)
+    return arms[np.argsort(-bounds[arms], kind="stable")]

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.checks import FloatArray, IndexArray
-from superarm.core import Pools, Reward, as_request, top_k
+from superarm.core import Choices, Pools, Reward, as_request, top_k
 from superarm.oracles._budget import as_budget, likeliest
+from superarm.oracles._greedy_within import greedy_within
+from superarm.oracles._verbs import verb
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,12 @@ class Greedy:
     Within 1 - 1/e of the best set for monotone submodular rewards (Nemhauser, Wolsey, Fisher 1978), exact where the
     reward is separable and one set is best. k · n_arms - k (k - 1) / 2 evaluations a round. `LazyGreedy` decides the
     same with fewer, where the reward is submodular.
+
+    Within `Choices` that can ``extend`` a set, it begins with the arms that must be in, and adds only what can still be
+    completed: within 1/2 of the best set for monotone submodular rewards and constraints without a budget of weights
+    (Fisher, Nemhauser, Wolsey 1978), exact for sums there. With weights it runs twice, once by what an arm adds for its
+    weight, and takes the better set: within (1 - 1/e) / 2 if at most k arms and the budget are all there is and k does
+    not bind (Leskovec and others 2007), and without a guarantee otherwise.
 
     Parameters
     ----------
@@ -53,9 +61,13 @@ class Greedy:
         self.budget = as_budget(budget)
         self.report: GreedyReport | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
         """The k arms that greedy adds."""
-        theta, k = as_request(reward, theta, k)
+        theta, k = as_request(reward, theta, k, constraints=True)
+        if not isinstance(k, int):
+            found = greedy_within(reward, theta, k, verb(self, k, "extend"), self.budget, rng=rng)
+            self.report = GreedyReport(found.order, found.values)
+            return np.sort(found.order)
         order, values = greedy(reward, theta, k, self.budget, rng=rng)
         self.report = GreedyReport(order, values)
         return np.sort(order)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superarm import theory
 from superarm.checks import FloatArray, IndexArray, as_count, as_fraction, as_positive
-from superarm.core import Pools, Reward, as_request, lipschitz_constant, top_k
+from superarm.core import Choices, Pools, Reward, as_request, lipschitz_constant, top_k
 from superarm.oracles._budget import as_budget
 from superarm.oracles._weights import Weights
 from superarm.quantizer import Quantizer
@@ -70,6 +70,9 @@ class GroupTesting:
     O(n_tests³) time a round (a few milliseconds for 302 tests; O(n_tests² · n_arms) for p of 1/20 and more) and 16
     bytes an arm. What it remembers decides, so it is saved with ``state`` and ``load``; asked about another reward it
     begins anew. It is exact in the limit for weighted sums. For other rewards it is an approximation by one.
+
+    Within `Choices`, the tests are the same, of all arms, and the set of the largest sum of grades wins; the rule for
+    the number of tests takes the size of the largest sets for k.
 
     Parameters
     ----------
@@ -165,16 +168,17 @@ class GroupTesting:
         self._weights: Weights | None = None
         self._reward: Reward | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
         """The k arms of the largest grades."""
-        theta, k = as_request(reward, theta, k)
+        theta, k = as_request(reward, theta, k, constraints=True)
+        n_most = k if isinstance(k, int) else min(k.n_most, reward.n_arms)
         if self.pools is not None and self.pools.n_arms != reward.n_arms:
             raise ValueError(
                 f"pools must be over the reward's {reward.n_arms} arms, got pools over {self.pools.n_arms}"
             )
         if self.decoder == "regression":
             self._remember(reward)
-        tests, classes, values = self._evaluate(reward, theta, k, rng=rng)
+        tests, classes, values = self._evaluate(reward, theta, n_most, rng=rng)
         scores = self._quantizer(reward)(values) if self.quantize else values
         some = self.tests == "non_repeated"
         decoded = theory.non_repeated(tests, scores) if some else np.ones(len(tests), bool)
@@ -189,7 +193,11 @@ class GroupTesting:
             depth = tests.depth
             rounding = _EPS * depth * max(0, depth - 1) * float(np.abs(scores).max(initial=0.0))
         self.report = GroupTestingReport(tests, values, scores, decoded, grades)
-        return top_k(grades, k, rng=rng, tolerance=rounding)
+        if isinstance(k, int):
+            return top_k(grades, k, rng=rng, tolerance=rounding)
+        if self._weights is None:  # only differences of these grades mean something
+            grades = grades - grades.min()
+        return k.best(np.round(grades / rounding) * rounding if rounding > 0 else grades, rng=rng)
 
     def state(self) -> dict[str, Any]:
         """What it has learnt, as plain JSON; nothing but with ``decoder="regression"``."""

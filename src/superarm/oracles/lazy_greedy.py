@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.checks import FloatArray, IndexArray, as_count, as_finite
-from superarm.core import Pools, Reward, as_request, top_k
+from superarm.core import Choices, Pools, Reward, as_request, top_k
+from superarm.feasible import Feasible
 from superarm.oracles._budget import as_budget
 from superarm.oracles._gains import Base, RememberedGains, pack
+from superarm.oracles._greedy_within import ROUNDING, greedy_within
 from superarm.oracles._stage import Stage
+from superarm.oracles._verbs import verb
 from superarm.oracles.greedy import greedy
 from superarm.oracles.lazy_singletons import LazySingletons
 
@@ -74,6 +78,8 @@ class LazyGreedy:
     evaluations. Memory: 16 · n_points + 8 + 24 · n_answers bytes an arm at most, 1,800 by default; it is only a cache:
     without it the answers are the same, but for chance among equals, and cost more. ``state`` and ``load`` save it.
 
+    Within `Choices` it picks what Greedy picks there; where arms have weights, by Greedy's own evaluations.
+
     Parameters
     ----------
     n_points
@@ -112,18 +118,25 @@ class LazyGreedy:
         self._empty: float | None = None
         self._shares: dict[int, float] = {}
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
         """The k arms that greedy adds."""
-        theta, k = as_request(reward, theta, k)
+        theta, k = as_request(reward, theta, k, constraints=True)
+        extend: Any = None if isinstance(k, int) else verb(self, k, "extend")
         if reward is not self._reward:
             self._meet(reward)
         self._asked = 0
-        if self._submodular:
+        if self._submodular and getattr(k, "weights", None) is None:
             try:
-                return self._lazily(theta, k, rng=rng)
+                if isinstance(k, int):
+                    return self._lazily(theta, k, rng=rng)
+                return self._lazily_within(theta, k, extend, rng=rng)
             except _ContradictionError:
                 pass
         left = None if self.budget is None else self.budget - self._asked
+        if not isinstance(k, int):
+            found = greedy_within(reward, theta, k, extend, left, rng=rng)
+            self.report = LazyGreedyReport(found.order, found.values, self._asked + found.asked, found.whole)
+            return np.sort(found.order)
         order, values = greedy(reward, theta, k, left, rng=rng)
         all_of_it = k * reward.n_arms - k * (k - 1) // 2
         certified = left is None or left >= all_of_it
@@ -208,8 +221,44 @@ class LazyGreedy:
         self.report = LazyGreedyReport(order, values, self._asked, bool(certified))
         return np.sort(order)
 
+    def _lazily_within(
+        self, theta: FloatArray, choices: Choices, extend: Callable[[IndexArray], Any], *, rng: np.random.Generator
+    ) -> IndexArray:
+        order: IndexArray = getattr(choices, "must", np.zeros(0, np.intp))
+        allowed, values, worth, certified, alone = extend(order), np.full(len(order), np.nan), np.nan, True, theta
+        if allowed.any():
+            one = Feasible(1, available=allowed)  # the best first arm; and with arms that must be in, only the bounds
+            first, worth, alone, certified = self._first(theta, max(2, choices.n_most - len(order)), one, rng=rng)
+            if len(order):
+                worth = self._ask_base(order, theta[order]) if self._room() and self._empty is not None else np.nan
+                values[-1], certified = worth, True
+            elif choices.same_size or not self._falls(worth, self._empty) or not choices.is_feasible(order):
+                order, values = first, np.array([worth])
+            else:
+                allowed[:] = False
+        upper, assumed = alone.copy(), np.zeros(len(theta), bool)
+        while len(order) and (allowed := extend(order)).any():
+            self._limit(max(1, choices.n_most - len(order)))
+            if np.isnan(worth) or not self._room():
+                certified, worth_now = False, np.nan
+                winner = int(top_k(np.where(allowed, upper, -np.inf), 1, rng=rng)[0])
+            else:
+                stage = Stage(np.sort(order), worth, theta, alone, upper, assumed, np.flatnonzero(~allowed))
+                certified &= self._settle(stage)
+                winner = stage.winner(rng=rng)
+                worth_now = float(stage.exact[winner])
+                if not choices.same_size and self._falls(worth_now, worth) and choices.is_feasible(order):
+                    break
+            order, values, worth = np.append(order, winner), np.append(values, worth_now), worth_now
+        self.report = LazyGreedyReport(order, values, self._asked, bool(certified))
+        return np.sort(order)
+
+    @staticmethod
+    def _falls(value: float, before: float | None) -> bool:
+        return before is not None and value < before - ROUNDING * max(1.0, abs(before))
+
     def _first(
-        self, theta: FloatArray, k: int, *, rng: np.random.Generator
+        self, theta: FloatArray, k: int, one: int | Choices = 1, *, rng: np.random.Generator
     ) -> tuple[IndexArray, float, FloatArray, bool]:
         """The first arm and its worth, upper bounds on what each arm adds alone, and whether the arm is the best."""
         self._limit(k)
@@ -217,14 +266,14 @@ class LazyGreedy:
         if alone is None:
             raise RuntimeError("select comes first")
         alone.budget = None if self.budget is None else self._room()
-        first = alone.select(self._reward_is, theta, 1, rng=rng)
+        first = alone.select(self._reward_is, theta, one, rng=rng)
         known = alone.report
         if known is None:
             raise RuntimeError("LazySingletons must report")
         self._asked += known.evaluations
         lower, upper = known.lower[first[0]], known.upper[first[0]]
         worth = float(lower) if lower == upper else float("nan")
-        if k == 1 or k == len(theta) == 2:
+        if one == 1 and (k == 1 or k == len(theta) == 2):
             return first, worth, known.upper, known.certified
         self._limit(1)
         if self._empty is None and self._room():

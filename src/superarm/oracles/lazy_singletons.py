@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from superarm._top_k import kth_largest
 from superarm.checks import FloatArray, IndexArray, as_count, as_finite
-from superarm.core import Pools, Reward, as_request, top_k
+from superarm.core import Choices, Pools, Reward, as_request, top_k
+from superarm.oracles._rivals import rivals
 from superarm.oracles.remembered import Remembered
 
 # Two answers to the same question may differ by this share of their size: batches and single calls round differently.
@@ -55,6 +56,11 @@ class LazySingletons:
     means a noisy or changing reward, which is an error. ``monotone`` and ``concave`` are given up, with a warning, when
     an answer contradicts them.
 
+    Within `Choices` it picks what `Singletons` picks there. The set that is best by the middles of the bounds is
+    certified when it is best even with its own arms at their lower bounds and all others at their upper ones; until
+    then the arms that make the difference are evaluated, the least known first (as in CLUCB: Chen, Lin, King, Lyu, Chen
+    2014). Arms that are decided without are never asked about.
+
     A round costs O(n_points · n_arms) time for the bounds and O(n_arms) for every batch of evaluations, whose number
     grows with the logarithm of the evaluations. Memory: 16 · n_points + 8 bytes an arm, 264 by default; it is only a
     cache: without it the answers are the same, but for chance among equals, and cost more. ``state`` and ``load`` save
@@ -90,24 +96,29 @@ class LazySingletons:
         self.report: LazySingletonsReport | None = None
         self._reward: Reward | None = None
         self._memory: Remembered | None = None
+        self._empty: float | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
         """The k arms worth most alone."""
-        theta, k = as_request(reward, theta, k)
+        theta, k = as_request(reward, theta, k, constraints=True)
         if reward is not self._reward:
             self._meet(reward)
         self._asked = 0
-        self._begin(theta)
+        self._begin(theta, None if isinstance(k, int) else k)
         lower, upper = self._bounds(theta)
         moved = np.zeros(len(theta), bool)
         while True:
-            arms = top_k(lower + upper, k, rng=rng)
-            contested, n_necessary = _contested(arms, lower, upper)
+            if isinstance(k, int):
+                arms = top_k(lower + upper, k, rng=rng)
+                contested, n_necessary = _contested(arms, lower, upper)
+            else:
+                arms, contested = rivals(k, lower - self._base, upper - self._base, rng=rng)
+                n_necessary = 0
             if not len(contested) or not self._left():
                 break
             size = min(max(self.batch, self._asked // 8, n_necessary), self._left())
             chosen = contested[:size]
-            x = np.where(moved[chosen], theta[chosen], self._places(chosen, theta[chosen], lower, upper, k))
+            x = np.where(moved[chosen], theta[chosen], self._places(chosen, theta[chosen], lower, upper, k, arms))
             moved[chosen] = True
             if self._ask(chosen, x):
                 lower, upper = self._bounds(theta)
@@ -122,6 +133,7 @@ class LazySingletons:
         if self._memory is not None:
             state["memory"] = {**self._memory.state(), "lipschitz": self._lipschitz.tolist()}
             state.update({name: getattr(self, f"_{name}") for name in _FOUND})
+            state["empty"] = self._empty
         return state
 
     def load(self, state: dict[str, Any]) -> None:
@@ -143,6 +155,7 @@ class LazySingletons:
         self._reward, self._memory, self._lipschitz = None, memory, lipschitz
         self._monotone, self._concave, self._warned = (bool(state[name]) for name in ("monotone", "concave", "warned"))
         self._used = float(state["used"])
+        self._empty = None if state.get("empty") is None else float(state["empty"])
 
     def forget(self) -> None:
         """Begin anew."""
@@ -162,13 +175,23 @@ class LazySingletons:
         self._concave = bool(getattr(reward, "concave", False))
         self._used = 1.0  # how much of the declared B the answers make use of, on average
         self._warned = False
+        self._empty = None
 
-    def _begin(self, theta: FloatArray) -> None:
-        """A first point for every arm: free where a mean of zero is an absent arm, and an evaluation each otherwise."""
+    def _begin(self, theta: FloatArray, choices: Choices | None) -> None:
+        """A first point for every arm: free where a mean of zero is an absent arm, and an evaluation each otherwise.
+
+        Where sets differ in size, what the empty set is worth is needed besides.
+        """
         unknown = np.flatnonzero(self._memory_is.n == 0)
-        if len(unknown) and self._reward_is.zero_is_absent:
+        compared = choices is not None and not choices.same_size
+        if self._empty is None and self._left() and (compared or (len(unknown) and self._reward_is.zero_is_absent)):
             self._asked += 1
-            self._memory_is.add_for_all(0.0, self._reward_is([], []))
+            self._empty = self._reward_is([], [])
+        self._base = self._empty if compared and self._empty is not None else 0.0
+        if choices is not None:
+            unknown = unknown[choices.undecided[unknown]]
+        if len(unknown) and self._reward_is.zero_is_absent and self._empty is not None:
+            self._memory_is.add_for_all(0.0, self._empty)
         elif len(unknown):
             likely = unknown[np.argsort(-theta[unknown], kind="stable")[: self._left()]]
             self._ask(likely, theta[likely])
@@ -181,7 +204,15 @@ class LazySingletons:
         known = np.isfinite(lower)
         return np.where(known, lower, 0.0), np.where(known, upper, self._reward_is.upper)
 
-    def _places(self, arms: IndexArray, theta: FloatArray, lower: FloatArray, upper: FloatArray, k: int) -> FloatArray:
+    def _places(
+        self,
+        arms: IndexArray,
+        theta: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        k: int | Choices,
+        set_: IndexArray,
+    ) -> FloatArray:
         """Where to ask: at theta; but while an arm is new and B is plainly too large, at a point that serves longer.
 
         Judged by the slopes so far, an arm that will be left out can be asked about at a higher mean, and one that
@@ -197,6 +228,9 @@ class LazySingletons:
         left = np.maximum(right - 1, 0)
         slope = np.maximum(self._used * self._lipschitz[arms], 1e-300)
         guess = fs[left, at] + slope * (theta - xs[left, at])
+        if not isinstance(k, int):  # about where the last arm of the set is, among those that can be in one
+            lower, upper = lower[k.undecided], upper[k.undecided]
+            k = int(np.clip(np.count_nonzero(k.undecided[set_]), 1, len(lower)))
         low, high = kth_largest(lower, k), kth_largest(upper, k)
         wanted = theta + 0.95 * (np.clip(guess, low, high) - guess) / slope
         ceiling = np.where(right < n, xs[np.minimum(right, len(xs) - 1), at], 1.0)

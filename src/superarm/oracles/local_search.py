@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.checks import IndexArray, as_count
-from superarm.core import Counted, Oracle, Pools, Reward, as_request, top_k
+from superarm.core import Choices, Counted, Oracle, Pools, Reward, as_request, top_k
+from superarm.oracles._verbs import verb
 from superarm.oracles.lazy_singletons import LazySingletons
 
 
@@ -45,6 +46,10 @@ class LocalSearch:
     at least as good as its start, and that no swap of one arm improves. Evaluations: those of the start, one for its
     set, and n_arms - k for each arm that is taken in turn, so about k · n_arms where the start is good already.
 
+    Within `Choices` only swaps that lead to another of their sets are looked at; where a set may have fewer arms, one
+    more arm without a swap as well. Then a set that no swap improves can be further from the best one: two swaps may
+    have to be made at once.
+
     Parameters
     ----------
     start
@@ -70,9 +75,10 @@ class LocalSearch:
         self.report: LocalSearchReport | None = None
         self._counted: Counted | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
         """A set that no swap of one arm improves."""
-        theta, k = as_request(reward, theta, k)
+        theta, k = as_request(reward, theta, k, constraints=True)
+        completed_by = None if isinstance(k, int) else verb(self, k, "completed_by")
         if self._counted is None or self._counted.uncounted is not reward:
             self._counted = Counted(reward)  # the same one in every round: a start that remembers knows it by that
         counted = self._counted
@@ -81,14 +87,21 @@ class LocalSearch:
 
         def left() -> int:
             spent = counted.evaluations - before
-            return reward.n_arms * k if self.budget is None else self.budget - spent
+            return reward.n_arms if self.budget is None else self.budget - spent
 
         value = counted(arms, theta[arms]) if left() > 0 else float("nan")
         n_swaps, n_settled, place = 0, 0, 0
-        while n_settled < k < reward.n_arms and left() > 0 and not np.isnan(value):
-            stay = np.delete(arms, place % k)
-            others = np.setdiff1d(np.arange(reward.n_arms), arms)
-            if len(others) > left():  # the likeliest ones, by their means
+        n_places = self._n_places(arms, k)
+        while n_settled < n_places and left() > 0 and not np.isnan(value):
+            stay = np.delete(arms, [place % n_places] if place % n_places < len(arms) else [])
+            others = np.arange(reward.n_arms) if completed_by is None else np.flatnonzero(completed_by(stay))
+            others = np.setdiff1d(others, arms)
+            n_others = len(others)
+            place += 1
+            if not n_others:
+                n_settled += 1
+                continue
+            if n_others > left():  # the likeliest ones, by their means
                 others = np.sort(others[top_k(theta[others], left(), rng=rng)])
             values = counted.batch(Pools.extensions(stay, others, reward.n_arms), theta)
             best = int(top_k(values, 1, rng=rng)[0])
@@ -96,12 +109,17 @@ class LocalSearch:
             if values[best] > value + 1e-12 * max(1.0, abs(value)):
                 arms, value = np.sort(np.append(stay, others[best])), float(values[best])
                 n_swaps, n_settled = n_swaps + 1, 0
+                n_places = self._n_places(arms, k)
             else:
-                n_settled += len(others) == reward.n_arms - k
-            place += 1
-        certified = n_settled >= k or k == reward.n_arms
+                n_settled += len(others) == n_others
+        certified = n_settled >= n_places or k == reward.n_arms
         self.report = LocalSearchReport(start, value, n_swaps, counted.evaluations - before, certified)
         return arms
+
+    @staticmethod
+    def _n_places(arms: IndexArray, k: int | Choices) -> int:
+        """The places of a set in which something can be tried: its arms, and one that is empty if there is room."""
+        return len(arms) if isinstance(k, int) else len(arms) + (not k.same_size and len(arms) < k.n_most)
 
     def state(self) -> dict[str, Any]:
         """What the start remembers, where it has a state, as plain JSON."""

@@ -6,11 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.checks import IndexArray
-from superarm.core import Reward, as_request
+from superarm.core import Choices, Reward, as_request
 
 
 class RandomSets:
     """k arms uniformly at random, whatever theta is. No evaluations, k draws; theta is checked, not used.
+
+    Within `Choices`, the best set for random values of the arms: every set to which nothing can be added has a chance,
+    and with nothing but availability an equal one.
 
     Examples
     --------
@@ -21,7 +24,9 @@ class RandomSets:
 
     report = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
         """Any k arms."""
-        _, k = as_request(reward, theta, k)
+        _, k = as_request(reward, theta, k, constraints=True)
+        if not isinstance(k, int):
+            return k.best(rng.random(reward.n_arms), rng=rng)
         return np.sort(rng.choice(reward.n_arms, k, replace=False))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.checks import IndexArray, as_arms, as_count
-from superarm.core import Oracle, Reward, as_request
+from superarm.core import Choices, Oracle, Reward, as_request
 
 
 def growing(factor: float = 1.1) -> Callable[[int], bool]:
@@ -37,8 +37,8 @@ def growing(factor: float = 1.1) -> Callable[[int], bool]:
 class Rarely:
     """Asks another oracle only in some rounds, and repeats its last answer in between: no evaluations there.
 
-    Also asks when the problem is another one: another k or another number of arms. What is repeated decides, so it is
-    saved with ``state`` and ``load``.
+    Also asks when the problem is another one: another k or another number of arms, or `Choices` that the last answer
+    does not fit. What is repeated decides, so it is saved with ``state`` and ``load``.
 
     Parameters
     ----------
@@ -63,27 +63,33 @@ class Rarely:
         self._round = 0
         self._arms: IndexArray | None = None
         self._n_arms = 0
+        self._within = False
 
     @property
     def report(self) -> Any:
         """That of the oracle, from the round in which it was last asked."""
         return self.oracle.report
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
         """The oracle's answer, new or repeated."""
-        theta, k = as_request(reward, theta, k)
+        theta, k = as_request(reward, theta, k, constraints=True)
         t = self._round + 1
         due = self.when(t) if callable(self.when) else (t - 1) % self.when == 0
-        if due or self._arms is None or len(self._arms) != k or self._n_arms != reward.n_arms:
+        if due or self._arms is None or self._n_arms != reward.n_arms or not self._fits(self._arms, k):
             self._arms, self._n_arms = self.oracle.select(reward, theta, k, rng=rng), reward.n_arms
+            self._within = not isinstance(k, int)
         self._round = t  # only now: a question that failed was not asked
         return self._arms.copy()
+
+    def _fits(self, arms: IndexArray, k: int | Choices) -> bool:
+        return not self._within and len(arms) == k if isinstance(k, int) else k.is_feasible(arms)
 
     def state(self) -> dict[str, Any]:
         """The round, the set that is repeated, and the state of the oracle where it has one, as plain JSON."""
         arms = None if self._arms is None else self._arms.tolist()
         asked = self.oracle.state() if hasattr(self.oracle, "state") else None
-        return {"oracle": "Rarely", "round": self._round, "arms": arms, "n_arms": self._n_arms, "asked": asked}
+        state = {"oracle": "Rarely", "round": self._round, "arms": arms, "n_arms": self._n_arms, "asked": asked}
+        return {**state, "within": True} if self._within else state
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over what ``state()`` described."""
@@ -95,6 +101,7 @@ class Rarely:
         if hasattr(self.oracle, "load") and state.get("asked") is not None:
             self.oracle.load(state["asked"])
         self._round, self._arms, self._n_arms = t, arms, n_arms
+        self._within = bool(state.get("within", False))
 
     def forget(self) -> None:
         """Ask again in the next round, and have the oracle begin anew."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.checks import FloatArray, IndexArray
-from superarm.core import Draw, Reward, as_request, top_k
+from superarm.core import Choices, Draw, Reward, as_request, top_k
+from superarm.feasible import Feasible
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,8 @@ class TopK:
 
     Only for rewards that declare ``additive``, such as `LinearReward` with equal weights. Inside a `Policy` it asks
     for the k largest of theta alone, so with `BetaBelief` a round costs far less than a draw of every arm; with
-    beliefs that have no ``sample_top``, and for a theta that is an array, O(n_arms).
+    beliefs that have no ``sample_top``, and for a theta that is an array, O(n_arms). Within `Choices` it picks the set
+    of the largest sum of theta; where these are about availability alone, and few arms are missing, as cheaply.
 
     Examples
     --------
@@ -39,18 +41,34 @@ class TopK:
     def __init__(self) -> None:
         self.report: TopKReport | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int, *, rng: np.random.Generator) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
         """The k arms of the largest means."""
         if not reward.additive:
             raise ValueError(
                 "reward must be additive, so that the order of theta is the order of value, got one that does not "
                 "declare it; take LazySingletons or Greedy"
             )
-        if isinstance(theta, Draw) and theta.n_arms == reward.n_arms:
-            arms, values = theta.top(k)
+        if isinstance(theta, Draw) and theta.n_arms == reward.n_arms and (n_top := _n_top(k, reward.n_arms)):
+            arms, values = theta.top(n_top)
+            if isinstance(k, Feasible):
+                here = k.over(reward.n_arms).undecided[arms]
+                best = top_k(values[here], k.k, rng=rng)
+                arms, values = arms[here][best], values[here][best]
         else:
-            theta, k = as_request(reward, theta, k)
-            arms = top_k(theta, k, rng=rng)
+            theta, k = as_request(reward, theta, k, constraints=True)
+            arms = top_k(theta, k, rng=rng) if isinstance(k, int) else k.best(theta, rng=rng)
             values = theta[arms]
         self.report = TopKReport(values)
         return arms
+
+
+def _n_top(k: int | Choices, n_arms: int) -> int:
+    """How many of the largest draws surely have the best set among them; 0 if a whole draw is the better deal."""
+    if isinstance(k, int):
+        return k
+    if isinstance(k, np.integer):
+        return int(k)
+    if not isinstance(k, Feasible) or (enough := k.over(n_arms).enough) is None:
+        return 0
+    n_top = 1 << (enough - 1).bit_length()  # the same one in most rounds, since a belief prefers that
+    return n_top if 16 * n_top <= n_arms else 0

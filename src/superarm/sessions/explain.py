@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superarm.checks import FloatArray, IndexArray
 from superarm.core import Draw
@@ -15,13 +16,13 @@ from superarm.sessions.picture import draw_reasons
 
 @dataclass(slots=True)
 class Kept:
-    """What a session keeps of a decision to explain it: ``arms`` and ``report`` count among ``where``, if given."""
+    """What a session keeps of a decision to explain it; ``possible`` are the arms that could be in, None for all."""
 
     arms: IndexArray
     theta: Draw
     report: Any
     posterior: Any
-    where: IndexArray | None
+    possible: NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,7 @@ def explain(decision: Decision, kept: Kept, names: list[Name], belief: Any) -> E
     out = _best_left_out(kept, scores)
     if out is None or scores is None:
         return Explanation(decision, score_is, reasons, None, None)
-    number = np.array([out if kept.where is None else kept.where[out]])
-    now = _posteriors(belief.posterior(number))[0] if hasattr(belief, "posterior") else None
+    now = _posteriors(belief.posterior(np.array([out])))[0] if hasattr(belief, "posterior") else None
     rest = _reason(kept, out, names, now, scores, len(kept.arms) + 1)
     report = kept.report
     if hasattr(report, "lower"):
@@ -164,6 +164,8 @@ def _best_left_out(kept: Kept, scores: FloatArray | None) -> int | None:
         return None
     rest = scores.copy() if not hasattr(kept.report, "lower") else kept.report.upper.copy()
     rest[kept.arms] = np.nan
+    if kept.possible is not None:
+        rest[~kept.possible] = np.nan
     if np.isnan(rest).all():
         return None
     return int(np.nanargmax(rest))
@@ -190,7 +192,7 @@ def _reason(
         alone[arm] = 1.0
         tests = tuple(np.flatnonzero(report.tests.sum(alone)).tolist())
     return Reason(
-        arm=names[arm if kept.where is None else int(kept.where[arm])],
+        arm=names[arm],
         rank=rank,
         value=None if value is None else float(value[0]),
         mean=mean,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superarm.checks import IndexArray
 from superarm.sessions.decisions import Name
@@ -46,20 +47,21 @@ class Roster:
         self.names.extend(names)
         self.is_retired = np.append(self.is_retired, np.zeros(len(names), bool))
 
-    def set_retired(self, names: Iterable[Name], retired: bool, *, least: int) -> bool:
-        """Retire arms or bring them back, if ``least`` stay; whether that changed anything."""
+    def of(self, names: Iterable[Name]) -> list[int]:
+        """The numbers of some arms."""
+        if isinstance(names, str):
+            raise TypeError(f"names must be several names, got the string {names!r}; write [{names!r}]")
         given = list(names)
         unknown = [name for name in given if isinstance(name, bool) or name not in self.numbers]
         if unknown:
             raise ValueError(f"names must be of the session's arms, got {unknown[0]!r}")
+        return [self.numbers[name] for name in given]
+
+    def but(self, names: Iterable[Name], retired: bool) -> NDArray[np.bool_]:
+        """Who is retired once these are, or are no more."""
         changed = self.is_retired.copy()
-        changed[[self.numbers[name] for name in given]] = retired
-        left = len(changed) - int(changed.sum())
-        if left < least:
-            raise ValueError(f"at least {least} arms (k) must stay, got {left} left after retiring {given}")
-        is_other = not np.array_equal(changed, self.is_retired)
-        self.is_retired = changed
-        return is_other
+        changed[self.of(names)] = retired
+        return changed
 
 
 def as_names(names: Iterable[Name]) -> list[Name]:

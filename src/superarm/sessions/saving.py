@@ -80,7 +80,7 @@ def _kind(policy: Policy) -> dict[str, Any]:
         "oracle": type(policy.oracle).__name__,
         "reward": type(policy.reward.uncounted).__name__,
         "n_arms": policy.reward.n_arms,
-        "k": policy.k,
+        "k": policy.k if isinstance(policy.k, int) else type(policy.k).__name__,
         "evaluations": policy.evaluations,
     }
 

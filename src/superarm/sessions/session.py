@@ -17,9 +17,10 @@ from typing import Any, overload
 import numpy as np
 
 from superarm.checks import as_count
-from superarm.core import Counted, Policy, Reward
+from superarm.core import Choices, Counted, Draw, Policy, Reward
+from superarm.feasible import Feasible
 from superarm.sessions import file, saving
-from superarm.sessions.available import Available
+from superarm.sessions.available import by_name, without
 from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record
 from superarm.sessions.errors import ExpiredDecisionError, SessionFileError, UnknownDecisionError
 from superarm.sessions.explain import Explanation, Kept, explain
@@ -108,11 +109,10 @@ class Session:
         self._begin()
 
     def _begin(self) -> None:
-        """Everything that follows from the seed, the path and the retired arms."""
+        """Everything that follows from the seed and the path."""
         keys = tuple(int.from_bytes(hashlib.sha256(label.encode()).digest()[:8]) for label in self._path)
         self._rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=keys))
         self._key = ".".join([hashlib.sha256(str(self._entropy).encode()).hexdigest()[:8], *self._path])
-        self._available = Available(self.policy, self._roster.is_retired)
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -141,23 +141,43 @@ class Session:
             told, names = self._ledger.find(_id(decision)).outcomes, self._roster.names
             return {names[arm]: told[arm] for arm in sorted(told)}
 
-    @overload
-    def ask(self) -> Decision: ...
+    def feasible(self, k: int | None = None, **constraints: Any) -> Feasible:
+        """Constraints for `ask`, as `Feasible` has them, with names for arms; ``k`` is the policy's unless given.
+
+        ``available``, ``must`` and ``must_not`` are names, ``groups`` are of `Group` with names, and ``weights`` maps
+        names to weights, others weighing nothing. Retired arms are left out by `ask` in any case.
+
+        Examples
+        --------
+        >>> import superarm as sa
+        >>> session = Session(sa.cts(sa.LinearReward(4), k=2), ["ant", "bee", "cat", "dog"], seed=1)
+        >>> session.ask(feasible=session.feasible(must=["dog"], must_not=["bee"])).arms
+        ('ant', 'dog')
+        """
+        with self._lock:
+            size: Any = getattr(self.policy.k, "k", self.policy.k) if k is None else k
+            return by_name(size, self._roster.of, len(self._roster), **constraints)
 
     @overload
-    def ask(self, n: int) -> list[Decision]: ...
+    def ask(self, n: None = None, *, feasible: int | Choices | None = None) -> Decision: ...
 
-    def ask(self, n: int | None = None) -> Decision | list[Decision]:
+    @overload
+    def ask(self, n: int, *, feasible: int | Choices | None = None) -> list[Decision]: ...
+
+    def ask(self, n: int | None = None, *, feasible: int | Choices | None = None) -> Decision | list[Decision]:
         """The arms to pull now; with a number, so many decisions together, drawn one after the other.
+
+        ``feasible`` takes the place of the policy's ``k`` in this round: see `Session.feasible`.
 
         Expires first what is due. If the reward or the oracle fails, no decision is given out; what was drawn is gone.
         """
         count = 1 if n is None else as_count(n, "n", least=1)
         with self._lock:
             now = float(self._clock())
+            k = self._choices(feasible)
             self._expire(now)
             # All or none: a batch is given out when its last decision is made.
-            made = [self._decide(place, now) for place in range(1, count + 1)]
+            made = [self._decide(k, place, now) for place in range(1, count + 1)]
             self.rounds += 1
             self._n_decisions += count
             for record, kept in made:
@@ -230,7 +250,8 @@ class Session:
             counted.evaluations = self.policy.evaluations
             self.policy.reward = counted
             self._roster.add(new)
-            self._change_arms()
+            if hasattr(self.policy.oracle, "forget"):
+                self.policy.oracle.forget()  # it knew the old reward
 
     def retire(self, *names: Name) -> None:
         """Stop picking some arms. They keep their numbers and what is known of them, and may still be told about."""
@@ -275,11 +296,7 @@ class Session:
             other._lock, other._ledger, other._kept = threading.RLock(), Ledger(self.keep), OrderedDict()
             other._begin()
             # An oracle knows its reward by identity: in the copy the rewards of the fork take their places.
-            places = {
-                id(reward): reward,
-                id(self.policy.reward): other.policy.reward,
-                id(self._available.reward): other._available.reward,
-            }
+            places = {id(reward): reward, id(self.policy.reward): other.policy.reward}
             other.policy.oracle = copy.deepcopy(self.policy.oracle, places)
             self._forks.append(name)
             return other
@@ -326,15 +343,20 @@ class Session:
         except (KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise SessionFileError(f"{path} does not fit: {error}") from error
 
-    def _decide(self, place: int, now: float) -> tuple[Record, Kept]:
-        policy, available = self.policy, self._available
+    def _choices(self, feasible: int | Choices | None) -> int | Choices:
+        """What may be chosen in this round, if there is anything."""
+        k = without(self.policy.k if feasible is None else feasible, self._roster.is_retired)
+        return k if isinstance(k, int) else k.over(len(self._roster))
+
+    def _decide(self, k: int | Choices, place: int, now: float) -> tuple[Record, Kept]:
+        policy = self.policy
         before = policy.oracle.report
-        chosen, theta = available.choose(rng=self._rng)
+        with Draw(policy.belief, self._rng) as theta:
+            arms = policy.oracle.select(policy.reward, theta, k, rng=self._rng)
         report = policy.oracle.report
         # A report that was there before says nothing of this round, as where an answer is repeated.
         report = None if report is before else report
-        arms = available.numbers(chosen)
-        values = theta.drawn(chosen)
+        values = theta.drawn(arms)
         decision = Decision(
             f"{self._key}-{self._n_decisions + place}",
             tuple([self._roster.names[arm] for arm in arms.tolist()]),
@@ -344,7 +366,7 @@ class Session:
             now,
         )
         posterior = policy.belief.posterior(arms) if self.explain_last and hasattr(policy.belief, "posterior") else None
-        return Record(decision, arms), Kept(chosen, theta, report, posterior, available.where)
+        return Record(decision, arms), Kept(arms, theta, report, posterior, None if isinstance(k, int) else k.undecided)
 
     def _expire(self, now: float) -> list[Decision]:
         due = self._ledger.due(self.expiry, now=now, rounds=self.rounds)
@@ -357,13 +379,11 @@ class Session:
 
     def _set_retired(self, names: tuple[Name, ...], retired: bool) -> None:
         with self._lock:
-            if self._roster.set_retired(names, retired, least=self.policy.k):
-                self._change_arms()
-
-    def _change_arms(self) -> None:
-        if hasattr(self.policy.oracle, "forget"):
-            self.policy.oracle.forget()
-        self._available = Available(self.policy, self._roster.is_retired)
+            changed = self._roster.but(names, retired)
+            k = without(self.policy.k, changed)
+            if not isinstance(k, int):
+                k.over(len(self._roster))  # refuses what would leave nothing to choose
+            self._roster.is_retired = changed
 
 
 def _entropy(seed: int | None) -> int:
