@@ -63,7 +63,7 @@ def test_a_round_is_a_kalman_step(name, options):
 def test_several_classes_are_one_system():
     """Two classes with an intercept and a noise each, learnt from together."""
     rng = np.random.default_rng(0)
-    memory = Weights(200, [4.0, 8.0])
+    memory = Weights(200, [4.0, 8.0], 1.2)
     truth = rng.random(200)
     classes = np.repeat([0, 1], [30, 20])
     for round_number in range(5):
@@ -90,7 +90,7 @@ def test_dense_and_sparse_tests_teach_the_same():
     sparse = Pools(dense.members, dense.offsets, 300)
     found = []
     for tests, limit in ((dense, 0.0), (sparse, 1.0)):
-        memory = Weights(300, [12.0])
+        memory = Weights(300, [12.0], 0.0)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("superarm.oracles._weights._SPARSE_BELOW", limit)
             memory.learn(tests, np.zeros(20, int), theta, dense.sum(theta), np.ones(20, bool), 1e-4)

@@ -27,7 +27,8 @@ class Weights:
     small: each round solves one system in the tests of that round (block Kaczmarz with a ridge, where the ridge is
     the noise). Variances fall like 1/t, and with them the steps, so noise averages out.
 
-    Tests come in classes by their expected size, each with an intercept and a noise of its own. The noise is
+    Tests come in classes by their expected size, each with a noise and an intercept c of its own, which begins at the
+    value of the empty set: a common error of the weights could hide in an intercept that is guessed. The noise is
     measured: the quantizer's, and how far the reward is from a sum at that size. A class tells size / noise, times
     the share of its tests that can be used at all. Those that tell little are watched but not learnt from, so that a
     reward that saturates is learnt from small tests, and one in which a single arm is lost below the quantizer's step
@@ -37,11 +38,11 @@ class Weights:
     Memory: 16 bytes an arm.
     """
 
-    def __init__(self, n_arms: int, sizes: FloatArray) -> None:
+    def __init__(self, n_arms: int, sizes: FloatArray, empty: float) -> None:
         self.n_arms, self.sizes = n_arms, np.asarray(sizes, np.float64)
         self.w, self.var = np.zeros(n_arms), np.zeros(n_arms)
         n_classes = len(self.sizes)
-        self.c, self.c_var = np.zeros(n_classes), np.zeros(n_classes)
+        self.c, self.c_var = np.full(n_classes, empty), np.zeros(n_classes)
         self.noise = np.ones(n_classes)
         self._excess, self._used, self._made = np.zeros(n_classes), np.zeros(n_classes), np.zeros(n_classes)
         self.rounds = 0
@@ -114,16 +115,12 @@ class Weights:
     ) -> None:
         """One weight for all arms, the steepest that a class shows, and as uncertain as it is large."""
         steepest = 0.0
-        for number in range(len(self.sizes)):
-            mine = use & (classes == number)
-            centred = sums[mine] - sums[mine].mean() if mine.any() else np.zeros(0)
-            if (centred**2).sum() > 0:
-                steepest = max(steepest, float(centred @ scores[mine] / (centred**2).sum()))
+        for number, empty in enumerate(self.c):
+            mine = use & (classes == number) & (sums > 0)
+            if mine.any():
+                steepest = max(steepest, float(sums[mine] @ (scores[mine] - empty) / (sums[mine] ** 2).sum()))
         weight = max(steepest, floor**0.5 / self.sizes.max())
-        self.w[:], self.var[:] = weight, weight**2
-        n_used = np.maximum(np.bincount(classes, use, minlength=len(self.c)), 1)
-        self.c = np.bincount(classes, np.where(use, scores - weight * sums, 0.0), minlength=len(self.c)) / n_used
-        self.c_var = 12 * floor + weight**2 * self.sizes
+        self.w[:], self.var[:], self.c_var[:] = weight, weight**2, floor
 
     def _measure_noise(
         self, missed: FloatArray, unsure: FloatArray, used: FloatArray, classes: IndexArray, floor: float
@@ -152,7 +149,7 @@ class Weights:
         if missing:
             raise ValueError(f"state must have {missing[0]!r}, got only {sorted(state)}")
         arrays = {name: as_finite(state[name], f"state[{name!r}]", ndim=1) for name in _ARRAYS}
-        weights = cls(len(arrays["w"]), arrays["sizes"])
+        weights = cls(len(arrays["w"]), arrays["sizes"], 0.0)
         for name, values in arrays.items():
             if values.shape != getattr(weights, name).shape:
                 raise ValueError(f"state[{name!r}] must have {len(getattr(weights, name))} numbers, got {len(values)}")

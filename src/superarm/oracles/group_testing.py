@@ -68,8 +68,9 @@ class GroupTesting:
     With ``decoder="regression"`` it remembers: the same tests, quantized as before, teach it over all rounds what
     each arm adds to a set, r(S; theta) ≈ c + sum of w_i theta_i, and the k largest w_i theta_i win. This takes besides
     O(n_tests³) time a round (a few milliseconds for 302 tests; O(n_tests² · n_arms) for p of 1/20 and more) and 16
-    bytes an arm. What it remembers decides, so it is saved with ``state`` and ``load``; asked about another reward it
-    begins anew. It is exact in the limit for weighted sums. For other rewards it is an approximation by one.
+    bytes an arm; the first of all evaluations is that of the empty set. What it remembers decides, so it is saved with
+    ``state`` and ``load``; asked about another reward it begins anew. It is exact in the limit for weighted sums. For
+    other rewards it is an approximation by one.
 
     Within `Choices`, the tests are the same, of all arms, and the set of the largest sum of grades wins; the rule for
     the number of tests takes the size of the largest sets for k.
@@ -176,9 +177,8 @@ class GroupTesting:
             raise ValueError(
                 f"pools must be over the reward's {reward.n_arms} arms, got pools over {self.pools.n_arms}"
             )
-        if self.decoder == "regression":
-            self._remember(reward)
-        tests, classes, values = self._evaluate(reward, theta, n_most, rng=rng)
+        spent = self._remember(reward) if self.decoder == "regression" else 0
+        tests, classes, values = self._evaluate(reward, theta, n_most, spent, rng=rng)
         scores = self._quantizer(reward)(values) if self.quantize else values
         some = self.tests == "non_repeated"
         decoded = theory.non_repeated(tests, scores) if some else np.ones(len(tests), bool)
@@ -216,14 +216,19 @@ class GroupTesting:
         """Begin anew."""
         self._weights = self._reward = None
 
-    def _remember(self, reward: Reward) -> None:
-        """Make room for what will be learnt of a reward that is not the last one; a loaded state takes any."""
+    def _remember(self, reward: Reward) -> int:
+        """Make room for what will be learnt of a reward that is not the last one; a loaded state takes any.
+
+        How many evaluations that took: one, of the empty set, if the reward is new.
+        """
         loaded = self._reward is None and self._weights is not None
         if loaded and self._weights is not None and self._weights.n_arms != reward.n_arms:
             raise ValueError(f"the loaded state is of {self._weights.n_arms} arms, got a reward of {reward.n_arms}")
-        if not loaded and reward is not self._reward:
-            self._weights = Weights(reward.n_arms, self._sizes(reward.n_arms))
+        new = not loaded and reward is not self._reward
+        if new:
+            self._weights = Weights(reward.n_arms, self._sizes(reward.n_arms), float(reward([], [])))
         self._reward = reward
+        return int(new)
 
     def _sizes(self, n_arms: int) -> FloatArray:
         """The expected sizes of the tests, one for each class of them."""
@@ -246,15 +251,15 @@ class GroupTesting:
         return max(exact, self._quantizer(reward).width ** 2 / 12) if self.quantize else exact
 
     def _evaluate(
-        self, reward: Reward, theta: FloatArray, k: int, *, rng: np.random.Generator
+        self, reward: Reward, theta: FloatArray, k: int, spent: int, *, rng: np.random.Generator
     ) -> tuple[Pools, IndexArray, FloatArray]:
         if self.pools is not None:
             tests = self.pools
-            if self.budget is not None and len(tests) > self.budget:
-                tests = Pools.of([tests[j] for j in range(self.budget)], reward.n_arms)
+            if self.budget is not None and len(tests) > self.budget - spent:
+                tests = Pools.of([tests[j] for j in range(self.budget - spent)], reward.n_arms)
             return tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta)
         q = 1.0 if self.q == "estimate" else float(self.q)
-        tests, classes, values = self._add_tests(reward, theta, self._resolve(reward, k, q), rng=rng)
+        tests, classes, values = self._add_tests(reward, theta, self._resolve(reward, k, q) - spent, rng=rng)
         if self.q != "estimate" or not len(tests):
             return tests, classes, values
         scores = self._quantizer(reward)(values) if self.quantize else values
@@ -264,7 +269,7 @@ class GroupTesting:
                 f"every one of the {len(tests)} tests is repeated, so q is estimated as 0 and no number of tests "
                 f"suffices; use a smaller delta, another p, or set q to a number"
             )
-        wanted = self._resolve(reward, k, q)
+        wanted = self._resolve(reward, k, q) - spent
         more, more_classes, more_values = self._add_tests(reward, theta, wanted - len(tests), rng=rng)
         return tests.join(more), np.concatenate([classes, more_classes]), np.concatenate([values, more_values])
 
