@@ -28,11 +28,11 @@ class Weights:
     the noise). Variances fall like 1/t, and with them the steps, so noise averages out.
 
     Tests come in classes by their expected size, each with a noise and an intercept c of its own, which begins at the
-    value of the empty set: a common error of the weights could hide in an intercept that is guessed. The noise is
-    measured: the quantizer's, and how far the reward is from a sum at that size. A class tells size / noise, times
-    the share of its tests that can be used at all. Those that tell little are watched but not learnt from, so that a
-    reward that saturates is learnt from small tests, and one in which a single arm is lost below the quantizer's step
-    from large ones. A factor common to all weights is known less well than their ratios, which alone decide.
+    value of the empty set. The noise is measured: the quantizer's, and how far the reward is from a sum at that size.
+    A class tells size / noise, times the share of its tests that can be used at all. Those that tell little are
+    watched but not learnt from, so that a reward that saturates is learnt from small tests, and one in which a single
+    arm is lost below the quantizer's step from large ones. A factor common to all weights is known less well than
+    their ratios, which alone decide.
 
     Time a round: O(n_tests² · members of an arm + n_tests³) for sparse tests, O(n_tests² · n_arms) for dense ones.
     Memory: 16 bytes an arm.
@@ -113,14 +113,26 @@ class Weights:
     def _begin(
         self, sums: FloatArray, classes: IndexArray, scores: FloatArray, use: NDArray[np.bool_], floor: float
     ) -> None:
-        """One weight for all arms, the steepest that a class shows, and as uncertain as it is large."""
-        steepest = 0.0
-        for number, empty in enumerate(self.c):
-            mine = use & (classes == number) & (sums > 0)
-            if mine.any():
-                steepest = max(steepest, float(sums[mine] @ (scores[mine] - empty) / (sums[mine] ** 2).sum()))
-        weight = max(steepest, floor**0.5 / self.sizes.max())
-        self.w[:], self.var[:], self.c_var[:] = weight, weight**2, floor
+        """One weight for all arms, as uncertain as it is large.
+
+        If one weight explains every class, from the empty set on, the reward looks like a sum: the intercepts stay
+        where they are, since a common error of the weights could hide in them. Otherwise it is the steepest weight
+        that a class shows, and the intercepts are free.
+        """
+        weight = float(sums[use] @ (scores - self.c[classes])[use] / max((sums[use] ** 2).sum(), 1e-300))
+        off = scores - self.c[classes] - weight * sums
+        mine = [use & (classes == number) for number in range(len(self.c))]
+        if weight > 0 and all(
+            abs(off[each].mean()) < 4 * _error_of_mean(off[each], floor) for each in mine if each.any()
+        ):
+            self.c_var[:] = floor
+        else:
+            slopes = [_slope(sums[each], scores[each]) for each in mine]
+            weight = max(*slopes, floor**0.5 / self.sizes.max())
+            n_used = np.array([max(1, each.sum()) for each in mine])
+            self.c = np.array([(scores - weight * sums)[each].sum() for each in mine]) / n_used
+            self.c_var = 12 * floor + weight**2 * self.sizes
+        self.w[:], self.var[:] = weight, weight**2
 
     def _measure_noise(
         self, missed: FloatArray, unsure: FloatArray, used: FloatArray, classes: IndexArray, floor: float
@@ -162,6 +174,17 @@ class Weights:
 
 
 _ARRAYS = ("sizes", "w", "var", "c", "c_var", "noise", "_excess", "_used", "_made")
+
+
+def _error_of_mean(values: FloatArray, floor: float) -> float:
+    return float(np.sqrt((values.var() + floor) / len(values)))
+
+
+def _slope(x: FloatArray, y: FloatArray) -> float:
+    """That of the straight line which fits best; 0 where there is none."""
+    centred = x - x.mean() if len(x) else x
+    below = float(centred @ centred)
+    return float(centred @ y) / below if below > 0 else 0.0
 
 
 def _gram(tests: Pools, scaled: FloatArray) -> FloatArray:
