@@ -1,4 +1,8 @@
-"""Greedy's decision from remembered answers, with fewer evaluations a round."""
+"""Greedy's decision from remembered answers, with fewer evaluations a round.
+
+The longest of the oracles: what is asked, with and without constraints, and how a wrong declaration is given up, is one
+story. Its parts that stand alone are in `_stage` (one step), `_gains` (the memory) and `_greedy_within` (constraints).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A policy in use: arms with names, decisions with ids, feedback whenever it comes."""
+"""A policy in use: arms with names, decisions with ids, feedback whenever it comes.
+
+One class with many verbs, which share a lock and little else; what they do is in the other files of this package.
+"""
 
 from __future__ import annotations
 
