@@ -16,7 +16,7 @@ from superarm.experiments.stats import mean_interval
 _STYLES = {
     "random": ("#000000", "-"),
     "CUCB": ("#999999", "-"),
-    "GT+QTS, regression": ("#009E73", "--"),
+    "GT+QTS, regression": ("#882255", "-"),
     "GT+QTS, p=1/2": ("#E69F00", "-"),
     "GT+QTS, p=2/3": ("#E69F00", "--"),
     "GT+QTS, p=K/m, centred": ("#D55E00", "--"),
