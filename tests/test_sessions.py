@@ -348,3 +348,20 @@ def test_retiring_arms_costs_no_answers():
     assert later.certified
     assert not set(later.arms) & set(decision.arms)
     assert session.policy.evaluations - spent < 20
+
+
+class Heedless:
+    """An oracle that takes constraints and does not keep to them."""
+
+    report = None
+
+    def select(self, reward, theta, k, *, rng):
+        return np.array([0, 1])
+
+
+def test_a_set_that_breaks_the_constraints_is_refused():
+    session = sa.Session(sa.Policy(sa.BetaBelief(6), Heedless(), sa.LinearReward(6), 2), NAMES, seed=2)
+    with pytest.raises(ValueError, match="Heedless must pick a set that is feasible"):
+        session.ask(feasible=session.feasible(must=["eel"]))
+    assert session.open == []
+    assert session.rounds == 0

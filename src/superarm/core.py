@@ -248,6 +248,10 @@ class Policy:
 
     def ask(self, *, rng: np.random.Generator, feasible: int | Choices | None = None) -> IndexArray:
         """The k arms to pull now, ascending; ``feasible`` takes the place of ``k`` in this round."""
+        return self.decide(rng=rng, feasible=feasible)[0]
+
+    def decide(self, *, rng: np.random.Generator, feasible: int | Choices | None = None) -> tuple[IndexArray, Draw]:
+        """The same as ``ask``, and theta as far as the oracle looked at it."""
         k = self.k if feasible is None else _as_choices(feasible, self.reward.n_arms)
         with Draw(self.belief, rng) as theta:  # a sample, once the oracle looks at it
             arms = self.oracle.select(self.reward, theta, k, rng=rng)
@@ -255,7 +259,7 @@ class Policy:
             raise ValueError(
                 f"{type(self.oracle).__name__} must pick a set that is feasible for {k}, got {_shown(arms)}"
             )
-        return arms
+        return arms, theta
 
     def tell(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Learn what arms did, one outcome in [0, 1] each. Any distinct arms, not only those last asked for."""

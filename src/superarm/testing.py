@@ -5,7 +5,7 @@ Each check raises AssertionError with a sentence that says what is wrong, and re
     from superarm.testing import check_oracle
     check_oracle(lambda: MyOracle())
 
-The library's own parts pass the same checks.
+The library's own parts pass the same checks. They are in one file, so that an author reads in one place what is asked.
 """
 
 from __future__ import annotations
@@ -123,8 +123,7 @@ def check_reward(reward: Reward, *, n_probes: int = 200, seed: int = 0) -> None:
     """Check a reward of at least two arms, by probing: batches against single calls, and what it declares.
 
     Declarations that are tested: Lipschitz, bounded, mean-only (a set's value must not depend on the means of arms
-    outside it), monotone, zero is absent, additive; and diminishing, where it is
-    declared.
+    outside it), monotone, zero is absent, additive; and diminishing, where it is declared.
     """
     rng = np.random.default_rng(seed)
     _claim(isinstance(reward, Reward), f"{_name(reward)} must have all that superarm.Reward has")

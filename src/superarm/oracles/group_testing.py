@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +12,7 @@ from superarm.checks import FloatArray, IndexArray, as_count, as_fraction, as_po
 from superarm.core import Choices, Pools, Reward, as_request, lipschitz_constant, top_k
 from superarm.oracles._budget import as_budget
 from superarm.oracles._weights import Weights
+from superarm.oracles.group_testing_report import GroupTestingReport
 from superarm.quantizer import Quantizer
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -22,39 +20,6 @@ _EPS = float(np.finfo(np.float64).eps)
 _MOST_BYTES = 1 << 30
 # The expected sizes of the tests where p is left to the regression decoder.
 _SIZES = (1.0, 4.0, 16.0, 64.0)
-
-
-@dataclass(frozen=True, eq=False)
-class GroupTestingReport:
-    """Why the arms were chosen.
-
-    Attributes
-    ----------
-    tests
-        The pools that were evaluated.
-    values
-        Shape (n_tests,): r(A_j; theta), as the reward answered.
-    scores
-        Shape (n_tests,): the same, quantized; ``values`` where nothing is quantized.
-    decoded
-        Shape (n_tests,): which tests the grades were made from; with "regression", which were learnt from.
-    grades
-        Shape (n_arms,): the arms' grades phi; the k largest were chosen. With "regression", w_i theta_i.
-    certified
-        Always False: the answer is right with a probability, not for certain.
-    """
-
-    tests: Pools
-    values: FloatArray
-    scores: FloatArray
-    decoded: NDArray[np.bool_]
-    grades: FloatArray
-    certified: bool = False
-
-    @cached_property
-    def q_hat(self) -> float:
-        """The share of the tests that are non-repeated (section 4); NaN without tests. Worked out when asked for."""
-        return theory.estimate_q(self.tests, self.scores) if len(self.tests) else math.nan
 
 
 class GroupTesting:

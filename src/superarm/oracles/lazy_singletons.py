@@ -1,4 +1,8 @@
-"""Oracle+'s decision from remembered answers, with a few evaluations a round."""
+"""Oracle+'s decision from remembered answers, with a few evaluations a round.
+
+A long file, because what is asked rests on what was declared and what is given up when an answer contradicts it. The
+memory is in `remembered`, and what stands in the way within constraints in `_rivals`.
+"""
 
 from __future__ import annotations
 

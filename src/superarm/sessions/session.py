@@ -20,7 +20,7 @@ from typing import Any, overload
 import numpy as np
 
 from superarm.checks import as_count
-from superarm.core import Choices, Counted, Draw, Policy, Reward
+from superarm.core import Choices, Counted, Policy, Reward
 from superarm.feasible import Feasible
 from superarm.sessions import file, saving
 from superarm.sessions.available import by_name, without
@@ -354,8 +354,7 @@ class Session:
     def _decide(self, k: int | Choices, place: int, now: float) -> tuple[Record, Kept]:
         policy = self.policy
         before = policy.oracle.report
-        with Draw(policy.belief, self._rng) as theta:
-            arms = policy.oracle.select(policy.reward, theta, k, rng=self._rng)
+        arms, theta = policy.decide(rng=self._rng, feasible=k)
         report = policy.oracle.report
         # A report that was there before says nothing of this round, as where an answer is repeated.
         report = None if report is before else report
