@@ -130,9 +130,10 @@ def _thompson(m: int, scale: Scale, known: list[Row]) -> list[Row]:
     for one in programs.CONTESTANTS:
         if one.is_there and not _too_slow(one.name, m, scale, known):
             ready[one.name] = one.make(m, K, programs.bernoulli_world(m, seed=1))
-    times = side_by_side(ready, n_turns=scale.n_turns, most_s=scale.most_s)
     notes = {one.name: one.note for one in programs.CONTESTANTS}
-    return [_row(name, m, timing, note=notes[name]) for name, timing in times.items()]
+    return [
+        _row(name, m, timing, note=notes[name], **cold) for name, timing, cold in _twice(ready, scale.n_turns, scale)
+    ]
 
 
 def _group_testing(at: int, scale: Scale, known: list[Row]) -> list[Row]:
@@ -141,12 +142,16 @@ def _group_testing(at: int, scale: Scale, known: list[Row]) -> list[Row]:
     theta, p = np.random.default_rng(0).random(m), inclusion(m, K)
     makers = {"superarm": programs.superarm_group_testing, "plain numpy": programs.numpy_group_testing}
     ready = {who: make(theta, K, N_TESTS, p, DELTA) for who, make in makers.items()}
-    times = side_by_side(ready, n_turns=10 * scale.n_turns, most_s=scale.most_s)
-    # Call by call as well: after the numpy program's large arrays, a call finds the caches empty.
-    cold = side_by_side(ready, n_turns=10 * scale.n_turns, turn_s=0.0, most_s=scale.most_s)
+    return [_row(who, m, timing, p=name, **cold) for who, timing, cold in _twice(ready, 10 * scale.n_turns, scale)]
+
+
+def _twice(ready: dict[str, Program], n_turns: int, scale: Scale) -> list[tuple[str, Timing, Row]]:
+    """Timed in turns, and call by call too: after the numpy program's large arrays a call finds the caches empty."""
+    times = side_by_side(ready, n_turns=n_turns, most_s=scale.most_s)
+    cold = side_by_side(ready, n_turns=n_turns, turn_s=0.0, most_s=scale.most_s)
     return [
-        _row(who, m, timing, p=name, **{f"cold_{key}": value for key, value in asdict(cold[who]).items()})
-        for who, timing in times.items()
+        (name, timing, {f"cold_{key}": value for key, value in asdict(cold[name]).items()})
+        for name, timing in times.items()
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from superarm.bench.findings import growth, names, of_part, overtakes
+from superarm.bench.timing import TURN_S
 
 Row = dict[str, Any]
 
@@ -33,7 +34,7 @@ $ superarm bench            # some minutes; --quick takes some seconds
 - Everything is measured in one run, in one process with one BLAS thread. This one: {place},
   {machine}.
 - Programs that are compared take turns, and the order is reversed every other turn. A turn repeats a short call until
-  4 ms are over. What is given is the median turn, with the quartiles in brackets.
+  {1000 * TURN_S:g} ms are over. What is given is the median turn, with the quartiles in brackets.
 - Times are processor times, so that other programs on the machine count little.
 - A measured exponent is the slope of time against m on the log-log scale, from 10,000 arms on; below, a call is mostly
   overhead."""
@@ -48,6 +49,7 @@ def _thompson(results: Row) -> str:
     ]
     others = [name for name in names(rows) if name != "superarm"]
     ratios = [[name, *(_at(rows, name, m, _ratio) for m in sizes)] for name in others]
+    cold = [[name, *(_at(rows, name, m, lambda row: _ratio(_cold(row))) for m in sizes)] for name in others]
     missing = ", ".join(results["not_installed"])
     left_out = f" Not installed, so not measured: {missing}." if missing else ""
     return f"""## Thompson sampling side by side
@@ -60,6 +62,11 @@ As multiples of superarm's time in the same turn:
 
 {_table(["program", *map(_arms, sizes)], ratios)}
 
+The same *cold*: single calls, one of each program in turn. The arrays of the others have then just emptied the caches,
+which a short call feels most:
+
+{_table(["program", *map(_arms, sizes)], cold)}
+
 A dash: a round was expected to take longer than {results["scale"]["limit_s"]:g} s.{left_out}
 
 ![Milliseconds of a round of Thompson sampling against the number of arms](performance-thompson.png)"""
@@ -70,8 +77,8 @@ def _group_testing(results: Row) -> str:
     lines = []
     for p in dict.fromkeys(row["p"] for row in rows):
         ours, theirs = (of_part(results, "group testing", p=p, name=name)[0] for name in ("superarm", "plain numpy"))
-        cold = {key: theirs[f"cold_{key}"] for key in _RATIOS}
-        lines.append([p, _spread(ours), _spread(theirs), _ratio(theirs), _ms(ours["cold_median_s"]), _ratio(cold)])
+        cold = _ratio(_cold(theirs))
+        lines.append([p, _spread(ours), _spread(theirs), _ratio(theirs), _ms(ours["cold_median_s"]), cold])
     return f"""## A round of group testing
 
 `GroupTesting.select` (tests drawn, scored, quantized and decoded; 302 tests of {rows[0]["n_arms"]:,} arms, linear
@@ -79,8 +86,8 @@ reward) against the straightforward numpy program: floats compared with p, and t
 
 {_table(["p", "superarm", "plain numpy", "numpy / superarm", "superarm, cold", "ratio, cold"], lines)}
 
-*Cold*: single calls, one of each program in turn, instead of turns of 4 ms. The numpy program's arrays have then just
-emptied the caches, which a short call feels most."""
+*Cold*: single calls, one of each program in turn, instead of turns of {1000 * TURN_S:g} ms. The numpy program's arrays
+have then just emptied the caches, which a short call feels most."""
 
 
 def _oracles(results: Row) -> str:
@@ -207,6 +214,10 @@ def _spread(row: Row) -> str:
 def _ratio(row: Row) -> str:
     middle, low, high = (f"{row[key]:.2g}" if row[key] < 99.5 else f"{row[key]:.0f}" for key in _RATIOS)
     return f"{middle}× ({low} to {high})"
+
+
+def _cold(row: Row) -> Row:
+    return {key: row[f"cold_{key}"] for key in _RATIOS}
 
 
 def _ms(seconds: float) -> str:

@@ -12,6 +12,8 @@ import numpy as np
 
 Program = Callable[[], object]
 
+TURN_S = 0.02
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -30,7 +32,7 @@ class Timing:
 
 
 def side_by_side(
-    programs: Mapping[str, Program], *, n_turns: int, turn_s: float = 0.004, most_s: float = math.inf
+    programs: Mapping[str, Program], *, n_turns: int, turn_s: float = TURN_S, most_s: float = math.inf
 ) -> dict[str, Timing]:
     """How long a call of each program takes, the programs taking turns, in reversed order every other time.
 
