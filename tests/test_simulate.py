@@ -206,3 +206,58 @@ def test_going_on_after_save_and_load_is_the_same_bit_for_bit():
     rest = sa.simulate(second, it, horizon=35, rng=other)
     np.testing.assert_array_equal(rest.arms, whole.arms[25:])
     np.testing.assert_array_equal(rest.outcomes, whole.outcomes[25:])
+
+
+class Blinking:
+    """The means turn over in every third round, and arm 0 is never seen."""
+
+    n_arms = 4
+
+    def __init__(self):
+        self.rounds, self.worlds = 0, (np.array([0.1, 0.9, 0.5, 0.3]), np.array([0.9, 0.1, 0.5, 0.7]))
+
+    @property
+    def mu(self):
+        return self.worlds[self.rounds // 3 % 2]
+
+    @property
+    def best_value(self):
+        return float(np.sort(self.mu)[-2:].sum())
+
+    def pull(self, arms, *, rng):
+        self.rounds += 1
+        return np.where(arms == 0, np.nan, 1.0)
+
+
+def test_a_changing_world_is_judged_by_the_means_of_each_round():
+    world = Blinking()
+    trace = sa.simulate(sa.random_sets(sa.LinearReward(4), 2), world, horizon=20, rng=np.random.default_rng(0))
+    means = [world.worlds[t // 3 % 2] for t in range(20)]
+    values = [mu[arms].sum() for mu, arms in zip(means, trace.arms, strict=True)]
+    best = [np.sort(mu)[-2:].sum() for mu in means]
+    np.testing.assert_allclose(trace.values, values)
+    np.testing.assert_allclose(trace.best_value, best)
+    np.testing.assert_allclose(trace.regret(), np.cumsum(np.subtract(best, values)))
+
+
+def test_what_is_not_seen_is_not_told():
+    policy = sa.random_sets(sa.LinearReward(4), 2)
+    policy.belief = sa.BetaBelief(4)
+    trace = sa.simulate(policy, Blinking(), horizon=50, rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(np.isnan(trace.outcomes), trace.arms == 0)
+    np.testing.assert_array_equal(policy.belief.a, 1 + np.bincount(trace.arms[trace.arms > 0], minlength=4))
+    np.testing.assert_array_equal(policy.belief.b, np.ones(4))
+
+
+def test_a_constant_world_is_judged_once():
+    asked = []
+
+    def total(arms, means):
+        asked.append(tuple(arms))
+        return float(means.sum())
+
+    reward = sa.BlackBox(total, n_arms=5, lipschitz=1.0, upper=5.0)
+    world = sa.BernoulliArms([0.1, 0.2, 0.3, 0.4, 0.5])
+    trace = sa.simulate(sa.random_sets(reward, 2), world, horizon=200, rng=np.random.default_rng(0))
+    assert len(asked) == len(set(asked)) == len(np.unique(trace.arms, axis=0))
+    assert np.isnan(trace.best_value)

@@ -155,7 +155,7 @@ class Environment(Protocol):
         """How many arms it has."""
 
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
-        """One outcome in [0, 1] for each of the arms, in their order."""
+        """One outcome in [0, 1] for each of the arms, in their order; NaN where it is not seen."""
 
 
 class Counted:

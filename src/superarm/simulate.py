@@ -23,16 +23,18 @@ class Trace:
     Attributes
     ----------
     arms, outcomes
-        Shape (T, k): the sets that were picked, and what each arm did. Where sets may be smaller than k, the rest of a
-        row is -1 and NaN.
+        Shape (T, k): the sets that were picked, and what each arm did, NaN where that was not seen. Where sets may be
+        smaller than k, the rest of a row is -1 and NaN.
     values
-        Shape (T,): r(S(t); mu) at the true means, or at the outcomes where the environment has no ``mu``.
+        Shape (T,): r(S(t); mu) at the true means of the round; where the environment has no ``mu``, at the outcomes,
+        of the arms that were seen.
     evaluations
         Shape (T,): for how many sets each round asked the reward.
     ask_s
         Shape (T,): seconds that each ``ask`` took. The only field that differs from run to run.
     best_value
-        What the best set is worth, where the environment knows (an `Instance` does); NaN otherwise.
+        What the best set is worth, where the environment knows (an `Instance` does); NaN otherwise. Shape (T,) where
+        the world changes.
     """
 
     arms: IndexArray
@@ -40,12 +42,12 @@ class Trace:
     values: FloatArray
     evaluations: IndexArray
     ask_s: FloatArray
-    best_value: float = math.nan
+    best_value: float | FloatArray = math.nan
 
-    def regret(self, best_value: float | None = None) -> FloatArray:
-        """Cumulative regret (eq. regret), shape (T,): what was lost up to each round against the best set."""
+    def regret(self, best_value: float | FloatArray | None = None) -> FloatArray:
+        """Cumulative regret (eq. regret), shape (T,): what was lost up to each round against the round's best set."""
         best = self.best_value if best_value is None else best_value
-        if math.isnan(best):
+        if np.isnan(best).any():
             raise ValueError("regret needs best_value, the value of the best set: this environment did not know it")
         return np.cumsum(best - self.values)
 
@@ -61,6 +63,9 @@ def simulate(
     progress: Callable[[int], None] | None = None,
 ) -> Trace:
     """Play ``horizon`` rounds: ask, pull, tell.
+
+    The environment may give NaN for an arm whose outcome is not seen: the policy is told of the others. Where its
+    ``mu`` and ``best_value`` are others from round to round, those of the round count.
 
     Parameters
     ----------
@@ -99,6 +104,8 @@ def simulate(
     outcomes = np.full((horizon, n_most), np.nan)
     evaluations = np.empty(horizon, np.intp)
     ask_s = np.empty(horizon)
+    judge = _Judge(policy.reward.uncounted if reward is None else reward, arms, outcomes)
+    judge.watch(0, environment)
     for t in range(horizon):
         before, start = policy.evaluations, time.perf_counter()
         chosen = policy.ask(rng=rng)
@@ -106,13 +113,16 @@ def simulate(
         k = len(chosen)
         if k != n_most and isinstance(policy.k, int):
             raise ValueError(f"policy.ask must return {n_most} arms, got {k}")
-        did = as_unit(environment.pull(chosen, rng=world_rng), "what environment.pull returned", (k,))
-        arms[t, :k], outcomes[t, :k] = chosen, did
-        policy.tell(chosen, did, rng=rng)
+        judge.watch(t, environment)
+        did = np.asarray(environment.pull(chosen, rng=world_rng))
+        seen = np.equal(did, did)
+        outcomes[t, :k] = as_unit(np.where(seen, did, 0.0), "what environment.pull returned", (k,))
+        arms[t, :k], outcomes[t, :k][~seen] = chosen, np.nan
+        policy.tell(chosen[seen], outcomes[t, :k][seen], rng=rng)
         if progress is not None:
             progress(t + 1)
-    values = _true_values(policy.reward.uncounted if reward is None else reward, environment, arms, outcomes)
-    return Trace(arms, outcomes, values, evaluations, ask_s, getattr(environment, "best_value", math.nan))
+    values, best_value = judge.verdict()
+    return Trace(arms, outcomes, values, evaluations, ask_s, best_value)
 
 
 def replicate(
@@ -185,11 +195,43 @@ def run_one(make: Make, horizon: int, seed: np.random.SeedSequence) -> Trace:
     return simulate(policy, environment, horizon=horizon, rng=policy_rng, world_rng=world_rng)
 
 
-def _true_values(reward: Reward, environment: Environment, arms: IndexArray, outcomes: FloatArray) -> FloatArray:
-    mu = getattr(environment, "mu", None)
+class _Judge:
+    """What the sets of each round are worth and what the best would be, by the world that the round was played in.
+
+    Rounds in the same world are judged together when it ends: nothing is kept but values, however often it changes.
+    """
+
+    def __init__(self, reward: Reward, arms: IndexArray, outcomes: FloatArray) -> None:
+        self.reward, self.arms, self.outcomes = reward, arms, outcomes
+        self.values, self.best = np.empty(len(arms)), np.empty(len(arms))
+        self._since, self._mu, self._best_value = 0, None, math.nan
+
+    def watch(self, t: int, environment: Environment) -> None:
+        """Round t is about to be played."""
+        mu, best_value = getattr(environment, "mu", None), getattr(environment, "best_value", math.nan)
+        if mu is not self._mu or not np.array_equal(best_value, self._best_value, equal_nan=True):
+            self._settle(t)
+            self._mu, self._best_value = mu, best_value
+
+    def verdict(self) -> tuple[FloatArray, float | FloatArray]:
+        """The values, shape (T,), and the best value: a number where it was always the same."""
+        self._settle(len(self.arms))
+        same = np.full(len(self.best), self._best_value)
+        alike = np.array_equal(self.best, same, equal_nan=True)
+        return self.values, self._best_value if alike else self.best
+
+    def _settle(self, stop: int) -> None:
+        rounds = slice(self._since, stop)
+        if self._since < stop:
+            self.values[rounds] = _values(self.reward, self._mu, self.arms[rounds], self.outcomes[rounds])
+            self.best[rounds] = self._best_value
+        self._since = stop
+
+
+def _values(reward: Reward, mu: FloatArray | None, arms: IndexArray, outcomes: FloatArray) -> FloatArray:
     if mu is None:
         rows = zip(arms, outcomes, strict=True)
-        return np.array([reward(row[row >= 0], did[row >= 0]) for row, did in rows])
+        return np.array([reward(row[did == did], did[did == did]) for row, did in rows])
     # The same set comes up again and again; a dear reward is asked about each only once.
     distinct, which = np.unique(arms, axis=0, return_inverse=True)
     there = distinct >= 0

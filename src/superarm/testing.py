@@ -161,7 +161,7 @@ def check_reward(reward: Reward, *, n_probes: int = 200, seed: int = 0) -> None:
 def check_environment(make: Callable[[], Environment], *, seed: int = 0) -> None:
     """Check an environment of at least two arms: ``make()`` gives a fresh one.
 
-    Outcomes are in [0, 1], one for each arm in their order, and repeatable; bad arms are refused. Where it has
+    Outcomes are in [0, 1] or NaN, one for each arm in their order, and repeatable; bad arms are refused. Where it has
     ``mu``, the mean outcome of each arm must agree with it (a false alarm is less likely than 1 in 10,000).
     """
     environment = make()
@@ -171,8 +171,9 @@ def check_environment(make: Callable[[], Environment], *, seed: int = 0) -> None
     outcomes = environment.pull(arms, rng=np.random.default_rng(seed))
     again = make().pull(arms, rng=np.random.default_rng(seed))
     _claim(outcomes.shape == (2,), f"pull must give one outcome for each arm, got shape {outcomes.shape}")
-    _claim(np.array_equal(outcomes, again), "the same generator must give the same outcomes")
-    _claim(bool(((outcomes >= 0) & (outcomes <= 1)).all()), f"outcomes must be in [0, 1], got {outcomes}")
+    _claim(np.array_equal(outcomes, again, equal_nan=True), "the same generator must give the same outcomes")
+    seen = outcomes[~np.isnan(outcomes)]
+    _claim(bool(((seen >= 0) & (seen <= 1)).all()), f"outcomes must be in [0, 1] or NaN, got {outcomes}")
     rng = np.random.default_rng(seed)
     for bad in ([n_arms], [-1], [0, 0]):
         _raises(lambda bad=bad: environment.pull(bad, rng=rng), f"arms = {bad}")  # type: ignore[misc]

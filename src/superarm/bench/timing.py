@@ -48,13 +48,7 @@ def side_by_side(
     True
     """
     begin = time.perf_counter()
-    # The first call warms up, and the second says how often a turn may call.
-    repeats = {}
-    for name, program in programs.items():
-        call_s = _seconds(program, 1)
-        if call_s < 10 * turn_s:
-            call_s = _seconds(program, 1)
-        repeats[name] = max(1, round(turn_s / max(call_s, 1e-9)))
+    repeats = {name: max(1, round(turn_s / max(_warm_s(program), 1e-9))) for name, program in programs.items()}
     turns: dict[str, list[float]] = {name: [] for name in programs}
     for turn in range(n_turns):
         if turn >= 3 and time.perf_counter() - begin > most_s:
@@ -91,6 +85,14 @@ def peak_bytes(program: Program) -> int:
         return peak - before
     finally:
         tracemalloc.stop()
+
+
+def _warm_s(program: Program) -> float:
+    """Seconds of a call once the first ones, which set things up, are over: the least of some, or of a second's."""
+    begin, calls = time.perf_counter(), [_seconds(program, 1)]
+    while len(calls) < 10 and time.perf_counter() - begin < 1.0:
+        calls.append(_seconds(program, 1))
+    return min(calls)
 
 
 def _seconds(program: Program, repeats: int) -> float:

@@ -14,7 +14,8 @@ from superarm.checks import FloatArray, IndexArray, as_theta
 from superarm.core import Belief, Policy, Pools, Reward
 from superarm.experiments.cell import Cell, Recorded
 from superarm.instances import Instance, linear_instance, network_instance
-from superarm.oracles import Greedy, LazySingletons
+from superarm.oracles import Greedy, LazyGreedy, LazySingletons, LocalSearch, Rarely
+from superarm.oracles.rarely import growing
 from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.rewards import BlackBox, LinearReward, NetworkReward
 from superarm.simulate import run_one
@@ -81,6 +82,11 @@ def make_policy(spec: dict[str, Any], instance: Instance, *, calls: str = "batch
         "cts": cts,
         "cts greedy": lambda reward, k: cts(reward, k, oracle=Greedy()),
         "cts lazy": lambda reward, k: cts(reward, k, oracle=LazySingletons()),
+        "cts lazy greedy": lambda reward, k: cts(reward, k, oracle=LazyGreedy()),
+        "cts local search": lambda reward, k, budget: cts(
+            reward, k, oracle=LocalSearch(LazySingletons(), budget=budget)
+        ),
+        "cts rarely": lambda reward, k: cts(reward, k, oracle=Rarely(LazySingletons(), when=growing())),
         "cucb": cucb,
         "gt_qts": gt_qts,
     }

@@ -13,6 +13,9 @@ N_TESTS = 302  # section 5's "approximately 302 reward evaluations"
 
 LAZY = "CTS, lazy"
 REGRESSION = "GT+QTS, regression"
+RARELY = "CTS, lazy, rarely"
+LAZY_GREEDY = "CTS, lazy greedy"
+LOCAL_SEARCH = "CTS, local search"
 
 
 def literal(delta: float, p: float | str = 0.5, n_tests: int = N_TESTS, **options: Any) -> dict[str, Any]:
@@ -25,6 +28,20 @@ def beyond(delta: float, n_tests: int = N_TESTS) -> dict[str, dict[str, Any]]:
     return {
         LAZY: {"name": "cts lazy"},
         REGRESSION: {"name": "gt_qts", "delta": delta, "n_tests": n_tests, "decoder": "regression"},
+    }
+
+
+def further(family: str, n_tests: int = N_TESTS) -> dict[str, dict[str, Any]]:
+    """Other oracles: asked on a schedule only; and for a network those that see more of a set than single arms.
+
+    On a linear reward greedy and swaps decide as Oracle+ does, for more evaluations.
+    """
+    if family == "linear":
+        return {RARELY: {"name": "cts rarely"}}
+    return {
+        RARELY: {"name": "cts rarely"},
+        LAZY_GREEDY: {"name": "cts lazy greedy"},
+        LOCAL_SEARCH: {"name": "cts local search", "budget": n_tests},
     }
 
 

@@ -10,7 +10,7 @@ from superarm.experiments.catalogue import Analysis, Rows, Scale
 from superarm.experiments.cell import Cell
 from superarm.experiments.figures import label_ends, plain, style
 from superarm.experiments.paper import fig2b, table1
-from superarm.experiments.paper._policies import beyond, labels
+from superarm.experiments.paper._policies import RARELY, beyond, further, labels
 
 TITLE = "Beyond the paper: computation time"
 
@@ -29,7 +29,7 @@ def sweep(scale: Scale) -> list[Cell]:
             "purpose": "time",
         }
         for calls in table1.CALLS
-        for label, spec in beyond(delta=0.2).items()
+        for label, spec in {**beyond(delta=0.2), RARELY: further("network")[RARELY]}.items()
     ]
     return [*table1.sweep(scale), *scale.cells("play", settings, runs=3, quick_runs=2)]
 
