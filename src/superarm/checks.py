@@ -7,6 +7,7 @@ library works with, or raises ValueError or TypeError before anything has change
 from __future__ import annotations
 
 import math
+from operator import lt
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
+_FEW = 16  # up to so many numbers, as many as a round has, a loop is faster than numpy's passes
 _BITS_OF_ONE = np.float64(1.0).view(np.uint64)
 
 
@@ -63,8 +65,12 @@ def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
         return given.astype(np.intp)
     if given.dtype.kind not in "iu":
         raise TypeError(f"arms must be whole numbers, got dtype {given.dtype}")
-    ascending = np.count_nonzero(given[1:] > given[:-1]) == given.size - 1
-    least, most = (given[0], given[-1]) if ascending else (given.min(), given.max())
+    if given.size <= _FEW:
+        numbers = given.tolist()
+        ascending, least, most = all(map(lt, numbers, numbers[1:])), min(numbers), max(numbers)
+    else:
+        ascending = np.count_nonzero(given[1:] > given[:-1]) == given.size - 1
+        least, most = (given[0], given[-1]) if ascending else (given.min(), given.max())
     # Compared before the conversion: a uint64 beyond intp would wrap round to a valid arm.
     if not (least >= 0 and most < n_arms):
         raise ValueError(f"arms must be between 0 and {n_arms - 1}, got {least} to {most}")
@@ -145,7 +151,7 @@ def as_state(
 
 
 def _in_unit(numbers: FloatArray) -> bool:
-    if numbers.size <= 16:  # the outcomes of a round: a loop is faster than two reductions
+    if numbers.size <= _FEW:
         return all(0 <= number <= 1 for number in numbers.ravel().tolist())
     # Read as whole numbers, the bits of the floats from 0 to 1 are at most those of 1, and those of all others but -0.0
     # are above: one pass is enough where nothing is wrong. A NaN makes min() NaN and the comparison false.

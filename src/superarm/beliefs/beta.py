@@ -15,6 +15,8 @@ from superarm.checks import FloatArray, IndexArray, as_count, as_feedback, as_fr
 _LEAST = 2048  # from so many arms on, sample_top draws few of them
 _SHARE = 16  # as long as it wants no more than one in so many; an update of more begins anew
 
+_CERTAIN = frozenset((0.0, 1.0))
+
 
 class BetaBelief:
     """theta_i ~ Beta(a_i, b_i), updated by eqs. posterior1 and posterior2.
@@ -96,7 +98,7 @@ class BetaBelief:
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Y_i ~ Bern(X_i), a_i += Y_i, b_i += 1 - Y_i. Draws only for outcomes strictly between 0 and 1."""
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
-        if np.count_nonzero(outcomes % 1):
+        if len(outcomes) > 16 or not _CERTAIN.issuperset(outcomes.tolist()):
             inside = (outcomes > 0) & (outcomes < 1)
             outcomes = outcomes.copy()
             outcomes[inside] = rng.random(np.count_nonzero(inside)) < outcomes[inside]
