@@ -48,7 +48,7 @@ peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 
 setup: $(VENV)/.dev ## create .venv with everything a contributor needs
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) site superarm-demo superarm-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site superarm-demo superarm-bench superarm-run .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

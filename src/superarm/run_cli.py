@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
@@ -93,7 +94,7 @@ def run(
 
 
 def _read(path: Path, skip: list[str], console: Console) -> OwnTable:
-    with _progress(console) as bar:
+    with _progress(console, transient=True) as bar:
         task = bar.add_task(f"reading {path.name}", total=path.stat().st_size)
         found = read(path, skip=skip, progress=lambda done: bar.update(task, completed=done))
         bar.update(task, completed=path.stat().st_size)
@@ -116,7 +117,8 @@ def _prepare(found: OwnTable, k: int, horizon: int | None, order: Literal["given
 
 
 def _play(game: Game, policies: list[str], runs: int, seed: int, workers: int, console: Console) -> list[Run]:
-    with engine.one_blas_thread(), engine.processes(workers)() as executor, _progress(console) as bar:
+    start = engine.processes(workers) if workers > 1 else nullcontext  # one needs no process of its own
+    with engine.one_blas_thread(), start() as executor, _progress(console) as bar:
         task = bar.add_task("playing", total=runs * len(policies))
         return play_all(
             game, policies, n_runs=runs, seed=seed, executor=executor, progress=lambda one: bar.advance(task)
@@ -156,7 +158,7 @@ def _summary(game: Game, runs: list[Run]) -> Table:
     return table
 
 
-def _progress(console: Console) -> Progress:
+def _progress(console: Console, *, transient: bool = False) -> Progress:
     return Progress(
         TextColumn("{task.description:<26}"),
         BarColumn(),
@@ -166,4 +168,5 @@ def _progress(console: Console) -> Progress:
         TimeRemainingColumn(),
         TextColumn("to go"),
         console=console,
+        transient=transient,
     )
