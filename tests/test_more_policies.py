@@ -339,6 +339,53 @@ def test_importance_weights_are_unbiased():
     assert (np.abs(x * picked / 8000 / p - x) < 5 * error).all()
 
 
+# In use
+
+
+@pytest.mark.parametrize(
+    "make",
+    [sa.MeanBelief, sa.SingleSeedBelief, lambda n: sa.Exp3Belief(n, 2, gamma=0.2)],
+    ids=["mean", "single seed", "exp3"],
+)
+def test_arms_join_later(make):
+    belief, rng = make(3), np.random.default_rng(0)
+    belief.update([0, 1], [1.0, 0.0], rng=rng)
+    belief.add_arms(2)
+    assert belief.n_arms == 5
+    theta = belief.sample(rng=rng)
+    assert theta.shape == (5,)
+    assert theta[3] == theta[4] == theta[2]  # as little is known of them
+    belief.update([4], [1.0], rng=rng)
+    twin = make(5)
+    twin.load(belief.state())
+    assert twin.state() == belief.state()
+    if not isinstance(belief, sa.SingleSeedBelief):
+        with pytest.raises(TypeError, match="no prior"):
+            belief.add_arms(1, prior=(1.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda reward: sa.single_seed_ts(reward, 2),
+        lambda reward: sa.escb(reward, 2),
+        lambda reward: sa.epsilon_greedy(reward, 2, epsilon=0.5),
+        lambda reward: sa.explore_then_commit(reward, 2, n_explore=2),
+        lambda reward: sa.exp3(reward, 2, gamma=0.2),
+    ],
+    ids=["single seed", "escb", "epsilon", "commit", "exp3"],
+)
+def test_a_session_with_each_goes_on_from_its_file(build, tmp_path):
+    session = sa.Session(build(sa.LinearReward(6)), seed=3)
+    for t in range(15):
+        session.save(tmp_path / "one.json")
+        again = sa.Session.load(tmp_path / "one.json", build(sa.LinearReward(6)))
+        decision = session.ask()
+        assert again.ask().arms == decision.arms
+        assert session.explain(decision).reasons
+        session.tell(decision.id, {arm: float(t % 3 == 0) for arm in decision.arms})
+
+
 # What the policies learn
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from superarm.checks import FloatArray, IndexArray
 
-_FEW_SETS = 3000  # so many are looked up rather than bounded
+_FEW_SETS = 1000  # so many are looked up rather than bounded
 _STEPS = 40  # of the search for the tightest tangent; it needs about six
 
 
