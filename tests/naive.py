@@ -194,3 +194,51 @@ def is_path(edges, source, target, arms):
         node = following[0]
         visited.add(node)
     return not left
+
+
+def escb(theta, counts, rounds, k, c=0.0):
+    """The largest index of ESCB-2 over all sets of k arms, and the sets that have it; every arm seen."""
+    log_t = math.log(rounds + 1)
+    level = log_t + c * k * math.log(max(log_t, 1.0))
+    index = {
+        arms: sum(theta[i] for i in arms) + math.sqrt(level / 2 * sum(1 / counts[i] for i in arms))
+        for arms in itertools.combinations(range(len(theta)), k)
+    }
+    best = max(index.values())
+    return best, [arms for arms, value in index.items() if value >= best - 1e-9]
+
+
+def exp3_probabilities(weights, k, gamma):
+    """Exp3.M's probabilities; where the largest weights are lowered to is found by bisection."""
+    m = len(weights)
+
+    def p(alpha):
+        lowered = [min(w, alpha) for w in weights]
+        return [k * ((1 - gamma) * w / sum(lowered) + gamma / m) for w in lowered]
+
+    if max(p(math.inf)) <= 1:
+        return p(math.inf), [False] * m
+    low, high = 0.0, max(weights)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if max(p(middle)) <= 1 else (low, middle)
+    return p(low), [w > low * (1 + 1e-9) or abs(w - low) <= 1e-9 * low for w in weights]
+
+
+def rounding_law(p):
+    """The sets that dependent rounding gives, with their probabilities: halves of the open arms trade in pairs."""
+    open_ = [i for i in range(len(p)) if 1e-12 < p[i] < 1 - 1e-12]
+    if len(open_) < 2:
+        return {tuple(i for i in range(len(p)) if p[i] > 0.5): 1.0}
+    half = len(open_) // 2
+    law = {}
+    for gains in itertools.product([True, False], repeat=half):
+        q, chance = list(p), 1.0
+        for i, j, wins in zip(open_[:half], open_[half : 2 * half], gains, strict=True):
+            gain, loss = min(1 - p[i], p[j]), min(p[i], 1 - p[j])
+            chance *= (loss if wins else gain) / (gain + loss)
+            q[i] += gain if wins else -loss
+            q[j] -= gain if wins else -loss
+        for arms, share in rounding_law(q).items():
+            law[arms] = law.get(arms, 0.0) + chance * share
+    return law

@@ -4,6 +4,14 @@ import numpy as np
 
 import superarm as sa
 
+
+def all_seen(n_arms):
+    """A belief that has seen every arm once: for ESCB only the means are then different."""
+    belief = sa.MeanBelief(n_arms)
+    belief.update(np.arange(n_arms), np.full(n_arms, 0.5), rng=np.random.default_rng(0))
+    return belief
+
+
 BELIEFS = {
     "beta": sa.BetaBelief,
     "beta, own prior": lambda n: sa.BetaBelief(n, prior=(0.5, np.linspace(0.5, 2, n))),
@@ -13,6 +21,10 @@ BELIEFS = {
     "ucb, bolder": lambda n: sa.UCBBelief(n, exploration=0.5),
     "kl-ucb": sa.KLUCBBelief,
     "kl-ucb, c = 3": lambda n: sa.KLUCBBelief(n, c=3.0),
+    "mean": sa.MeanBelief,
+    "mean, unseen 0": lambda n: sa.MeanBelief(n, unseen=0.0),
+    "single seed": sa.SingleSeedBelief,
+    "exp3": lambda n: sa.Exp3Belief(n, k=2, gamma=0.3),
 }
 
 # Name: (factory, whether it finds the best set of an additive reward for certain, and draws for ties only).
@@ -30,6 +42,11 @@ ORACLES = {
     "rarely": (lambda: sa.Rarely(sa.Singletons(), when=1), True),
     "top k": (sa.TopK, True),
     "random sets": (sa.RandomSets, False),
+    "epsilon random": (lambda: sa.EpsilonRandom(sa.Singletons(), 0.3), False),
+    "epsilon random, never": (lambda: sa.EpsilonRandom(sa.Singletons(), 0.0), True),
+    "explore then commit": (lambda: sa.ExploreThenCommit(sa.Singletons(), n_explore=100), False),
+    "escb": (lambda: sa.ESCBIndex(all_seen(6)), True),
+    "dependent rounding": (sa.DependentRounding, False),
     "group testing": (lambda: sa.GroupTesting(delta=0.25), False),
     "group testing, sparse": (lambda: sa.GroupTesting(delta=0.25, p=0.01, n_tests=50), False),
     "group testing, naive": (lambda: sa.GroupTesting(delta=0.25, quantize=False), False),
@@ -45,6 +62,9 @@ ORACLES = {
     ),
 }
 
+# Oracles that know no `Choices`, and refuse them.
+PLAIN_K = {"dependent rounding"}
+
 # Every oracle with a budget: name, factory by budget, and whether a budget that is large enough certifies the set.
 BUDGETED = {
     "exhaustive": (lambda b: sa.Exhaustive(budget=b), True),
@@ -56,6 +76,7 @@ BUDGETED = {
     "local search": (lambda b: sa.LocalSearch(budget=b), True),
     "local search from lazy greedy": (lambda b: sa.LocalSearch(sa.LazyGreedy(budget=b), budget=b), True),
     "rarely": (lambda b: sa.Rarely(sa.Singletons(budget=b), when=1), True),
+    "epsilon random": (lambda b: sa.EpsilonRandom(sa.Singletons(budget=b), 0.0), True),
     "group testing": (lambda b: sa.GroupTesting(delta=0.25, budget=b), False),
     "group testing, fixed pools": (
         lambda b: sa.GroupTesting(delta=0.25, pools=sa.Pools.of([[0, 1], [2], [3, 4, 5], [6], [1, 6]], 7), budget=b),

@@ -11,6 +11,8 @@ import superarm as sa
 from parts import BELIEFS
 from superarm.beliefs.kl_ucb import kl_bernoulli, kl_upper
 
+ARRAYS = ("a", "counts", "log_weights")  # every state has one of them
+
 FEEDBACK = st.lists(
     st.dictionaries(st.integers(0, 5), st.floats(0, 1), max_size=6),
     max_size=8,
@@ -70,11 +72,11 @@ def test_bad_feedback_changes_nothing(name, data):
     [
         lambda state: state.pop("n_arms"),
         lambda state: state.update(belief="Another"),
-        lambda state: [state.pop(key) for key in ("a", "counts") if key in state],
-        lambda state: state.update(a=[1.0], counts=[1.0]),
-        lambda state: state.update(a=[float("nan")] * 4, counts=[float("nan")] * 4),
-        lambda state: state.update(a=[-1.0] * 4, counts=[-1.0] * 4),
-        lambda state: state.update(a=["x"] * 4, counts=["x"] * 4),
+        lambda state: [state.pop(key) for key in ARRAYS if key in state],
+        lambda state: state.update({key: [1.0] for key in ARRAYS}),
+        lambda state: state.update(dict.fromkeys(ARRAYS, [float("nan")] * 4)),
+        lambda state: state.update(dict.fromkeys(ARRAYS, [-1.0] * 4)),
+        lambda state: state.update(dict.fromkeys(ARRAYS, ["x"] * 4)),
     ],
 )
 def test_a_spoilt_state_is_refused_and_changes_nothing(name, spoil):

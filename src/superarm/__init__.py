@@ -2,14 +2,26 @@
 
 from superarm import theory
 from superarm.batch import BatchTrace, simulate_batch
-from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
+from superarm.beliefs import (
+    BetaBelief,
+    Exp3Belief,
+    GaussianBelief,
+    KLUCBBelief,
+    MeanBelief,
+    SingleSeedBelief,
+    UCBBelief,
+)
 from superarm.core import Belief, Choices, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
 from superarm.environments import BernoulliArms, ReplayEnvironment
 from superarm.feasible import Feasible, Group
 from superarm.inspection import Inspection, Property, Recommendation, Witness, auto, inspect
 from superarm.instances import Instance, linear_instance, network_instance
 from superarm.oracles import (
+    DependentRounding,
+    EpsilonRandom,
+    ESCBIndex,
     Exhaustive,
+    ExploreThenCommit,
     Greedy,
     GroupTesting,
     LazyGreedy,
@@ -21,7 +33,17 @@ from superarm.oracles import (
     TopK,
 )
 from superarm.planning import Plan, PlanRow, plan
-from superarm.policies import cts, cucb, gt_qts, random_sets
+from superarm.policies import (
+    cts,
+    cucb,
+    epsilon_greedy,
+    escb,
+    exp3,
+    explore_then_commit,
+    gt_qts,
+    random_sets,
+    single_seed_ts,
+)
 from superarm.quantizer import Quantizer
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
 from superarm.sessions import (
@@ -51,12 +73,17 @@ __all__ = [
     "Counted",
     "CoverageReward",
     "Decision",
+    "DependentRounding",
     "Draw",
+    "ESCBIndex",
     "Environment",
+    "EpsilonRandom",
     "Exhaustive",
+    "Exp3Belief",
     "ExpiredDecisionError",
     "Expiry",
     "Explanation",
+    "ExploreThenCommit",
     "Feasible",
     "GaussianBelief",
     "Greedy",
@@ -70,6 +97,7 @@ __all__ = [
     "LinearReward",
     "LocalSearch",
     "Matchings",
+    "MeanBelief",
     "NetworkReward",
     "Oracle",
     "Paths",
@@ -87,6 +115,7 @@ __all__ = [
     "Reward",
     "Session",
     "SessionFileError",
+    "SingleSeedBelief",
     "Singletons",
     "SpanningTrees",
     "TopK",
@@ -97,6 +126,10 @@ __all__ = [
     "auto",
     "cts",
     "cucb",
+    "epsilon_greedy",
+    "escb",
+    "exp3",
+    "explore_then_commit",
     "gt_qts",
     "inspect",
     "linear_instance",
@@ -106,6 +139,7 @@ __all__ = [
     "replicate",
     "simulate",
     "simulate_batch",
+    "single_seed_ts",
     "theory",
     "top_k",
 ]

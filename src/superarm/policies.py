@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from superarm.beliefs import BetaBelief, UCBBelief
+from superarm.beliefs import BetaBelief, Exp3Belief, MeanBelief, SingleSeedBelief, UCBBelief
+from superarm.beliefs.exp3 import exp3_gamma
 from superarm.core import Choices, Oracle, Policy, Reward
-from superarm.oracles import GroupTesting, RandomSets, Singletons
+from superarm.oracles import (
+    DependentRounding,
+    EpsilonRandom,
+    ESCBIndex,
+    ExploreThenCommit,
+    GroupTesting,
+    RandomSets,
+    Singletons,
+)
 
 
 def cts(reward: Reward, k: int | Choices, *, oracle: Oracle | None = None) -> Policy:
@@ -46,6 +56,83 @@ def cucb(reward: Reward, k: int | Choices, *, oracle: Oracle | None = None) -> P
     'UCBBelief'
     """
     return Policy(UCBBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
+
+
+def single_seed_ts(reward: Reward, k: int | Choices, *, oracle: Oracle | None = None) -> Policy:
+    """Thompson sampling with one uniform shared by all arms (Jin, Zhao, Tan, Gu 2026), with Oracle+ unless told else.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> type(single_seed_ts(sa.LinearReward(5), k=2).belief).__name__
+    'SingleSeedBelief'
+    """
+    return Policy(SingleSeedBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
+
+
+def escb(reward: Reward, k: int | Choices, *, c: float = 0.0, limit: int = 10_000) -> Policy:
+    """ESCB (Combes, Talebi, Proutière, Lelarge 2015): one confidence width for the whole set. Additive rewards only.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> policy = escb(sa.LinearReward(5), k=2)
+    >>> policy.oracle.belief is policy.belief
+    True
+    """
+    belief = MeanBelief(reward.n_arms)
+    return Policy(belief, ESCBIndex(belief, c=c, limit=limit), reward, k)
+
+
+def epsilon_greedy(
+    reward: Reward,
+    k: int | Choices,
+    *,
+    epsilon: float | Callable[[int], float] = 0.1,
+    oracle: Oracle | None = None,
+) -> Policy:
+    """The means so far, and a random set with probability epsilon, which may depend on the round (`decaying`).
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> epsilon_greedy(sa.LinearReward(5), k=2, epsilon=0.05).oracle.epsilon
+    0.05
+    """
+    picks = EpsilonRandom(Singletons() if oracle is None else oracle, epsilon)
+    return Policy(MeanBelief(reward.n_arms), picks, reward, k)
+
+
+def explore_then_commit(reward: Reward, k: int | Choices, *, n_explore: int, oracle: Oracle | None = None) -> Policy:
+    """Every arm ``n_explore`` times, and then for ever the set that is best for the means so far.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> explore_then_commit(sa.LinearReward(5), k=2, n_explore=10).oracle.n_explore
+    10
+    """
+    picks = ExploreThenCommit(Singletons() if oracle is None else oracle, n_explore)
+    # An arm that was picked and never seen to do anything is not committed to.
+    return Policy(MeanBelief(reward.n_arms, unseen=0.0), picks, reward, k)
+
+
+def exp3(reward: Reward, k: int, *, horizon: int | None = None, gamma: float | None = None) -> Policy:
+    """Exp3.M (Uchiya, Nakamura, Kudo 2010): for outcomes that follow no law, and rewards that are sums of them.
+
+    ``gamma`` is the share of exploration; without it, the one that suits the ``horizon``.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> round(exp3(sa.LinearReward(50), k=2, horizon=10_000).belief.gamma, 3)
+    0.068
+    """
+    if (horizon is None) == (gamma is None):
+        raise ValueError(f"either horizon or gamma must be given, got horizon={horizon!r} and gamma={gamma!r}")
+    if gamma is None:
+        gamma = exp3_gamma(reward.n_arms, k, horizon)  # type: ignore[arg-type]  # one of them is there
+    return Policy(Exp3Belief(reward.n_arms, k, gamma=gamma), DependentRounding(), reward, k)
 
 
 def random_sets(reward: Reward, k: int | Choices) -> Policy:

@@ -1,8 +1,19 @@
 """What is known of the means: one algorithm a file."""
 
 from superarm.beliefs.beta import BetaBelief
+from superarm.beliefs.exp3 import Exp3Belief
 from superarm.beliefs.gaussian import GaussianBelief
 from superarm.beliefs.kl_ucb import KLUCBBelief
+from superarm.beliefs.mean import MeanBelief
+from superarm.beliefs.single_seed import SingleSeedBelief
 from superarm.beliefs.ucb import UCBBelief
 
-__all__ = ["BetaBelief", "GaussianBelief", "KLUCBBelief", "UCBBelief"]
+__all__ = [
+    "BetaBelief",
+    "Exp3Belief",
+    "GaussianBelief",
+    "KLUCBBelief",
+    "MeanBelief",
+    "SingleSeedBelief",
+    "UCBBelief",
+]

@@ -22,9 +22,13 @@ from typing import Any, Protocol
 
 from superarm.experiments import paper
 from superarm.experiments.cell import Cell, Recorded
+from superarm.experiments.comparison.cells import compare
 from superarm.experiments.play import play
 
 Rows = list[dict[str, Any]]
+
+# The kinds of cells that are not one experiment's own.
+_SHARED: dict[str, Callable[[Cell], Recorded]] = {"play": play, "compare": compare}
 
 
 class RequestError(ValueError):
@@ -108,8 +112,8 @@ def run_cell(cell: Cell) -> Recorded:
 
 
 def _runner(kind: str) -> Callable[[Cell], Recorded]:
-    if kind == "play":
-        return play
+    if kind in _SHARED:
+        return _SHARED[kind]
     for name in names():
         runners: dict[str, Callable[[Cell], Recorded]] = getattr(load(name), "RUNNERS", {})
         if kind in runners:

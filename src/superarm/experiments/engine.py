@@ -25,7 +25,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _MOST_RESTARTS = 3
 
 # Modules that show rows and don't make them: they may change between a run and its report.
-_PRESENTATION = {"cli", "claims", "demo", "figures", "report", "reproduce"}
+_PRESENTATION = {"cli", "claims", "comparing_cli", "demo", "figures", "page", "picture", "report", "reproduce"}
 
 
 def run_cells(

@@ -1,6 +1,10 @@
 """What picks the set: one algorithm a file."""
 
+from superarm.oracles.dependent_rounding import DependentRounding
+from superarm.oracles.epsilon_random import EpsilonRandom
+from superarm.oracles.escb import ESCBIndex
 from superarm.oracles.exhaustive import Exhaustive
+from superarm.oracles.explore_then_commit import ExploreThenCommit
 from superarm.oracles.greedy import Greedy
 from superarm.oracles.group_testing import GroupTesting
 from superarm.oracles.lazy_greedy import LazyGreedy
@@ -12,7 +16,11 @@ from superarm.oracles.singletons import Singletons
 from superarm.oracles.top_k import TopK
 
 __all__ = [
+    "DependentRounding",
+    "ESCBIndex",
+    "EpsilonRandom",
     "Exhaustive",
+    "ExploreThenCommit",
     "Greedy",
     "GroupTesting",
     "LazyGreedy",

@@ -298,8 +298,8 @@ class Session:
             other._path, other._forks, other.rounds, other._n_decisions = (*self._path, name), [], 0, 0
             other._lock, other._ledger, other._kept = threading.RLock(), Ledger(self.keep), OrderedDict()
             other._begin()
-            # An oracle knows its reward by identity: in the copy the rewards of the fork take their places.
-            places = {id(reward): reward, id(self.policy.reward): other.policy.reward}
+            # An oracle knows its reward, and ESCBIndex its belief, by identity: those of the fork take their places.
+            places = {id(reward): reward, id(self.policy.reward): other.policy.reward, id(self.policy.belief): belief}
             other.policy.oracle = copy.deepcopy(self.policy.oracle, places)
             self._forks.append(name)
             return other

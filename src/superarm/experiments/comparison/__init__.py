@@ -1,0 +1,1 @@
+"""Every policy on every problem: what `superarm compare` runs and writes."""

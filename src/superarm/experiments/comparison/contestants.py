@@ -1,0 +1,105 @@
+"""The policies of the comparison: label, what it is, and how it is made for a problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from superarm.beliefs import GaussianBelief, KLUCBBelief
+from superarm.core import Oracle, Policy, Reward
+from superarm.oracles import LazySingletons, TopK
+from superarm.oracles.epsilon_random import decaying
+from superarm.policies import (
+    cts,
+    cucb,
+    epsilon_greedy,
+    escb,
+    exp3,
+    explore_then_commit,
+    gt_qts,
+    random_sets,
+    single_seed_ts,
+)
+
+N_TESTS = 100
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a policy is made for."""
+
+    reward: Reward
+    k: int
+    horizon: int
+    delta: float
+
+    def oracle(self) -> Oracle:
+        """The best set for given means: without an evaluation for a sum, with few otherwise."""
+        return TopK() if self.reward.additive else LazySingletons()
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A policy: ``about`` says what it is, ``make`` makes it; ``additive``: for sums only."""
+
+    about: str
+    make: Callable[[Task], Policy]
+    additive: bool = False
+
+
+def n_explore(task: Task) -> int:
+    """How often explore-then-commit tries each arm: the two-thirds rule for as many plays as an arm can have."""
+    return math.ceil((task.horizon * task.k / task.reward.n_arms) ** (2 / 3))
+
+
+CHANCE, REFERENCE = "chance", "CTS"
+
+CONTESTANTS = {
+    CHANCE: Contestant("`random_sets`", lambda task: random_sets(task.reward, task.k)),
+    REFERENCE: Contestant(
+        "`cts`: Thompson sampling, Beta posteriors, one draw an arm",
+        lambda task: cts(task.reward, task.k, oracle=task.oracle()),
+    ),
+    "CTS, single seed": Contestant(
+        "`single_seed_ts`: the same posteriors, one uniform for all arms",
+        lambda task: single_seed_ts(task.reward, task.k, oracle=task.oracle()),
+    ),
+    "CTS, Gaussian": Contestant(
+        "Thompson sampling with `GaussianBelief`",
+        lambda task: Policy(GaussianBelief(task.reward.n_arms), task.oracle(), task.reward, task.k),
+    ),
+    "CUCB": Contestant("`cucb`: upper confidence bounds", lambda task: cucb(task.reward, task.k, oracle=task.oracle())),
+    "KL-UCB": Contestant(
+        "the bounds of `KLUCBBelief`",
+        lambda task: Policy(KLUCBBelief(task.reward.n_arms), task.oracle(), task.reward, task.k),
+    ),
+    "ESCB": Contestant(
+        "`escb`: one confidence width for the set, c = 0; for sums only",
+        lambda task: escb(task.reward, task.k, limit=1000),
+        additive=True,
+    ),
+    "epsilon-greedy": Contestant(
+        "`epsilon_greedy`, epsilon = 0.1",
+        lambda task: epsilon_greedy(task.reward, task.k, oracle=task.oracle()),
+    ),
+    "epsilon-greedy, c/t": Contestant(
+        "`epsilon_greedy`, epsilon = min(1, c/t), c = m/k",
+        lambda task: epsilon_greedy(
+            task.reward, task.k, epsilon=decaying(task.reward.n_arms / task.k), oracle=task.oracle()
+        ),
+    ),
+    "explore, commit": Contestant(
+        "`explore_then_commit`, every arm ceil((T k/m)^(2/3)) times",
+        lambda task: explore_then_commit(task.reward, task.k, n_explore=n_explore(task), oracle=task.oracle()),
+    ),
+    "Exp3.M": Contestant("`exp3`, gamma for the horizon", lambda task: exp3(task.reward, task.k, horizon=task.horizon)),
+    "GT+QTS": Contestant(
+        f"`gt_qts`, the paper's literal algorithm: {N_TESTS} tests a round, p = 1/2",
+        lambda task: gt_qts(task.reward, task.k, delta=task.delta, n_tests=N_TESTS),
+    ),
+    "GT+QTS, regression": Contestant(
+        f'`gt_qts` with `decoder="regression"`: {N_TESTS} tests a round, remembered',
+        lambda task: gt_qts(task.reward, task.k, delta=task.delta, n_tests=N_TESTS, decoder="regression"),
+    ),
+}

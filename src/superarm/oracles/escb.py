@@ -1,0 +1,151 @@
+"""ESCB: optimism about the whole set, not arm by arm.
+
+Combes, Talebi, Proutière, Lelarge: "Combinatorial bandits revisited", NeurIPS 2015; the index is their second, c_M(n).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superarm.checks import FloatArray, IndexArray, as_count, as_finite
+from superarm.core import Choices, Pools, Reward, as_request, top_k
+from superarm.oracles._root import largest_root
+from superarm.oracles._verbs import verb
+
+
+class Counts(Protocol):
+    """What `ESCBIndex` reads of a belief: how often each arm was told about, and the number of updates."""
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms it is about."""
+
+    @property
+    def tally(self) -> Any:
+        """``counts``, shape (n_arms,), and ``rounds``."""
+
+
+@dataclass(frozen=True)
+class ESCBReport:
+    """How good the set is.
+
+    Attributes
+    ----------
+    index, bound
+        The index of the set, and a number that no set's index exceeds; both infinite where an arm was never seen.
+    n_nodes
+        How many nodes of the search were looked at; of `Choices`, how many sets.
+    certified
+        Whether no set has a larger index.
+    """
+
+    index: float
+    bound: float
+    n_nodes: int
+    certified: bool = True
+
+
+class ESCBIndex:
+    """Picks the set of the largest sum(theta_i) + sqrt(f(t) / 2 · sum(1 / n_i)), sums over its arms: eq. c_M(n).
+
+    f(t) = ln t + c · k · ln ln t, t one more than the number of updates so far, n_i how often arm i was told about.
+    Upper confidence bounds for each arm, as in `UCBBelief`, add up k widths; errors of independent arms do not add up
+    like that, and here the width is one for the set: the root of a sum. theta must be the means, so the belief is a
+    `MeanBelief`, and the oracle reads n_i and t from it: make it with the belief of its policy, as `escb` does.
+
+    For additive rewards; no evaluations. The root makes this harder than taking the k largest. Sets of k arms are found
+    by branch and bound, exact unless it needs more than ``limit`` nodes: then the best set found, and ``report`` has
+    the bound on what was missed. A node costs O(n_arms log n_arms), and a round needs one to some dozens. Within
+    `Choices` every set is looked at, and more than ``limit`` are refused. Sets with arms never seen come first, those
+    with the most of them. Arms equal in mean and count have equal chances.
+
+    Parameters
+    ----------
+    belief
+        The belief of the policy.
+    c
+        The factor of k ln ln t, at least 0. Its authors prove with 4.
+    limit
+        How many nodes, or sets within `Choices`, are looked at in a round at most.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> belief = sa.MeanBelief(4)
+    >>> for arms in ([0, 1, 2, 3], [0, 1], [0, 1], [0, 1]):
+    ...     belief.update(arms, [0.6, 0.5, 0.5, 0.1][: len(arms)], rng=np.random.default_rng(0))
+    >>> oracle = ESCBIndex(belief)
+    >>> oracle.select(sa.LinearReward(4), belief.sample(rng=np.random.default_rng(0)), 2, rng=np.random.default_rng(0))
+    array([0, 2])
+    >>> oracle.report.certified
+    True
+    """
+
+    def __init__(self, belief: Counts, *, c: float = 0.0, limit: int = 10_000) -> None:
+        if not hasattr(belief, "tally"):
+            raise TypeError(f"belief must have a tally, as MeanBelief has, got a {type(belief).__name__}")
+        self.belief = belief
+        self.c = float(as_finite([c], "c", ndim=1, least=0.0)[0])
+        self.limit = as_count(limit, "limit", least=1)
+        self.report: ESCBReport | None = None
+
+    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+        """The set of the largest index."""
+        theta, k = as_request(reward, theta, k, constraints=True)
+        if not reward.additive:
+            raise ValueError("reward must be additive: the index of ESCB is about sums of means; take cts or cucb")
+        counts = self.belief.tally.counts
+        if len(counts) != reward.n_arms:
+            raise ValueError(f"belief must be about the reward's {reward.n_arms} arms, got one of {len(counts)}")
+        unseen = counts == 0
+        if not isinstance(k, int):
+            unseen = unseen & k.undecided
+        if unseen.any():
+            self.report = ESCBReport(math.inf, math.inf, 0)
+            return _most_unseen(theta, unseen, k, rng)
+        var = self._level(k) / 2 / np.maximum(counts, 1)
+        return self._largest(theta, var, k, rng) if isinstance(k, int) else self._within(reward, theta, var, k, rng)
+
+    def _level(self, k: int | Choices) -> float:
+        log_t = math.log(self.belief.tally.rounds + 1)
+        return log_t + self.c * (k if isinstance(k, int) else k.n_most) * math.log(max(log_t, 1.0))
+
+    def _largest(self, theta: FloatArray, var: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
+        arms = np.arange(len(theta))
+        if len(np.unique(theta + 1j * var)) < len(theta):
+            arms = rng.permutation(arms)  # none of two equal arms is preferred for its number
+        found = largest_root(theta[arms], var[arms], k, limit=self.limit)
+        sure = found.bound <= found.value + 1e-9 * max(1.0, found.value)
+        self.report = ESCBReport(found.value, found.bound, found.n_nodes, sure)
+        return np.sort(arms[found.arms])
+
+    def _within(
+        self, reward: Reward, theta: FloatArray, var: FloatArray, choices: Choices, rng: np.random.Generator
+    ) -> IndexArray:
+        seen = list(islice(verb(self, choices, "sets")(), self.limit + 1))
+        if len(seen) > self.limit:
+            raise ValueError(
+                f"ESCBIndex looks at every feasible set, and there are more than its limit of {self.limit:,}; raise "
+                "the limit, or take cts, which has none"
+            )
+        pools = Pools.of(seen, reward.n_arms)
+        values = pools.sum(theta) + np.sqrt(pools.sum(var))
+        best = np.flatnonzero(values >= values.max() - 1e-12 * max(1.0, float(values.max())))
+        self.report = ESCBReport(float(values.max()), float(values.max()), len(seen))
+        return np.array(seen[int(best[rng.integers(len(best))] if len(best) > 1 else best[0])])
+
+
+def _most_unseen(
+    theta: FloatArray, unseen: NDArray[np.bool_], k: int | Choices, rng: np.random.Generator
+) -> IndexArray:
+    """As many arms never seen as a set can have, and the largest means for the rest."""
+    if isinstance(k, int):
+        return top_k(np.where(unseen, 2.0, theta), k, rng=rng)
+    # Noise, since structures need not break ties by chance; no number of means outweighs an arm never seen.
+    return k.best(np.where(unseen, 2.0 + k.n_most + rng.random(len(theta)) / 2, theta), rng=rng)
