@@ -2,12 +2,27 @@
 
 from superarm import theory
 from superarm.batch import BatchTrace, simulate_batch
-from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
+from superarm.beliefs import (
+    BetaBelief,
+    DiscountedBetaBelief,
+    GaussianBelief,
+    KLUCBBelief,
+    PositionBiasedBelief,
+    SlidingBetaBelief,
+    UCBBelief,
+)
 from superarm.core import Belief, Choices, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
-from superarm.environments import BernoulliArms
+from superarm.environments import (
+    BernoulliArms,
+    CascadingArms,
+    ChangingArms,
+    DriftingArms,
+    PositionBiasedArms,
+    TriggeredArms,
+)
 from superarm.feasible import Feasible, Group
 from superarm.inspection import Inspection, Property, Recommendation, Witness, auto, inspect
-from superarm.instances import Instance, linear_instance, network_instance
+from superarm.instances import ChangingInstance, Instance, linear_instance, network_instance
 from superarm.oracles import (
     Exhaustive,
     Greedy,
@@ -46,12 +61,17 @@ __all__ = [
     "BernoulliArms",
     "BetaBelief",
     "BlackBox",
+    "CascadingArms",
+    "ChangingArms",
+    "ChangingInstance",
     "Choices",
     "ConflictError",
     "Counted",
     "CoverageReward",
     "Decision",
+    "DiscountedBetaBelief",
     "Draw",
+    "DriftingArms",
     "Environment",
     "Exhaustive",
     "ExpiredDecisionError",
@@ -77,6 +97,8 @@ __all__ = [
     "PlanRow",
     "Policy",
     "Pools",
+    "PositionBiasedArms",
+    "PositionBiasedBelief",
     "Property",
     "Quantizer",
     "RandomSets",
@@ -87,9 +109,11 @@ __all__ = [
     "Session",
     "SessionFileError",
     "Singletons",
+    "SlidingBetaBelief",
     "SpanningTrees",
     "TopK",
     "Trace",
+    "TriggeredArms",
     "UCBBelief",
     "UnknownDecisionError",
     "Witness",

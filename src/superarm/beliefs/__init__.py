@@ -1,8 +1,19 @@
 """What is known of the means: one algorithm a file."""
 
 from superarm.beliefs.beta import BetaBelief
+from superarm.beliefs.discounted import DiscountedBetaBelief
 from superarm.beliefs.gaussian import GaussianBelief
 from superarm.beliefs.kl_ucb import KLUCBBelief
+from superarm.beliefs.position_biased import PositionBiasedBelief
+from superarm.beliefs.sliding import SlidingBetaBelief
 from superarm.beliefs.ucb import UCBBelief
 
-__all__ = ["BetaBelief", "GaussianBelief", "KLUCBBelief", "UCBBelief"]
+__all__ = [
+    "BetaBelief",
+    "DiscountedBetaBelief",
+    "GaussianBelief",
+    "KLUCBBelief",
+    "PositionBiasedBelief",
+    "SlidingBetaBelief",
+    "UCBBelief",
+]
