@@ -115,7 +115,7 @@ def test_a_cascade_stops_at_the_first_success():
 
 def test_what_a_cascade_shows_is_unbiased_and_taking_the_rest_for_failures_is_not():
     """Random sets, so that what is seen does not depend on what was: every mean within 5 standard errors, error 6e-7
-    each; and the naive one, told 0 for what nobody looked at, is off by more than 10 of them for the last three arms."""
+    each; and the naive one, told 0 for what nobody looked at, is off by more than 10 of them for three arms."""
     mu = np.array([0.3, 0.2, 0.6, 0.5, 0.8])
     policy = random_policy(5, 3, sa.BetaBelief(5))
     trace = sa.simulate(policy, sa.CascadingArms(mu), horizon=6000, rng=np.random.default_rng(0))
