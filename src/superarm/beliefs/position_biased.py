@@ -17,7 +17,7 @@ from superarm.beliefs.posteriors import BetaPosterior
 from superarm.checks import FloatArray, IndexArray, as_count, as_feedback, as_finite, as_state, as_unit
 
 _ROUNDS_OF_NEWTON = 200  # a handful is enough; the bound only keeps rounding from looping for ever
-_NODES = 64  # of the quadrature
+_NODES = 128  # of the quadrature
 
 
 class PositionBiasedBelief:
@@ -164,14 +164,12 @@ class PositionBiasedBelief:
         left, right = (np.arcsinh(16 + 40 / (rate * std)) for rate in (won, lost))
         t = -left + (left + right) * np.linspace(0, 1, _NODES)[:, None]  # (nodes, arms)
         x = peak + std * np.sinh(t)
-        of_failure = np.logaddexp(0, x)  # -log(1 - theta)
-        with np.errstate(divide="ignore"):
-            looked = np.logaddexp(0, x[..., None] + np.log1p(-self.weights))
-        missed = looked - of_failure[..., None]  # log(1 - w theta)
-        log = won * (x - of_failure) - lost * of_failure + (failures * missed).sum(axis=-1)
+        theta, rest = expit(x), np.maximum(expit(-x), 1e-300)  # rest: 1 - theta without its rounding
+        missed = np.log(1 - self.weights + self.weights * rest[..., None])  # log(1 - w theta)
+        odds = np.logaddexp(0, x)  # -log(1 - theta)
+        log = won * (x - odds) - lost * odds + (failures * missed).sum(axis=-1)
         mass = np.exp(log - log.max(axis=0)) * np.cosh(t)
         mass /= mass.sum(axis=0)
-        theta = expit(x)
         mean = (mass * theta).sum(axis=0)
         var = (mass * (theta - mean) ** 2).sum(axis=0)
         size = mean * (1 - mean) / var - 1  # a + b of the Beta of this mean and variance
