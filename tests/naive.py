@@ -242,3 +242,38 @@ def rounding_law(p):
         for arms, share in rounding_law(q).items():
             law[arms] = law.get(arms, 0.0) + chance * share
     return law
+
+
+def discounted(rounds, n_arms, discount):
+    """Successes and failures of each arm, a round of age t counting discount^t."""
+    counts = np.zeros((2, n_arms))
+    for age, (arms, coins) in enumerate(reversed(rounds)):
+        for arm, coin in zip(arms, coins, strict=True):
+            counts[0 if coin else 1, arm] += discount**age
+    return counts
+
+
+def windowed(rounds, n_arms, window):
+    """Successes and failures of each arm in the last rounds."""
+    counts = np.zeros((2, n_arms))
+    for arms, coins in rounds[-window:]:
+        for arm, coin in zip(arms, coins, strict=True):
+            counts[0 if coin else 1, arm] += 1
+    return counts
+
+
+def position_log_density(x, a, b, successes, failures, weights):
+    """The log posterior of the log odds x of one arm in the position-based model, up to a constant."""
+    theta = 1 / (1 + np.exp(-x))
+    value = (a + successes) * np.log(theta) + b * np.log1p(-theta)
+    return value + sum(f * np.log1p(-w * theta) for f, w in zip(failures, weights, strict=True))
+
+
+def position_posterior(a, b, successes, failures, weights, n=40_001):
+    """Mean and standard deviation of theta under the exact posterior, by summing over a fine grid of log odds."""
+    x = np.linspace(-20, 20, n)
+    theta, log = 1 / (1 + np.exp(-x)), position_log_density(x, a, b, successes, failures, weights)
+    mass = np.exp(log - log.max())
+    mass /= mass.sum()
+    mean = mass @ theta
+    return mean, math.sqrt(mass @ (theta - mean) ** 2)

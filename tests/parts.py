@@ -15,6 +15,12 @@ def all_seen(n_arms):
 BELIEFS = {
     "beta": sa.BetaBelief,
     "beta, own prior": lambda n: sa.BetaBelief(n, prior=(0.5, np.linspace(0.5, 2, n))),
+    "beta, warm start": lambda n: sa.BetaBelief.from_counts(np.arange(n), np.full(n, 2 * n), strength=0.1),
+    "discounted": sa.DiscountedBetaBelief,
+    "discounted, faster": lambda n: sa.DiscountedBetaBelief(n, 0.9, prior=(0.5, np.linspace(0.5, 2, n))),
+    "sliding": sa.SlidingBetaBelief,
+    "sliding, short": lambda n: sa.SlidingBetaBelief(n, 20, prior=(0.5, np.linspace(0.5, 2, n))),
+    "position biased": lambda n: sa.PositionBiasedBelief(n, np.linspace(1, 0.3, n)),
     "gaussian": sa.GaussianBelief,
     "gaussian, own prior": lambda n: sa.GaussianBelief(n, prior=(0.3, 1.0), noise_var=0.1),
     "ucb": sa.UCBBelief,
@@ -122,6 +128,12 @@ CHOICES = {
 
 ENVIRONMENTS = {
     "bernoulli": lambda: sa.BernoulliArms([0.1, 0.9, 0.5, 0.3]),
+    "drifting": lambda: sa.DriftingArms([0.1, 0.9, 0.5, 0.3], std=0.05),
+    "changing": lambda: sa.ChangingArms([(0, [0.1, 0.9, 0.5]), (50, [0.9, 0.1, 0.2]), (2000, [0.3, 0.3, 0.6])]),
+    "cascading": lambda: sa.CascadingArms([0.1, 0.9, 0.5, 0.3]),
+    "position biased": lambda: sa.PositionBiasedArms([0.1, 0.9, 0.5, 0.8], weights=[0.9, 0.4]),
+    "triggered": lambda: sa.TriggeredArms([0.1, 0.9, 0.5, 0.8], P=_rng().random((4, 4))),
+    "changing instance": lambda: sa.ChangingInstance(sa.DriftingArms([0.1, 0.9, 0.5], 0.05), sa.AnySuccess(3), 2),
     "linear instance": lambda: sa.linear_instance(10, 3, 0.2, rng=_rng()),
     "replay": lambda: sa.ReplayEnvironment([[0, 1, None], [0.5, 0, 1], [1, 1, 0]]),
     "replay, shuffled": lambda: sa.ReplayEnvironment(_rng().random((9, 4)), order="shuffled", repeat=True),

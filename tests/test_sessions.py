@@ -179,7 +179,18 @@ def test_a_belief_that_cannot_grow_says_so():
     session.explain(session.ask())
 
 
-@pytest.mark.parametrize("belief", [sa.BetaBelief, sa.GaussianBelief, sa.UCBBelief, sa.KLUCBBelief])
+@pytest.mark.parametrize(
+    "belief",
+    [
+        sa.BetaBelief,
+        sa.DiscountedBetaBelief,
+        sa.SlidingBetaBelief,
+        lambda n: sa.PositionBiasedBelief(n, [0.9, 0.5]),
+        sa.GaussianBelief,
+        sa.UCBBelief,
+        sa.KLUCBBelief,
+    ],
+)
 def test_a_belief_that_grew_is_one_that_was_larger_all_along(belief):
     grown, large, rng = belief(4), belief(7), np.random.default_rng(0)
     for one in (grown, large):

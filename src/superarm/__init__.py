@@ -4,18 +4,29 @@ from superarm import theory
 from superarm.batch import BatchTrace, simulate_batch
 from superarm.beliefs import (
     BetaBelief,
+    DiscountedBetaBelief,
     Exp3Belief,
     GaussianBelief,
     KLUCBBelief,
     MeanBelief,
+    PositionBiasedBelief,
     SingleSeedBelief,
+    SlidingBetaBelief,
     UCBBelief,
 )
 from superarm.core import Belief, Choices, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
-from superarm.environments import BernoulliArms, ReplayEnvironment
+from superarm.environments import (
+    BernoulliArms,
+    CascadingArms,
+    ChangingArms,
+    DriftingArms,
+    PositionBiasedArms,
+    ReplayEnvironment,
+    TriggeredArms,
+)
 from superarm.feasible import Feasible, Group
 from superarm.inspection import Inspection, Property, Recommendation, Witness, auto, inspect
-from superarm.instances import Instance, linear_instance, network_instance
+from superarm.instances import ChangingInstance, Instance, linear_instance, network_instance
 from superarm.oracles import (
     DependentRounding,
     EpsilonRandom,
@@ -68,13 +79,18 @@ __all__ = [
     "BernoulliArms",
     "BetaBelief",
     "BlackBox",
+    "CascadingArms",
+    "ChangingArms",
+    "ChangingInstance",
     "Choices",
     "ConflictError",
     "Counted",
     "CoverageReward",
     "Decision",
     "DependentRounding",
+    "DiscountedBetaBelief",
     "Draw",
+    "DriftingArms",
     "ESCBIndex",
     "Environment",
     "EpsilonRandom",
@@ -105,6 +121,8 @@ __all__ = [
     "PlanRow",
     "Policy",
     "Pools",
+    "PositionBiasedArms",
+    "PositionBiasedBelief",
     "Property",
     "Quantizer",
     "RandomSets",
@@ -117,9 +135,11 @@ __all__ = [
     "SessionFileError",
     "SingleSeedBelief",
     "Singletons",
+    "SlidingBetaBelief",
     "SpanningTrees",
     "TopK",
     "Trace",
+    "TriggeredArms",
     "UCBBelief",
     "UnknownDecisionError",
     "Witness",

@@ -96,7 +96,7 @@ class Belief(Protocol):
         """Means that might be true, shape (n_arms,), each in [0, 1]."""
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Learn one outcome in [0, 1] for each of some distinct arms, in any order."""
+        """Learn one outcome in [0, 1] for each of some distinct arms, in any order; if places matter, as shown."""
 
     def state(self) -> dict[str, Any]:
         """All it knows, as plain JSON."""
@@ -155,7 +155,7 @@ class Environment(Protocol):
         """How many arms it has."""
 
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
-        """One outcome in [0, 1] for each of the arms, in their order; NaN where it is not seen."""
+        """One outcome in [0, 1] for each of the arms, which are shown in this order; NaN where it is not seen."""
 
 
 class Counted:

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from superarm.checks import FloatArray, IndexArray, as_count, as_finite, as_k
-from superarm.core import Reward
+from superarm.core import Environment, Reward, top_k
 from superarm.environments import BernoulliArms
+from superarm.oracles import Exhaustive
 from superarm.rewards import LinearReward, NetworkReward
 
 _MOST_DRAWS = 200
@@ -53,6 +54,82 @@ class Instance:
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
         """One outcome for each arm, from the environment."""
         return self.environment.pull(arms, rng=rng)
+
+
+class ChangingInstance:
+    """Any world that has ``mu``, a reward and k: it knows the best set at the means of the moment.
+
+    An environment itself, as `Instance` is, for worlds whose means change from round to round: `simulate` judges each
+    round by the means that it was played with, so that ``Trace.regret`` is dynamic regret. For an additive reward the
+    best set is that of the k largest means, O(n_arms) whenever they change; for any other, all C(n_arms, k) sets are
+    looked at, and more than a million are refused.
+
+    Parameters
+    ----------
+    environment
+        The world. Its ``mu`` must be another array when it is another one, as in all worlds here.
+    reward, k
+        What a set is worth, and how many arms a set has.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> world = sa.ChangingArms([(0, [0.1, 0.9, 0.5]), (100, [0.9, 0.1, 0.2])])
+    >>> instance = ChangingInstance(world, sa.LinearReward(3), k=2)
+    >>> policy = sa.Policy(sa.SlidingBetaBelief(3, window=50), sa.TopK(), sa.LinearReward(3), 2)
+    >>> trace = sa.simulate(policy, instance, horizon=200, rng=np.random.default_rng(0))
+    >>> trace.best_value[[0, 99, 100]].round(2), trace.regret()[[99, 199]].round(2)
+    (array([1.4, 1.4, 1.1]), array([ 5.6, 17.3]))
+    """
+
+    def __init__(self, environment: Environment, reward: Reward, k: int) -> None:
+        if not hasattr(environment, "mu"):
+            raise TypeError(f"environment must have mu, the true means, got {type(environment).__name__} without")
+        if environment.n_arms != reward.n_arms:
+            raise ValueError(
+                f"environment and reward must have the same arms, got {environment.n_arms} and {reward.n_arms}"
+            )
+        self.environment, self.reward, self.k = environment, reward, as_k(k, reward.n_arms)
+        self._mu: FloatArray | None = None
+        if hasattr(environment, "observe"):
+            self.observe = environment.observe  # outcomes of arms outside the set, where the world has such
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return self.environment.n_arms
+
+    @property
+    def mu(self) -> FloatArray:
+        """The true means of the coming pull, shape (n_arms,)."""
+        return self.environment.mu
+
+    @property
+    def best_arms(self) -> IndexArray:
+        """The best set at these means, shape (k,), ascending; one of them, where several are equally good."""
+        self._look()
+        return self._best_arms
+
+    @property
+    def best_value(self) -> float:
+        """What it is worth there."""
+        self._look()
+        return self._best_value
+
+    def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
+        """One outcome for each arm, from the environment."""
+        return self.environment.pull(arms, rng=rng)
+
+    def _look(self) -> None:
+        mu = self.mu
+        if mu is self._mu:
+            return
+        rng = np.random.default_rng(0)  # for ties among sets that are worth the same
+        if self.reward.additive:
+            arms = top_k(mu, self.k, rng=rng)
+        else:
+            arms = Exhaustive().select(self.reward, mu, self.k, rng=rng)
+        self._mu, self._best_arms, self._best_value = mu, arms, float(self.reward(arms, mu[arms]))
 
 
 def linear_instance(n_arms: int, k: int, gap: float, *, rng: np.random.Generator) -> Instance:

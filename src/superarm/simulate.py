@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from superarm.checks import FloatArray, IndexArray, as_count, as_unit
+from superarm.checks import FloatArray, IndexArray, as_arms, as_count, as_unit
 from superarm.core import Environment, Policy, Pools, Reward
 
 Make = Callable[[np.random.Generator], tuple[Policy, Environment]]
+Order = Literal["ascending", "best first"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +25,8 @@ class Trace:
     Attributes
     ----------
     arms, outcomes
-        Shape (T, k): the sets that were picked, and what each arm did, NaN where that was not seen. Where sets may be
-        smaller than k, the rest of a row is -1 and NaN.
+        Shape (T, k): the sets that were picked, in the order in which they were shown, and what each arm did, NaN
+        where that was not seen. Where sets may be smaller than k, the rest of a row is -1 and NaN.
     values
         Shape (T,): r(S(t); mu) at the true means of the round; where the environment has no ``mu``, at the outcomes,
         of the arms that were seen.
@@ -60,12 +62,15 @@ def simulate(
     rng: np.random.Generator,
     reward: Reward | None = None,
     world_rng: np.random.Generator | None = None,
+    order: Order = "ascending",
     progress: Callable[[int], None] | None = None,
 ) -> Trace:
     """Play ``horizon`` rounds: ask, pull, tell.
 
-    The environment may give NaN for an arm whose outcome is not seen: the policy is told of the others. Where its
-    ``mu`` and ``best_value`` are others from round to round, those of the round count.
+    The environment may give NaN for an arm whose outcome is not seen: the policy is told of the others. If it has
+    ``observe(arms, *, rng) -> (arms, outcomes)``, this is asked in place of ``pull``, and the policy is told of all
+    that was seen, of arms outside the set, too. Where its ``mu`` and ``best_value`` are others from round to round,
+    those of the round count.
 
     Parameters
     ----------
@@ -79,6 +84,9 @@ def simulate(
         What the sets are really worth, if that is not the policy's own reward. Not counted as evaluations.
     world_rng
         The environment's own stream.
+    order
+        In which order the arms of a set are shown and told. "best first" is by what the policy sampled, for worlds in
+        which places differ, such as `CascadingArms` and `PositionBiasedArms`. The value of a set does not depend on it.
     progress
         Called with the number of rounds done, after each.
 
@@ -94,6 +102,8 @@ def simulate(
     10000
     """
     horizon = as_count(horizon, "horizon")
+    if order not in ("ascending", "best first"):
+        raise ValueError(f"order must be 'ascending' or 'best first', got {order!r}")
     if environment.n_arms != policy.reward.n_arms:
         raise ValueError(
             f"policy and environment must have the same arms, got {policy.reward.n_arms} and {environment.n_arms}"
@@ -108,17 +118,15 @@ def simulate(
     judge.watch(0, environment)
     for t in range(horizon):
         before, start = policy.evaluations, time.perf_counter()
-        chosen = policy.ask(rng=rng)
+        chosen = policy.ask(rng=rng) if order == "ascending" else _best_first(policy, rng)
         ask_s[t], evaluations[t] = time.perf_counter() - start, policy.evaluations - before
         k = len(chosen)
         if k != n_most and isinstance(policy.k, int):
             raise ValueError(f"policy.ask must return {n_most} arms, got {k}")
         judge.watch(t, environment)
-        did = np.asarray(environment.pull(chosen, rng=world_rng))
-        seen = np.equal(did, did)
-        outcomes[t, :k] = as_unit(np.where(seen, did, 0.0), "what environment.pull returned", (k,))
-        arms[t, :k], outcomes[t, :k][~seen] = chosen, np.nan
-        policy.tell(chosen[seen], outcomes[t, :k][seen], rng=rng)
+        arms[t, :k] = chosen
+        outcomes[t, :k], seen, did = _see(environment, chosen, rng=world_rng)
+        policy.tell(seen, did, rng=rng)
         if progress is not None:
             progress(t + 1)
     values, best_value = judge.verdict()
@@ -132,6 +140,7 @@ def replicate(
     horizon: int,
     seed: int,
     executor: Executor | None = None,
+    order: Order = "ascending",
     progress: Callable[[int], None] | None = None,
 ) -> list[Trace]:
     """Play the same problem ``n_runs`` times with independent seeds; run j is the same for any executor.
@@ -150,6 +159,8 @@ def replicate(
         Everything follows from it.
     executor
         Any ``concurrent.futures.Executor``; in this process, one after the other, without one.
+    order
+        In which order sets are shown: see `simulate`.
     progress
         Called with the number of runs done, after each.
 
@@ -166,11 +177,11 @@ def replicate(
     if executor is None:
         traces = []
         for done, one in enumerate(seeds, start=1):
-            traces.append(run_one(make, horizon, one))
+            traces.append(run_one(make, horizon, one, order))
             if progress is not None:
                 progress(done)
         return traces
-    futures = [executor.submit(run_one, make, horizon, one) for one in seeds]
+    futures = [executor.submit(run_one, make, horizon, one, order) for one in seeds]
     try:
         for done, future in enumerate(as_completed(futures), start=1):
             future.result()  # the first failure ends the wait
@@ -183,7 +194,7 @@ def replicate(
     return [future.result() for future in futures]
 
 
-def run_one(make: Make, horizon: int, seed: np.random.SeedSequence) -> Trace:
+def run_one(make: Make, horizon: int, seed: np.random.SeedSequence, order: Order = "ascending") -> Trace:
     """One run of `replicate`, from its own seed."""
     # Children are named by their keys, not spawned: spawning twice from one SeedSequence gives other streams.
     making, policy_rng, world_rng = (
@@ -192,7 +203,32 @@ def run_one(make: Make, horizon: int, seed: np.random.SeedSequence) -> Trace:
     policy, environment = make(making)
     if policy.evaluations:
         raise ValueError("make must return a fresh policy for each run, got one that has made evaluations already")
-    return simulate(policy, environment, horizon=horizon, rng=policy_rng, world_rng=world_rng)
+    return simulate(policy, environment, horizon=horizon, rng=policy_rng, world_rng=world_rng, order=order)
+
+
+def _best_first(policy: Policy, rng: np.random.Generator) -> IndexArray:
+    """What the policy asks for, the arms of the largest sampled means first; ascending where none were sampled."""
+    chosen, theta = policy.decide(rng=rng)
+    values = theta.drawn(chosen)
+    return chosen if values is None else chosen[np.argsort(-values, kind="stable")]
+
+
+def _see(
+    environment: Environment, chosen: IndexArray, *, rng: np.random.Generator
+) -> tuple[FloatArray, IndexArray, FloatArray]:
+    """What the chosen arms did, NaN where that was not seen; and all that was seen: arms, and an outcome for each."""
+    if not hasattr(environment, "observe"):
+        outcomes = np.asarray(environment.pull(chosen, rng=rng))
+        is_seen = np.equal(outcomes, outcomes)
+        shown = as_unit(np.where(is_seen, outcomes, 0.0), "what environment.pull returned", chosen.shape)
+        shown[~is_seen] = np.nan
+        return shown, chosen[is_seen], shown[is_seen]
+    given, did = environment.observe(chosen, rng=rng)
+    seen = as_arms(given, environment.n_arms)
+    did = as_unit(did, "the outcomes that environment.observe returned", seen.shape)
+    of_all = np.full(environment.n_arms, np.nan)
+    of_all[seen] = did
+    return of_all[chosen], seen, did
 
 
 class _Judge:
@@ -233,7 +269,7 @@ def _values(reward: Reward, mu: FloatArray | None, arms: IndexArray, outcomes: F
         rows = zip(arms, outcomes, strict=True)
         return np.array([reward(row[did == did], did[did == did]) for row, did in rows])
     # The same set comes up again and again; a dear reward is asked about each only once.
-    distinct, which = np.unique(arms, axis=0, return_inverse=True)
+    distinct, which = np.unique(np.sort(arms, axis=1), axis=0, return_inverse=True)
     there = distinct >= 0
     pools = Pools(distinct[there], np.append(0, np.cumsum(there.sum(axis=1))), reward.n_arms)
     return reward.batch(pools, mu)[which.ravel()]

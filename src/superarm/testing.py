@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, as_set, as_theta
+from superarm.checks import FloatArray, IndexArray, as_set, as_theta
 from superarm.core import Belief, Draw, Environment, Oracle, Pools, Reward
 from superarm.feasible import Feasible, Group
 
@@ -162,7 +162,9 @@ def check_environment(make: Callable[[], Environment], *, seed: int = 0) -> None
     """Check an environment of at least two arms: ``make()`` gives a fresh one.
 
     Outcomes are in [0, 1] or NaN, one for each arm in their order, and repeatable; bad arms are refused. Where it has
-    ``mu``, the mean outcome of each arm must agree with it (a false alarm is less likely than 1 in 10,000).
+    ``mu``, an array that a pull may replace but not write into, what is seen of an arm must agree with its mean in the
+    round; or with ``expected(arms)``, where it has that, for worlds in which outcomes do not average to mu (a false
+    alarm is less likely than 1 in 10,000). Where it has ``observe``, that must tell of the arms of ``pull`` the same.
     """
     environment = make()
     _claim(isinstance(environment, Environment), f"{_name(environment)} must have n_arms and pull")
@@ -177,12 +179,10 @@ def check_environment(make: Callable[[], Environment], *, seed: int = 0) -> None
     rng = np.random.default_rng(seed)
     for bad in ([n_arms], [-1], [0, 0]):
         _raises(lambda bad=bad: environment.pull(bad, rng=rng), f"arms = {bad}")  # type: ignore[misc]
+    if hasattr(environment, "observe"):
+        _check_observe(make, arms, seed)
     if hasattr(environment, "mu"):
-        n = 4000
-        mean = np.mean([environment.pull(arms, rng=rng) for _ in range(n)], axis=0)
-        # Hoeffding: P(|mean - mu| > e) <= 2 exp(-2 n e²) for each of two arms.
-        error = np.sqrt(np.log(4 / 1e-4) / (2 * n))
-        _claim(bool((np.abs(mean - environment.mu[arms]) <= error).all()), f"pull must average to mu, got {mean}")
+        _check_means(environment, arms, rng)
 
 
 class _Sum:
@@ -200,6 +200,37 @@ class _Sum:
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         self.n_asked += len(pools)
         return pools.sum(as_theta(theta, self.n_arms, pools))
+
+
+def _check_observe(make: Callable[[], Any], arms: IndexArray, seed: int) -> None:
+    for j in range(20):
+        seen, did = make().observe(arms, rng=np.random.default_rng([seed, j]))
+        pulled = make().pull(arms, rng=np.random.default_rng([seed, j]))
+        _claim(len(np.unique(seen)) == len(seen), f"observe must tell of distinct arms, got {seen}")
+        _claim(seen.shape == did.shape, f"observe must give one outcome for each arm, got {did} for {seen}")
+        _claim(bool(((did >= 0) & (did <= 1)).all()), f"outcomes must be in [0, 1], got {did}")
+        told = dict(zip(seen.tolist(), did.tolist(), strict=True))
+        same = np.array_equal(pulled, [told.get(arm, _NAN) for arm in arms.tolist()], equal_nan=True)
+        _claim(same, f"observe and pull must agree on the arms that are pulled, got {told} and {pulled}")
+
+
+def _check_means(environment: Any, arms: IndexArray, rng: np.random.Generator) -> None:
+    n, off, errors = 4000, False, np.zeros(2)
+    for _ in range(n):
+        mu = environment.mu
+        before = np.array(mu)
+        expected = environment.expected(arms) if hasattr(environment, "expected") else before[arms]
+        outcomes = environment.pull(arms, rng=rng)
+        errors += np.where(np.isnan(outcomes), 0.0, outcomes - expected)
+        off = off or not np.array_equal(mu, before)
+    _claim(not off, "mu must not be written into: a world that changes has another array")
+    # Hoeffding and Azuma: given the past, an error is within an interval of length 1 and of mean 0, if whether an
+    # outcome is seen does not depend on what it is. So P(|sum| > n e) <= 2 exp(-2 n e²), for each of two arms.
+    bound = np.sqrt(np.log(4 / 1e-4) / (2 * n))
+    _claim(
+        bool((np.abs(errors / n) <= bound).all()),
+        f"what is seen must average to mu, or to expected(arms), got a mean error of {errors / n}",
+    )
 
 
 def _check_feasible(

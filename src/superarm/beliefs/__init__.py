@@ -1,19 +1,25 @@
 """What is known of the means: one algorithm a file."""
 
 from superarm.beliefs.beta import BetaBelief
+from superarm.beliefs.discounted import DiscountedBetaBelief
 from superarm.beliefs.exp3 import Exp3Belief
 from superarm.beliefs.gaussian import GaussianBelief
 from superarm.beliefs.kl_ucb import KLUCBBelief
 from superarm.beliefs.mean import MeanBelief
+from superarm.beliefs.position_biased import PositionBiasedBelief
 from superarm.beliefs.single_seed import SingleSeedBelief
+from superarm.beliefs.sliding import SlidingBetaBelief
 from superarm.beliefs.ucb import UCBBelief
 
 __all__ = [
     "BetaBelief",
+    "DiscountedBetaBelief",
     "Exp3Belief",
     "GaussianBelief",
     "KLUCBBelief",
     "MeanBelief",
+    "PositionBiasedBelief",
     "SingleSeedBelief",
+    "SlidingBetaBelief",
     "UCBBelief",
 ]

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm._top_k import top_k
+from superarm.beliefs._beta import as_counts, as_prior, flip
 from superarm.beliefs.above import Above, n_wanted
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.checks import FloatArray, IndexArray, as_count, as_feedback, as_fraction, as_k, as_state
 
 _LEAST = 2048  # from so many arms on, sample_top draws few of them
 _SHARE = 16  # as long as it wants no more than one in so many; an update of more begins anew
-
-_CERTAIN = frozenset((0.0, 1.0))
 
 
 class BetaBelief:
@@ -54,7 +53,37 @@ class BetaBelief:
 
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
-        self.a, self.b = _as_prior(prior, self.n_arms)
+        self.a, self.b = as_prior(prior, self.n_arms)
+
+    @classmethod
+    def from_counts(
+        cls,
+        successes: ArrayLike,
+        trials: ArrayLike,
+        *,
+        strength: float = 1.0,
+        prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0),
+    ) -> BetaBelief:
+        """A warm start: the belief of one who has seen so many successes in so many trials of each arm.
+
+        Parameters
+        ----------
+        successes, trials
+            Shape (n_arms,): clicks and impressions, say. They need not be whole.
+        strength
+            How much an old trial counts, 1 for as much as a new one. Less where the counts are from another time, or
+            from sets that were chosen otherwise: the mean stays, and less has to be seen to change it.
+        prior
+            What stands behind the counts.
+
+        Examples
+        --------
+        >>> BetaBelief.from_counts([30, 2], [100, 100], strength=0.1).a
+        array([4. , 1.2])
+        """
+        won, lost = as_counts(successes, trials, strength)
+        a, b = as_prior(prior, len(won))
+        return cls(len(won), (a + won, b + lost))
 
     def mean(self) -> FloatArray:
         """The posterior means, shape (n_arms,)."""
@@ -98,10 +127,7 @@ class BetaBelief:
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Y_i ~ Bern(X_i), a_i += Y_i, b_i += 1 - Y_i. Draws only for outcomes strictly between 0 and 1."""
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
-        if len(outcomes) > 16 or not _CERTAIN.issuperset(outcomes.tolist()):
-            inside = (outcomes > 0) & (outcomes < 1)
-            outcomes = outcomes.copy()
-            outcomes[inside] = rng.random(np.count_nonzero(inside)) < outcomes[inside]
+        outcomes = flip(outcomes, rng=rng)
         above = self._account(n_changes=len(arms))
         if above is not None:
             above.unlock()
@@ -113,7 +139,7 @@ class BetaBelief:
     def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
         """Make room for n more arms, which come last, with a prior of their own: (1, 1) unless given. O(n_arms)."""
         n = as_count(n, "n", least=1)
-        a, b = _as_prior((1.0, 1.0) if prior is None else prior, n)
+        a, b = as_prior((1.0, 1.0) if prior is None else prior, n)
         self._forget()
         self.a, self.b, self.n_arms = np.concatenate([self.a, a]), np.concatenate([self.b, b]), self.n_arms + n
 
@@ -164,15 +190,3 @@ class BetaBelief:
         if self._above is not None:
             self._above.unlock()
         self._above = None
-
-
-def _as_prior(prior: tuple[ArrayLike, ArrayLike], n_arms: int) -> tuple[FloatArray, FloatArray]:
-    if not isinstance(prior, tuple | list) or len(prior) != 2:
-        raise TypeError(f"prior must be a pair (a, b), got {prior!r}")
-    for name, value in zip("ab", prior, strict=True):
-        given = np.asarray(value)
-        if given.shape not in ((), (n_arms,)) or given.dtype.kind not in "iuf":
-            raise ValueError(f"prior {name} must be a number or have shape ({n_arms},), got {value!r}")
-        if not (given.min() > 0 and np.isfinite(given.max())):
-            raise ValueError(f"prior {name} must be finite and above 0, got {given.min()}")
-    return np.full(n_arms, prior[0], np.float64), np.full(n_arms, prior[1], np.float64)

@@ -1,6 +1,19 @@
 """What the arms really do."""
 
 from superarm.environments.bernoulli import BernoulliArms
+from superarm.environments.cascading import CascadingArms
+from superarm.environments.changing import ChangingArms
+from superarm.environments.drifting import DriftingArms
+from superarm.environments.position_biased import PositionBiasedArms
 from superarm.environments.replay import ReplayEnvironment
+from superarm.environments.triggered import TriggeredArms
 
-__all__ = ["BernoulliArms", "ReplayEnvironment"]
+__all__ = [
+    "BernoulliArms",
+    "CascadingArms",
+    "ChangingArms",
+    "DriftingArms",
+    "PositionBiasedArms",
+    "ReplayEnvironment",
+    "TriggeredArms",
+]

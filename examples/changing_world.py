@@ -1,0 +1,129 @@
+"""Who follows a world that changes, and what following costs where nothing does.
+
+    python examples/changing_world.py [--runs N] [--rounds T] [--workers W] [--picture FILE.png]
+
+3 of 30 arms, a linear reward, Thompson sampling with several memories, in three worlds: one that stays as it is, one
+whose means are all drawn anew three times, and one whose means wander. Runs are pairs: all policies meet the same
+worlds. Needs superarm[plots] for the picture.
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import superarm as sa
+from superarm.experiments.figures import band, label_ends, plain, render
+from superarm.experiments.stats import mean_interval, paired_ratio
+
+N_ARMS, K = 30, 3
+STEP = 0.01  # of a wandering mean in a round: 0.32 in a thousand
+WORLDS = {"nothing changes": "steady", "all means drawn anew three times": "abrupt", "means wander": "drifting"}
+# What is drawn: a colour and a dash.
+DRAWN = {
+    "random sets": ("#000000", ":"),
+    "BetaBelief": ("#0072B2", "-"),
+    "Discounted, 0.997": ("#009E73", "-"),
+    "Sliding, 300": ("#D55E00", "--"),
+}
+DISCOUNTS, WINDOWS = (0.9, 0.97, 0.99, 0.997, 0.999), (30, 100, 300, 1000, 3000)
+
+
+def world(kind: str, rounds: int, rng: np.random.Generator) -> Any:
+    """A fresh world. All kinds draw the same, so that they begin alike."""
+    means = rng.random((4, N_ARMS))
+    if kind == "steady":
+        return sa.BernoulliArms(means[0])
+    if kind == "drifting":
+        return sa.DriftingArms(means[0], std=STEP)
+    return sa.ChangingArms([(j * rounds // 4, mu) for j, mu in enumerate(means)])
+
+
+def belief(name: str) -> sa.Belief:
+    """By its label."""
+    kind, _, number = name.partition(", ")
+    if kind == "Discounted":
+        return sa.DiscountedBetaBelief(N_ARMS, discount=float(number))
+    if kind == "Sliding":
+        return sa.SlidingBetaBelief(N_ARMS, window=int(number))
+    return sa.BetaBelief(N_ARMS)
+
+
+@dataclass(frozen=True)
+class Make:
+    """A policy and a fresh world, for `replicate`."""
+
+    kind: str
+    name: str
+    rounds: int
+
+    def __call__(self, rng: np.random.Generator) -> tuple[sa.Policy, Any]:
+        """Both, the world drawn first."""
+        reward = sa.LinearReward(N_ARMS)
+        instance = sa.ChangingInstance(world(self.kind, self.rounds, rng), reward, K)
+        if self.name == "random sets":
+            return sa.random_sets(reward, K), instance
+        return sa.Policy(belief(self.name), sa.TopK(), reward, K), instance
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=4000)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--picture", type=Path)
+    options = parser.parse_args()
+
+    memories = [*(f"Discounted, {d}" for d in DISCOUNTS), *(f"Sliding, {w}" for w in WINDOWS)]
+    names = ["random sets", "BetaBelief", *memories]
+    regret = {}
+    with ProcessPoolExecutor(options.workers) as executor:
+        for kind in WORLDS.values():
+            for name in names:
+                make = Make(kind, name, options.rounds)
+                traces = sa.replicate(make, n_runs=options.runs, horizon=options.rounds, seed=1, executor=executor)
+                regret[kind, name] = np.array([trace.regret() for trace in traces])
+    show(regret, names)
+    if options.picture:
+        options.picture.write_bytes(render(lambda figure: draw(figure, regret), size=(12.5, 4.2)))
+
+
+def show(regret: dict[tuple[str, str], np.ndarray], names: list[str]) -> None:
+    """Regret at the end, as a multiple of that of random sets, with 95% intervals over paired runs."""
+    table = Table("belief", *WORLDS, title="regret, and as a multiple of that of random sets")
+    for name in names:
+        cells = []
+        for kind in WORLDS.values():
+            ours, theirs = regret[kind, name][:, -1], regret[kind, "random sets"][:, -1]
+            ratio = paired_ratio(ours.tolist(), theirs.tolist())
+            mean = mean_interval(ours).mean
+            cells.append(f"{mean:,.0f}  {ratio.mean:.3f} ({ratio.low:.3f} to {ratio.high:.3f})")
+        table.add_row(name, *cells)
+    Console(width=150).print(table)
+
+
+def draw(figure: Any, regret: dict[tuple[str, str], np.ndarray]) -> None:
+    """Regret round by round, the mean of all runs and its 95% interval."""
+    axes = figure.subplots(1, len(WORLDS))
+    for axis, (title, kind) in zip(axes, WORLDS.items(), strict=True):
+        ends = {}
+        for name, (colour, dash) in DRAWN.items():
+            runs = regret[kind, name]
+            t = np.arange(0, runs.shape[1], max(1, runs.shape[1] // 200))
+            band(axis, t + 1, runs[:, t], colour, dash)
+            ends[name] = (float(runs[:, -1].mean()), colour)
+        axis.set_ylim(0, 1.05 * max(end for end, _ in ends.values()))
+        axis.set_title(title, fontsize=11)
+        plain(axis, "round", "regret so far" if axis is axes[0] else "")
+        label_ends(axis, ends)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""What the beliefs with Beta posteriors share: priors, counts and coins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superarm.checks import FloatArray, as_finite
+
+
+def as_prior(prior: tuple[ArrayLike, ArrayLike], n_arms: int) -> tuple[FloatArray, FloatArray]:
+    """The (a, b) of every arm, shape (n_arms,) each, from numbers or arrays above 0; always copies."""
+    if not isinstance(prior, tuple | list) or len(prior) != 2:
+        raise TypeError(f"prior must be a pair (a, b), got {prior!r}")
+    for name, value in zip("ab", prior, strict=True):
+        given = np.asarray(value)
+        if given.shape not in ((), (n_arms,)) or given.dtype.kind not in "iuf":
+            raise ValueError(f"prior {name} must be a number or have shape ({n_arms},), got {value!r}")
+        if not (given.min() > 0 and np.isfinite(given.max())):
+            raise ValueError(f"prior {name} must be finite and above 0, got {given.min()}")
+    return np.full(n_arms, prior[0], np.float64), np.full(n_arms, prior[1], np.float64)
+
+
+def as_counts(successes: ArrayLike, trials: ArrayLike, strength: Any) -> tuple[FloatArray, FloatArray]:
+    """Successes and failures as they count: each ``strength`` times what was seen. Shape (n_arms,) each."""
+    won, of = as_finite(successes, "successes", ndim=1, least=0.0), as_finite(trials, "trials", ndim=1, least=0.0)
+    if won.shape != of.shape:
+        raise ValueError(f"successes and trials must have one number an arm, got {len(won)} and {len(of)}")
+    if (won > of).any():
+        arm = int(np.flatnonzero(won > of)[0])
+        raise ValueError(
+            f"trials must be at least the successes, got {won[arm]:g} successes in {of[arm]:g} trials of arm {arm}; "
+            "trials are successes and failures together"
+        )
+    factor = float(as_finite([strength], "strength", ndim=1, least=0.0)[0])
+    return factor * won, factor * (of - won)
+
+
+_CERTAIN = frozenset((0.0, 1.0))
+
+
+def flip(outcomes: FloatArray, *, rng: np.random.Generator) -> FloatArray:
+    """Y_i ~ Bern(X_i), the paper's coin: draws only for outcomes strictly between 0 and 1."""
+    if len(outcomes) > 16 or not _CERTAIN.issuperset(outcomes.tolist()):
+        inside = (outcomes > 0) & (outcomes < 1)
+        outcomes = outcomes.copy()
+        outcomes[inside] = rng.random(np.count_nonzero(inside)) < outcomes[inside]
+    return outcomes
