@@ -1,0 +1,218 @@
+"""Whom to invite: influence maximisation on the graph of Les Misérables, by simulated cascades.
+
+    python examples/influence.py [--quick] [--out FOLDER]
+
+Each round five of the novel's 77 characters are invited to spread some news. Who accepts tells the neighbours, and each
+tie passes the news on with a chance that grows with the number of scenes that two characters share. An arm is a
+character, its outcome is whether the invitation was accepted, and a set is worth the number of people that the news
+reaches: a simulation, and by far the dearest part of a round. The graph is real, how willing people are is made up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import superarm as sa
+from common import interval, options, save, show
+from superarm.experiments.figures import label_ends, plain, style
+
+K = 5
+PASSES_ON = 0.04  # the chance that one shared scene passes the news on
+
+ORACLES: dict[str, Callable[[], sa.Oracle]] = {
+    "random": sa.RandomSets,
+    "CTS": sa.Singletons,
+    "CTS, lazy": sa.LazySingletons,
+    "CTS, greedy": sa.Greedy,
+    "CTS, lazy greedy": sa.LazyGreedy,
+    "CTS, local search": sa.LocalSearch,
+    "GT+QTS, regression": partial(sa.GroupTesting, delta=0.25, n_tests=77, decoder="regression"),
+    "GT+QTS, p=1/2": partial(sa.GroupTesting, delta=0.25, n_tests=77),
+}
+
+
+@cache
+def worlds(n_worlds: int) -> list[list[list[int]]]:
+    """For each world and each person, those to whom the news goes on: ties drawn once, the same for all sets."""
+    graph = nx.convert_node_labels_to_integers(nx.les_miserables_graph())
+    rng = np.random.default_rng(0)
+    drawn = []
+    for _ in range(n_worlds):
+        friends: list[list[int]] = [[] for _ in graph]
+        for one, other, scenes in graph.edges(data="weight"):
+            if rng.random() < 1 - (1 - PASSES_ON) ** scenes:
+                friends[one].append(other)
+                friends[other].append(one)
+        drawn.append(friends)
+    return drawn
+
+
+def reached(person: int, friends: list[list[int]]) -> set[int]:
+    """Everybody who hears of the news if this person has it."""
+    heard, to_tell = {person}, [person]
+    while to_tell:
+        for friend in friends[to_tell.pop()]:
+            if friend not in heard:
+                heard.add(friend)
+                to_tell.append(friend)
+    return heard
+
+
+@dataclass(frozen=True)
+class Spread:
+    """r(S; theta): how many people hear of the news on average if each person i of S accepts with chance theta_i.
+
+    Two things make a simulation fit for a reward. Every set meets the same worlds, so that the same question has the
+    same answer. And whether somebody accepts is averaged over, not drawn, so that the value moves smoothly with theta.
+    What travels to another process are its arguments; each process draws the worlds for itself, once.
+    """
+
+    n_worlds: int
+
+    def __call__(self, arms: np.ndarray, means: np.ndarray) -> float:
+        total = 0.0
+        for friends in worlds(self.n_worlds):
+            unheard: dict[int, float] = {}  # for each person, the chance that no one who could tell accepts
+            for arm, mean in zip(arms.tolist(), means.tolist(), strict=True):
+                for person in reached(arm, friends):
+                    unheard[person] = unheard.get(person, 1.0) * (1.0 - mean)
+            total += len(unheard) - sum(unheard.values())
+        return total / self.n_worlds
+
+
+def simulated(n_worlds: int, executor: Executor | None = None) -> sa.BlackBox:
+    """The simulation as a reward: a person reaches everybody at most, and more willing people are never worse."""
+    n = len(worlds(1)[0])
+    good = dict.fromkeys(("monotone", "zero_is_absent", "concave", "diminishing"), True)
+    return sa.BlackBox(Spread(n_worlds), n_arms=n, lipschitz=float(n), upper=float(n), executor=executor, **good)
+
+
+def closed_form(n_worlds: int) -> sa.CoverageReward:
+    """The same values without simulating, for many runs: who hears of the news together is one target of coverage."""
+    together: dict[tuple[int, ...], float] = {}
+    for friends in worlds(n_worlds):
+        for group in {tuple(sorted(reached(person, friends))) for person in range(len(friends))}:
+            together[group] = together.get(group, 0.0) + len(group) / n_worlds
+    n = len(worlds(1)[0])
+    reach = np.array([np.isin(np.arange(n), group) for group in together], float).T
+    reward = sa.CoverageReward(reach, list(together.values()))
+    reward.lipschitz = np.full(n, float(n))  # what the simulation declares: nobody knows better before simulating
+    return reward
+
+
+@dataclass(frozen=True)
+class Make:
+    """One run: other people are willing in each."""
+
+    oracle: Callable[[], sa.Oracle]
+    reward: Any
+
+    def __call__(self, rng: np.random.Generator) -> tuple[sa.Policy, sa.Instance]:
+        mu = rng.beta(1, 3, self.reward.n_arms)
+        search = sa.LocalSearch(sa.Greedy())
+        best = search.select(self.reward, mu, K, rng=rng)  # no swap improves it; no proof that it is the best
+        world = sa.Instance(sa.BernoulliArms(mu), self.reward, K, best, search.report.value, float("nan"))
+        return sa.cts(self.reward, K, oracle=self.oracle()), world
+
+
+def rounds_to(traces: list[sa.Trace], chance: np.ndarray, share: float = 0.8, window: int = 20) -> np.ndarray:
+    """For each run, the rounds until the mean of the last ones has closed a share of the gap from chance to the best.
+
+    ``chance``, shape (n_runs,), is what random sets are worth on average. The horizon + 1 where that never happens.
+    """
+    found = []
+    for trace, low in zip(traces, chance, strict=True):
+        recent = np.convolve(trace.values, np.full(window, 1 / window), "valid")
+        good = np.flatnonzero(recent >= low + share * (trace.best_value - low))
+        found.append(good[0] + window if len(good) else len(trace.values) + 1)
+    return np.array(found)
+
+
+def played(make: Make, n_rounds: int, executor: Executor | None, n_worlds: int) -> tuple[np.ndarray, float]:
+    """The first run again, this time with the simulation as its reward: the sets, and the seconds it took."""
+    reward = simulated(n_worlds, executor)
+    reward.batch(sa.Pools.singletons(np.arange(8), 77), np.ones(77))  # the worlds are drawn, and processes started
+
+    def timed(rng: np.random.Generator) -> tuple[sa.Policy, sa.Instance]:
+        policy, world = make(rng)
+        return sa.cts(reward, K, oracle=policy.oracle), world
+
+    start = time.perf_counter()
+    (trace,) = sa.replicate(timed, n_runs=1, horizon=n_rounds, seed=1)
+    return trace.arms, time.perf_counter() - start
+
+
+def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
+    """Regret, evaluations and seconds of each oracle; a table and a picture."""
+    n_worlds, n_runs, horizon = (10, 2, 40) if quick else (100, 20, 400)
+    reward = closed_form(n_worlds)
+    print(sa.inspect(reward, k=K, probes=40).recommendation)
+    traces = {
+        name: sa.replicate(Make(oracle, reward), n_runs=n_runs, horizon=horizon, seed=1)
+        for name, oracle in ORACLES.items()
+    }
+    chance = np.array([trace.values.mean() for trace in traces["random"]])
+    rows, found = [], {}
+    with ProcessPoolExecutor(2) as pool:
+        for name, runs in traces.items():
+            rounds = rounds_to(runs, chance)
+            spent = np.array([trace.evaluations[:t].sum() for trace, t in zip(runs, rounds, strict=True)])
+            regret = np.array([trace.regret()[-1] for trace in runs])
+            there = rounds <= horizon
+            cells = [name, interval(regret, 0), f"{np.mean([trace.evaluations for trace in runs]):,.1f}"]
+            cells += [f"{there.sum()} of {n_runs}"]
+            found[name] = {"regret": regret, "rounds": rounds, "evaluations": spent, "seconds": None}
+            if name != "random" and there[0]:
+                again = Make(ORACLES[name], reward)
+                alone, seconds = played(again, rounds[0], None, n_worlds)
+                pooled, pool_seconds = played(again, rounds[0], pool, n_worlds)
+                same = all(np.array_equal(arms, runs[0].arms[: rounds[0]]) for arms in (alone, pooled))
+                found[name] |= {"seconds": seconds, "pool_seconds": pool_seconds, "same": same}
+                cells += [f"{rounds[0]}", f"{spent[0]:,}", f"{seconds:,.2f}", f"{pool_seconds:,.2f}"]
+                cells += [f"{seconds / pool_seconds:.2f}", "yes" if same else "NO"]
+            rows.append(cells)
+    head = [
+        "policy",
+        f"regret, T={horizon}",
+        "evaluations a round",
+        "runs that get there",
+        "run 1: rounds",
+        "evaluations",
+    ]
+    head += ["seconds", "2 processes", "ratio", "same sets"]
+    show(f"{K} of {reward.n_arms} people, {n_runs} runs; there: 80% of the way from chance to the best set", head, rows)
+    found["picture"] = save(partial(picture, traces), out / "case-influence.png")
+    return found
+
+
+def picture(traces: dict[str, list[sa.Trace]], figure: Any) -> None:
+    """Regret over rounds, and at the end against the evaluations that it took."""
+    left, right = figure.subplots(1, 2)
+    ends, last = {}, {}
+    for name, runs in traces.items():
+        colour, dash = style(name)
+        regret = np.mean([trace.regret() for trace in runs], axis=0)
+        left.plot(np.arange(1, len(regret) + 1), regret, color=colour, linestyle=dash, linewidth=1.7)
+        ends[name] = regret[-1], colour
+        evaluations = np.mean([trace.evaluations.sum() for trace in runs])
+        right.plot(max(evaluations, 1), regret[-1], "o", color=colour, markersize=8)
+        last[name] = regret[-1], colour
+    right.set_xscale("log")
+    right.set_yscale("log")
+    plain(left, "round", "regret: people not reached, so far")
+    plain(right, "evaluations in all: simulations (none is drawn at 1)", f"regret at T = {len(regret)}")
+    label_ends(left, ends)
+    label_ends(right, last, log=True)
+
+
+if __name__ == "__main__":
+    main(**options(__doc__))
