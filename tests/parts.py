@@ -102,5 +102,7 @@ CHOICES = {
 ENVIRONMENTS = {
     "bernoulli": lambda: sa.BernoulliArms([0.1, 0.9, 0.5, 0.3]),
     "linear instance": lambda: sa.linear_instance(10, 3, 0.2, rng=_rng()),
+    "replay": lambda: sa.ReplayEnvironment([[0, 1, None], [0.5, 0, 1], [1, 1, 0]]),
+    "replay, shuffled": lambda: sa.ReplayEnvironment(_rng().random((9, 4)), order="shuffled", repeat=True),
     "network instance": lambda: sa.network_instance(10, 3, 0.1, rng=_rng()),
 }

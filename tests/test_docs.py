@@ -8,7 +8,7 @@ import pytest
 from typer.main import get_command
 
 import superarm as sa
-from superarm import cli, testing, theory
+from superarm import cli, datasets, testing, theory
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -38,7 +38,7 @@ def test_every_public_name_is_in_the_reference(name):
     assert name in DOCUMENTED
 
 
-@pytest.mark.parametrize("module", [theory, testing])
+@pytest.mark.parametrize("module", [datasets, theory, testing])
 def test_every_public_function_is_in_the_reference(module):
     names = {
         name

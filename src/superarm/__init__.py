@@ -4,7 +4,7 @@ from superarm import theory
 from superarm.batch import BatchTrace, simulate_batch
 from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
 from superarm.core import Belief, Choices, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
-from superarm.environments import BernoulliArms
+from superarm.environments import BernoulliArms, ReplayEnvironment
 from superarm.feasible import Feasible, Group
 from superarm.inspection import Inspection, Property, Recommendation, Witness, auto, inspect
 from superarm.instances import Instance, linear_instance, network_instance
@@ -83,6 +83,7 @@ __all__ = [
     "Rarely",
     "Reason",
     "Recommendation",
+    "ReplayEnvironment",
     "Reward",
     "Session",
     "SessionFileError",

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 import superarm
-from superarm import choosing_cli
+from superarm import choosing_cli, run_cli
 from superarm.bench import files as bench_files
 from superarm.bench import findings
 from superarm.bench import measure as bench_measure
@@ -138,6 +138,7 @@ def reproduce(
 
 app.command()(choosing_cli.inspect)
 app.command()(choosing_cli.plan)
+app.command()(run_cli.run)
 
 
 @app.command()

@@ -17,7 +17,7 @@ _CLASSES = {
     Verdict.UNDECIDED: "open",
 }
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --rule: #d8d8d8; --soft: #f4f4f2; --dim: #666; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e8e8e8; --paper: #16181b; --rule: #3a3d42; --soft: #202328; --dim: #a0a0a0; }
@@ -64,7 +64,7 @@ def html(
     )
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>superarm: the paper, reproduced</title><style>{_STYLE}</style></head><body>
+<title>superarm: the paper, reproduced</title><style>{STYLE}</style></head><body>
 <h1>Combinatorial Multi-armed Bandits: Arm Selection via Group Testing — reproduced</h1>
 <p class="dim">Made by <code>superarm reproduce</code>, superarm {escape(str(manifest["superarm"]))} (code
 {escape(str(manifest["code"]))}), numpy {escape(str(manifest["numpy"]))}, scipy {escape(str(manifest["scipy"]))},
@@ -93,7 +93,7 @@ def _claims(claims: Sequence[Claim]) -> str:
 
 
 def _section(name: str, title: str, analysis: Analysis, picture: bytes, seconds: float) -> str:
-    tables = "".join(_table(caption, rows) for caption, rows in analysis.tables)
+    tables = "".join(table(caption, rows) for caption, rows in analysis.tables)
     notes = "".join(f"<p>{escape(note)}</p>" for note in analysis.notes)
     data = base64.b64encode(picture).decode()
     return f"""<h2 id="{name}">{escape(title)}</h2>
@@ -104,7 +104,8 @@ Rows: <code>{name}/rows.jsonl</code>.</small></p>
 """
 
 
-def _table(caption: str, rows: Sequence[Sequence[str]]) -> str:
+def table(caption: str, rows: Sequence[Sequence[str]]) -> str:
+    """A table of numbers; the first of the rows is its head."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in rows[0])
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
     return (
