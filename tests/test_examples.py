@@ -53,13 +53,14 @@ def test_the_closed_form_is_the_simulation():
 
 
 def test_influence(tmp_path):
-    found = influence.main(quick=True, out=tmp_path)
-    assert is_png(found["picture"])
+    result = influence.main(quick=True, out=tmp_path)
+    assert is_png(result["picture"])
+    found = result["policies"]
     assert np.array_equal(found["CTS"]["regret"], found["CTS, lazy"]["regret"])  # the same decisions
     assert np.allclose(found["CTS, greedy"]["regret"], found["CTS, lazy greedy"]["regret"])
     assert found["CTS, greedy"]["regret"].mean() < found["random"]["regret"].mean()
     assert found["CTS, lazy greedy"]["evaluations"].mean() < found["CTS, greedy"]["evaluations"].mean()
-    assert all(one["same"] for one in found.values() if isinstance(one, dict) and one["seconds"] is not None)
+    assert all(one["same"] for one in found.values() if one["seconds"] is not None)
 
 
 def test_rounds_to_a_quality():
@@ -72,15 +73,16 @@ def test_rounds_to_a_quality():
 
 
 def test_the_accuracy_is_scikit_learns():
-    from sklearn.model_selection import cross_val_score
+    from sklearn.model_selection import LeaveOneOut, cross_val_score
     from sklearn.neighbors import KNeighborsClassifier
 
-    reward = feature_selection.accuracy(150)
-    images, labels, _, folds = feature_selection.digits(150)
+    reward = feature_selection.accuracy(60)
+    images, labels, _ = feature_selection.digits(60)
     arms = [20, 28, 42]
-    expected = cross_val_score(KNeighborsClassifier(), images[:, arms], labels, cv=folds).mean()
+    model = KNeighborsClassifier(algorithm="kd_tree")
+    expected = cross_val_score(model, images[:, arms], labels, cv=LeaveOneOut()).mean()
     assert reward(arms, np.ones(3)) == pytest.approx(expected)
-    blind = np.bincount(labels).max() / 150
+    blind = np.bincount(labels).max() / 60
     assert reward([], []) == pytest.approx(blind)
     assert reward(arms, np.full(3, 0.1)) < expected  # readings are missing
 
@@ -95,7 +97,7 @@ def test_feature_selection(tmp_path):
     assert all(one["same"] for one in searches.values())  # processes change nothing
     assert not found["inspected"]["submodular"].holds
     for one in found["failing"].values():
-        assert one["values"].shape == (1, 4)
+        assert one["values"].shape == (1, 2)
         assert (one["values"] >= 0).all()
         assert (one["values"] <= 1).all()
 
