@@ -178,7 +178,7 @@ def row(name: str, one: dict[str, Any]) -> list[str]:
 
 def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     """Regret, evaluations and seconds of each oracle; a table and a picture."""
-    n_worlds, n_runs, horizon = (5, 2, 15) if quick else (40, 10, 150)
+    n_worlds, n_runs, horizon = (5, 2, 15) if quick else (100, 10, 150)
     reward = closed_form(n_worlds)
     print(sa.inspect(reward, k=K, probes=4 if quick else 40).recommendation)
     with ProcessPoolExecutor(2) as pool:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import superarm as sa
-from superarm.experiments.figures import band, label_ends, plain
+from superarm.experiments.figures import label_ends, plain
+from superarm.experiments.stats import mean_interval
 
 # Makes a policy from the number of arms and k.
 Learner = Callable[[int, int], sa.Policy]
@@ -79,7 +80,10 @@ def draw(axis: Any, curves: Mapping[str, np.ndarray], x: str, y: str, *, log: bo
         colour, dash = STYLES[name] if name in STYLES else next(others)
         n = runs.shape[1]
         at = np.unique(np.geomspace(first, n, 200).astype(int)) if log else np.arange(first, n + 1, max(1, n // 200))
-        band(axis, at, runs[:, at - 1], colour, dash)
+        axis.plot(at, runs[:, at - 1].mean(axis=0), color=colour, linestyle=dash, linewidth=1.7)
+        if len(runs) > 1:
+            low, high = zip(*((i.low, i.high) for i in map(mean_interval, runs[:, at - 1].T)), strict=True)
+            axis.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
         ends[name] = float(runs[:, -1].mean()), colour
     if log:
         axis.set_xscale("log")

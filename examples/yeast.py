@@ -34,7 +34,7 @@ def world() -> sa.ReplayEnvironment:
 
 def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     """How many of four are right; a table and a picture."""
-    n_runs, horizon = (4, 400) if quick else (40, world().n_rounds)
+    n_runs, horizon = (4, 300) if quick else (20, world().n_rounds)
     low, best = world().random_set(K), world().best_fixed(K)
     got = play(world, LEARNERS_HERE, K, n_runs=n_runs, horizon=horizon)
     gaps = {name: 100 * closed(runs, low, best) for name, runs in got.items()}
