@@ -190,7 +190,7 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
         head += ["evaluations to there", "seconds", "2 processes", "ratio"]
         show(f"{k} of 64 pixels, all working; there: {100 * target:.1f}%, 2 points below Greedy", head, rows)
         failed = failing(n_images, k, horizon, n_runs, pool)
-    quarter = horizon // 4
+    quarter = max(1, horizon // 4)
     rows = []
     for name, one in failed.items():
         values = 100 * one["values"]

@@ -22,7 +22,7 @@ import numpy as np
 
 import superarm as sa
 from common import interval, options, save, show
-from superarm.experiments.figures import label_ends, plain, style
+from superarm.experiments.figures import band, label_ends, plain, style
 
 K = 5
 PASSES_ON = 0.04  # the chance that one shared scene passes the news on
@@ -203,21 +203,24 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
 def picture(traces: dict[str, list[sa.Trace]], figure: Any) -> None:
     """Regret over rounds, and at the end against the evaluations that it took."""
     left, right = figure.subplots(1, 2)
-    ends, last = {}, {}
+    ends = {}
     for name, runs in traces.items():
         colour, dash = style(name)
-        regret = np.mean([trace.regret() for trace in runs], axis=0)
-        left.plot(np.arange(1, len(regret) + 1), regret, color=colour, linestyle=dash, linewidth=1.7)
-        ends[name] = regret[-1], colour
-        evaluations = np.mean([trace.evaluations.sum() for trace in runs])
-        right.plot(max(evaluations, 1), regret[-1], "o", color=colour, markersize=8)
-        last[name] = regret[-1], colour
+        regret = np.array([trace.regret() for trace in runs])
+        band(left, np.arange(1, regret.shape[1] + 1), regret, colour, dash)
+        last = regret[:, -1].mean()
+        ends[name] = last, colour
+        evaluations = max(1.0, float(np.mean([trace.evaluations.sum() for trace in runs])))
+        right.plot(evaluations, last, "o", color=colour, markersize=8)
+        before = name == "CTS, lazy greedy"  # or it would be written over the next dot
+        at = {"xytext": (-8, 0) if before else (8, 0), "ha": "right" if before else "left", "va": "center"}
+        right.annotate(name, (evaluations, last), textcoords="offset points", color=colour, fontsize=9, **at)
     right.set_xscale("log")
     right.set_yscale("log")
+    right.set_xlim(0.5, 2e6)
     plain(left, "round", "regret: people not reached, so far")
-    plain(right, "evaluations in all: simulations (none is drawn at 1)", f"regret at T = {len(regret)}")
+    plain(right, "evaluations in all: simulations (none is drawn at 1)", f"regret at T = {regret.shape[1]}")
     label_ends(left, ends)
-    label_ends(right, last, log=True)
 
 
 if __name__ == "__main__":

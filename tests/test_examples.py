@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 import feature_selection
+import flights
 import influence
+import replaying
 import superarm as sa
+import ta_feng
+import yeast
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -100,6 +104,49 @@ def test_feature_selection(tmp_path):
         assert one["values"].shape == (1, 2)
         assert (one["values"] >= 0).all()
         assert (one["values"] <= 1).all()
+
+
+def test_the_gap_that_was_closed():
+    got = np.array([[1.0, 3.0], [2.0, 2.0]])  # chance gets 1, the best fixed set 3
+    assert replaying.closed(got, 1.0, 3.0).tolist() == [[0.0, 0.5], [0.5, 0.5]]
+
+
+def test_runs_are_paired_and_read_the_table():
+    """By hand: what a fixed set gets is the sum of its columns, in the order that the run drew."""
+    table = np.random.default_rng(0).random((50, 6)) < 0.4
+    world = sa.ReplayEnvironment(table, order="shuffled")
+    got = replaying.play(lambda: world, {"all": replaying.chance}, 6, n_runs=2, horizon=50)["all"]
+    sums = table.sum(axis=1)
+    assert not np.array_equal(got[0], sums)
+    assert np.array_equal(np.sort(got[0]), np.sort(sums))
+    again = replaying.play(lambda: world, {"CTS": replaying.LEARNERS["CTS"]}, 6, n_runs=2, horizon=50)["CTS"]
+    assert np.array_equal(got, again)  # all six arms: the same rows in the same order
+
+
+TABLES = [(flights, 10, 2.535, 3.86), (yeast, 4, 1.211, 2.332), (ta_feng, 20, 0.0915, 0.3864)]
+
+
+@pytest.mark.parametrize(("example", "k", "chance", "best"), TABLES, ids=lambda one: getattr(one, "__name__", ""))
+def test_replayed_tables(example, k, chance, best, tmp_path):
+    found = example.main(quick=True, out=tmp_path)
+    assert is_png(found["picture"])
+    means = example.world().table.mean(axis=0)
+    assert found["low"] == pytest.approx(k * means.mean())
+    assert found["best"] == pytest.approx(np.sort(means)[-k:].sum())
+    assert (found["low"], found["best"]) == pytest.approx((chance, best), rel=2e-3)
+    got = found["got"]
+    assert len({runs.shape for name, runs in got.items() if "all seen" not in name}) == 1
+    assert all(((runs >= 0) & (runs <= k)).all() for runs in got.values())
+    if example is yeast:  # the only one where so few rounds show anything
+        assert got["CTS"].mean() > got["random"].mean() + 0.5 * (best - chance)
+
+
+def test_who_sees_all_routes():
+    """By hand: on the second day the worst of the first, from then on the worst of two days, or of all."""
+    table = np.array([[0.9, 0.1, 0.5], [0.0, 0.2, 0.4], [0.3, 0.6, 0.7], [1.0, 0.8, 0.0]])
+    assert flights.with_all_seen(table, 1, 2)[0].tolist() == pytest.approx([0.5, 0.0, 0.3, 0.0])
+    assert flights.with_all_seen(table, 1, None)[0].tolist() == pytest.approx([0.5, 0.0, 0.3, 0.0])
+    assert flights.with_all_seen(table, 1, 1)[0].tolist() == pytest.approx([0.5, 0.0, 0.7, 0.0])
 
 
 def test_an_example_is_a_command(tmp_path):
