@@ -95,10 +95,9 @@ def picture(got: dict[str, np.ndarray], table: np.ndarray, low: float, best: flo
         ("all routes", table.mean(axis=1), "#000000"),
         ("the best fixed set", table[:, top].mean(axis=1), "#117733"),
     ):
-        left.plot(days, 100 * series, color=colour, linewidth=0.5, alpha=0.35)
         smooth = np.convolve(100 * series, np.full(month, 1 / month), "valid")
-        left.plot(days[month - 1 :], smooth, color=colour, linewidth=2, label=f"{name}, {month} days")
-    plain(left, "day of 2013", "flights that are late, %")
+        left.plot(days[month - 1 :], smooth, color=colour, linewidth=2, label=name)
+    plain(left, "day of 2013", f"flights that are late, mean of {month} days, %")
     left.legend(frameon=False, fontsize=9)
     # Against the mean of all routes on the same day: what chance would have got, without its luck.
     ahead = {name: np.cumsum(runs - K * table.mean(axis=1), axis=1) for name, runs in got.items() if name != "random"}
