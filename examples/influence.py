@@ -1,0 +1,229 @@
+"""Whom to invite: influence maximisation on the graph of Les Misérables, by simulated cascades.
+
+    python examples/influence.py [--quick] [--out FOLDER]
+
+Each round five of the novel's 77 characters are invited to spread some news. Who accepts tells the neighbours, and each
+tie passes the news on with a chance that grows with the number of scenes that two characters share. An arm is a
+character, its outcome is whether the invitation was accepted, and a set is worth the number of people that the news
+reaches: a simulation, and by far the dearest part of a round. The graph is real, how willing people are is made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import superarm as sa
+from common import interval, options, save, show
+from superarm.experiments.figures import band, label_ends, plain, style
+
+K = 5
+PASSES_ON = 0.04  # the chance that one shared scene passes the news on
+
+ORACLES: dict[str, Callable[[], sa.Oracle]] = {
+    "random": sa.RandomSets,
+    "CTS": sa.Singletons,
+    "CTS, lazy": sa.LazySingletons,
+    "CTS, greedy": sa.Greedy,
+    "CTS, lazy greedy": sa.LazyGreedy,
+    "CTS, local search": partial(sa.LocalSearch, budget=375),  # what Greedy spends
+    "GT+QTS, regression": partial(sa.GroupTesting, delta=0.25, n_tests=40, decoder="regression"),
+    "GT+QTS, p=1/2": partial(sa.GroupTesting, delta=0.25, n_tests=40),
+}
+
+
+@cache
+def worlds(n_worlds: int) -> list[list[list[int]]]:
+    """For each world and each person, those to whom the news goes on: ties drawn once, the same for all sets."""
+    graph = nx.convert_node_labels_to_integers(nx.les_miserables_graph())
+    rng = np.random.default_rng(0)
+    drawn = []
+    for _ in range(n_worlds):
+        friends: list[list[int]] = [[] for _ in graph]
+        for one, other, scenes in graph.edges(data="weight"):
+            if rng.random() < 1 - (1 - PASSES_ON) ** scenes:
+                friends[one].append(other)
+                friends[other].append(one)
+        drawn.append(friends)
+    return drawn
+
+
+def reached(person: int, friends: list[list[int]]) -> set[int]:
+    """Everybody who hears of the news if this person has it."""
+    heard, to_tell = {person}, [person]
+    while to_tell:
+        for friend in friends[to_tell.pop()]:
+            if friend not in heard:
+                heard.add(friend)
+                to_tell.append(friend)
+    return heard
+
+
+@dataclass(frozen=True)
+class Spread:
+    """r(S; theta): how many people hear of the news on average if each person i of S accepts with chance theta_i.
+
+    Two things make a simulation fit for a reward. Every set meets the same worlds, so that the same question has the
+    same answer. And whether somebody accepts is averaged over, not drawn, so that the value moves smoothly with theta.
+    What travels to another process are its arguments; each process draws the worlds for itself, once.
+    """
+
+    n_worlds: int
+
+    def __call__(self, arms: np.ndarray, means: np.ndarray) -> float:
+        total = 0.0
+        for friends in worlds(self.n_worlds):
+            unheard: dict[int, float] = {}  # for each person, the chance that no one who could tell accepts
+            for arm, mean in zip(arms.tolist(), means.tolist(), strict=True):
+                for person in reached(arm, friends):
+                    unheard[person] = unheard.get(person, 1.0) * (1.0 - mean)
+            total += len(unheard) - sum(unheard.values())
+        return total / self.n_worlds
+
+
+def simulated(n_worlds: int, executor: Executor | None = None) -> sa.BlackBox:
+    """The simulation as a reward: a person reaches everybody at most, and more willing people are never worse."""
+    n = len(worlds(1)[0])
+    good = dict.fromkeys(("monotone", "zero_is_absent", "concave", "diminishing"), True)
+    return sa.BlackBox(Spread(n_worlds), n_arms=n, lipschitz=float(n), upper=float(n), executor=executor, **good)
+
+
+def closed_form(n_worlds: int) -> sa.CoverageReward:
+    """The same values without simulating, for many runs: who hears of the news together is one target of coverage."""
+    together: dict[tuple[int, ...], float] = {}
+    for friends in worlds(n_worlds):
+        for group in {tuple(sorted(reached(person, friends))) for person in range(len(friends))}:
+            together[group] = together.get(group, 0.0) + len(group) / n_worlds
+    n = len(worlds(1)[0])
+    reach = np.array([np.isin(np.arange(n), group) for group in together], float).T
+    reward = sa.CoverageReward(reach, list(together.values()))
+    reward.lipschitz = np.full(n, float(n))  # what the simulation declares: nobody knows better before simulating
+    return reward
+
+
+@dataclass(frozen=True)
+class Make:
+    """One run: other people are willing in each."""
+
+    oracle: Callable[[], sa.Oracle]
+    reward: Any
+
+    def __call__(self, rng: np.random.Generator) -> tuple[sa.Policy, sa.Instance]:
+        mu = rng.beta(1, 3, self.reward.n_arms)
+        search = sa.LocalSearch(sa.Greedy())
+        best = search.select(self.reward, mu, K, rng=rng)  # no swap improves it; no proof that it is the best
+        world = sa.Instance(sa.BernoulliArms(mu), self.reward, K, best, search.report.value, float("nan"))
+        return sa.cts(self.reward, K, oracle=self.oracle()), world
+
+
+def rounds_to(traces: list[sa.Trace], chance: np.ndarray, share: float = 0.5, window: int = 10) -> np.ndarray:
+    """For each run, the rounds until the mean of the last ones has closed a share of the gap from chance to the best.
+
+    ``chance``, shape (n_runs,), is what random sets are worth on average. The horizon + 1 where that never happens.
+    """
+    found = []
+    for trace, low in zip(traces, chance, strict=True):
+        recent = np.convolve(trace.values, np.full(window, 1 / window), "valid")
+        good = np.flatnonzero(recent >= low + share * (trace.best_value - low))
+        found.append(good[0] + window if len(good) else len(trace.values) + 1)
+    return np.array(found)
+
+
+def played(make: Make, n_rounds: int, executor: Executor | None, n_worlds: int) -> tuple[np.ndarray, float]:
+    """The first run again, this time with the simulation as its reward: the sets, and the seconds that asking took."""
+    reward = simulated(n_worlds, executor)
+    reward.batch(sa.Pools.singletons(np.arange(8), 77), np.ones(77))  # the worlds are drawn, and processes started
+
+    def timed(rng: np.random.Generator) -> tuple[sa.Policy, sa.Instance]:
+        policy, world = make(rng)
+        return sa.cts(reward, K, oracle=policy.oracle), world
+
+    (trace,) = sa.replicate(timed, n_runs=1, horizon=n_rounds, seed=1)
+    return trace.arms, float(trace.ask_s.sum())
+
+
+def measure(make: Make, runs: list[sa.Trace], chance: np.ndarray, pool: Executor, n_worlds: int) -> dict[str, Any]:
+    """Regret and evaluations over all runs, and the seconds that the first one takes with the simulation."""
+    rounds = rounds_to(runs, chance)
+    spent = np.array([trace.evaluations[:t].sum() for trace, t in zip(runs, rounds, strict=True)])
+    regret = np.array([trace.regret()[-1] for trace in runs])
+    found: dict[str, Any] = {"regret": regret, "rounds": rounds, "evaluations": spent, "seconds": None}
+    found["there"] = rounds <= len(runs[0].values)
+    found["a_round"] = float(np.mean([trace.evaluations for trace in runs]))
+    if found["there"][0] and spent[0]:
+        alone, found["seconds"] = played(make, rounds[0], None, n_worlds)
+        pooled, found["pool_seconds"] = played(make, rounds[0], pool, n_worlds)
+        found["same"] = all(np.array_equal(arms, runs[0].arms[: rounds[0]]) for arms in (alone, pooled))
+    return found
+
+
+def rows(found: dict[str, dict[str, Any]]) -> tuple[list[list[str]], list[list[str]]]:
+    """The cells of two tables: all runs, and the first one with the simulation."""
+    all_runs, first = [], []
+    for name, one in found.items():
+        there = one["there"]
+        cells = [name, interval(one["regret"], 0), f"{one['a_round']:,.1f}", f"{there.sum()} of {len(there)}"]
+        all_runs.append([*cells, f"{one['evaluations'][there].mean():,.0f}" if there.any() else ""])
+        if one["seconds"] is not None:
+            cells = [name, f"{one['rounds'][0]}", f"{one['evaluations'][0]:,}", f"{one['seconds']:,.2f}"]
+            first.append([*cells, f"{one['pool_seconds']:,.2f}", f"{one['seconds'] / one['pool_seconds']:.2f}"])
+    return all_runs, first
+
+
+def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
+    """Regret, evaluations and seconds of each oracle; a table and a picture."""
+    n_worlds, n_runs, horizon = (5, 2, 15) if quick else (100, 10, 150)
+    reward = closed_form(n_worlds)
+    print(sa.inspect(reward, k=K, probes=4 if quick else 40).recommendation)
+    with ProcessPoolExecutor(2) as pool:
+        makes = {name: Make(oracle, reward) for name, oracle in ORACLES.items()}
+        traces = {
+            name: sa.replicate(make, n_runs=n_runs, horizon=horizon, seed=1, executor=pool)
+            for name, make in makes.items()
+        }
+        chance = np.array([trace.values.mean() for trace in traces["random"]])
+        found = {name: measure(makes[name], runs, chance, pool, n_worlds) for name, runs in traces.items()}
+    all_runs, first = rows(found)
+    head = ["policy", f"regret, T={horizon}", "evaluations a round", "runs that get there", "evaluations to there"]
+    title = f"{K} of {reward.n_arms} people, {n_runs} runs; there: half of the way from chance to the best set"
+    show(title, head, all_runs)
+    show("run 1 up to there, simulated", ["policy", "rounds", "evaluations", "seconds", "2 processes", "ratio"], first)
+    same = all(one["same"] for one in found.values() if one["seconds"] is not None)
+    print(
+        f"simulated, through processes and in closed form: {'the same sets' if same else 'OTHER SETS'} in every round"
+    )
+    return {"policies": found, "picture": save(partial(picture, traces), out / "case-influence.png")}
+
+
+def picture(traces: dict[str, list[sa.Trace]], figure: Any) -> None:
+    """Regret over rounds, and at the end against the evaluations that it took."""
+    left, right = figure.subplots(1, 2)
+    ends = {}
+    for name, runs in traces.items():
+        colour, dash = style(name)
+        regret = np.array([trace.regret() for trace in runs])
+        band(left, np.arange(1, regret.shape[1] + 1), regret, colour, dash)
+        last = regret[:, -1].mean()
+        ends[name] = last, colour
+        evaluations = max(1.0, float(np.mean([trace.evaluations.sum() for trace in runs])))
+        right.plot(evaluations, last, "o", color=colour, markersize=8)
+        before = name == "CTS, lazy greedy"  # or it would be written over the next dot
+        at = {"xytext": (-8, 0) if before else (8, 0), "ha": "right" if before else "left", "va": "center"}
+        right.annotate(name, (evaluations, last), textcoords="offset points", color=colour, fontsize=9, **at)
+    right.set_xscale("log")
+    right.set_yscale("log")
+    right.set_xlim(0.5, 2e6)
+    plain(left, "round", "regret: people not reached, so far")
+    plain(right, "evaluations in all: simulations (none is drawn at 1)", f"regret at T = {regret.shape[1]}")
+    label_ends(left, ends)
+
+
+if __name__ == "__main__":
+    main(**options(__doc__))

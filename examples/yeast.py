@@ -1,0 +1,68 @@
+"""Which 4 of 14 functions does a gene of yeast have? The easy case: few arms, many rounds, large differences.
+
+    python examples/yeast.py [--quick] [--out FOLDER]
+
+A round is a gene, an arm a class of function, and its outcome whether the gene is of that class. Nothing is known of
+the gene itself, so that all there is to learn is which classes are common. 2,417 genes in random order, the table read
+from the package river.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import superarm as sa
+from common import interval, options, save, show
+from replaying import LEARNERS, Learner, believing, closed, draw, play
+from superarm import datasets
+from superarm.experiments.figures import plain
+
+K = 4
+LEARNERS_HERE: dict[str, Learner] = {**LEARNERS, "KL-UCB": partial(believing, sa.KLUCBBelief)}
+
+
+@cache
+def world() -> sa.ReplayEnvironment:
+    """All genes, in an order that is drawn for each run."""
+    data = datasets.yeast()
+    return sa.ReplayEnvironment(data.table, names=data.names, order="shuffled")
+
+
+def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
+    """How many of four are right; a table and a picture."""
+    n_runs, horizon = (4, 300) if quick else (20, world().n_rounds)
+    low, best = world().random_set(K), world().best_fixed(K)
+    got = play(world, LEARNERS_HERE, K, n_runs=n_runs, horizon=horizon)
+    gaps = {name: 100 * closed(runs, low, best) for name, runs in got.items()}
+    early = min(100, horizon)
+    rows = [
+        [name, f"{runs.mean():.2f}", interval(gaps[name][:, early - 1]), interval(gaps[name][:, -1])]
+        for name, runs in got.items()
+    ]
+    rows.append(["the best fixed set, in hindsight", f"{best:.2f}", "", "100"])
+    each = np.minimum(world().table.sum(axis=1, dtype=int), K).mean()
+    rows.append(["the best of each gene, in hindsight", f"{each:.2f}", "", f"{100 * (each - low) / (best - low):.1f}"])
+    head = ["policy", "right, of the four", f"% of the gap closed after {early}", f"after {horizon:,}"]
+    show(f"{K} of {world().n_arms} classes, {horizon:,} genes, {n_runs} runs", head, rows)
+    path = save(partial(picture, gaps), out / "case-yeast.png")
+    return {"got": got, "low": low, "best": best, "picture": path}
+
+
+def picture(gaps: dict[str, np.ndarray], figure: Any) -> None:
+    """How common the classes are, and the gap closed over the rounds."""
+    left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
+    chosen = np.isin(np.arange(world().n_arms), world().best_arms(K))
+    left.bar(np.arange(1, 15), 100 * world().means, color=np.where(chosen, "#117733", "#cccccc"))
+    left.set_xticks(range(1, 15))
+    plain(left, "class; green: the best fixed set", "genes of the class, %")
+    draw(right, gaps, "genes so far", "gap from chance to the best fixed set closed, %", log=True, first=10)
+    right.axhline(0, color="black", linewidth=1)
+    right.axhline(100, color="#117733", linewidth=1, linestyle=":")
+
+
+if __name__ == "__main__":
+    main(**options(__doc__))
