@@ -51,7 +51,9 @@ def run(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Everything follows from it.")] = 0,
     workers: Annotated[int, typer.Option(min=1, help="Processes; the files are the same for any number.")] = 2,
-    out: Annotated[Path, typer.Option(help="Folder for the report and the numbers.")] = Path("superarm-run"),
+    out: Annotated[Path, typer.Option(file_okay=False, help="Folder for the report and the numbers.")] = Path(
+        "superarm-run"
+    ),
 ) -> None:
     """Play policies over a table of your own, and write a report that explains what they did.
 
