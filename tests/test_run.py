@@ -248,6 +248,14 @@ def test_bad_requests_are_answered_and_nothing_is_written(table, tmp_path, optio
     assert not (tmp_path / "out").exists()
 
 
+def test_names_of_files_are_shown_as_they_are(tmp_path):
+    path = tmp_path / "[red].csv"
+    path.write_text(as_text(cells(20)))
+    done = command(path, "--k", 1, "--runs", 2, "--workers", 1, "--policy", "random", "--out", tmp_path / "[b]")
+    assert "reading [red].csv" in done.output
+    assert "[b]/report.html" in done.output
+
+
 def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
     bad(command(tmp_path / "none.csv", "--k", 1), "does not exist")
 
