@@ -178,6 +178,16 @@ def test_part_of_a_shuffled_table_is_judged_in_the_rows_that_were_played():
     assert runs[0].best[-1] != playing.play(game, "cts", 4, seed=0).best[-1]
 
 
+def test_few_rounds_close_a_gap_that_is_that_of_the_table():
+    """In one or two rows the best fixed set may well do worse than chance."""
+    game = playing.prepare(cells(), NAMES, 2, 2, "shuffled")
+    runs = playing.play_all(game, ["random"], n_runs=400, seed=0)
+    assert any(run.best[-1] < run.chance[-1] for run in runs)
+    closed = [run.gap_closed for run in runs]
+    # Four standard errors: once in 10,000 seeds.
+    assert abs(np.mean(closed)) < 4 * np.std(closed, ddof=1) / 20
+
+
 @pytest.mark.parametrize("policy", playing.PLAYERS)
 def test_every_named_policy_plays(policy):
     game = playing.prepare(cells(), NAMES, 2, 40, "given")
@@ -229,12 +239,21 @@ def test_a_bad_file_is_answered_with_its_name_and_line_and_nothing_is_written(ta
         (["--k", 2, "--horizon", 121], ["--horizon must be at most 120, the number of rows, got 121"]),
         (["--k", 2, "--skip", "day"], ["--skip must be the name of a column", "got 'day'"]),
         (["--k", 2, "--order", "sorted"], ["'given', 'shuffled'"]),
+        (["--k", 2, "--out", __file__], ["is a file"]),
         ([], ["Missing option '--k'"]),
     ],
 )
 def test_bad_requests_are_answered_and_nothing_is_written(table, tmp_path, options, parts):
-    bad(command(table, *options, "--out", tmp_path / "out"), *parts)
+    bad(command(table, "--out", tmp_path / "out", *options), *parts)
     assert not (tmp_path / "out").exists()
+
+
+def test_names_of_files_are_shown_as_they_are(tmp_path):
+    path = tmp_path / "[red].csv"
+    path.write_text(as_text(cells(20)))
+    done = command(path, "--k", 1, "--runs", 2, "--workers", 1, "--policy", "random", "--out", tmp_path / "[b]")
+    assert "reading [red].csv" in done.output
+    assert "[b]/report.html" in done.output
 
 
 def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):

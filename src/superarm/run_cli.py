@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -51,7 +52,9 @@ def run(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Everything follows from it.")] = 0,
     workers: Annotated[int, typer.Option(min=1, help="Processes; the files are the same for any number.")] = 2,
-    out: Annotated[Path, typer.Option(help="Folder for the report and the numbers.")] = Path("superarm-run"),
+    out: Annotated[Path, typer.Option(file_okay=False, help="Folder for the report and the numbers.")] = Path(
+        "superarm-run"
+    ),
 ) -> None:
     """Play policies over a table of your own, and write a report that explains what they did.
 
@@ -72,7 +75,7 @@ def run(
     game = _prepare(found, k, horizon, order)
     if horizon is None and game.horizon < len(found.cells):
         console.print(
-            f"{table.name} has {len(found.cells):,} rows; each run plays {game.horizon:,} of them. "
+            f"{escape(table.name)} has {len(found.cells):,} rows; each run plays {game.horizon:,} of them. "
             f"For all: --horizon {len(found.cells)}",
             soft_wrap=True,
         )
@@ -90,12 +93,12 @@ def run(
     played = _play(game, policies, runs, seed, workers, console)
     report = _write(game, played, settings, out)
     console.print(_summary(game, played))
-    console.print(f"The report: [bold]{report.resolve()}[/bold]", soft_wrap=True)
+    console.print(f"The report: [bold]{escape(str(report.resolve()))}[/bold]", soft_wrap=True)
 
 
 def _read(path: Path, skip: list[str], console: Console) -> OwnTable:
     with _progress(console, transient=True) as bar:
-        task = bar.add_task(f"reading {path.name}", total=path.stat().st_size)
+        task = bar.add_task(f"reading {escape(path.name)}", total=path.stat().st_size)
         found = read(path, skip=skip, progress=lambda done: bar.update(task, completed=done))
         bar.update(task, completed=path.stat().st_size)
     return found

@@ -95,6 +95,8 @@ class Run:
         have got in the same rows.
     n_shown
         Shape (n_arms,): in how many rounds each arm was picked.
+    gap
+        What the best fixed set would get more than chance in so many rounds, by all rows that may be played.
     """
 
     policy: str
@@ -104,6 +106,7 @@ class Run:
     best: FloatArray
     chance: FloatArray
     n_shown: IndexArray
+    gap: float
 
     @property
     def regret(self) -> FloatArray:
@@ -113,8 +116,7 @@ class Run:
     @property
     def gap_closed(self) -> float:
         """Where the run ended between chance, 0, and the best fixed set, 1; NaN where these are equal."""
-        gap = float(self.best[-1] - self.chance[-1])
-        return float(self.reward[-1] - self.chance[-1]) / gap if gap > 1e-9 else float("nan")
+        return float(self.reward[-1] - self.chance[-1]) / self.gap if self.gap > 1e-9 else float("nan")
 
 
 def prepare(cells: NDArray[Any], names: Sequence[str], k: int, horizon: int, order: Order) -> Game:
@@ -188,7 +190,8 @@ def play(game: Game, policy: str, number: int, *, seed: int) -> Run:
         total, done = float(totals[-1]), done + len(totals)
     rows = world.rows[: game.horizon]
     best, chance = (np.cumsum(values[rows])[at - 1] for values in (game.best, game.chance))
-    return Run(policy, number, at, reward, best, chance, n_shown)
+    gap = game.horizon * (game.world.best_fixed(game.k) - game.world.random_set(game.k))
+    return Run(policy, number, at, reward, best, chance, n_shown, gap)
 
 
 def _save(game: Game, folder: Path) -> None:
