@@ -46,13 +46,13 @@ def _head(found: dict[str, Any]) -> str:
 Every policy on every problem, made by one command, which also wrote this page:
 
 ```console
-$ superarm compare          # about a quarter of an hour of one core; --quick takes some seconds
+$ superarm compare          # about ten minutes of one core; --quick takes some seconds
 ```{quick}
 
 - Runs are paired: in run j all policies meet the same instance, the same order of the rows, and worlds that draw alike.
 - *Regret* is against the best fixed set: at the true means in the paper's problems, in hindsight where a table is
   replayed. *Gap closed* is where a policy stands between a random set, 0%, and that best fixed set, 100%.
-- Means over the runs, with 95% intervals (Student's). Nothing was tuned to a problem: settings are those in the list.
+- Means over the runs, with 95% intervals (Student's). The settings of a policy are the same rule on every problem.
 - Where the reward is a sum, the oracle is `TopK`, which evaluates nothing; on the network it is `LazySingletons`.
   GT+QTS has its own tests.
 - superarm {found["superarm"]}, numpy {found["numpy"]}, scipy {found["scipy"]}, seed {found["seed"]}.
@@ -113,7 +113,7 @@ def _leaders(found: dict[str, Any]) -> list[list[str]]:
     lines = []
     for name, one in found["problems"].items():
         first, others = leaders(one["policies"])
-        lines.append([PROBLEMS[name].title, first, ", ".join(others) or "none"])
+        lines.append([PROBLEMS[name].title, first, "; ".join(others) or "none"])
     return lines
 
 
@@ -127,8 +127,8 @@ def _adversary(found: dict[str, Any]) -> str:
     spreads = [float(np.std(one["regret"], ddof=1)) for one in (ours, theirs)]
     return f"""{ADVERSARIAL} assumes nothing of the world. In the one that turns its regret {verdict}
   {REFERENCE}'s ({_number(difference, signed=True)}), with a standard deviation over the runs of
-  {spreads[0]:,.0f} against {spreads[1]:,.0f}. A gap closed of more than 100% is a policy that followed the world,
-  which no fixed set can."""
+  {spreads[0]:,.0f} against {spreads[1]:,.0f}. That world was chosen, among a few that turn, as one in which it came close
+  to {REFERENCE}. A gap closed of more than 100% is a policy that followed the world, which no fixed set can."""
 
 
 def _table(heading: Sequence[str], lines: Sequence[Sequence[str]], *, texts: int = 1) -> str:
@@ -141,8 +141,9 @@ def _percent(policy: dict[str, Any] | None, *, with_interval: bool = False) -> s
         return "–"
     closed = gap_closed(policy)
     if not with_interval:
-        return f"{closed.mean:.0%}"
-    return f"{closed.mean:.1%} ({closed.low:.1%} to {closed.high:.1%})"
+        return f"{round(closed.mean, 2) + 0.0:.0%}"  # no -0%
+    mean, low, high = (f"{round(share, 3) + 0.0:.1%}" for share in (closed.mean, closed.low, closed.high))
+    return f"{mean} ({low} to {high})"
 
 
 def _number(interval: Interval, *, signed: bool = False) -> str:
