@@ -127,8 +127,8 @@ def _adversary(found: dict[str, Any]) -> str:
     spreads = [float(np.std(one["regret"], ddof=1)) for one in (ours, theirs)]
     return f"""{ADVERSARIAL} assumes nothing of the world. In the one that turns its regret {verdict}
   {REFERENCE}'s ({_number(difference, signed=True)}), with a standard deviation over the runs of
-  {spreads[0]:,.0f} against {spreads[1]:,.0f}. That world was chosen, among a few that turn, as one in which it came close
-  to {REFERENCE}. A gap closed of more than 100% is a policy that followed the world, which no fixed set can."""
+  {spreads[0]:,.0f} against {spreads[1]:,.0f}. That world was chosen, among a few that turn, as one in which it came
+  close to {REFERENCE}. A gap closed of more than 100% is a policy that followed the world, which no fixed set can."""
 
 
 def _table(heading: Sequence[str], lines: Sequence[Sequence[str]], *, texts: int = 1) -> str:
