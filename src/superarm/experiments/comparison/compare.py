@@ -61,20 +61,16 @@ def results(store: Store) -> dict[str, Any]:
     scale = Scale(quick=manifest["quick"], runs=manifest["runs"], seed=manifest["seed"])
     found = {name: _collected(cells, store) for name, cells in sweep(scale).items()}
     about = {name: manifest[name] for name in ("superarm", "numpy", "scipy", "quick", "seed")}
-    seconds = sum(problem.pop("seconds") for problem in found.values())
-    return {**about, "seconds": round(seconds), "problems": found}
+    return {**about, "problems": found}
 
 
 def _collected(cells: Sequence[Cell], store: Store) -> dict[str, Any]:
     policies: dict[str, dict[str, Any]] = {}
-    seconds = 0.0
     for cell in cells:
-        recorded = store.get(cell)
-        row = recorded.row
+        row = store.get(cell).row
         one = policies.setdefault(cell.settings["label"], {"regret": [], "chance": [], "evaluations": []})
         for name in one:
             one[name].append(row[name])
-        seconds += recorded.times["seconds"]
     problem = cells[0].settings["problem"]
     about = {"n_arms": row["n_arms"], "k": problem["k"], "horizon": problem["horizon"]}
-    return {**about, "policies": policies, "seconds": seconds}
+    return {**about, "policies": policies}

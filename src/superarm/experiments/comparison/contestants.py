@@ -53,7 +53,7 @@ def n_explore(task: Task) -> int:
     return math.ceil((task.horizon * task.k / task.reward.n_arms) ** (2 / 3))
 
 
-CHANCE, REFERENCE = "chance", "CTS"
+CHANCE, REFERENCE, ADVERSARIAL = "chance", "CTS", "Exp3.M"
 
 CONTESTANTS = {
     CHANCE: Contestant("`random_sets`", lambda task: random_sets(task.reward, task.k)),
@@ -93,7 +93,9 @@ CONTESTANTS = {
         "`explore_then_commit`, every arm ceil((T k/m)^(2/3)) times",
         lambda task: explore_then_commit(task.reward, task.k, n_explore=n_explore(task), oracle=task.oracle()),
     ),
-    "Exp3.M": Contestant("`exp3`, gamma for the horizon", lambda task: exp3(task.reward, task.k, horizon=task.horizon)),
+    ADVERSARIAL: Contestant(
+        "`exp3`, gamma for the horizon", lambda task: exp3(task.reward, task.k, horizon=task.horizon)
+    ),
     "GT+QTS": Contestant(
         f"`gt_qts`, the paper's literal algorithm: {N_TESTS} tests a round, p = 1/2",
         lambda task: gt_qts(task.reward, task.k, delta=task.delta, n_tests=N_TESTS),

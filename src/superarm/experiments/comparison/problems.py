@@ -109,8 +109,8 @@ PROBLEMS = {
     ),
     "turning": Problem(
         "A world that turns",
-        "Pick 2 of 10 arms. Two have mean 0.15 always; two late bloomers have 0 in the first half of the rounds and 0.9 "
-        "in the second; the others have 0.05. The best fixed set is that of the late bloomers.",
+        "Pick 2 of 10 arms. Two have mean 0.15 always; two late bloomers have 0 in the first half of the rounds and "
+        "0.9 in the second; the others have 0.05. The best fixed set is that of the late bloomers.",
         {"family": "turning", "n_arms": 10, "k": 2, "horizon": 3000},
         {"horizon": 200},
     ),
