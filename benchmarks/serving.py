@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -22,21 +22,23 @@ def free_port() -> int:
 
 
 class Server:
-    """``superarm serve`` with options, as a process of its own. What it prints goes to a file that ``said`` reads."""
+    """``superarm serve`` with options, as a process of its own. What it prints goes to a file that ``said`` reads.
 
-    def __init__(self, database: str, log: Path, *options: str, port: int | None = None, **environment: str) -> None:
-        self.port = port or free_port()
+    ``prefix`` is a command that runs it, for a machine in another state.
+    """
+
+    def __init__(self, database: str, log: Path, *options: str, prefix: Sequence[str] = ()) -> None:
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = log
-        self._command = [sys.executable, "-m", "superarm", "serve", "--database", database, "--port", str(self.port)]
-        self._command += options
-        self._environment = {**os.environ, **environment}
+        serve = ["serve", "--database", database, "--port", str(self.port), *options]
+        self._command = [*prefix, sys.executable, "-m", "superarm", *serve]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, wait: bool = True) -> Self:
         """Start it; ``wait`` until it answers."""
         with self.log.open("ab") as out:
-            self._process = subprocess.Popen(self._command, stdout=out, stderr=out, env=self._environment)
+            self._process = subprocess.Popen(self._command, stdout=out, stderr=out)
         if wait:
             self.wait_until_up()
         return self
