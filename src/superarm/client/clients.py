@@ -57,7 +57,7 @@ class Client:
     ----------
     url
         Where the service is; by default what the environment variable SUPERARM_URL says, or
-        ``"http://127.0.0.1:8000"``.
+        ``"http://127.0.0.1:8321"``.
     key
         An API key, where the service wants one; by default what SUPERARM_KEY says.
     retries
@@ -71,7 +71,7 @@ class Client:
     --------
     >>> def service(request):  # stands for a service in this example
     ...     return httpx.Response(200, json={"id": "d-1", "new": ["ant"], "status": "open"})
-    >>> with Client("http://127.0.0.1:8000", transport=httpx.MockTransport(service)) as client:
+    >>> with Client("http://127.0.0.1:8321", transport=httpx.MockTransport(service)) as client:
     ...     client.tell("d-1", {"ant": 1.0})
     ('ant',)
     """
@@ -153,7 +153,7 @@ class AsyncClient:
     >>> def service(request):
     ...     return httpx.Response(200, json={"id": "d-1", "new": ["ant"], "status": "open"})
     >>> async def main():
-    ...     async with AsyncClient("http://127.0.0.1:8000", transport=httpx.MockTransport(service)) as client:
+    ...     async with AsyncClient("http://127.0.0.1:8321", transport=httpx.MockTransport(service)) as client:
     ...         return await client.tell("d-1", {"ant": 1.0})
     >>> asyncio.run(main())
     ('ant',)
@@ -230,7 +230,7 @@ class AsyncClient:
 
 
 def _options(url: str | None, key: str | None, timeout_s: float) -> dict[str, Any]:
-    url = url or os.environ.get("SUPERARM_URL") or "http://127.0.0.1:8000"
+    url = url or os.environ.get("SUPERARM_URL") or "http://127.0.0.1:8321"
     key = key or os.environ.get("SUPERARM_KEY")
     headers = {"User-Agent": f"superarm/{__version__}"}
     if key:
