@@ -25,7 +25,7 @@ from typing import Any
 
 from rich.console import Console
 
-from serving import Server
+from server_process import Server
 from superarm.client import Client
 
 N_ARMS, K = 40, 3

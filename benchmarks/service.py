@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 import superarm as sa
-from serving import Server
+from server_process import Server
 from superarm.client import Client
 
 M, K = 5_000, 5

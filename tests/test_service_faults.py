@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import broken_disks
-from serving import Server
+from server_process import Server
 from superarm.client import Client, ProblemError, Retries
 
 ONCE = Retries(tries=1)
