@@ -27,6 +27,8 @@ from rich.console import Console
 
 from server_process import Server
 from superarm.client import Client
+from superarm.service import serving
+from superarm.service.replay import replay
 
 N_ARMS, K = 40, 3
 
@@ -34,7 +36,7 @@ N_ARMS, K = 40, 3
 def kill_repeatedly(database: str, folder: Path, *, kills: int, seed: int = 0, clients: int = 4) -> dict[str, Any]:
     """The whole of it; what was counted, or an AssertionError that says what is wrong."""
     rng, start = random.Random(seed), time.perf_counter()
-    server = Server(database, folder / "server.log", "--checkpoint-every", "50")
+    server = Server(database, folder / "server.log")
     record = folder / "record.jsonl"
     with server.start(), Client(server.url) as client:
         bandit = client.create("crash", N_ARMS, K, seed=seed).id
@@ -55,8 +57,10 @@ def kill_repeatedly(database: str, folder: Path, *, kills: int, seed: int = 0, c
         server.kill()
         server.start()
         after, events = _state(client, bandit), list(client.log(bandit))
-    if before != after:
-        raise AssertionError("a restart must not change what is known, and did")
+        if server.stop():
+            raise AssertionError(f"the server must stop with 0: {server.said[-2000:]}")
+    if not before == after == _replayed(database, bandit):
+        raise AssertionError("a restart and a replay must not change what is known, and one did")
     counts = judge([json.loads(line) for line in record.read_text().splitlines()], events, after)
     return {"kills": kills + 1, **counts, "seconds": round(time.perf_counter() - start, 1)}
 
@@ -101,6 +105,21 @@ def _belief(told: dict[tuple[str, str], float], added: list[str]) -> dict[str, A
 def _state(client: Client, bandit: str) -> dict[str, Any]:
     found = client.bandit(bandit, top=10_000)
     return {arm["arm"]: (arm["a"], arm["b"]) for arm in found.posterior or ()}
+
+
+def _replayed(database: str, bandit: str) -> dict[str, Any]:
+    """The belief of the log alone; and the command says that it is what the server kept."""
+    command = [sys.executable, "-m", "superarm", "replay", database, bandit]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode or "the same bit for bit" not in done.stdout:
+        raise AssertionError(f"superarm replay must find the same, and said {done.stdout} {done.stderr}")
+    with serving.reading(database) as store:
+        found = store.bandit(bandit)
+        if found is None:
+            raise AssertionError("the bandit must be in the database")
+        session = replay(store, found, {}).live.session
+    belief: Any = session.policy.belief
+    return dict(zip(session.names, zip(belief.a.tolist(), belief.b.tolist(), strict=True), strict=True))  # type: ignore[arg-type]
 
 
 def _same(got: Any, wanted: Any, what: str) -> None:

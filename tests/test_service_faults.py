@@ -71,7 +71,7 @@ def test_a_file_that_may_not_grow(tmp_path):
 
 def some_history(database, log, rounds=30):
     """A database with one bandit and a checkpoint, left by a server that was stopped: the bandit, and what is known."""
-    server = Server(str(database), log, "--checkpoint-every", "20")
+    server = Server(str(database), log)
     with server, Client(server.url) as client:
         bandit = client.create("history", 20, 2, seed=1)
         for _ in range(rounds):
@@ -163,5 +163,5 @@ def test_a_damaged_log_is_not_served(histories, tmp_path):
 
 
 def replayed(database):
-    command = [sys.executable, "-m", "superarm", "replay", "--database", str(database)]
+    command = [sys.executable, "-m", "superarm", "replay", str(database)]
     return subprocess.run(command, capture_output=True, text=True)
