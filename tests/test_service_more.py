@@ -194,6 +194,20 @@ def test_the_log_goes_on_from_an_event(client):
     assert "mark" not in json.dumps(every)
 
 
+def test_bandits_leave_memory_and_come_back(tmp_path):
+    with client_of(tmp_path / "bandits.db", most_loaded=2) as client:
+        bandits = [create(client, name=f"bandit {number}") for number in range(5)]
+        for _ in range(3):
+            answers = client.together([("POST", f"/v1/bandits/{bandit}/decisions", {}) for bandit in bandits] * 2)
+            assert {answer.status_code for answer in answers} == {201}
+        for bandit in bandits:
+            play(client, bandit, 2)
+            assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 8
+        metrics = client.get("/metrics").text.splitlines()
+        loaded = next(line for line in metrics if line.startswith("superarm_bandits_loaded "))
+        assert float(loaded.split()[1]) <= 3
+
+
 def test_limits(tmp_path):
     limits = Limits(body=200, arms=10, open=3, rate=0.0)
     with client_of(tmp_path / "bandits.db", limits=limits) as client:

@@ -40,6 +40,7 @@ def serve(
     ] = 0.0,
     checkpoint_every: Annotated[int, typer.Option(min=1, help="Events between two checkpoints of a bandit.")] = 2000,
     threads: Annotated[int, typer.Option(min=1, help="How many bandits decide at the same time.")] = 8,
+    most_loaded: Annotated[int, typer.Option(min=1, help="How many bandits are kept in memory.")] = 1000,
     check_all: Annotated[
         bool, typer.Option("--check-all", help="Check whole logs at the start, not only from the checkpoints on.")
     ] = False,
@@ -63,6 +64,7 @@ def serve(
         limits=Limits(most_body, most_arms, most_open, rate),
         checkpoint_every=checkpoint_every,
         n_threads=threads,
+        most_loaded=most_loaded,
         check_all=check_all,
         log_requests=not quiet,
     )
