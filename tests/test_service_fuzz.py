@@ -1,6 +1,7 @@
 """Requests that nobody should make: always a 4xx in the form of RFC 9457, never a 5xx, and nothing has changed."""
 
 import json
+import socket
 import sqlite3
 
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bad_requests import BODIES, NOT_OBJECTS, mutants
+from server_process import Server
 from serving import client_of
+from superarm.client import Client
 
 ARMS = ["a", "b", "c", "d"]
 
@@ -201,3 +204,15 @@ def test_odd_idempotency_keys(fuzzed):
         answer = fuzzed.client.post(fuzzed.paths["decide"], content=b"{}", headers=[(b"Idempotency-Key", key)])
         check_refusal(answer, repr(key))
     assert fuzzed.calm() == before
+
+
+def test_a_body_that_breaks_off_is_no_request(tmp_path):
+    """Else its key would stand for another request than the one that is sent again."""
+    with Server(str(tmp_path / "s.db"), tmp_path / "log") as server, Client(server.url) as client:
+        bandit = client.create("cut", ARMS, 2, seed=1)
+        for sent in (b"", b"{", b'{"k": 1'):
+            with socket.create_connection(("127.0.0.1", server.port)) as line:
+                head = f"POST /v1/bandits/{bandit.id}/decisions HTTP/1.1\r\nHost: x\r\nIdempotency-Key: mine\r\n"
+                line.sendall(f"{head}Content-Length: 10\r\n\r\n".encode() + sent)
+        assert len(client.ask(bandit, k=1, key="mine").arms) == 1
+        assert [event["kind"] for event in client.log(bandit)] == ["created", "decided"]
