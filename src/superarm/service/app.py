@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Route
 
 from superarm.service import bandit_routes, decision_routes, other_routes
 from superarm.service.context import Limits, Service
@@ -85,8 +86,19 @@ def _answer_problems(app: FastAPI) -> None:
         known = {404: "nothing is at this path", 405: f"{shown(request.method)} is not possible at this path"}
         detail = known.get(error.status_code, str(error.detail))
         headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = ", ".join(sorted(_methods(app, request.url.path)))
         return answer(Problem(error.status_code, detail, fix="GET /openapi.json lists everything", headers=headers))
 
     @app.exception_handler(Exception)
     async def of_bug(_: Request, error: Exception) -> Response:
         return answer(Problem(500, "the server failed", fix="the log of the server says how"))
+
+
+def _methods(app: FastAPI, path: str) -> set[str]:
+    """What is possible at a path, whichever route it is by."""
+    found: set[str] = set()
+    for route in app.routes:
+        if isinstance(route, Route) and route.path_regex.match(path):
+            found |= route.methods or set()
+    return found

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 # No control characters: some databases cannot store them, and people cannot see them.
 Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Count = Annotated[int, Field(ge=1, le=10_000_000)]
+
+
+def _whole(value: Any) -> Any:
+    """19.0 is a whole number in JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Count = Annotated[Whole, Field(ge=1, le=10_000_000)]
 Outcome = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0, le=1e12)]
 Weight = Annotated[float, Field(ge=0.0, le=1e300)]
@@ -43,11 +51,11 @@ class CreateBody(Strict):
     reward: str | Named = Field("linear", description="A name, or an object with name and parameters.")
     prior: tuple[Positive, Positive] | None = Field(None, description="What the belief of each arm starts with.")
     expiry: ExpiryBody | None = None
-    seed: Annotated[int, Field(ge=0, lt=2**128)] | None = Field(None, description="Drawn unless given.")
-    keep: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+    seed: Annotated[Whole, Field(ge=0, lt=2**128)] | None = Field(None, description="Drawn unless given.")
+    keep: Annotated[Whole, Field(ge=0, le=1_000_000)] = Field(
         1000, description="How many closed decisions are kept in memory; the log keeps all."
     )
-    explain_last: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
+    explain_last: Annotated[Whole, Field(ge=0, le=10_000)] | None = Field(
         None, description="How many decisions can be explained in full; as many as memory allows, unless given."
     )
 
@@ -56,14 +64,14 @@ class GroupBody(Strict):
     """Arms of which a set has at least ``least`` and at most ``most``."""
 
     arms: list[Text]
-    least: Annotated[int, Field(ge=0, le=10_000_000)] = 0
-    most: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
+    least: Annotated[Whole, Field(ge=0, le=10_000_000)] = 0
+    most: Annotated[Whole, Field(ge=0, le=10_000_000)] | None = None
 
 
 class DecideBody(Strict):
     """What may be chosen in this round. With ``n``, so many decisions at once."""
 
-    n: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    n: Annotated[Whole, Field(ge=1, le=10_000)] | None = None
     k: Count | None = None
     at_most: bool = False
     available: list[Text] | None = None
