@@ -155,7 +155,7 @@ def as_state(
 
 def _in_unit(numbers: FloatArray) -> bool:
     if numbers.size <= _FEW:
-        for number in numbers.ravel().tolist():
+        for number in numbers.ravel().tolist():  # noqa: SIM110, a generator costs more than it saves
             if not 0 <= number <= 1:
                 return False
         return True
