@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from superarm.experiments.figures import render
 from superarm.experiments.stats import Interval, mean_interval
@@ -35,8 +37,9 @@ def show(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None
 
 
 def save(draw: Callable[[Any], None], path: Path, *, size: tuple[float, float] = (12.5, 4.8)) -> Path:
-    """Write a picture."""
-    path.write_bytes(render(draw, size=size))
+    """Write a picture, in 128 colours, which no one tells from all of them and which take half of the bytes."""
+    with Image.open(BytesIO(render(draw, size=size))) as image:
+        image.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"picture: {path}")
     return path
 
