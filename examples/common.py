@@ -1,4 +1,4 @@
-"""What the examples share: their two options, tables, and pictures in the look of the other ones."""
+"""What the examples share: their two options, tables, pictures in the look of the other ones, and a batch counter."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+import superarm as sa
 from superarm.experiments.figures import render
 from superarm.experiments.stats import Interval, mean_interval
 
@@ -48,3 +49,23 @@ def interval(values: Any, digits: int = 1) -> str:
     """A mean over runs with its 95% interval, in a table's cell."""
     found: Interval = mean_interval(np.asarray(values, np.float64))
     return f"{found.mean:,.{digits}f} ({found.low:,.{digits}f} to {found.high:,.{digits}f})"
+
+
+class InBatches(sa.BlackBox):
+    """A black box that counts how often it is asked, about one set or about many at once.
+
+    However many processes there are, those of a batch must wait for the batch before: so many evaluations have to be
+    made one after the other.
+    """
+
+    n_batches = 0
+
+    def __call__(self, arms: Any, means: Any) -> float:
+        """One set."""
+        self.n_batches += 1
+        return super().__call__(arms, means)
+
+    def batch(self, pools: sa.Pools, theta: Any) -> np.ndarray:
+        """Many sets."""
+        self.n_batches += 1
+        return super().batch(pools, theta)
