@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+from scipy import stats
 
 
 def dense(sets, n_arms):
@@ -277,3 +278,12 @@ def position_posterior(a, b, successes, failures, weights, n=40_001):
     mass /= mass.sum()
     mean = mass @ theta
     return mean, math.sqrt(mass @ (theta - mean) ** 2)
+
+
+def chance_of_the_largest(a, b, n_points=20_001):
+    """The probability that each of some independent Beta draws is the largest: a sum over a fine grid."""
+    edges = np.linspace(0, 1, n_points)
+    middles = (edges[1:] + edges[:-1]) / 2
+    below = stats.beta.cdf(middles[:, None], a, b)
+    mass = np.diff(stats.beta.cdf(edges[:, None], a, b), axis=0)
+    return np.array([(mass[:, i] * np.delete(below, i, axis=1).prod(axis=1)).sum() for i in range(len(a))])

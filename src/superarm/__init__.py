@@ -55,6 +55,7 @@ from superarm.policies import (
     random_sets,
     single_seed_ts,
 )
+from superarm.propensities import Propensities, propensities
 from superarm.quantizer import Quantizer
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
 from superarm.sessions import (
@@ -123,6 +124,7 @@ __all__ = [
     "Pools",
     "PositionBiasedArms",
     "PositionBiasedBelief",
+    "Propensities",
     "Property",
     "Quantizer",
     "RandomSets",
@@ -155,6 +157,7 @@ __all__ = [
     "linear_instance",
     "network_instance",
     "plan",
+    "propensities",
     "random_sets",
     "replicate",
     "simulate",
