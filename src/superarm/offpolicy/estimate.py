@@ -13,11 +13,12 @@ from superarm.checks import FloatArray
 # than the second and half of the log; and where one round is more than such a share of the estimate.
 _FEW, _UNEVEN = 30, 100
 _MOST_SHARE = 0.1
-# A log of so many rounds lacks overlap if the mean weight is so many standard errors below 1, or if all of the weight is
-# on so few of its rounds.
+# A log of so many rounds lacks overlap if such a share of the target is on what was never logged, if all weight is on
+# so few rounds, or if the mean weight is below such a number and so many standard errors below 1.
 _LEAST_ROUNDS = 30
-_SIGMAS = 4.0
+_UNSEEN = 0.05
 _LEAST_N = 5
+_LEAST_WEIGHT, _SIGMAS = 0.5, 4.0
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Estimate:
             found.append(f"{self.n:,} rounds are worth {self.effective_n:,.0f} of equal weights")
         if self.largest_share > _MOST_SHARE:
             found.append(f"one round is {self.largest_share:.0%} of the estimate")
+        if not 0.8 < self.mean_weight < 1.25:
+            found.append(f"the mean weight is {self.mean_weight:.2f} in place of 1")
         if self.std_error == 0:
             found.append("all rounds contribute the same, so that nothing is known of the spread")
         if self.clipped:
@@ -112,10 +115,11 @@ def kish(weights: FloatArray) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def check_overlap(shares: FloatArray) -> float:
-    """The mean of the rounds' weights, which must not be clearly below 1: what is never logged cannot be evaluated.
+def check_overlap(shares: FloatArray, unseen: float) -> float:
+    """The mean of the rounds' weights, if what the target picks was logged: nothing else can be evaluated.
 
-    Where the logging policy never picks what the target picks with probability x, the mean is 1 - x in the long run.
+    ``unseen`` is the share of what the target picks that is in no round. Where the logging policy can never pick what
+    the target picks with probability x, the mean weight is 1 - x in the long run.
     """
     mean = float(shares.mean())
     if mean == 0:
@@ -125,15 +129,20 @@ def check_overlap(shares: FloatArray) -> float:
         )
     if len(shares) < _LEAST_ROUNDS:
         return mean
+    if unseen > _UNSEEN:
+        raise ValueError(
+            f"the target must overlap with the log, got one that picks what was never logged for {unseen:.0%}; log a "
+            f"policy that tries its arms now and then"
+        )
     if kish(shares) < _LEAST_N:
         raise ValueError(
             f"the target must overlap with the log, got weights that make {len(shares):,} rounds worth "
             f"{kish(shares):.1f}; log a policy that is closer to the target"
         )
     error = float(shares.std(ddof=1) / np.sqrt(len(shares)))
-    if mean < 0.95 and mean + _SIGMAS * error < 1:
+    if mean < _LEAST_WEIGHT and mean + _SIGMAS * error < 1:
         raise ValueError(
             f"the target must overlap with the log, got a mean weight of {mean:.3f} in place of 1: about "
-            f"{1 - mean:.0%} of what the target picks is never logged, or too rarely for its samples"
+            f"{1 - mean:.0%} of what the target picks is hardly ever logged, or too rarely for its samples"
         )
     return mean

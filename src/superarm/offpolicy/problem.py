@@ -74,6 +74,7 @@ def by_arm(
         size=wanted.size,
         per=1.0 if per == "set" else wanted.size,
         samples=None if wanted.sampled is None else wanted.sampled.sets,
+        unseen=float(np.delete(wanted.arms, units[there]).sum()) / wanted.size,
         bounds=(0.0, wanted.size),
         clip=clip,
     )
@@ -105,6 +106,7 @@ def by_set(
         size=1.0,
         per=1.0,
         samples=samples,
+        unseen=0.0,  # of many sets most are never logged; the mean weight tells
         bounds=(-np.inf, np.inf),
         clip=clip,
     )
@@ -119,11 +121,12 @@ def _problem(
     size: float,
     per: float,
     samples: Pools | None,
+    unseen: float,
     bounds: tuple[float, float],
     clip: float | None,
 ) -> Problem:
     weights = chances[units] * inverse
-    mean_weight = check_overlap(weights.sum(axis=1) / size)
+    mean_weight = check_overlap(weights.sum(axis=1) / size, unseen)
     clipped = 0.0
     if clip is not None:
         most = as_positive(clip, "clip")
