@@ -188,8 +188,11 @@ def test_all_weight_on_few_rounds_is_refused():
     p = np.full((200, 1), 0.5)
     p[0] = 1e-3
     log = sa.Log(even_log().arms, even_log().outcomes, p, n_arms=3)
-    with pytest.raises(ValueError, match=r"weights that make 200 rounds worth 2\.0; log a policy that is closer"):
+    with pytest.raises(
+        ValueError, match=r"weights that make 200 rounds worth 2\.0; log a policy that is closer .* or clip"
+    ):
         sa.ips(log, [0.5, 0.5, 0.0])
+    assert sa.ips(log, [0.5, 0.5, 0.0], clip=20.0).clipped == 1 / 200
 
 
 def test_a_mean_weight_far_below_one_is_refused():

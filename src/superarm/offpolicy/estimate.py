@@ -71,7 +71,7 @@ class Estimate:
         if self.std_error == 0:
             found.append("all rounds contribute the same, so that nothing is known of the spread")
         if self.clipped:
-            found.append(f"{self.clipped:.2%} of the weights were clipped, which makes the estimate too small")
+            found.append(f"{self.clipped:.2%} of the weights were clipped, which is a bias")
         return "; ".join(found) or None
 
     def __str__(self) -> str:
@@ -134,11 +134,6 @@ def check_overlap(shares: FloatArray, unseen: float) -> float:
             f"the target must overlap with the log, got one that picks what was never logged for {unseen:.0%}; log a "
             f"policy that tries its arms now and then"
         )
-    if kish(shares) < _LEAST_N:
-        raise ValueError(
-            f"the target must overlap with the log, got weights that make {len(shares):,} rounds worth "
-            f"{kish(shares):.1f}; log a policy that is closer to the target"
-        )
     error = float(shares.std(ddof=1) / np.sqrt(len(shares)))
     if mean < _LEAST_WEIGHT and mean + _SIGMAS * error < 1:
         raise ValueError(
@@ -146,3 +141,12 @@ def check_overlap(shares: FloatArray, unseen: float) -> float:
             f"{1 - mean:.0%} of what the target picks is hardly ever logged, or too rarely for its samples"
         )
     return mean
+
+
+def check_weights(shares: FloatArray) -> None:
+    """Not all of the weight may be on a few rounds."""
+    if len(shares) >= _LEAST_ROUNDS and kish(shares) < _LEAST_N:
+        raise ValueError(
+            f"the target must overlap with the log, got weights that make {len(shares):,} rounds worth "
+            f"{kish(shares):.1f}; log a policy that is closer to the target, or clip the weights"
+        )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from superarm.checks import FloatArray, IndexArray, as_finite, as_positive
 from superarm.core import Pools
-from superarm.offpolicy.estimate import check_overlap
+from superarm.offpolicy.estimate import check_overlap, check_weights
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.target import Target, as_target
 from superarm.propensities import Propensities
@@ -132,6 +132,7 @@ def _problem(
         most = as_positive(clip, "clip")
         clipped = float((weights > most).sum() / (inverse > 0).sum())
         weights = np.minimum(weights, most)
+    check_weights(weights.sum(axis=1) / size)
     return Problem(units, values, inverse, weights, chances, size, per, samples, bounds, clipped, mean_weight)
 
 
