@@ -98,7 +98,7 @@ function openAdd(id, refresh) {
   openForm("Add arms", {
     fields: field("Names, one a line", names, "A retired name given again is brought back, with all that is known of it."),
     submit: "Add",
-    send: () => addArms(id, { arms: lines(names.value) }),
+    send: async () => addArms(id, { arms: lines(names.value) }),
     done: () => (note(`Added ${plural(lines(names.value).length, "arm")}.`), refresh()),
   });
 }

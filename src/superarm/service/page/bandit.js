@@ -33,6 +33,7 @@ export function banditView(id, { explain, onproblem }) {
   const decisions = decisionsPanel({ id, refresh, explain, isNew: (one) => news.has(one.id) });
   const chart = lineChart({
     label: { estimate: "estimated reward", evaluations: "evaluations so far" },
+    averaged: ["estimate"],
     empty: "The estimated reward of each decision appears here, round by round.",
   });
   const which = el("select", { "aria-label": "What the chart shows" }, el("option", { value: "estimate" }, "Estimated reward"), el("option", { value: "evaluations" }, "Evaluations so far"));

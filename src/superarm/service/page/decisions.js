@@ -88,7 +88,7 @@ export function openTell(decision, done) {
         quick("0", [inputs[place]], 0, `Outcome 0 for ${shown(arm)}`), quick("1", [inputs[place]], 1, `Outcome 1 for ${shown(arm)}`))),
     ],
     submit: "Tell",
-    send: () => tell(decision.id, Object.fromEntries(open.map((arm, place) => [arm, asOutcome(inputs[place])]).filter(([, value]) => value !== null))),
+    send: async () => tell(decision.id, Object.fromEntries(open.map((arm, place) => [arm, asOutcome(inputs[place])]).filter(([, value]) => value !== null))),
     done,
   });
 }
@@ -116,7 +116,7 @@ export function openDecide(bandit, refresh) {
       field("Arms that must not be in", not, "One a line."),
     ],
     submit: "Decide",
-    send: () => decide(bandit.id, rules({ n: n.value, k: k.value, must: must.value, must_not: not.value })),
+    send: async () => decide(bandit.id, rules({ n: n.value, k: k.value, must: must.value, must_not: not.value })),
     done: (answer) => (note(`Decided: ${plural(answer.decisions?.length ?? 1, "new decision")}.`), refresh()),
   });
 }

@@ -6,15 +6,14 @@ import { domainOf, intervalOf, keyOfPicture, scaleOf } from "./interval.js";
 import { openPanel, problemBox } from "./panels.js";
 import { count, moment, number, share } from "./words.js";
 
+// What is said of each arm, where anything is: a field, a heading, and how it is written.
 const COLUMNS = [
-  ["rank", "rank", count],
-  ["value", "sampled", share],
-  ["mean", "mean", share],
-  ["low", "95% from", share],
-  ["high", "to", share],
-  ["score", "score", number],
-  ["lower", "at least", number],
-  ["upper", "at most", number],
+  ["value", "sampled", ({ value }) => share(value)],
+  ["mean", "mean", ({ mean }) => share(mean)],
+  ["low", "95% interval", ({ low, high }) => `${share(low)} to ${share(high)}`],
+  ["score", "score", ({ score }) => number(score)],
+  ["lower", "bounds", ({ lower, upper }) => (lower === upper ? "exact" : `${number(lower)} to ${number(upper)}`)],
+  ["n_tests", "tests", ({ n_tests }) => count(n_tests)],
 ];
 
 export function openExplanation(id, onclose) {
@@ -37,6 +36,7 @@ function parts(why, id) {
       el("span", { class: decision.certified ? "status told" : "status expired" }, decision.certified ? "certified" : "not certified"),
       ` round ${count(decision.round)}, ${moment(decision.time)}`),
     el("p", null, why.score_is ? `The oracle ordered arms by ${why.score_is}.` : "The oracle judged sets, and did not order arms in this round."),
+    why.complete === false && el("p", { class: "muted" }, "Only what the log knows of it: what else decided is kept in memory for the latest decisions only."),
     picture(why.reasons, left),
     left && el("p", { class: "lost" }, "Left out last: ", nameOf(left.arm),
       Number.isFinite(why.lost_by) ? ` lost by ${number(why.lost_by)}.` : "."),
@@ -70,11 +70,9 @@ const words = ({ value, mean, low, high }) => [
 function table(reasons, left) {
   const rows = left ? [...reasons, left] : reasons;
   const columns = COLUMNS.filter(([name]) => rows.some((row) => row[name] !== null && row[name] !== undefined));
-  const hasTests = rows.some((row) => Array.isArray(row.tests));
   return el("table", null,
-    el("thead", null, el("tr", null, el("th", { scope: "col" }, "arm"), columns.map(([, label]) => el("th", { scope: "col" }, label)), hasTests && el("th", { scope: "col" }, "tests"))),
+    el("thead", null, el("tr", null, el("th", { scope: "col" }, "arm"), columns.map(([, label]) => el("th", { scope: "col" }, label)))),
     el("tbody", null, rows.map((row, place) => el("tr", { class: place < reasons.length ? null : "left-out" },
       el("th", { scope: "row" }, nameOf(row.arm)),
-      columns.map(([name, , form]) => el("td", null, form(row[name]))),
-      hasTests && el("td", null, count(row.tests?.length))))));
+      columns.map(([, , form]) => el("td", null, form(row)))))));
 }

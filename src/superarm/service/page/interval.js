@@ -17,11 +17,13 @@ const at = (x, domain) => placeOf(Math.min(Math.max(x, domain.low), domain.high)
 export function intervalOf({ mean, low, high, value }, domain, kind = "in") {
   const grid = domain.marks.map((mark) => svg("line", { class: "grid", x1: at(mark, domain), x2: at(mark, domain), y1: 0, y2: "100%" }));
   const known = Number.isFinite(low) && Number.isFinite(high);
+  const isDrawn = Number.isFinite(value);
+  const y = isDrawn ? "64%" : "50%"; // a sampled value stands above, so as not to hide the mean
   return svg("svg", { class: `interval ${kind}`, "aria-hidden": "true" }, grid,
-    known && svg("line", { class: "range", x1: at(low, domain), x2: at(high, domain), y1: "50%", y2: "50%" }),
-    Number.isFinite(mean) && svg("circle", { class: "mean", cx: at(mean, domain), cy: "50%", r: 4.5 }),
-    Number.isFinite(value) && svg("svg", { x: at(value, domain), y: "50%", overflow: "visible" },
-      svg("path", { class: "sampled", d: "M0 -6 6 0 0 6 -6 0z" })));
+    known && svg("line", { class: "range", x1: at(low, domain), x2: at(high, domain), y1: y, y2: y }),
+    Number.isFinite(mean) && svg("circle", { class: "mean", cx: at(mean, domain), cy: y, r: 4.5 }),
+    isDrawn && svg("svg", { x: at(value, domain), y: "29%", overflow: "visible" },
+      svg("path", { class: "sampled", d: "M0 -5.5 5.5 0 0 5.5 -5.5 0z" })));
 }
 
 // The numbers under a column of rows: every other one, for narrow columns.

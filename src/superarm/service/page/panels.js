@@ -4,13 +4,12 @@ import { el, say } from "./dom.js";
 
 // Problems of RFC 9457, as the server writes them: what is wrong, what was expected, what came, how to mend it.
 export function problemBox(error) {
-  const { title, detail, expected, got, fix, errors } = error.body ?? { title: "Something went wrong", detail: error.message };
+  const { title, detail, expected, got, fix, errors } = error.body ?? { detail: `Something went wrong: ${error.message}` };
   const facts = [["expected", expected], ["got", got]].filter(([, value]) => value !== undefined && value !== null);
   return el("div", { class: "problem", role: "alert" },
-    el("strong", null, title ?? error.message),
-    detail && detail !== title && el("p", { dir: "auto" }, text(detail)),
+    el("strong", { dir: "auto" }, text(detail ?? title ?? error.message)),
     facts.length > 0 && el("dl", null, facts.map(([name, value]) => [el("dt", null, name), el("dd", { dir: "auto" }, text(value))])),
-    Array.isArray(errors) && errors.length > 0 && el("ul", null, errors.slice(0, 5).map((one) => el("li", { dir: "auto" }, one.detail ?? text(one)))),
+    Array.isArray(errors) && errors.length > 0 && el("ul", null, errors.slice(0, 5).map((one) => el("li", { dir: "auto" }, text(one.detail ?? one)))),
     fix && el("p", { class: "fix", dir: "auto" }, text(fix)));
 }
 
@@ -18,7 +17,7 @@ const text = (value) => (typeof value === "string" ? value : JSON.stringify(valu
 
 // A dialog that goes away for good when it is closed; the browser keeps the focus in it, and Escape closes it.
 export function openPanel(title, content, { side = false, onclose } = {}) {
-  const heading = el("h2", { id: "panel-title", dir: "auto" }, title);
+  const heading = el("h2", { id: "panel-title", tabindex: -1 }, title);
   const close = el("button", { type: "button", class: "quiet icon", "aria-label": "Close", onclick: () => panel.close() }, "✕");
   const panel = el("dialog", { class: side ? "panel side" : "panel", "aria-labelledby": "panel-title" },
     el("header", null, heading, close), content);
@@ -29,7 +28,7 @@ export function openPanel(title, content, { side = false, onclose } = {}) {
   });
   document.body.append(panel);
   panel.showModal();
-  (panel.querySelector("[autofocus]") ?? close).focus();
+  (panel.querySelector("[autofocus]") ?? heading).focus();
   return panel;
 }
 
