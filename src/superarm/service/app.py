@@ -21,6 +21,7 @@ from superarm.service.engine import Engine
 from superarm.service.events import Bandit
 from superarm.service.problems import MEDIA_TYPE, Problem, shown
 from superarm.service.reading import bandit_id, bandit_of, body_of, key_of
+from superarm.service.static import add_page
 from superarm.service.store import NameTakenError
 from superarm.version import __version__
 
@@ -88,6 +89,7 @@ def make_app(service: Service) -> FastAPI:
     _answer_problems(app)
     _add_bandits(app, service)
     _add_decisions(app, service)
+    add_page(app)
     return app
 
 

@@ -13,6 +13,11 @@ import re
 from dataclasses import dataclass
 from importlib import resources
 
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from superarm.service.problems import Problem
+
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -88,6 +93,18 @@ def answer(path: str, if_none_match: str | None = None) -> Answer | None:
     if if_none_match is not None and tag in re.findall(r'"[^"]*"', if_none_match):
         return Answer(304, headers, b"")
     return Answer(200, headers, body)
+
+
+def add_page(app: FastAPI) -> None:
+    """Let an application answer with the page, to anybody: what it shows, it asks for with the visitor's key."""
+
+    @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
+    @app.api_route("/static/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)
+    async def page(request: Request) -> Response:
+        found = answer(request.url.path, request.headers.get("if-none-match"))
+        if found is None:
+            raise Problem(404, "nothing is at this path", fix="the page is at /")
+        return Response(found.body, found.status, found.headers)
 
 
 @functools.cache

@@ -25,10 +25,13 @@ async function send(method, path, { body, headers = {} } = {}) {
     const text = body === undefined ? undefined : JSON.stringify(body);
     response = await fetch(path, { method, headers: all, body: text, credentials: "omit", cache: "no-store" });
   } catch {
-    throw new Problem({
-      title: "The server cannot be reached",
-      fix: "Look whether superarm serve is still running. This page tries again by itself.",
-    }, 0);
+    throw new Problem(
+      {
+        title: "The server cannot be reached",
+        fix: "Look whether superarm serve is still running. This page tries again by itself.",
+      },
+      0,
+    );
   }
   if (!response.ok) throw new Problem(await problem(response), response.status);
   return response;
@@ -76,7 +79,9 @@ export const history = (id, points) => json("GET", `${at(id)}/history${search({ 
 
 // Events after a number, but not more than `most`: who is far behind looks at the state instead.
 export async function events(id, after, most = 200) {
-  const response = await send("GET", `${at(id)}/log${search({ after })}`, { headers: { Accept: "application/x-ndjson" } });
+  const response = await send("GET", `${at(id)}/log${search({ after })}`, {
+    headers: { Accept: "application/x-ndjson" },
+  });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   const found = [];
   let rest = "";

@@ -36,28 +36,78 @@ export function banditView(id, { explain, onproblem }) {
     averaged: ["estimate"],
     empty: "The estimated reward of each decision appears here, round by round.",
   });
-  const which = el("select", { "aria-label": "What the chart shows" }, el("option", { value: "estimate" }, "Estimated reward"), el("option", { value: "evaluations" }, "Evaluations so far"));
+  const which = el(
+    "select",
+    { "aria-label": "What the chart shows" },
+    el("option", { value: "estimate" }, "Estimated reward"),
+    el("option", { value: "evaluations" }, "Evaluations so far"),
+  );
   let points = [];
   which.addEventListener("change", () => chart.update(points, which.value));
 
   const title = el("h1", { tabindex: -1 });
   const facts = el("p", { class: "muted facts" });
-  const live = el("button", { type: "button", class: "state", "aria-pressed": "true", title: "Pause or go on (p)", onclick: () => watcher?.toggle() }, "Live");
-  const tiles = el("dl", { class: "tiles" }, TILES.map(([name, label]) => el("div", { class: `tile ${name}` }, el("dt", null, label), el("dd", null, "–"))));
-  const decideButton = el("button", { type: "button", class: "primary", onclick: () => decideNow(id, {}, refresh) }, "Decide");
-  const rulesButton = el("button", { type: "button", onclick: () => bandit && openDecide(bandit, refresh) }, "With rules…");
-  const root = el("article", { class: "bandit", "aria-busy": "true" },
+  const live = el(
+    "button",
+    {
+      type: "button",
+      class: "state",
+      "aria-pressed": "true",
+      title: "Pause or go on (p)",
+      onclick: () => watcher?.toggle(),
+    },
+    "Live",
+  );
+  const tiles = el(
+    "dl",
+    { class: "tiles" },
+    TILES.map(([name, label]) => el("div", { class: `tile ${name}` }, el("dt", null, label), el("dd", null, "–"))),
+  );
+  const decideButton = el(
+    "button",
+    { type: "button", class: "primary", onclick: () => decideNow(id, {}, refresh) },
+    "Decide",
+  );
+  const rulesButton = el(
+    "button",
+    { type: "button", onclick: () => bandit && openDecide(bandit, refresh) },
+    "With rules…",
+  );
+  const root = el(
+    "article",
+    { class: "bandit", "aria-busy": "true" },
     el("a", { class: "back", href: "#/" }, "‹ All bandits"),
-    el("header", { class: "head" }, el("div", { class: "what" }, title, facts), el("div", { class: "actions" }, live, rulesButton, decideButton)),
+    el(
+      "header",
+      { class: "head" },
+      el("div", { class: "what" }, title, facts),
+      el("div", { class: "actions" }, live, rulesButton, decideButton),
+    ),
     tiles,
-    el("div", { class: "columns" },
-      el("div", null,
-        el("section", { class: "card", "aria-labelledby": "chart-title" }, el("header", null, el("h2", { id: "chart-title" }, "Over time"), which), chart.root),
-        decisions.root),
-      arms.root));
+    el(
+      "div",
+      { class: "columns" },
+      el(
+        "div",
+        null,
+        el(
+          "section",
+          { class: "card", "aria-labelledby": "chart-title" },
+          el("header", null, el("h2", { id: "chart-title" }, "Over time"), which),
+          chart.root,
+        ),
+        decisions.root,
+      ),
+      arms.root,
+    ),
+  );
 
   async function load() {
-    const wanted = [api.bandit(id, arms.view.top, arms.view.query), api.decisions(id, decisions.view.status, decisions.view.limit), api.history(id, 200)];
+    const wanted = [
+      api.bandit(id, arms.view.top, arms.view.query),
+      api.decisions(id, decisions.view.status, decisions.view.limit),
+      api.history(id, 200),
+    ];
     const [state, made, past] = await Promise.all(wanted);
     if (isOver) return;
     for (const one of made.decisions) {
@@ -76,14 +126,16 @@ export function banditView(id, { explain, onproblem }) {
       again = true;
       return running;
     }
-    running = load().catch(onproblem).finally(() => {
-      running = null;
-      root.removeAttribute("aria-busy");
-      if (again && !isOver) {
-        again = false;
-        refreshSoon();
-      }
-    });
+    running = load()
+      .catch(onproblem)
+      .finally(() => {
+        running = null;
+        root.removeAttribute("aria-busy");
+        if (again && !isOver) {
+          again = false;
+          refreshSoon();
+        }
+      });
     return running;
   }
 
@@ -99,7 +151,11 @@ export function banditView(id, { explain, onproblem }) {
   }
 
   function heard(events) {
-    announce(events.length === 1 ? wordsOf(events[0]) : `${plural(events.length, "event")}, the last: ${wordsOf(events.at(-1))}`);
+    announce(
+      events.length === 1
+        ? wordsOf(events[0])
+        : `${plural(events.length, "event")}, the last: ${wordsOf(events.at(-1))}`,
+    );
     refresh();
   }
 
@@ -136,19 +192,34 @@ export function banditView(id, { explain, onproblem }) {
 
 function factsOf({ k, n_arms, spec }) {
   const named = (part, otherwise) => (typeof part === "string" ? part : (part?.kind ?? part?.name ?? otherwise));
-  const parts = [`${count(k)} of ${count(n_arms)} arms`, `${named(spec?.reward, "linear")} reward`, `${named(spec?.oracle, "automatic")} oracle`, `${named(spec?.belief, "beta")} belief`];
+  const parts = [
+    `${count(k)} of ${count(n_arms)} arms`,
+    `${named(spec?.reward, "linear")} reward`,
+    `${named(spec?.oracle, "automatic")} oracle`,
+    `${named(spec?.belief, "beta")} belief`,
+  ];
   return parts.join(" · ");
 }
 
 function wordsOf(event) {
   const names = (list) => (list ?? []).slice(0, 8).map(shown).join(", ");
   switch (event.kind) {
-    case "decided": return `Decided: ${names(event.arms ?? event.decisions?.[0]?.arms)}`;
-    case "told": return `Told: ${Object.entries(event.outcomes ?? {}).slice(0, 8).map(([arm, x]) => `${shown(arm)} ${number(x)}`).join(", ")}`;
-    case "expired": return "A decision expired";
-    case "arms_added": return `Added: ${names(event.arms)}`;
-    case "arms_retired": return `Retired: ${names(event.arms)}`;
-    case "arms_restored": return `Restored: ${names(event.arms)}`;
-    default: return String(event.kind);
+    case "decided":
+      return `Decided: ${names(event.arms ?? event.decisions?.[0]?.arms)}`;
+    case "told":
+      return `Told: ${Object.entries(event.outcomes ?? {})
+        .slice(0, 8)
+        .map(([arm, x]) => `${shown(arm)} ${number(x)}`)
+        .join(", ")}`;
+    case "expired":
+      return "A decision expired";
+    case "arms_added":
+      return `Added: ${names(event.arms)}`;
+    case "arms_retired":
+      return `Retired: ${names(event.arms)}`;
+    case "arms_restored":
+      return `Restored: ${names(event.arms)}`;
+    default:
+      return String(event.kind);
   }
 }

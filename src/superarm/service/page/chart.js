@@ -24,17 +24,34 @@ export function lineChart({ label, averaged, empty }) {
     hint.hidden = points.length > 0;
     if (points.length === 0 || width === 0) return;
     marks = scales(points, value, width);
-    picture.replaceChildren(...axes(marks, width), ...curve(points, value, marks), pointer(points, value, marks, chosen, width));
-    picture.setAttribute("aria-label", `${label[value]}: ${points.length} points, the last ${number(points.at(-1)[value])} at round ${count(points.at(-1).round)}. Arrow keys read them.`);
+    picture.replaceChildren(
+      ...axes(marks, width),
+      ...curve(points, value, marks),
+      pointer(points, value, marks, chosen, width),
+    );
+    picture.setAttribute(
+      "aria-label",
+      `${label[value]}: ${points.length} points, the last ${number(points.at(-1)[value])} at round ${count(points.at(-1).round)}. Arrow keys read them.`,
+    );
     const shownPoint = points[chosen ?? points.length - 1];
-    const mean = averaged.includes(value) && points.length > 1 ? `, mean of ${plural(shownPoint.n_averaged, "point")} ${number(shownPoint.line)}` : "";
-    say(readout, `Round ${count(shownPoint.round)} at ${clock(shownPoint.time)}: ${label[value]} ${number(shownPoint[value])}${mean}`);
+    const mean =
+      averaged.includes(value) && points.length > 1
+        ? `, mean of ${plural(shownPoint.n_averaged, "point")} ${number(shownPoint.line)}`
+        : "";
+    say(
+      readout,
+      `Round ${count(shownPoint.round)} at ${clock(shownPoint.time)}: ${label[value]} ${number(shownPoint[value])}${mean}`,
+    );
   }
 
   picture.addEventListener("pointermove", (event) => {
     if (!marks) return;
     const x = event.clientX - picture.getBoundingClientRect().left;
-    chosen = points.reduce((best, point, place) => (Math.abs(marks.x(point.round) - x) < Math.abs(marks.x(points[best].round) - x) ? place : best), 0);
+    chosen = points.reduce(
+      (best, point, place) =>
+        Math.abs(marks.x(point.round) - x) < Math.abs(marks.x(points[best].round) - x) ? place : best,
+      0,
+    );
     draw();
   });
   picture.addEventListener("pointerleave", () => ((chosen = null), draw()));
@@ -73,7 +90,9 @@ function scales(points, value, width) {
   const ys = points.map((point) => point[value]);
   const yTicks = ticks(Math.min(0, ...ys), Math.max(...ys), 4);
   const [first, last] = [points[0].round, points.at(-1).round];
-  const xTicks = ticks(first, Math.max(last, first + 1), Math.max(4, Math.floor(width / 110))).filter((mark) => mark >= first && mark <= last && Number.isInteger(mark));
+  const xTicks = ticks(first, Math.max(last, first + 1), Math.max(4, Math.floor(width / 110))).filter(
+    (mark) => mark >= first && mark <= last && Number.isInteger(mark),
+  );
   const across = (x, low, high, from, to) => from + ((x - low) / (high - low || 1)) * (to - from);
   return {
     xTicks,
@@ -99,8 +118,11 @@ function axes({ x, y, xTicks, yTicks }, width) {
 }
 
 function curve(points, value, { x, y }) {
-  if (points.length === 1) return [svg("circle", { class: "dot", cx: x(points[0].round), cy: y(points[0][value]), r: 3.5 })];
-  const path = points.map((point, place) => `${place ? "L" : "M"}${x(point.round).toFixed(1)} ${y(point.line).toFixed(1)}`).join("");
+  if (points.length === 1)
+    return [svg("circle", { class: "dot", cx: x(points[0].round), cy: y(points[0][value]), r: 3.5 })];
+  const path = points
+    .map((point, place) => `${place ? "L" : "M"}${x(point.round).toFixed(1)} ${y(point.line).toFixed(1)}`)
+    .join("");
   const dots = points.filter((point) => point.line !== point[value]);
   const base = y(0);
   const area = `${path}L${x(points.at(-1).round).toFixed(1)} ${base}L${x(points[0].round).toFixed(1)} ${base}Z`;
@@ -114,7 +136,10 @@ function curve(points, value, { x, y }) {
 function pointer(points, value, { x, y }, chosen, width) {
   const point = points[chosen ?? points.length - 1];
   const place = x(point.round);
-  return svg("g", { class: chosen === null ? "pointer at-end" : "pointer" },
+  return svg(
+    "g",
+    { class: chosen === null ? "pointer at-end" : "pointer" },
     svg("line", { x1: place, x2: place, y1: EDGE.top, y2: HEIGHT - EDGE.bottom }),
-    svg("circle", { class: "dot", cx: Math.min(place, width - 4), cy: y(point.line), r: 4 }));
+    svg("circle", { class: "dot", cx: Math.min(place, width - 4), cy: y(point.line), r: 4 }),
+  );
 }

@@ -16,7 +16,8 @@ function fill(node, attributes, children) {
 }
 
 // A name from outside: set apart from the direction of the text around it, whole in the tooltip.
-export const nameOf = (name, attributes) => el("bdi", { class: "name", title: shown(name), ...attributes }, shown(name));
+export const nameOf = (name, attributes) =>
+  el("bdi", { class: "name", title: shown(name), ...attributes }, shown(name));
 
 // What is seen of a name: one of blanks alone in quotes, and no marks that turn the text around them.
 export const shown = (name) => {

@@ -22,7 +22,8 @@ document.getElementById("help").addEventListener("click", help);
 document.querySelector(".skip").addEventListener("click", (event) => (event.preventDefault(), main.focus()));
 document.getElementById("key").addEventListener("click", () => askKey());
 
-const address = (id, decision) => `#/b/${encodeURIComponent(id)}${decision ? `/d/${encodeURIComponent(decision)}` : ""}`;
+const address = (id, decision) =>
+  `#/b/${encodeURIComponent(id)}${decision ? `/d/${encodeURIComponent(decision)}` : ""}`;
 
 function routeOf(hash) {
   const [, id = null, decision = null] = /^#\/b\/([^/]+)(?:\/d\/([^/]+))?$/.exec(hash) ?? [];
@@ -38,7 +39,9 @@ function show({ focus = true } = {}) {
   const wanted = routeOf(location.hash);
   if (wanted.id !== route.id || view === null) {
     view?.stop();
-    view = wanted.id ? banditView(wanted.id, { explain: (decision) => (location.hash = address(wanted.id, decision)), onproblem }) : null;
+    view = wanted.id
+      ? banditView(wanted.id, { explain: (decision) => (location.hash = address(wanted.id, decision)), onproblem })
+      : null;
     main.replaceChildren(view ? view.root : welcome());
     document.body.dataset.view = view ? "bandit" : "list";
     if (!view) document.title = "superarm";
@@ -71,12 +74,30 @@ const STEPS = [
 ];
 
 function welcome() {
-  return el("article", { class: "welcome" },
+  return el(
+    "article",
+    { class: "welcome" },
     el("h1", { tabindex: -1 }, "Pick the best k of m, and watch it learn"),
-    el("ol", { class: "steps", role: "list" }, STEPS.map(([name, words]) => el("li", null, el("strong", null, name), el("p", null, words)))),
+    el(
+      "ol",
+      { class: "steps", role: "list" },
+      STEPS.map(([name, words]) => el("li", null, el("strong", null, name), el("p", null, words))),
+    ),
     el("p", null, el("button", { type: "button", class: "primary", onclick: newBandit }, "New bandit")),
-    el("p", { class: "muted" }, "Other programs do the same over HTTP: ", el("code", null, "POST /v1/bandits"), ", ", el("code", null, "/decisions"), ", ", el("code", null, "/outcomes"), ". What they do appears here as it comes. The description is at ",
-      el("a", { href: "/openapi.json" }, "/openapi.json"), "."));
+    el(
+      "p",
+      { class: "muted" },
+      "Other programs do the same over HTTP: ",
+      el("code", null, "POST /v1/bandits"),
+      ", ",
+      el("code", null, "/decisions"),
+      ", ",
+      el("code", null, "/outcomes"),
+      ". What they do appears here as it comes. The description is at ",
+      el("a", { href: "/openapi.json" }, "/openapi.json"),
+      ".",
+    ),
+  );
 }
 
 function newBandit() {
@@ -90,15 +111,28 @@ function newBandit() {
 // A key that is missing or wrong is asked for; everything else is shown as it is.
 function onproblem(error) {
   if (error.status === 401) askKey(error);
-  else if (error.status === 404 && view) main.replaceChildren(el("article", { class: "welcome" }, problemBox(error), el("p", null, el("a", { href: "#/" }, "All bandits"))));
+  else if (error.status === 404 && view)
+    main.replaceChildren(
+      el("article", { class: "welcome" }, problemBox(error), el("p", null, el("a", { href: "#/" }, "All bandits"))),
+    );
   else if (!document.querySelector(".note.bad")) note(error);
 }
 
 function askKey(error) {
   if (document.querySelector("dialog.panel [name=api-key]")) return;
-  const input = el("input", { type: "password", name: "api-key", autocomplete: "off", spellcheck: "false", autofocus: true, value: key.get() });
+  const input = el("input", {
+    type: "password",
+    name: "api-key",
+    autocomplete: "off",
+    spellcheck: "false",
+    autofocus: true,
+    value: key.get(),
+  });
   openForm("Key of this server", {
-    fields: [error && problemBox(error), field("Key", input, "Kept in this tab only, and gone when it is closed. Empty to forget it.")],
+    fields: [
+      error && problemBox(error),
+      field("Key", input, "Kept in this tab only, and gone when it is closed. Empty to forget it."),
+    ],
     submit: "Use this key",
     send: async () => key.set(input.value.trim()),
     done: start,

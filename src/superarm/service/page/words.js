@@ -34,4 +34,8 @@ export function ticks(low, high, wanted = 5) {
   return Array.from({ length: last - first + 1 }, (_, place) => Number(((first + place) * step).toPrecision(12)));
 }
 
-export const lines = (text) => text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+export const lines = (text) =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
