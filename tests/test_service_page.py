@@ -141,7 +141,7 @@ def test_what_others_do_arrives(visit, other, bandit):
     wait_for_text(page.locator("#arrivals"), "Decided: " + ", ".join(decision["arms"]))
     tell(other, decision, 0.25)
     wait_for_text(row.locator(".status"), "^told$")
-    assert row.locator(".outcome").all_inner_texts() == ["0.25", "0.25"]
+    assert [text.split()[-1] for text in row.locator(".outcome").all_inner_texts()] == ["0.25", "0.25"]
     wait_for_text(page.locator("#arrivals"), f"Told: {decision['arms'][0]} 0.25")
     wait_for_text(page.locator(".readout"), "Round 1 at")
     other("DELETE", f"/v1/bandits/{bandit['id']}/arms/fig")

@@ -15,6 +15,7 @@ const side = banditsList({ onnew: newBandit, onproblem });
 let view = null;
 let route = { id: null, decision: null };
 let panel = null;
+let isLocked = false;
 
 document.getElementById("side").append(side.root);
 document.getElementById("theme").addEventListener("click", toggleTheme);
@@ -37,6 +38,7 @@ function routeOf(hash) {
 // Shows what the address says; the focus goes to the heading of a new view, not at the first load.
 function show({ focus = true } = {}) {
   const wanted = routeOf(location.hash);
+  if (isLocked) return;
   if (wanted.id !== route.id || view === null) {
     view?.stop();
     view = wanted.id
@@ -45,9 +47,10 @@ function show({ focus = true } = {}) {
     main.replaceChildren(view ? view.root : welcome());
     document.body.dataset.view = view ? "bandit" : "list";
     if (!view) document.title = "superarm";
-    view?.refresh();
+    const shown = view?.refresh();
     side.select(wanted.id);
-    if (focus) (view?.title ?? main).focus();
+    if (focus && view) shown.then(() => view?.title.focus());
+    else if (focus) main.focus();
   }
   route = wanted;
   showExplanation(wanted);
@@ -108,23 +111,34 @@ function newBandit() {
   });
 }
 
-// A key that is missing or wrong is asked for; everything else is shown as it is.
+// A key that is missing or wrong is asked for; a bandit that is not there is said in its place.
 function onproblem(error) {
-  if (error.status === 401) askKey(error);
+  if (error.status === 401) lock(error);
   else if (error.status === 404 && view)
-    main.replaceChildren(
-      el("article", { class: "welcome" }, problemBox(error), el("p", null, el("a", { href: "#/" }, "All bandits"))),
-    );
+    insteadOfView(problemBox(error), el("p", null, el("a", { href: "#/" }, "All bandits")));
   else if (!document.querySelector(".note.bad")) note(error);
 }
 
+function insteadOfView(...content) {
+  view?.stop();
+  view = null;
+  main.replaceChildren(el("article", { class: "welcome" }, content));
+}
+
+// Asks once, and says so on the page for those who close the question.
+function lock(error) {
+  if (isLocked) return;
+  isLocked = true;
+  const button = el("button", { type: "button", class: "primary", onclick: () => askKey() }, "Enter a key");
+  insteadOfView(el("h1", null, "This server wants a key"), problemBox(error), el("p", null, button));
+  askKey(key.get() ? error : null);
+}
+
 function askKey(error) {
-  if (document.querySelector("dialog.panel [name=api-key]")) return;
   const input = el("input", {
     type: "password",
     name: "api-key",
     autocomplete: "off",
-    spellcheck: "false",
     autofocus: true,
     value: key.get(),
   });
@@ -143,9 +157,10 @@ function help() {
   openPanel("Shortcuts", shortcuts.list());
 }
 
-async function start() {
-  await side.refresh();
-  view?.refresh();
+function start() {
+  isLocked = false;
+  show({ focus: false });
+  side.refresh();
 }
 
 shortcuts.listen({
@@ -168,6 +183,5 @@ function go(step) {
 }
 
 window.addEventListener("hashchange", () => show());
-show({ focus: false });
 start();
-setInterval(() => !document.hidden && !document.querySelector("dialog[open]") && side.refresh(), 5000);
+setInterval(() => !document.hidden && !isLocked && side.refresh(), 5000);
