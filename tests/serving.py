@@ -6,7 +6,7 @@ import json
 
 import httpx
 
-from superarm.service.app import Service, make_app
+from superarm.service.app import Limits, Service, make_app
 from superarm.service.engine import Engine
 from superarm.service.sqlite import SQLiteStore
 
@@ -45,11 +45,12 @@ class Client:
 
 
 @contextlib.contextmanager
-def client_of(path, *, checkpoints=True, **options):
+def client_of(path, *, checkpoints=True, limits=None, with_keys=False, **options):
     store = SQLiteStore(path)
     if not checkpoints:
         store._write([("DELETE FROM checkpoints", ())])
-    with client_on(Service(Engine(store, **options))) as client:
+    service = Service(Engine(store, **options), limits or Limits(), with_keys=with_keys)
+    with client_on(service) as client:
         yield client
 
 
@@ -71,3 +72,18 @@ def events_of(client, bandit, **params):
     answer = client.get(f"/v1/bandits/{bandit}/log", params=params)
     assert answer.headers["content-type"].startswith("application/x-ndjson")
     return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def create(client, **more):
+    answer = client.post("/v1/bandits", json={"name": "canteen", "arms": ["ant", "bee", "cat", "dog"], "k": 2, **more})
+    assert answer.status_code == 201, answer.text
+    return answer.json()["id"]
+
+
+def play(client, bandit, n_rounds):
+    for number in range(n_rounds):
+        decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
+        outcomes = {arm: 0.5 * ((number + place) % 3) for place, arm in enumerate(decision["arms"])}
+        if number % 4:
+            answer = client.post(f"/v1/decisions/{decision['id']}/outcomes", json={"outcomes": outcomes})
+            assert answer.status_code == 200, answer.text

@@ -5,19 +5,13 @@ import json
 import pytest
 
 import superarm as sa
-from serving import client_of, events_of
+from serving import client_of, create, events_of, play
 
 
 @pytest.fixture
 def client(tmp_path):
     with client_of(tmp_path / "bandits.db") as client:
         yield client
-
-
-def create(client, **more):
-    answer = client.post("/v1/bandits", json={"name": "canteen", "arms": ["ant", "bee", "cat", "dog"], "k": 2, **more})
-    assert answer.status_code == 201, answer.text
-    return answer.json()["id"]
 
 
 def test_a_bandit_decides_and_learns(client):
@@ -201,12 +195,3 @@ def test_every_part_is_the_same_after_a_restart(tmp_path, parts):
         assert client.get(f"/v1/bandits/{bandit}").json() == before
         assert events_of(client, bandit) == log
         play(client, bandit, 5)
-
-
-def play(client, bandit, n_rounds):
-    for number in range(n_rounds):
-        decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
-        outcomes = {arm: 0.5 * ((number + place) % 3) for place, arm in enumerate(decision["arms"])}
-        if number % 4:
-            answer = client.post(f"/v1/decisions/{decision['id']}/outcomes", json={"outcomes": outcomes})
-            assert answer.status_code == 200, answer.text

@@ -142,6 +142,7 @@ app.command()(choosing_cli.plan)
 app.command()(run_cli.run)
 app.command()(serving_cli.serve)
 app.command()(serving_cli.replay)
+app.add_typer(serving_cli.keys)
 
 
 @app.command()

@@ -16,11 +16,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Literal
 
 from superarm.service import loading, registry
 from superarm.service.events import Bandit, DamagedLogError
 from superarm.service.live import Live
+from superarm.service.metrics import Metrics
 from superarm.service.problems import Fault, Problem, shown
 from superarm.service.spec import Spec
 from superarm.service.store import Store, StoreError, Turn
@@ -73,6 +74,8 @@ class Engine:
         How many bandits are decided at the same time.
     clock
         Seconds since 1970.
+    metrics
+        Where to count; anew unless given.
     """
 
     def __init__(
@@ -83,7 +86,10 @@ class Engine:
         checkpoint_every: int = 2000,
         n_threads: int = 8,
         clock: Callable[[], float] = time.time,
+        metrics: Metrics | None = None,
     ) -> None:
+        self.metrics = Metrics() if metrics is None else metrics
+        self._failing: StoreError | None = None
         self.store, self.own, self.clock = store, dict(own or {}), clock
         self.checkpoint_every = checkpoint_every
         self.pool = ThreadPoolExecutor(n_threads, thread_name_prefix="superarm")
@@ -113,6 +119,24 @@ class Engine:
             return await asyncio.get_running_loop().run_in_executor(self.pool, function, *args)
         except StoreError as error:
             raise as_problem(error) from error
+
+    def health(self) -> Literal["ok", "read_only", "failing"]:
+        """Whether events can be written: as the last commit says, tried again where it failed."""
+        if self._failing is not None:
+            try:
+                self.store.check()
+                self._failing = None
+            except StoreError as error:
+                self._failing = error
+        if self._failing is None:
+            return "ok"
+        return "read_only" if self._failing.read_only else "failing"
+
+    def measure(self) -> None:
+        """Bring the gauges up to date."""
+        found = [actor.live for actor in list(self._actors.values()) if actor.live is not None]
+        self.metrics.loaded.set(len(found))
+        self.metrics.open.set(sum(live.session.n_open for live in found))
 
     def close(self) -> None:
         """Finish what is being done, keep a checkpoint of every bandit that has changed, and let go of the database."""
@@ -155,13 +179,23 @@ class Engine:
                         answers.append(fault.problem)
                         actor.live = None
                         break
-                turn.commit(live.pending)
-                live.pending = []
+                self._commit(live, turn)
             return answers
         except Exception as error:  # whatever it was: nothing is acknowledged, and memory is not to be trusted
             actor.live = None
+            self.metrics.failures.inc()
+            self._failing = error if isinstance(error, StoreError) else self._failing
             _log.error("turn_failed", exc_info=error, extra={"fields": {"bandit": actor.bandit.id}})
             return [as_problem(error)] * len(operations)
+
+    def _commit(self, live: Live, turn: Turn) -> None:
+        events, live.pending = live.pending, []
+        if not events:
+            return
+        start = time.perf_counter()
+        turn.commit(events)
+        self._failing = None
+        self.metrics.committed((event.kind for event in events), time.perf_counter() - start)
 
     def _current(self, actor: Actor, turn: Turn) -> Live:
         live = actor.live
@@ -179,6 +213,7 @@ class Engine:
         try:
             self.store.put_checkpoint(actor.bandit.number, loading.packed(live))
             actor.checkpointed = live.seq
+            self.metrics.checkpoints.inc()
         except StoreError as error:  # a checkpoint is a cache: the log has everything
             actor.checkpointed = live.seq
             _log.warning("checkpoint_failed", extra={"fields": {"bandit": actor.bandit.id, "why": str(error)}})

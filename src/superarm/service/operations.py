@@ -91,10 +91,10 @@ def find(store: Store, live: Live, id: str) -> Answer:
         return {**one, "status": session.status(id), "outcomes": session.outcomes(id)}
     except UnknownDecisionError:
         pass
-    found = views.logged_decision(store, live.bandit, number_of(id))
+    found = views.logged_decision(store, live.bandit, number_of(id), live.pending)
     if found is None or found[0]["id"] != id:
         raise Problem(404, f"no decision has the id {shown(id)}")
-    return views.with_outcomes(store, live.bandit, *found)
+    return views.with_outcomes(store, live.bandit, found[0], live.pending)  # open ones are all in memory
 
 
 def add_arms(body: ArmsBody, now: Callable[[], float], most_arms: int) -> Operation:

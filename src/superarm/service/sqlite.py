@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from superarm.service.events import Bandit, Event
 from superarm.service.store import TABLES, Checkpoint, KeyRow, NameTakenError, StoreError
@@ -38,8 +38,9 @@ class SQLiteStore:
     ----------
     path
         The file; made if there is none.
-    serving
-        Whether to be the one process that writes. Without it the file must be there, and is only read.
+    mode
+        "serve" to be the one process that appends; "write" to change keys beside it; "read" to look at a file that
+        must be there.
 
     Examples
     --------
@@ -51,29 +52,29 @@ class SQLiteStore:
     []
     """
 
-    def __init__(self, path: str | Path, *, serving: bool = True) -> None:
+    def __init__(self, path: str | Path, mode: Literal["serve", "write", "read"] = "serve") -> None:
         self.path, self.name = Path(path), "sqlite"
-        if not serving and not self.path.exists():
+        if mode == "read" and not self.path.exists():
             raise StoreError(f"{self.path} must be a database of superarm, got no file")
-        self._lock_file = _alone(self.path) if serving else None
+        self._lock_file = _alone(self.path) if mode == "serve" else None
         self._queue: list[_Waiting] = []
         self._queue_lock, self._write_lock, self._read_lock = threading.Lock(), threading.Lock(), threading.Lock()
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
         try:
-            self._open(serving)
+            self._open(writable=mode != "read")
         except BaseException:
             self.close()
             raise
 
-    def _open(self, serving: bool) -> None:
+    def _open(self, *, writable: bool) -> None:
         try:
-            reading = self._reading = _connect(self.path, read_only=not serving)
+            reading = self._reading = _connect(self.path, read_only=not writable)
             (version,) = reading.execute("PRAGMA user_version").fetchone()
             has_tables = reading.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
-            if version > VERSION or (version == 0 and (has_tables or not serving)):
+            if version > VERSION or (version == 0 and (has_tables or not writable)):
                 raise StoreError(f"{self.path} must be a database of superarm up to version {VERSION}, got {version}")
-            if serving:
+            if writable:
                 writing = self._writing = _connect(self.path)
                 if writing.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
                     raise StoreError(f"{self.path} must be on a file system where SQLite's WAL works")
@@ -143,10 +144,6 @@ class SQLiteStore:
         where = "WHERE bandit = ? AND decision = ? AND kind = 'told' ORDER BY seq"
         return self._events(where, (number, decision))
 
-    def expired_in(self, number: int, after: int) -> list[Event]:
-        """The events of kind expired."""
-        return self._events("WHERE bandit = ? AND seq > ? AND kind = 'expired' ORDER BY seq", (number, after))
-
     def by_key(self, number: int, key: str) -> Event | None:
         """The event that was made with an idempotency key."""
         found = self._events("WHERE bandit = ? AND key = ?", (number, key))
@@ -166,7 +163,7 @@ class SQLiteStore:
         query = "INSERT OR REPLACE INTO checkpoints (bandit, meta, data, sha256) VALUES (?, ?, ?, ?)"
         self._write([(query, (number, *checkpoint))])
 
-    def keys(self) -> list[KeyRow]:
+    def key_rows(self) -> list[KeyRow]:
         """All API keys."""
         return [KeyRow(*row) for row in self._read("SELECT id, role, note, created, digest FROM keys ORDER BY created")]
 
@@ -176,7 +173,7 @@ class SQLiteStore:
 
     def drop_key(self, id: str) -> bool:
         """Remove a key."""
-        there = any(key.id == id for key in self.keys())
+        there = any(key.id == id for key in self.key_rows())
         self._write([("DELETE FROM keys WHERE id = ?", (id,))])
         return there
 

@@ -83,16 +83,13 @@ class Store(Protocol):
     def about(self, number: int, decision: int) -> list[Event]:
         """The events in which outcomes of a decision were told, in their order."""
 
-    def expired_in(self, number: int, after: int) -> list[Event]:
-        """The events of kind expired with a seq above ``after``, in their order."""
-
     def checkpoint(self, number: int) -> Checkpoint | None:
         """The last checkpoint."""
 
     def put_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint in place of the last one."""
 
-    def keys(self) -> list[KeyRow]:
+    def key_rows(self) -> list[KeyRow]:
         """All API keys."""
 
     def add_key(self, key: KeyRow) -> None:
@@ -116,7 +113,6 @@ TABLES = (
     "PRIMARY KEY (bandit, seq)){tail}",
     "CREATE UNIQUE INDEX IF NOT EXISTS events_by_key ON events (bandit, key) WHERE key IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS events_by_decision ON events (bandit, decision, seq) WHERE decision IS NOT NULL",
-    "CREATE INDEX IF NOT EXISTS events_expired ON events (bandit, seq) WHERE kind = 'expired'",
     "CREATE TABLE IF NOT EXISTS checkpoints (bandit INTEGER PRIMARY KEY, meta TEXT NOT NULL, data {blob} NOT NULL, "
     "sha256 {blob} NOT NULL)",
     "CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, role TEXT NOT NULL, note TEXT NOT NULL, "

@@ -85,25 +85,25 @@ def given_out(bandit: str, event: Event) -> list[Answer]:
     return [decision(bandit, decision_of(one, body["round"], event.time)) for one in body["decisions"]]
 
 
-def logged_decision(store: Store, bandit: Bandit, number: int) -> tuple[Answer, Event] | None:
+def logged_decision(
+    store: Store, bandit: Bandit, number: int, pending: Iterable[Event] = ()
+) -> tuple[Answer, Event] | None:
     """A decision by its number, however old, and the event that gave it out."""
-    for event in store.decided_before(bandit.number, number, 1):
+    for event in [*(one for one in pending if one.kind == "decided"), *store.decided_before(bandit.number, number, 1)]:
         for one in given_out(bandit.id, event):
             if number_of(one["id"]) == number:
                 return one, event
     return None
 
 
-def with_outcomes(store: Store, bandit: Bandit, one: Answer, event: Event) -> Answer:
-    """A decision with what was told of it and what became of it, from the log."""
+def with_outcomes(store: Store, bandit: Bandit, one: Answer, pending: Iterable[Event] = ()) -> Answer:
+    """A decision that is closed, with what was told of it and what became of it, from the log."""
     outcomes: dict[str, float] = {}
-    for told in store.about(bandit.number, number_of(one["id"])):
+    number = number_of(one["id"])
+    late = [event for event in pending if event.kind == "told" and event.decision == number]
+    for told in [*store.about(bandit.number, number), *late]:
         outcomes |= json.loads(told.body)["outcomes"]
-    status = "told" if len(outcomes) == len(one["arms"]) else "open"
-    if status == "open" and any(
-        one["id"] in json.loads(closed.body)["decisions"] for closed in store.expired_in(bandit.number, event.seq)
-    ):
-        status = "expired"
+    status = "told" if len(outcomes) == len(one["arms"]) else "expired"
     return {**one, "status": status, "outcomes": {arm: outcomes[arm] for arm in one["arms"] if arm in outcomes}}
 
 

@@ -136,6 +136,10 @@ class Session:
     def __contains__(self, name: object) -> bool:
         return name in self._roster.numbers
 
+    def numbers(self, names: Iterable[Name]) -> list[int]:
+        """The numbers of some arms."""
+        return self._roster.of(names)
+
     def is_retired(self, name: Name) -> bool:
         """Whether an arm is not picked any more."""
         return bool(self._roster.is_retired[self._roster.of([name])[0]])
