@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -121,7 +122,13 @@ def is_loopback(host: str) -> bool:
 
 def open_store(database: str, mode: Literal["serve", "write", "read"] = "serve") -> Store:
     """The store of a file or an address."""
-    return SQLiteStore(Path(database), mode)
+    if not database.startswith(("postgresql://", "postgres://")):
+        return SQLiteStore(Path(database), mode)
+    if find_spec("psycopg") is None:
+        raise StartError("PostgreSQL needs psycopg: pip install 'superarm[postgres]'")
+    from superarm.service.postgres import PostgresStore
+
+    return PostgresStore(database)
 
 
 @contextlib.contextmanager
