@@ -6,9 +6,9 @@ import sqlite3
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from serving import client_of
 
 from bad_requests import BODIES, NOT_OBJECTS, mutants
+from serving import client_of
 
 ARMS = ["a", "b", "c", "d"]
 
