@@ -167,6 +167,12 @@ def test_who_sees_all_routes():
     assert flights.with_all_seen(table, 1, 1)[0].tolist() == pytest.approx([0.5, 0.0, 0.7, 0.0])
 
 
+def test_what_half_a_year_says_of_the_next():
+    """By hand: the first two days favour the first route, the other two the last."""
+    table = np.array([[0.9, 0.1, 0.5], [0.8, 0.2, 0.4], [0.3, 0.6, 0.7], [0.1, 0.8, 0.9]])
+    assert flights.in_second_half(table, 1) == pytest.approx((3.4 / 6, 0.2, 0.8))
+
+
 def test_an_example_is_a_command(tmp_path):
     command = [sys.executable, EXAMPLES / "influence.py", "--help"]
     assert "--quick" in subprocess.run(command, check=True, capture_output=True, text=True).stdout
