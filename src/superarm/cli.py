@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 import superarm
-from superarm import choosing_cli, comparing_cli, run_cli
+from superarm import choosing_cli, comparing_cli, run_cli, serving_cli
 from superarm.bench import files as bench_files
 from superarm.bench import findings
 from superarm.bench import measure as bench_measure
@@ -140,6 +140,9 @@ app.command()(comparing_cli.compare)
 app.command()(choosing_cli.inspect)
 app.command()(choosing_cli.plan)
 app.command()(run_cli.run)
+app.command()(serving_cli.serve)
+app.command()(serving_cli.replay)
+app.add_typer(serving_cli.keys)
 
 
 @app.command()

@@ -149,6 +149,18 @@ class BetaBelief:
         self._forget()
         self.a, self.b, self.n_arms = np.concatenate([self.a, a]), np.concatenate([self.b, b]), self.n_arms + n
 
+    @property
+    def level(self) -> tuple[int, float] | None:
+        """The k and the margin that ``sample_top`` works with, once it has them; with a and b they are all it keeps."""
+        above = self._account()
+        return None if above is None else (above.k, above.margin)
+
+    @level.setter
+    def level(self, level: tuple[int, float] | None) -> None:
+        if level != self.level:
+            self._forget()
+            self._above = None if level is None or not self._pays(level[0]) else Above(self.a, self.b, *level)
+
     def state(self) -> dict[str, Any]:
         """The posteriors as plain JSON, and the level that ``sample_top`` works with, once it has one."""
         state = {"belief": "BetaBelief", "n_arms": self.n_arms, "a": self.a.tolist(), "b": self.b.tolist()}

@@ -81,6 +81,14 @@ class Rarely:
         self._round = t  # only now: a question that failed was not asked
         return self._arms.copy()
 
+    def adopt(self, arms: IndexArray, k: int | Choices, n_arms: int) -> None:
+        """A round whose answer is known, as from a log: nobody is asked."""
+        t = self._round + 1
+        due = self.when(t) if callable(self.when) else (t - 1) % self.when == 0
+        if due or self._arms is None or self._n_arms != n_arms or not self._fits(self._arms, k):
+            self._arms, self._n_arms, self._within = arms.copy(), n_arms, not isinstance(k, int)
+        self._round = t
+
     def _fits(self, arms: IndexArray, k: int | Choices) -> bool:
         return not self._within and len(arms) == k if isinstance(k, int) else k.is_feasible(arms)
 

@@ -33,6 +33,7 @@ def document_of(session: Session) -> dict[str, Any]:
         "expiry": asdict(session.expiry),
         "retired": roster.retired.tolist(),
         **({} if plain else {"names": roster.names}),
+        **({} if session._own_key is None else {"key": session._own_key}),
         "decisions": [record.state() for kind in (ledger.open, ledger.closed) for record in kind.values()],
         "belief": session.policy.belief.state(),
         "oracle": oracle.state() if hasattr(oracle, "state") else None,
@@ -57,6 +58,7 @@ def settings(document: dict[str, Any]) -> dict[str, Any]:
         "expiry": Expiry(**document["expiry"]),
         "keep": document["keep"],
         "explain_last": document["explain_last"],
+        "key": document.get("key"),
     }
 
 

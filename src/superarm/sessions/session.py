@@ -15,7 +15,7 @@ import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from superarm.checks import IndexArray, as_count
 from superarm.core import Choices, Counted, Policy, Reward
 from superarm.feasible import Feasible
 from superarm.propensities import Propensities, propensities
-from superarm.sessions import file, saving
+from superarm.sessions import file, marks, saving
 from superarm.sessions.available import by_name, without
 from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record
 from superarm.sessions.errors import ExpiredDecisionError, SessionFileError, UnknownDecisionError
@@ -59,6 +59,9 @@ class Session:
         How many of the last decisions `explain` can explain: theta and the oracle's report are kept for each.
     clock
         Seconds, as ``time.time`` gives them; they go into the file, so they must mean the same after a restart.
+    key
+        What the ids of decisions begin with; made from the seed unless given. For those who keep many sessions, whose
+        seeds may be equal.
 
     Attributes
     ----------
@@ -93,6 +96,7 @@ class Session:
         keep: int = 1000,
         explain_last: int = 1,
         clock: Callable[[], float] = time.time,
+        key: str | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
             raise TypeError(f"policy must be a Policy, got {type(policy).__name__}")
@@ -103,6 +107,7 @@ class Session:
         self.explain_last = as_count(explain_last, "explain_last")
         self._ledger = Ledger(keep)
         self._entropy = _entropy(seed)
+        self._own_key = key
         self._path: tuple[str, ...] = ()
         self._forks: list[str] = []
         self._rewards, self._clock = rewards, clock
@@ -115,7 +120,8 @@ class Session:
     def _begin(self) -> None:
         """Everything that follows from the seed and the path."""
         self._rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=_keys(*self._path)))
-        self._key = ".".join([hashlib.sha256(str(self._entropy).encode()).hexdigest()[:8], *self._path])
+        root = self._own_key or hashlib.sha256(str(self._entropy).encode()).hexdigest()[:8]
+        self._key = ".".join([root, *self._path])
 
     def _stream(self, number: int) -> np.random.Generator:
         """Where the samples of a decision's propensities come from: the same after a load, and nothing else does."""
@@ -131,6 +137,17 @@ class Session:
     def retired(self) -> tuple[Name, ...]:
         """The names of the arms that are not picked any more."""
         return tuple(self._roster.names[number] for number in self._roster.retired.tolist())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._roster.numbers
+
+    def numbers(self, names: Iterable[Name]) -> list[int]:
+        """The numbers of some arms."""
+        return self._roster.of(names)
+
+    def is_retired(self, name: Name) -> bool:
+        """Whether an arm is not picked any more."""
+        return bool(self._roster.is_retired[self._roster.of([name])[0]])
 
     @property
     def keep(self) -> int:
@@ -149,6 +166,26 @@ class Session:
         with self._lock:
             records = [*self._ledger.open.values(), *self._ledger.closed.values()]
             return sorted((record.decision for record in records), key=lambda one: int(one.id.rpartition("-")[2]))
+
+    @property
+    def n_open(self) -> int:
+        """How many decisions wait for outcomes."""
+        return len(self._ledger.open)
+
+    @property
+    def n_decisions(self) -> int:
+        """How many decisions were given out."""
+        return self._n_decisions
+
+    def status(self, decision: Decision | str) -> Literal["open", "told", "expired"]:
+        """Whether a decision waits for outcomes, has them all, or has expired."""
+        with self._lock:
+            return self._ledger.find(_id(decision)).status
+
+    def decision(self, id: str) -> Decision:
+        """The decision of an id, among those that are open or remembered."""
+        with self._lock:
+            return self._ledger.find(id).decision
 
     def outcomes(self, decision: Decision | str) -> dict[Name, float]:
         """What has been told about a decision so far."""
@@ -238,6 +275,52 @@ class Session:
             if len(record.outcomes) == len(record.arms):
                 self._ledger.close(record, "told")
             return tuple(self._roster.names[arm] for arm in new)
+
+    def mark(self) -> dict[str, Any]:
+        """What `ask` leaves behind besides its decisions, small and as plain JSON: for `adopt`."""
+        with self._lock:
+            return marks.mark_of(self.policy, self._rng)
+
+    def adopt(
+        self, decisions: Sequence[Decision], mark: dict[str, Any], *, feasible: int | Choices | None = None
+    ) -> None:
+        """Take over what another session made of the same past gave out by one `ask`, without deciding it again.
+
+        For those who keep a log: a session that adopts each logged decision and is told each logged outcome, in their
+        order, has the same belief, generator, evaluations and open decisions, bit for bit; no reward is evaluated.
+        What an oracle remembers of answers is not taken over, but for `Rarely`, which knows what it repeats.
+
+        Parameters
+        ----------
+        decisions
+            What `ask` gave.
+        mark
+            What `mark` said right after it.
+        feasible
+            What `ask` was given.
+
+        Examples
+        --------
+        >>> import superarm as sa
+        >>> first, second = (Session(sa.cts(sa.LinearReward(4), k=2), seed=1) for _ in range(2))
+        >>> decision = first.ask()
+        >>> second.adopt([decision], first.mark())
+        >>> second.policy.evaluations, first.ask().arms == second.ask().arms
+        (4, True)
+        """
+        with self._lock:
+            k = self._choices(feasible)
+            self._expire(float(self._clock()))
+            records = [Record(one, np.array(self._roster.of(one.arms), np.intp)) for one in decisions]
+            for place, one in enumerate(decisions, start=1):
+                wanted = f"{self._key}-{self._n_decisions + place}", self.rounds + 1
+                if (one.id, one.round) != wanted:
+                    raise ValueError(f"the next decision must be {wanted[0]} of round {wanted[1]}, got {one}")
+            marks.restore(mark, self.policy, self._rng, k, [record.arms for record in records])
+            self.rounds += 1
+            self._n_decisions += len(records)
+            for record in records:
+                self._ledger.add(record)
 
     def expire(self) -> list[Decision]:
         """Close the decisions that have expired, as every `ask` does first; says which."""
@@ -330,8 +413,13 @@ class Session:
 
         Killed at any moment, the path has the old session or the new one. See `superarm.sessions.file`.
         """
+        file.write(Path(path), self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes."""
         with self._lock:
-            file.write(Path(path), file.encode(saving.document_of(self)))
+            document = saving.document_of(self)
+        return file.encode(document)
 
     @classmethod
     def load(
@@ -355,7 +443,19 @@ class Session:
             As for a new session: they are code, and not in the file.
         """
         path = Path(path)
-        data = path.read_bytes()
+        return cls.from_bytes(path.read_bytes(), policy, rewards=rewards, clock=clock, path=path)
+
+    @classmethod
+    def from_bytes(
+        cls,
+        data: bytes,
+        policy: Policy | Callable[[int], Policy],
+        *,
+        rewards: Callable[[int], Reward] | None = None,
+        clock: Callable[[], float] = time.time,
+        path: Path = Path("session"),
+    ) -> Session:
+        """The session of `to_bytes`; ``path`` is what errors call it."""
         try:
             document = file.decode(data, path)
             made = saving.as_policy(document, policy)

@@ -1,0 +1,1 @@
+"""The decision service: k of m over HTTP, on an append-only log. Needs ``superarm[service]``."""

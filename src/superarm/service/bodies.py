@@ -1,0 +1,246 @@
+"""The bodies of requests and answers, strict: what is not named here is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+# No control characters: some databases cannot store them, and people cannot see them.
+Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Count = Annotated[int, Field(ge=1, le=10_000_000)]
+Outcome = Annotated[float, Field(ge=0.0, le=1.0)]
+Positive = Annotated[float, Field(gt=0.0, le=1e12)]
+Weight = Annotated[float, Field(ge=0.0, le=1e300)]
+Named = Annotated[dict[str, Any], Field(min_length=1, max_length=32)]
+
+
+class Strict(BaseModel):
+    """No conversions, no other members, no NaN and no infinities."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
+
+
+class ExpiryBody(Strict):
+    """When decisions expire, and what becomes of them: see `superarm.Expiry`."""
+
+    after_s: Positive | None = None
+    after_rounds: Count | None = None
+    late: Literal["refuse", "ignore"] = "refuse"
+    missing: Outcome | None = None
+
+
+class CreateBody(Strict):
+    """A bandit to be."""
+
+    name: Text = Field(description="What people call it; no two bandits have the same name.")
+    arms: list[Text] | Count = Field(description='Names, all different; or a number n for the names "0" to "n - 1".')
+    k: Count = Field(description="How many arms a decision has.")
+    belief: str | Named = Field("beta", description="A name, or an object with kind and parameters.")
+    oracle: str | Named | None = Field(
+        None, description="A name, or an object with kind and parameters; top_k or lazy_singletons unless given."
+    )
+    reward: str | Named = Field("linear", description="A name, or an object with name and parameters.")
+    prior: tuple[Positive, Positive] | None = Field(None, description="What the belief of each arm starts with.")
+    expiry: ExpiryBody | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**128)] | None = Field(None, description="Drawn unless given.")
+    keep: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        1000, description="How many closed decisions are kept in memory; the log keeps all."
+    )
+    explain_last: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
+        None, description="How many decisions can be explained in full; as many as memory allows, unless given."
+    )
+
+
+class GroupBody(Strict):
+    """Arms of which a set has at least ``least`` and at most ``most``."""
+
+    arms: list[Text]
+    least: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    most: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
+
+
+class DecideBody(Strict):
+    """What may be chosen in this round. With ``n``, so many decisions at once."""
+
+    n: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    k: Count | None = None
+    at_most: bool = False
+    available: list[Text] | None = None
+    must: list[Text] | None = None
+    must_not: list[Text] | None = None
+    groups: list[GroupBody] | None = None
+    weights: dict[Text, Weight] | None = None
+    capacity: Weight | None = None
+
+
+class TellBody(Strict):
+    """What some arms of a decision did."""
+
+    outcomes: Annotated[dict[Text, Outcome], Field(min_length=1)]
+
+
+class ArmsBody(Strict):
+    """Arms to add, or retired ones to bring back."""
+
+    arms: Annotated[list[Text], Field(min_length=1)]
+    prior: tuple[Positive, Positive] | None = None
+
+
+class Summary(BaseModel):
+    """A bandit in numbers."""
+
+    id: str
+    name: str
+    n_arms: int
+    k: int
+    created: float
+    rounds: int
+    decisions: int
+    evaluations: int
+    open: int
+    told: int
+    expired: int
+
+
+class BanditList(BaseModel):
+    """A page of bandits; ``next`` is what to give as ``after`` for more."""
+
+    bandits: list[Summary]
+    next: str | None
+
+
+class ArmState(BaseModel):
+    """What is known of an arm: mean and the equal-tailed 95% interval; a and b where it is a Beta."""
+
+    arm: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    a: float | None = None
+    b: float | None = None
+    retired: bool
+
+
+class BanditState(Summary):
+    """A bandit, what it is made of, and its best arms."""
+
+    spec: dict[str, Any]
+    retired: list[str]
+    events: int
+    posterior: list[ArmState]
+
+
+class DecisionAnswer(BaseModel):
+    """A set of arms to pull."""
+
+    id: str
+    bandit: str
+    arms: list[str]
+    values: list[float] | None
+    certified: bool
+    round: int
+    time: float
+
+
+class DecisionBatch(BaseModel):
+    """Several decisions, made together."""
+
+    decisions: list[DecisionAnswer]
+
+
+class DecisionState(DecisionAnswer):
+    """A decision and what became of it."""
+
+    status: Literal["open", "told", "expired"]
+    outcomes: dict[str, float]
+
+
+class DecisionList(BaseModel):
+    """Decisions, the newest first; ``next`` is what to give as ``before`` for more."""
+
+    decisions: list[DecisionState]
+    next: int | None
+
+
+class ToldAnswer(BaseModel):
+    """Of which arms that was news."""
+
+    id: str
+    new: list[str]
+    status: Literal["open", "told", "expired"]
+
+
+class ArmsAnswer(BaseModel):
+    """Which arms were added, brought back or retired, and how many there are now."""
+
+    added: list[str]
+    restored: list[str]
+    retired: list[str]
+    n_arms: int
+    n_retired: int
+
+
+class ReasonAnswer(BaseModel):
+    """What spoke for one arm: see `superarm.Reason`."""
+
+    arm: str
+    rank: int | None = None
+    value: float | None = None
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    score: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    n_tests: int | None = None
+
+
+class ExplanationAnswer(BaseModel):
+    """Why a decision is as it is; ``complete`` is false where only the log knows it."""
+
+    decision: DecisionAnswer
+    complete: bool
+    score_is: str | None
+    reasons: list[ReasonAnswer]
+    best_left_out: ReasonAnswer | None
+    lost_by: float | None
+    text: str
+
+
+class HistoryPoint(BaseModel):
+    """The bandit after a decision; ``estimate`` is the mean of the values told of it, times its size, if complete."""
+
+    round: int
+    time: float
+    estimate: float | None
+    evaluations: int
+    told: int
+
+
+class History(BaseModel):
+    """Points over time, the oldest first."""
+
+    estimate_is: str
+    points: list[HistoryPoint]
+
+
+class Health(BaseModel):
+    """Whether the service can work."""
+
+    status: Literal["ok", "read_only", "failing"]
+    version: str
+    database: str
+
+
+class ProblemBody(BaseModel):
+    """RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    expected: str | None = None
+    got: str | None = None
+    fix: str | None = None
+    errors: list[dict[str, Any]] | None = None

@@ -1,0 +1,255 @@
+"""Who changes a bandit, and when: one thread at a time for each, many waiting requests in one commit.
+
+A request is an operation on a `Live` bandit. Those that wait for the same bandit are done one after the other, their
+events are committed together, and only then is any of them answered: also those that found nothing to change, since
+what they saw must be safe, too. If the commit fails nobody is answered with success, the bandit in memory is dropped,
+and the next request loads it from the log. So memory is never ahead of what was acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
+
+from superarm.service import loading, registry
+from superarm.service.events import Bandit, DamagedLogError
+from superarm.service.live import Live
+from superarm.service.metrics import Metrics
+from superarm.service.problems import Fault, Problem, shown
+from superarm.service.spec import Spec
+from superarm.service.store import Store, StoreError, Turn
+
+_log = logging.getLogger("superarm.service")
+_TOGETHER = 512  # at most so many requests in one commit of a bandit
+_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+Operation = Callable[[Live, Turn], Any]
+Waiting = tuple[Operation, bool, "asyncio.Future[Any]"]
+
+
+class Actor:
+    """A bandit, what waits for it, and whether a thread is at it."""
+
+    def __init__(self, bandit: Bandit) -> None:
+        self.bandit = bandit
+        self.live: Live | None = None
+        self.checkpointed = 0
+        self._queue: deque[Waiting] = deque()
+        self._lock = threading.Lock()
+        self._busy = False
+
+    def put(self, waiting: Waiting) -> bool:
+        """One more request; says whether a thread has to be sent."""
+        with self._lock:
+            self._queue.append(waiting)
+            idle, self._busy = not self._busy, True
+            return idle
+
+    def take(self) -> list[Waiting]:
+        """What waits now; nothing, and the thread may go."""
+        with self._lock:
+            taken = [self._queue.popleft() for _ in range(min(len(self._queue), _TOGETHER))]
+            self._busy = bool(taken)
+            return taken
+
+
+class Engine:
+    """All bandits of a database.
+
+    Parameters
+    ----------
+    store
+        The database.
+    own
+        The operator's rewards, by name.
+    checkpoint_every
+        A bandit is checkpointed after so many events, or a tenth of its arms if that is more.
+    n_threads
+        How many bandits are decided at the same time.
+    clock
+        Seconds since 1970.
+    metrics
+        Where to count; anew unless given.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        own: Mapping[str, registry.Factory] | None = None,
+        *,
+        checkpoint_every: int = 2000,
+        n_threads: int = 8,
+        clock: Callable[[], float] = time.time,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.metrics = Metrics() if metrics is None else metrics
+        self._failing: StoreError | None = None
+        self.store, self.own, self.clock = store, dict(own or {}), clock
+        self.checkpoint_every = checkpoint_every
+        self.pool = ThreadPoolExecutor(n_threads, thread_name_prefix="superarm")
+        self._actors: dict[str, Actor] = {}
+
+    async def create(self, spec: Spec) -> Bandit:
+        """A new bandit; NameTakenError where there is one of that name."""
+        return await self.in_thread(self._create, spec)
+
+    async def do(self, id: str, operation: Operation, *, reads: bool = False) -> Any:
+        """The answer of an operation on a bandit, once everything that it saw is committed.
+
+        ``reads`` is for operations that change nothing.
+        """
+        actor = self._actors.get(id)
+        if actor is None:
+            bandit = await self.in_thread(self.store.bandit, id)
+            if bandit is None:
+                raise Problem(404, f"no bandit has the id {shown(id)}", fix="GET /v1/bandits lists them")
+            actor = self._actors.setdefault(id, Actor(bandit))
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        if actor.put((operation, not reads, future)):
+            self.pool.submit(self._work, actor, loop)
+        return await future
+
+    async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
+        """The answer of a function that waits for the database."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self.pool, function, *args)
+        except StoreError as error:
+            raise as_problem(error) from error
+
+    def health(self) -> Literal["ok", "read_only", "failing"]:
+        """Whether events can be written: as the last commit says, tried again where it failed."""
+        if self._failing is not None:
+            try:
+                self.store.check()
+                self._failing = None
+            except StoreError as error:
+                self._failing = error
+        if self._failing is None:
+            return "ok"
+        return "read_only" if self._failing.read_only else "failing"
+
+    def measure(self) -> None:
+        """Bring the gauges up to date."""
+        found = [actor.live for actor in list(self._actors.values()) if actor.live is not None]
+        self.metrics.loaded.set(len(found))
+        self.metrics.open.set(sum(live.session.n_open for live in found))
+
+    def close(self) -> None:
+        """Finish what is being done, keep a checkpoint of every bandit that has changed, and let go of the database."""
+        self.pool.shutdown(wait=True)
+        for actor in self._actors.values():
+            self._checkpoint(actor, least=1)
+        self.store.close()
+
+    def _create(self, spec: Spec) -> Bandit:
+        id = "".join(secrets.choice(_ALPHABET) for _ in range(10))
+        live = Live.new(Bandit(0, id, spec["name"], spec["k"], self.clock()), spec, self.own)
+        bandit = self.store.create(live.bandit, live.pending.pop())
+        live.bandit = bandit
+        actor = Actor(bandit)
+        actor.live = live
+        self._actors[id] = actor
+        return bandit
+
+    def _work(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
+        while batch := actor.take():
+            answers: list[Any] = []
+            while len(answers) < len(batch):
+                answers += self._turn(actor, batch[len(answers) :])
+            loop.call_soon_threadsafe(_resolve, [future for *_, future in batch], answers)
+            self._checkpoint(actor, least=max(self.checkpoint_every, _n_arms(actor) // 10))
+
+    def _turn(self, actor: Actor, batch: list[Waiting]) -> list[Any]:
+        """The answers to the first operations, exceptions among them; all of them, unless one failed badly."""
+        answers: list[Any] = []
+        try:
+            with self.store.turn(actor.bandit, to_write=any(writes for _, writes, _ in batch)) as turn:
+                live = self._current(actor, turn)
+                for operation, *_ in batch:
+                    try:
+                        answers.append(operation(live, turn))
+                    except Problem as problem:
+                        answers.append(problem)
+                    except Fault as fault:
+                        _log.error("fault", exc_info=fault.__cause__, extra={"fields": {"bandit": actor.bandit.id}})
+                        answers.append(fault.problem)
+                        actor.live = None
+                        break
+                self._commit(live, turn)
+            return answers
+        except Exception as error:  # whatever it was: nothing is acknowledged, and memory is not to be trusted
+            actor.live = None
+            self.metrics.failures.inc()
+            self._failing = error if isinstance(error, StoreError) else self._failing
+            _log.error("turn_failed", exc_info=error, extra={"fields": {"bandit": actor.bandit.id}})
+            return [as_problem(error)] * len(batch)
+
+    def _commit(self, live: Live, turn: Turn) -> None:
+        events, live.pending = live.pending, []
+        if not events:
+            return
+        start = time.perf_counter()
+        turn.commit(events)
+        self._failing = None
+        self.metrics.committed((event.kind for event in events), time.perf_counter() - start)
+
+    def _current(self, actor: Actor, turn: Turn) -> Live:
+        live = actor.live
+        if live is None:
+            live = actor.live = loading.load(self.store, actor.bandit, self.own)
+            actor.checkpointed = live.seq
+        for event in turn.after(live.seq):
+            live.apply(event)
+        return live
+
+    def _checkpoint(self, actor: Actor, least: int) -> None:
+        live = actor.live
+        if live is None or live.seq - actor.checkpointed < least:
+            return
+        try:
+            self.store.put_checkpoint(actor.bandit.number, loading.packed(live))
+            actor.checkpointed = live.seq
+            self.metrics.checkpoints.inc()
+        except StoreError as error:  # a checkpoint is a cache: the log has everything
+            actor.checkpointed = live.seq
+            _log.warning("checkpoint_failed", extra={"fields": {"bandit": actor.bandit.id, "why": str(error)}})
+
+
+def as_problem(error: Exception) -> Problem:
+    """What a client is told of a failure, without its insides."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, StoreError) and error.full:
+        return Problem(507, "the database has no room left, so nothing was changed", fix="free some room, then repeat")
+    if isinstance(error, StoreError):
+        why = "is read-only" if error.read_only else "could not be written or read"
+        fix = "repeat later: outcomes count once in any case, decisions with the same Idempotency-Key"
+        return Problem(503, f"the database {why}, so nothing is acknowledged", fix=fix, headers={"Retry-After": "1"})
+    if isinstance(error, DamagedLogError):
+        return Problem(
+            500,
+            "the log of this bandit is damaged, so nothing is decided and nothing is written",
+            fix="run superarm replay, which says where, and restore the database from a backup",
+        )
+    return Problem(500, "the server failed, and nothing was changed", fix="the log of the server says how")
+
+
+def _n_arms(actor: Actor) -> int:
+    return 0 if actor.live is None else actor.live.session.policy.reward.n_arms
+
+
+def _resolve(futures: list[asyncio.Future[Any]], answers: list[Any]) -> None:
+    for future, answer in zip(futures, answers, strict=True):
+        if future.done():  # the client has gone
+            continue
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)

@@ -1,0 +1,245 @@
+"""A bandit in memory: a session, and its place in the log. Every change is an event; every event can be applied again.
+
+Nothing here reads or writes a database: changes gather in ``pending``, for the engine to commit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from superarm.feasible import Group
+from superarm.service import registry
+from superarm.service.bodies import ArmsBody
+from superarm.service.events import Bandit, DamagedLogError, Event, check, root, seal
+from superarm.service.problems import Fault, Problem, shown
+from superarm.service.spec import Spec, policy_of, rewards_of, session_of
+from superarm.sessions import Decision, Session
+
+# What every event says of the bandit after it.
+COUNTS = ("rounds", "decisions", "evaluations", "open", "told", "expired", "n_arms")
+
+
+class Clock:
+    """The time of the event that is being made or applied."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        """Seconds since 1970."""
+        return self.now
+
+
+class Live:
+    """A session at some event of its log.
+
+    Attributes
+    ----------
+    seq, digest
+        Those of the last event, committed or pending.
+    told, expired
+        How many decisions were closed either way.
+    pending
+        Events that are not committed yet.
+    """
+
+    def __init__(self, bandit: Bandit, spec: Spec, session: Session, clock: Clock) -> None:
+        self.bandit, self.spec, self.session = bandit, spec, session
+        self.seq, self.digest = 0, root(bandit.id)
+        self.told = self.expired = 0
+        self.pending: list[Event] = []
+        self._clock = clock
+
+    @classmethod
+    def new(cls, bandit: Bandit, spec: Spec, own: Mapping[str, registry.Factory]) -> Live:
+        """A bandit whose first event is pending."""
+        clock = Clock()
+        live = cls(bandit, spec, session_of(bandit.id, spec, own, clock), clock)
+        live._clock.now = bandit.created
+        live._log("created", {"spec": spec})
+        return live
+
+    @classmethod
+    def of(cls, bandit: Bandit, first: Event, own: Mapping[str, registry.Factory]) -> Live:
+        """A bandit from its first event."""
+        check(root(bandit.id), 0, first)
+        spec = json.loads(first.body)["spec"]
+        clock = Clock()
+        live = cls(bandit, spec, session_of(bandit.id, spec, own, clock), clock)
+        live._step(first)
+        return live
+
+    @classmethod
+    def from_checkpoint(
+        cls, bandit: Bandit, spec: Spec, own: Mapping[str, registry.Factory], meta: dict[str, Any], data: bytes
+    ) -> Live:
+        """A bandit as it was at a checkpoint."""
+        clock = Clock()
+        session = Session.from_bytes(data, policy_of(spec, own), rewards=rewards_of(spec, own), clock=clock)
+        live = cls(bandit, spec, session, clock)
+        live.seq, live.digest = meta["seq"], bytes.fromhex(meta["digest"])
+        live.told, live.expired, clock.now = meta["told"], meta["expired"], meta["time"]
+        return live
+
+    def checkpoint(self) -> tuple[dict[str, Any], bytes]:
+        """What `from_checkpoint` takes."""
+        meta = {"seq": self.seq, "digest": self.digest.hex(), "told": self.told, "expired": self.expired}
+        return {**meta, "time": self._clock.now}, self.session.to_bytes()
+
+    @property
+    def time(self) -> float:
+        """That of the last event."""
+        return self._clock.now
+
+    @property
+    def counts(self) -> list[int]:
+        """As `COUNTS` names them."""
+        session, reward = self.session, self.session.policy.reward
+        given, spent = session.n_decisions, reward.evaluations
+        return [session.rounds, given, spent, session.n_open, self.told, self.expired, reward.n_arms]
+
+    def at(self, now: float) -> None:
+        """Move the clock, never back, and close what has expired by then."""
+        self._clock.now = max(now, self._clock.now)
+        closed = self.session.expire()
+        if closed:
+            self.expired += len(closed)
+            self._log("expired", {"decisions": [one.id for one in closed]})
+
+    def decide(self, asked: dict[str, Any], key: str | None) -> list[Decision]:
+        """Give out one decision, or ``n``; ``asked`` is the body of the request without what was left out."""
+        feasible = self._feasible(asked)
+        first, before = self.session.n_decisions + 1, self.session.mark()
+        try:
+            made = self.session.ask(asked.get("n", 1), feasible=feasible)
+        except ValueError as error:
+            problem = Problem(422, f"no decision can be made: {registry.shown_error(error)}")
+            if self.session.mark() == before:
+                raise problem from error
+            raise Fault(problem) from error  # the generator has moved on, and the log knows nothing of that
+        except Exception as error:
+            raise Fault(
+                Problem(500, "the reward or the oracle of this bandit failed", fix="the log of the server says how")
+            ) from error
+        mark = self.session.mark()
+        del mark["evaluations"]  # the counts have them
+        logged = {"ask": asked, "decisions": [_logged(one) for one in made], "round": made[0].round, "mark": mark}
+        self._log("decided", logged, decision=first, key=key)
+        return made
+
+    def tell(self, id: str, outcomes: Mapping[str, float]) -> list[str]:
+        """Learn outcomes; says of which arms that was news."""
+        new: list[Any] = list(self.session.tell(id, outcomes))  # type: ignore[arg-type]
+        if new:
+            self.told += self.session.status(id) == "told"
+            news = {arm: outcomes[arm] for arm in new}
+            self._log("told", {"decision": id, "outcomes": news}, decision=number_of(id))
+        return new
+
+    def add_arms(self, body: ArmsBody) -> tuple[list[str], list[str]]:
+        """Add those that are new and bring back those that are retired; says which."""
+        session, names = self.session, dict.fromkeys(body.arms)
+        added = [name for name in names if name not in session]
+        restored = [name for name in names if name in session and session.is_retired(name)]
+        prior = None if body.prior is None else list(body.prior)
+        if added:
+            try:
+                session.add_arms(added, prior=prior)
+            except (ValueError, TypeError, OverflowError) as error:
+                raise Problem(422, f"arms cannot be added: {registry.shown_error(error)}") from error
+            self._log("arms_added", {"arms": added, "prior": prior})
+        if restored:
+            session.restore(*restored)
+            self._log("arms_restored", {"arms": restored})
+        return added, restored
+
+    def retire(self, name: str) -> bool:
+        """Retire an arm; says whether that is news."""
+        if name not in self.session:
+            raise Problem(404, f"bandit {self.bandit.id} has no arm {shown(name)}")
+        if self.session.is_retired(name):
+            return False
+        try:
+            self.session.retire(name)
+        except ValueError as error:
+            raise Problem(409, f"{shown(name)} cannot be retired: {registry.shown_error(error)}") from error
+        self._log("arms_retired", {"arms": [name]})
+        return True
+
+    def apply(self, event: Event) -> None:
+        """Do again what an event of the log says, and check that it comes out the same. Evaluates no reward."""
+        check(self.digest, self.seq, event)
+        body = json.loads(event.body)
+        self._clock.now = event.time
+        try:
+            self._apply(event.kind, body, event.time)
+        except (ValueError, TypeError, KeyError, Problem) as error:
+            raise DamagedLogError(f"event {event.seq} ({event.kind}) cannot be applied: {error}") from error
+        if self.counts != body["counts"]:
+            raise DamagedLogError(
+                f"event {event.seq} ({event.kind}) does not come out as logged: {body['counts']} then, "
+                f"{self.counts} now; was the reward or the version of superarm another one?"
+            )
+        self._step(event)
+
+    def _apply(self, kind: str, body: dict[str, Any], time: float) -> None:
+        session = self.session
+        if kind == "decided":
+            made = [decision_of(one, body["round"], time) for one in body["decisions"]]
+            mark = {**body["mark"], "evaluations": body["counts"][2]}
+            session.adopt(made, mark, feasible=self._feasible(body["ask"]))
+        elif kind == "told":
+            session.tell(body["decision"], body["outcomes"])
+            self.told += session.status(body["decision"]) == "told"
+        elif kind == "expired":
+            self.expired += len(session.expire())
+        elif kind == "arms_added":
+            session.add_arms(body["arms"], prior=body["prior"])
+        elif kind == "arms_restored":
+            session.restore(*body["arms"])
+        elif kind == "arms_retired":
+            session.retire(*body["arms"])
+        else:
+            raise ValueError(f"kind must be one that this version knows, got {kind!r}; update superarm")
+
+    def _feasible(self, asked: dict[str, Any]) -> Any:
+        n_arms = self.session.policy.reward.n_arms
+        k = asked.get("k", self.spec["k"])
+        if k > n_arms:
+            raise Problem(422, f"k must be between 1 and {n_arms} (the number of arms), got {k}")
+        given = {name: value for name, value in asked.items() if name not in ("n", "k")}
+        if not given:
+            return asked.get("k")
+        if "capacity" in given:
+            given["budget"] = given.pop("capacity")
+        given["groups"] = [Group(**group) for group in given.get("groups", ())]
+        try:
+            return self.session.feasible(k, **given)
+        except (ValueError, TypeError) as error:
+            raise Problem(422, f"the constraints do not fit: {registry.shown_error(error)}") from error
+
+    def _log(self, kind: str, body: dict[str, Any], *, decision: int | None = None, key: str | None = None) -> None:
+        event = seal(self.digest, self.seq + 1, self.time, kind, decision, key, {**body, "counts": self.counts})
+        self._step(event)
+        self.pending.append(event)
+
+    def _step(self, event: Event) -> None:
+        self.seq, self.digest, self._clock.now = event.seq, event.digest, event.time
+
+
+def number_of(id: str) -> int:
+    """The number of a decision, the last part of its id."""
+    return int(id.rpartition("-")[2])
+
+
+def decision_of(logged: dict[str, Any], round: int, time: float) -> Decision:
+    """A decision as it was given out, from its event."""
+    values = None if logged["values"] is None else tuple(logged["values"])
+    return Decision(logged["id"], tuple(logged["arms"]), values, logged["certified"], round, time)
+
+
+def _logged(decision: Decision) -> dict[str, Any]:
+    values = None if decision.values is None else list(decision.values)
+    return {"id": decision.id, "arms": list(decision.arms), "values": values, "certified": decision.certified}

@@ -1,0 +1,61 @@
+"""What the service counts, for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+_MANY = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+class Metrics:
+    """All counters of one server.
+
+    Examples
+    --------
+    >>> metrics = Metrics()
+    >>> metrics.committed(["decided", "told"], 0.002)
+    >>> b'superarm_events_total{kind="told"} 1.0' in metrics.text()
+    True
+    """
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        self._requests = Counter(
+            "superarm_requests_total", "Requests answered.", ["method", "route", "status"], registry=registry
+        )
+        self._seconds = Histogram(
+            "superarm_request_seconds", "From request to answer.", ["route"], buckets=_SECONDS, registry=registry
+        )
+        self._events = Counter("superarm_events_total", "Events committed.", ["kind"], registry=registry)
+        self._commit = Histogram(
+            "superarm_commit_seconds", "Waiting for the database.", buckets=_SECONDS, registry=registry
+        )
+        self._together = Histogram(
+            "superarm_commit_events", "Events of one bandit committed together.", buckets=_MANY, registry=registry
+        )
+        self.failures = Counter(
+            "superarm_failures_total", "Turns that failed, so that a bandit is loaded anew.", registry=registry
+        )
+        self.checkpoints = Counter("superarm_checkpoints_total", "Checkpoints written.", registry=registry)
+        self.loaded = Gauge("superarm_bandits_loaded", "Bandits in memory.", registry=registry)
+        self.open = Gauge("superarm_open_decisions", "Open decisions of the bandits in memory.", registry=registry)
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """A request has its answer."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def committed(self, kinds: Iterable[str], seconds: float) -> None:
+        """Events of one bandit are on the disk."""
+        every = list(kinds)
+        for kind in every:
+            self._events.labels(kind).inc()
+        self._commit.observe(seconds)
+        self._together.observe(len(every))
+
+    def text(self) -> bytes:
+        """All of them, as Prometheus reads them."""
+        return generate_latest(self._registry)

@@ -1,0 +1,128 @@
+"""What requests do to a bandit, as operations for the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from superarm.service import views
+from superarm.service.bodies import ArmsBody
+from superarm.service.engine import Operation
+from superarm.service.live import Live, number_of
+from superarm.service.problems import Problem, shown
+from superarm.service.store import Store, Turn
+from superarm.sessions import ConflictError, ExpiredDecisionError, UnknownDecisionError
+
+Answer = dict[str, Any]
+
+
+def decide(asked: dict[str, Any], key: str | None, now: Callable[[], float], most_open: int) -> Operation:
+    """Give out decisions; the same key again gets the same ones."""
+
+    def operation(live: Live, turn: Turn) -> Answer:
+        if key is not None:
+            before = next((event for event in live.pending if event.key == key), None) or turn.by_key(key)
+            if before is not None:
+                return _again(live, before, asked)
+        live.at(now())
+        n_open = live.session.n_open + asked.get("n", 1)
+        if n_open > most_open:
+            raise Problem(
+                429,
+                f"at most {most_open} decisions of a bandit may be open here, got {n_open}",
+                fix="tell the outcomes of open decisions, give the bandit an expiry, or serve with --most-open",
+                headers={"Retry-After": "1"},
+            )
+        made = [views.decision(live.bandit.id, one) for one in live.decide(asked, key)]
+        return {"decisions": made} if "n" in asked else made[0]
+
+    return operation
+
+
+def _again(live: Live, event: Any, asked: dict[str, Any]) -> Answer:
+    if event.kind != "decided" or json.loads(event.body)["ask"] != asked:
+        raise Problem(
+            409, "the Idempotency-Key was used for another request of this bandit", fix="use a new key for each request"
+        )
+    made = views.given_out(live.bandit.id, event)
+    return {"decisions": made} if "n" in asked else made[0]
+
+
+def tell(id: str, outcomes: Mapping[str, float], now: Callable[[], float], store: Store) -> Operation:
+    """Learn outcomes of a decision, however old it is."""
+
+    def operation(live: Live, turn: Turn) -> Answer:
+        live.at(now())
+        try:
+            new = live.tell(id, outcomes)
+            return {"id": id, "new": new, "status": live.session.status(id)}
+        except UnknownDecisionError:
+            return _tell_again(live, store, id, outcomes)
+        except ConflictError as error:
+            raise Problem(409, str(error), fix="nothing of this request was learnt") from error
+        except ExpiredDecisionError as error:
+            raise Problem(410, str(error)) from error
+        except (ValueError, TypeError) as error:
+            raise Problem(422, str(error)) from error
+
+    return operation
+
+
+def _tell_again(live: Live, store: Store, id: str, outcomes: Mapping[str, float]) -> Answer:
+    """What is told of a decision that is closed and no longer in memory: nothing of it can be news."""
+    known = find(store, live, id)
+    for arm, outcome in outcomes.items():
+        if arm not in known["arms"]:
+            raise Problem(422, f"outcomes must be of the arms {known['arms']}, got one of {shown(arm)}")
+        before = known["outcomes"].get(arm)
+        if before is not None and before != outcome:
+            raise Problem(409, f"arm {shown(arm)} of decision {id} was told as {before} before, got {outcome}")
+        if before is None and live.session.expiry.late == "refuse":
+            raise Problem(410, f"decision {id} has expired, so its outcomes are refused")
+    return {"id": id, "new": [], "status": known["status"]}
+
+
+def find(store: Store, live: Live, id: str) -> Answer:
+    """A decision and what became of it, from memory or else from the log."""
+    session = live.session
+    try:
+        one = views.decision(live.bandit.id, session.decision(id))
+        return {**one, "status": session.status(id), "outcomes": session.outcomes(id)}
+    except UnknownDecisionError:
+        pass
+    found = views.logged_decision(store, live.bandit, number_of(id), live.pending)
+    if found is None or found[0]["id"] != id:
+        raise Problem(404, f"no decision has the id {shown(id)}")
+    return views.with_outcomes(store, live.bandit, found[0], live.pending)  # open ones are all in memory
+
+
+def add_arms(body: ArmsBody, now: Callable[[], float], most_arms: int) -> Operation:
+    """Add arms, or bring them back."""
+
+    def operation(live: Live, turn: Turn) -> Answer:
+        session = live.session
+        n_arms = session.policy.reward.n_arms + sum(name not in session for name in set(body.arms))
+        if n_arms > most_arms:
+            raise Problem(422, f"arms must be at most {most_arms} here, got {n_arms}", fix="serve with --most-arms")
+        live.at(now())
+        added, restored = live.add_arms(body)
+        return _arms(live, added=added, restored=restored)
+
+    return operation
+
+
+def retire(name: str, now: Callable[[], float]) -> Operation:
+    """Retire an arm."""
+
+    def operation(live: Live, turn: Turn) -> Answer:
+        live.at(now())
+        return _arms(live, retired=[name] if live.retire(name) else [])
+
+    return operation
+
+
+def _arms(live: Live, **changed: list[str]) -> Answer:
+    session = live.session
+    n_arms, n_retired = session.policy.reward.n_arms, len(session.retired)
+    return {"added": [], "restored": [], "retired": [], **changed, "n_arms": n_arms, "n_retired": n_retired}

@@ -1,0 +1,69 @@
+"""Rebuild bandits from their logs, and compare what comes out with what is kept beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from superarm.service import loading, registry
+from superarm.service.events import Bandit
+from superarm.service.live import Live
+from superarm.service.store import Store
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A bandit rebuilt from its log.
+
+    Attributes
+    ----------
+    live
+        As of its last event.
+    checkpoint
+        The seq of the checkpoint, if a good one is there.
+    same
+        Whether going on from that checkpoint gives the same belief, generator and open decisions, bit for bit; None
+        without a checkpoint.
+    """
+
+    live: Live
+    checkpoint: int | None
+    same: bool | None
+
+
+def replay(
+    store: Store,
+    bandit: Bandit,
+    own: Mapping[str, registry.Factory],
+    progress: Callable[[int], None] = lambda seq: None,
+) -> Replayed:
+    """The bandit from its first event on; DamagedLogError where the log is not what was written."""
+    live = Live.of(bandit, loading.first_event(store, bandit), own)
+    for event in loading.events_after(store, bandit, live.seq):
+        live.apply(event)
+        if event.seq % 10_000 == 0:
+            progress(event.seq)
+    kept = loading.from_checkpoint(store, bandit, own)
+    if kept is None:
+        return Replayed(live, None, None)
+    at = kept.seq
+    for event in loading.events_after(store, bandit, at):
+        if event.seq > live.seq:
+            break  # the server has gone on meanwhile
+        kept.apply(event)
+    return Replayed(live, at, fingerprint(live) == fingerprint(kept))
+
+
+def fingerprint(live: Live) -> dict[str, Any]:
+    """All that must be the same: belief, generator, counts, open decisions, place in the log."""
+    session = live.session
+    return {
+        "seq": live.seq,
+        "digest": live.digest.hex(),
+        "counts": live.counts,
+        "belief": session.policy.belief.state(),
+        "mark": session.mark(),
+        "retired": session.retired,
+        "open": [(one.id, one.arms, one.time, session.outcomes(one)) for one in session.open],
+    }

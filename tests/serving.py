@@ -1,0 +1,89 @@
+"""Servers for tests, in this process."""
+
+import asyncio
+import contextlib
+import json
+
+import httpx
+
+from superarm.service.app import Limits, Service, make_app
+from superarm.service.engine import Engine
+from superarm.service.sqlite import SQLiteStore
+
+
+class Client:
+    """Asks an application on an event loop of its own; ``together`` asks many things at once."""
+
+    def __init__(self, app, runner):
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        self.app, self._runner = app, runner
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=60)
+
+    def request(self, method, path, **options):
+        return self._runner.run(self._client.request(method, path, **options))
+
+    def get(self, path, **options):
+        return self.request("GET", path, **options)
+
+    def post(self, path, **options):
+        return self.request("POST", path, **options)
+
+    def put(self, path, **options):
+        return self.request("PUT", path, **options)
+
+    def delete(self, path, **options):
+        return self.request("DELETE", path, **options)
+
+    def together(self, requests):
+        async def ask():
+            return await asyncio.gather(*(self._client.request(*args, **options) for *args, options in requests))
+
+        return self._runner.run(ask())
+
+    def close(self):
+        self._runner.run(self._client.aclose())
+
+
+@contextlib.contextmanager
+def client_of(path, *, checkpoints=True, limits=None, with_keys=False, **options):
+    store = SQLiteStore(path)
+    if not checkpoints:
+        store._write([("DELETE FROM checkpoints", ())])
+    service = Service(Engine(store, **options), limits or Limits(), with_keys=with_keys)
+    with client_on(service) as client:
+        yield client
+
+
+@contextlib.contextmanager
+def client_on(service):
+    app = make_app(service)
+    with asyncio.Runner() as runner:
+        lifespan = app.router.lifespan_context(app)
+        runner.run(lifespan.__aenter__())
+        client = Client(app, runner)
+        try:
+            yield client
+        finally:
+            client.close()
+            runner.run(lifespan.__aexit__(None, None, None))
+
+
+def events_of(client, bandit, **params):
+    answer = client.get(f"/v1/bandits/{bandit}/log", params=params)
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def create(client, **more):
+    answer = client.post("/v1/bandits", json={"name": "canteen", "arms": ["ant", "bee", "cat", "dog"], "k": 2, **more})
+    assert answer.status_code == 201, answer.text
+    return answer.json()["id"]
+
+
+def play(client, bandit, n_rounds):
+    for number in range(n_rounds):
+        decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
+        outcomes = {arm: 0.5 * ((number + place) % 3) for place, arm in enumerate(decision["arms"])}
+        if number % 4:
+            answer = client.post(f"/v1/decisions/{decision['id']}/outcomes", json={"outcomes": outcomes})
+            assert answer.status_code == 200, answer.text

@@ -1,0 +1,270 @@
+"""Idempotency, batches, expiry, stories, limits, keys, metrics: the service beyond its first steps."""
+
+import json
+
+import pytest
+
+from serving import client_of, create, events_of, play
+from superarm.service import keys
+from superarm.service.app import Limits
+from superarm.service.sqlite import SQLiteStore
+
+
+@pytest.fixture
+def client(tmp_path):
+    with client_of(tmp_path / "bandits.db") as client:
+        yield client
+
+
+class Time:
+    """A clock that is set by hand."""
+
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_the_same_key_gets_the_same_decision(client):
+    bandit = create(client)
+    path, headers = f"/v1/bandits/{bandit}/decisions", {"Idempotency-Key": "order 66".replace(" ", "-")}
+    first = client.post(path, headers=headers)
+    again = client.post(path, headers=headers)
+    assert (again.status_code, again.json()) == (201, first.json())
+    batch = client.post(path, json={"n": 2}, headers={"Idempotency-Key": "batch"}).json()
+    assert client.post(path, json={"n": 2}, headers={"Idempotency-Key": "batch"}).json() == batch
+    other = client.post(path, json={"n": 3}, headers={"Idempotency-Key": "batch"})
+    assert other.status_code == 409
+    assert client.post(path, headers={"Idempotency-Key": "ä".encode("latin-1")}).status_code == 400
+    assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 3
+
+
+def test_the_same_key_at_the_same_moment(client):
+    bandit = create(client)
+    ask = ("POST", f"/v1/bandits/{bandit}/decisions", {"headers": {"Idempotency-Key": "once"}})
+    answers = client.together([ask] * 20)
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({answer.text for answer in answers}) == 1
+    assert [event["kind"] for event in events_of(client, bandit)] == ["created", "decided"]
+
+
+def test_the_key_is_known_after_a_restart(tmp_path):
+    with client_of(tmp_path / "bandits.db") as client:
+        bandit = create(client)
+        path, headers = f"/v1/bandits/{bandit}/decisions", {"Idempotency-Key": "once"}
+        first = client.post(path, headers=headers).json()
+    with client_of(tmp_path / "bandits.db") as client:
+        assert client.post(path, headers=headers).json() == first
+
+
+def test_many_at_once_are_committed_together(client):
+    bandit = create(client, arms=50, k=3)
+    answers = client.together([("POST", f"/v1/bandits/{bandit}/decisions", {})] * 100)
+    ids = [answer.json()["id"] for answer in answers]
+    assert len(set(ids)) == 100
+    told = client.together(
+        [
+            ("POST", f"/v1/decisions/{one.json()['id']}/outcomes", {"json": {"outcomes": {one.json()["arms"][0]: 1.0}}})
+            for one in answers
+            for _ in range(2)
+        ]
+    )
+    assert sum(len(answer.json()["new"]) for answer in told) == 100
+    metrics = client.get("/metrics").text
+    assert 'superarm_events_total{kind="told"} 100.0' in metrics
+    commits = next(
+        float(line.split()[1]) for line in metrics.splitlines() if line.startswith("superarm_commit_events_count")
+    )
+    assert commits < 200
+    assert 'route="/v1/bandits/{id}/decisions",status="201"} 100.0' in metrics
+
+
+def test_decisions_expire_by_the_clock(tmp_path):
+    clock = Time()
+    with client_of(tmp_path / "bandits.db", clock=clock) as client:
+        bandit = create(client, expiry={"after_s": 60.0, "missing": 0.0})
+        first = client.post(f"/v1/bandits/{bandit}/decisions").json()
+        clock.now += 59
+        second = client.post(f"/v1/bandits/{bandit}/decisions").json()
+        clock.now += 2
+        tell = f"/v1/decisions/{first['id']}/outcomes"
+        assert client.post(tell, json={"outcomes": {first["arms"][0]: 1.0}}).status_code == 410
+        assert client.get(f"/v1/decisions/{first['id']}").json()["status"] == "expired"
+        assert client.get(f"/v1/decisions/{second['id']}").json()["status"] == "open"
+        kinds = [event["kind"] for event in events_of(client, bandit)]
+        assert kinds == ["created", "decided", "decided", "expired"]
+        state = client.get(f"/v1/bandits/{bandit}").json()
+        assert (state["open"], state["expired"], state["told"]) == (1, 1, 0)
+        assert sum(row["b"] for row in state["posterior"]) == 4 + 2  # two arms counted as 0
+
+
+def test_a_clock_that_jumps_back_does_no_harm(tmp_path):
+    clock = Time()
+    with client_of(tmp_path / "bandits.db", clock=clock) as client:
+        bandit = create(client, expiry={"after_s": 60.0})
+        client.post(f"/v1/bandits/{bandit}/decisions")
+        clock.now -= 900
+        client.post(f"/v1/bandits/{bandit}/decisions")
+        clock.now += 930
+        client.post(f"/v1/bandits/{bandit}/decisions")
+        times = [event["time"] for event in events_of(client, bandit)]
+        assert times == [1000.0, 1000.0, 1000.0, 1030.0]
+        assert client.get(f"/v1/bandits/{bandit}").json()["open"] == 3
+    with client_of(tmp_path / "bandits.db", clock=clock, checkpoints=False) as client:
+        clock.now = 1070.0
+        client.post(f"/v1/bandits/{bandit}/decisions")
+        assert client.get(f"/v1/bandits/{bandit}").json()["expired"] == 2
+
+
+def test_feedback_for_decisions_that_memory_has_forgotten(client):
+    bandit = create(client, keep=1, expiry={"after_rounds": 3})
+    decisions = []
+    for number in range(8):
+        decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
+        decisions.append(decision)
+        if number % 2:
+            outcomes = {"outcomes": dict.fromkeys(decision["arms"], 1.0)}
+            assert client.post(f"/v1/decisions/{decision['id']}/outcomes", json=outcomes).status_code == 200
+    told, expired = decisions[1], decisions[0]
+    path = f"/v1/decisions/{told['id']}/outcomes"
+    again = client.post(path, json={"outcomes": dict.fromkeys(told["arms"], 1.0)})
+    assert again.json() == {"id": told["id"], "new": [], "status": "told"}
+    assert client.post(path, json={"outcomes": {told["arms"][0]: 0.0}}).status_code == 409
+    assert client.post(path, json={"outcomes": {"zebra": 0.0}}).status_code == 422
+    late = client.post(f"/v1/decisions/{expired['id']}/outcomes", json={"outcomes": {expired["arms"][0]: 1.0}})
+    assert late.status_code == 410
+    assert client.get(f"/v1/decisions/{expired['id']}").json() == {**expired, "status": "expired", "outcomes": {}}
+    assert client.get(f"/v1/decisions/{bandit}-99").status_code == 404
+
+
+def test_decisions_are_listed_newest_first(client):
+    bandit = create(client)
+    client.post(f"/v1/bandits/{bandit}/decisions", json={"n": 3})
+    play(client, bandit, 9)
+    path = f"/v1/bandits/{bandit}/decisions"
+
+    def numbers(**params):
+        found, before = [], None
+        while True:
+            page = client.get(path, params={**params, "limit": 2, **({"before": before} if before else {})}).json()
+            found += [int(one["id"].split("-")[1]) for one in page["decisions"]]
+            before = page["next"]
+            if before is None:
+                return found
+
+    assert numbers() == list(range(12, 0, -1))
+    assert numbers(status="open") == [12, 8, 4, 3, 2, 1]
+    assert numbers(status="told") == [11, 10, 9, 7, 6, 5]
+    assert numbers(status="expired") == []
+    assert client.get(path, params={"status": "lost"}).status_code == 422
+
+
+def test_a_decision_is_explained(client):
+    bandit = create(client, explain_last=2, oracle="singletons")
+    path = f"/v1/bandits/{bandit}/decisions"
+    decisions = [client.post(path).json() for _ in range(4)]
+    newest = client.get(f"/v1/decisions/{decisions[-1]['id']}/explanation").json()
+    assert newest["complete"]
+    assert {reason["arm"] for reason in newest["reasons"]} == set(decisions[-1]["arms"])
+    assert newest["best_left_out"]["arm"] not in decisions[-1]["arms"]
+    assert "sampled" in newest["text"]
+    oldest = client.get(f"/v1/decisions/{decisions[0]['id']}/explanation").json()
+    assert not oldest["complete"]
+    assert sorted(reason["value"] for reason in oldest["reasons"]) == sorted(decisions[0]["values"])
+
+
+def test_the_history_is_that_of_the_log(client):
+    bandit = create(client, reward="any_success", oracle="singletons")
+    play(client, bandit, 30)
+    points = client.get(f"/v1/bandits/{bandit}/history", params={"points": 10}).json()["points"]
+    assert len(points) == 10
+    assert [points[0]["round"], points[-1]["round"]] == [1, 30]
+    assert [point["evaluations"] for point in points] == [4 * point["round"] for point in points]
+    assert points[0]["estimate"] is None  # round 1 was never told
+    assert any(point["estimate"] is not None for point in points)
+    assert client.get(f"/v1/bandits/{create(client, name='new')}/history").json()["points"] == []
+
+
+def test_the_log_goes_on_from_an_event(client):
+    bandit = create(client)
+    play(client, bandit, 5)
+    every = events_of(client, bandit)
+    assert [event["seq"] for event in every] == list(range(1, len(every) + 1))
+    assert events_of(client, bandit, after=4) == every[4:]
+    assert "mark" not in json.dumps(every)
+
+
+def test_limits(tmp_path):
+    limits = Limits(body=200, arms=10, open=3, rate=0.0)
+    with client_of(tmp_path / "bandits.db", limits=limits) as client:
+        assert client.post("/v1/bandits", json={"name": "x", "arms": 11, "k": 1}).status_code == 422
+        bandit = create(client)
+        large = client.post("/v1/bandits", json={"name": "x" * 150, "arms": ["a", "b", "c"] * 20, "k": 1})
+        assert large.status_code == 413
+        stream = client.post("/v1/bandits", content=_slowly(), headers={"content-type": "application/json"})
+        assert stream.status_code == 413
+        path = f"/v1/bandits/{bandit}/decisions"
+        assert [client.post(path).status_code for _ in range(4)] == [201, 201, 201, 429]
+        assert client.post(f"/v1/bandits/{bandit}/arms", json={"arms": list("efghijklm")}).status_code == 422
+        assert client.get(f"/v1/bandits/{bandit}").json()["n_arms"] == 4
+
+
+async def _slowly():
+    for _ in range(100):
+        yield b"x" * 100
+
+
+def test_the_rate_is_limited(tmp_path):
+    with client_of(tmp_path / "bandits.db", limits=Limits(rate=0.001)) as client:
+        assert client.get("/v1/bandits").status_code == 200
+        refused = client.get("/v1/bandits")
+        assert refused.status_code == 429
+        assert int(refused.headers["retry-after"]) >= 1
+
+
+def test_keys_have_roles(tmp_path):
+    path = tmp_path / "bandits.db"
+    made = {role: keys.make(role) for role in keys.ROLES}
+    store = SQLiteStore(path, "write")
+    for _, row in made.values():
+        store.add_key(row)
+    store.close()
+    assert not any(key in str(path.read_bytes()) for key, _ in made.values())
+    with client_of(path, with_keys=True) as client:
+        as_ = {role: {"Authorization": f"Bearer {key}"} for role, (key, _) in made.items()}
+        assert client.get("/healthz").status_code == 200
+        nobody = client.get("/v1/bandits")
+        assert (nobody.status_code, nobody.headers["www-authenticate"]) == (401, "Bearer")
+        assert client.get("/v1/bandits", headers={"X-API-Key": "wrong"}).status_code == 401
+        assert client.get("/v1/bandits", headers={"X-API-Key": made["read"][0]}).status_code == 200
+        body = {"name": "canteen", "arms": 4, "k": 2}
+        assert client.post("/v1/bandits", json=body, headers=as_["decide"]).status_code == 403
+        bandit = client.post("/v1/bandits", json=body, headers=as_["admin"]).json()["id"]
+        ask = f"/v1/bandits/{bandit}/decisions"
+        assert client.post(ask, headers=as_["read"]).status_code == 403
+        decision = client.post(ask, headers=as_["decide"]).json()
+        tell, outcomes = f"/v1/decisions/{decision['id']}/outcomes", {"outcomes": {decision["arms"][0]: 1.0}}
+        assert client.post(tell, json=outcomes, headers=as_["read"]).status_code == 403
+        assert client.post(tell, json=outcomes, headers=as_["decide"]).status_code == 200
+        assert client.delete(f"/v1/bandits/{bandit}/arms/1", headers=as_["decide"]).status_code == 403
+        assert client.delete(f"/v1/bandits/{bandit}/arms/1", headers=as_["admin"]).status_code == 200
+        assert client.get("/metrics").status_code == 401
+
+
+def test_everything_answered_is_described(client):
+    description = client.get("/openapi.json").json()
+    assert set(description["paths"]["/v1/decisions/{id}/outcomes"]["post"]["responses"]) >= {"200", "409", "410", "422"}
+    refs = set(_refs(description))
+    assert refs
+    for ref in refs:
+        assert ref.split("/")[-1] in description["components"]["schemas"], ref
+
+
+def _refs(value):
+    if isinstance(value, dict):
+        yield from ([value["$ref"]] if "$ref" in value else [])
+        for item in value.values():
+            yield from _refs(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _refs(item)
