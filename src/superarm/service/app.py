@@ -14,6 +14,7 @@ from superarm.service import bandit_routes, decision_routes, other_routes
 from superarm.service.context import Limits, Service
 from superarm.service.describing import description
 from superarm.service.guard import Guard
+from superarm.service.hot import Hot
 from superarm.service.keys import Keys
 from superarm.service.problems import MEDIA_TYPE, Problem, shown
 from superarm.version import __version__
@@ -47,6 +48,7 @@ def make_app(service: Service) -> FastAPI:
         if keys is not None:
             await engine.in_thread(keys.refresh)
 
+    app.add_middleware(Hot, service=service)
     app.add_middleware(
         Guard,
         metrics=engine.metrics,
