@@ -265,8 +265,11 @@ def test_the_keyboard_is_enough(visit, other):
     page.keyboard.press("t")
     page.get_by_role("dialog").wait_for()
     page.keyboard.type("1")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    page.keyboard.type("0.75")
     page.keyboard.press("Enter")
-    page.locator(".chip.good").wait_for()
+    page.locator(".decision .status.told").wait_for()
     page.keyboard.press("e")
     page.get_by_role("dialog").locator("figure").wait_for()
     page.keyboard.press("Escape")
@@ -276,9 +279,10 @@ def test_the_keyboard_is_enough(visit, other):
     page.keyboard.type("d?")  # typed, not taken for shortcuts
     assert page.get_by_role("dialog").count() == 0
     assert page.locator(".decision").count() == 1
+    wait_for_text(page.locator(".readout"), "^Round 1 at")
     page.locator("svg.chart").focus()
     page.keyboard.press("Home")
-    wait_for_text(page.locator(".readout"), "^Round 1 at")
+    assert page.locator(".pointer:not(.at-end)").count() == 1
     page.keyboard.press("?")
     page.get_by_text("Explain the newest decision").wait_for()
     page.get_by_label("Use single-key shortcuts").uncheck()
