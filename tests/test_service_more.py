@@ -160,7 +160,7 @@ def test_decisions_are_listed_newest_first(client):
 
 
 def test_a_decision_is_explained(client):
-    bandit = create(client, explain_last=2)
+    bandit = create(client, explain_last=2, oracle="singletons")
     path = f"/v1/bandits/{bandit}/decisions"
     decisions = [client.post(path).json() for _ in range(4)]
     newest = client.get(f"/v1/decisions/{decisions[-1]['id']}/explanation").json()

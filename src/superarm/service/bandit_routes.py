@@ -67,7 +67,7 @@ def add(app: FastAPI, service: Service) -> None:
         id: str, top: int = Query(20, ge=0, le=10_000), query: str = Query("", max_length=200)
     ) -> Response:
         """A bandit, and its best arms among those with ``query`` in their names."""
-        return answer(await engine.do(bandit_id(id), lambda live, turn: views.state(live, top, query)))
+        return answer(await engine.do(bandit_id(id), lambda live, turn: views.state(live, top, query), reads=True))
 
     @app.post(
         "/v1/bandits/{id}/arms",
@@ -92,7 +92,7 @@ def add(app: FastAPI, service: Service) -> None:
     @app.get("/v1/bandits/{id}/history", response_model=bodies.History, responses=problems(404, 422, 500, 503))
     async def get_history(id: str, points: int = Query(200, ge=1, le=1000)) -> Response:
         """How the bandit fared, at decisions that are evenly spread over all of them."""
-        return answer(await engine.do(bandit_id(id), stories.history(engine.store, points)))
+        return answer(await engine.do(bandit_id(id), stories.history(engine.store, points), reads=True))
 
     @app.get("/v1/bandits/{id}/log", response_class=StreamingResponse, responses={**_NDJSON, **problems(404, 422, 503)})
     async def read_log(id: str, after: int = Query(0, ge=0, le=2**53), follow: bool = False) -> Response:

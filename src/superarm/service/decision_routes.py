@@ -39,7 +39,9 @@ def add(app: FastAPI, service: Service) -> None:
         before: int | None = Query(None, ge=1, le=2**53),
     ) -> Response:
         """Decisions, the newest first; ``before`` is the number of a decision, the last part of its id."""
-        return answer(await engine.do(bandit_id(id), stories.decisions(engine.store, status, limit, before)))
+        return answer(
+            await engine.do(bandit_id(id), stories.decisions(engine.store, status, limit, before), reads=True)
+        )
 
     @app.post(
         "/v1/decisions/{id}/outcomes",
@@ -56,11 +58,13 @@ def add(app: FastAPI, service: Service) -> None:
     @app.get("/v1/decisions/{id}", response_model=bodies.DecisionState, responses=problems(404, 422, 503))
     async def get_decision(id: str) -> Response:
         """A decision, and what became of it, however old it is."""
-        return answer(await engine.do(bandit_of(id), lambda live, turn: operations.find(engine.store, live, id)))
+        return answer(
+            await engine.do(bandit_of(id), lambda live, turn: operations.find(engine.store, live, id), reads=True)
+        )
 
     @app.get(
         "/v1/decisions/{id}/explanation", response_model=bodies.ExplanationAnswer, responses=problems(404, 422, 503)
     )
     async def explain_decision(id: str) -> Response:
         """Why each arm is in, and what was left out."""
-        return answer(await engine.do(bandit_of(id), stories.explanation(engine.store, id)))
+        return answer(await engine.do(bandit_of(id), stories.explanation(engine.store, id), reads=True))

@@ -30,7 +30,7 @@ _log = logging.getLogger("superarm.service")
 _TOGETHER = 512  # at most so many requests in one commit of a bandit
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 Operation = Callable[[Live, Turn], Any]
-Waiting = tuple[Operation, "asyncio.Future[Any]"]
+Waiting = tuple[Operation, bool, "asyncio.Future[Any]"]
 
 
 class Actor:
@@ -99,8 +99,11 @@ class Engine:
         """A new bandit; NameTakenError where there is one of that name."""
         return await self.in_thread(self._create, spec)
 
-    async def do(self, id: str, operation: Operation) -> Any:
-        """The answer of an operation on a bandit, once everything that it saw is committed."""
+    async def do(self, id: str, operation: Operation, *, reads: bool = False) -> Any:
+        """The answer of an operation on a bandit, once everything that it saw is committed.
+
+        ``reads`` is for operations that change nothing.
+        """
         actor = self._actors.get(id)
         if actor is None:
             bandit = await self.in_thread(self.store.bandit, id)
@@ -109,7 +112,7 @@ class Engine:
             actor = self._actors.setdefault(id, Actor(bandit))
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        if actor.put((operation, future)):
+        if actor.put((operation, not reads, future)):
             self.pool.submit(self._work, actor, loop)
         return await future
 
@@ -159,17 +162,17 @@ class Engine:
         while batch := actor.take():
             answers: list[Any] = []
             while len(answers) < len(batch):
-                answers += self._turn(actor, [operation for operation, _ in batch[len(answers) :]])
-            loop.call_soon_threadsafe(_resolve, [future for _, future in batch], answers)
+                answers += self._turn(actor, batch[len(answers) :])
+            loop.call_soon_threadsafe(_resolve, [future for *_, future in batch], answers)
             self._checkpoint(actor, least=max(self.checkpoint_every, _n_arms(actor) // 10))
 
-    def _turn(self, actor: Actor, operations: list[Operation]) -> list[Any]:
+    def _turn(self, actor: Actor, batch: list[Waiting]) -> list[Any]:
         """The answers to the first operations, exceptions among them; all of them, unless one failed badly."""
         answers: list[Any] = []
         try:
-            with self.store.turn(actor.bandit) as turn:
+            with self.store.turn(actor.bandit, to_write=any(writes for _, writes, _ in batch)) as turn:
                 live = self._current(actor, turn)
-                for operation in operations:
+                for operation, *_ in batch:
                     try:
                         answers.append(operation(live, turn))
                     except Problem as problem:
@@ -186,7 +189,7 @@ class Engine:
             self.metrics.failures.inc()
             self._failing = error if isinstance(error, StoreError) else self._failing
             _log.error("turn_failed", exc_info=error, extra={"fields": {"bandit": actor.bandit.id}})
-            return [as_problem(error)] * len(operations)
+            return [as_problem(error)] * len(batch)
 
     def _commit(self, live: Live, turn: Turn) -> None:
         events, live.pending = live.pending, []
@@ -227,9 +230,8 @@ def as_problem(error: Exception) -> Problem:
         return Problem(507, "the database has no room left, so nothing was changed", fix="free some room, then repeat")
     if isinstance(error, StoreError):
         why = "is read-only" if error.read_only else "could not be written or read"
-        return Problem(
-            503, f"the database {why}, so nothing was changed", fix="repeat later", headers={"Retry-After": "1"}
-        )
+        fix = "repeat later: outcomes count once in any case, decisions with the same Idempotency-Key"
+        return Problem(503, f"the database {why}, so nothing is acknowledged", fix=fix, headers={"Retry-After": "1"})
     if isinstance(error, DamagedLogError):
         return Problem(
             500,

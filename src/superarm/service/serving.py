@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -84,6 +86,8 @@ def _run(service: Service, settings: Settings) -> None:
         backlog=1024,
     )
     server = _Server(config)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)  # uvicorn raises them again when it has ended, which is no failure
     service.closing = lambda: server.should_exit
     server.run()
     if not server.started:
@@ -118,7 +122,13 @@ def is_loopback(host: str) -> bool:
 
 def open_store(database: str, mode: Literal["serve", "write", "read"] = "serve") -> Store:
     """The store of a file or an address."""
-    return SQLiteStore(Path(database), mode)
+    if not database.startswith(("postgresql://", "postgres://")):
+        return SQLiteStore(Path(database), mode)
+    if find_spec("psycopg") is None:
+        raise StartError("PostgreSQL needs psycopg: pip install 'superarm[postgres]'")
+    from superarm.service.postgres import PostgresStore
+
+    return PostgresStore(database)
 
 
 @contextlib.contextmanager

@@ -17,6 +17,13 @@ from superarm.service.store import TABLES, Checkpoint, KeyRow, NameTakenError, S
 VERSION = 1
 _EVENT = "seq, time, kind, decision, key, body, digest"
 _INSERT = f"INSERT INTO events (bandit, {_EVENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_WORDS = {
+    "serial": "INTEGER PRIMARY KEY",
+    "int": "INTEGER",
+    "real": "REAL",
+    "blob": "BLOB",
+    "tail": " WITHOUT ROWID",
+}
 Statement = tuple[str, Sequence[Any]]
 
 
@@ -85,7 +92,7 @@ class SQLiteStore:
             raise _as_store_error(error, self.path) from error
 
     @contextlib.contextmanager
-    def turn(self, bandit: Bandit) -> Iterator[_SQLiteTurn]:
+    def turn(self, bandit: Bandit, *, to_write: bool = True) -> Iterator[_SQLiteTurn]:
         """One process has all turns; the engine lets one thread at a time at a bandit."""
         yield _SQLiteTurn(self, bandit)
 
@@ -266,8 +273,7 @@ def _connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 def _make_tables(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     for table in TABLES:
-        words = {"serial": "INTEGER PRIMARY KEY", "real": "REAL", "blob": "BLOB", "tail": " WITHOUT ROWID"}
-        connection.execute(table.format(**words))
+        connection.execute(table.format(**_WORDS))
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
 

@@ -56,8 +56,8 @@ class Store(Protocol):
 
     name: str
 
-    def turn(self, bandit: Bandit) -> AbstractContextManager[Turn]:
-        """A turn, once it is ours."""
+    def turn(self, bandit: Bandit, *, to_write: bool = True) -> AbstractContextManager[Turn]:
+        """A turn, once it is ours; one that only reads waits for nobody."""
 
     def create(self, bandit: Bandit, first: Event) -> Bandit:
         """A bandit and its first event; the bandit comes back with its number."""
@@ -108,12 +108,12 @@ class Store(Protocol):
 TABLES = (
     "CREATE TABLE IF NOT EXISTS bandits (number {serial}, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL UNIQUE, "
     "k INTEGER NOT NULL, created {real} NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS events (bandit INTEGER NOT NULL, seq INTEGER NOT NULL, time {real} NOT NULL, "
-    "kind TEXT NOT NULL, decision INTEGER, key TEXT, body TEXT NOT NULL, digest {blob} NOT NULL, "
+    "CREATE TABLE IF NOT EXISTS events (bandit {int} NOT NULL, seq {int} NOT NULL, time {real} NOT NULL, "
+    "kind TEXT NOT NULL, decision {int}, key TEXT, body TEXT NOT NULL, digest {blob} NOT NULL, "
     "PRIMARY KEY (bandit, seq)){tail}",
     "CREATE UNIQUE INDEX IF NOT EXISTS events_by_key ON events (bandit, key) WHERE key IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS events_by_decision ON events (bandit, decision, seq) WHERE decision IS NOT NULL",
-    "CREATE TABLE IF NOT EXISTS checkpoints (bandit INTEGER PRIMARY KEY, meta TEXT NOT NULL, data {blob} NOT NULL, "
+    "CREATE TABLE IF NOT EXISTS checkpoints (bandit {int} PRIMARY KEY, meta TEXT NOT NULL, data {blob} NOT NULL, "
     "sha256 {blob} NOT NULL)",
     "CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, role TEXT NOT NULL, note TEXT NOT NULL, "
     "created {real} NOT NULL, digest {blob} NOT NULL)",

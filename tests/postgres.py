@@ -1,0 +1,54 @@
+"""A PostgreSQL of the tests' own: in a temporary folder, on a socket there, gone afterwards."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+_FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+
+
+def _program(name):
+    found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *map(str, _FOLDERS)]))
+    return found and str(Path(found).resolve())
+
+
+def _as_user(command):
+    """PostgreSQL refuses to run as root, so another user runs it there."""
+    if os.geteuid() != 0:
+        return command
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
+
+
+@contextlib.contextmanager
+def running():
+    """The address of a server that ends with the block."""
+    initdb, pg_ctl = _program("initdb"), _program("pg_ctl")
+    if initdb is None or pg_ctl is None:
+        pytest.skip("no PostgreSQL is installed")
+    folder = Path(tempfile.mkdtemp(prefix="superarm-pg-", dir="/tmp"))  # a socket's path must be short
+    try:
+        if os.geteuid() == 0:
+            user = pwd.getpwnam("postgres")
+            os.chown(folder, user.pw_uid, user.pw_gid)
+        data = folder / "data"
+        _run(_as_user([initdb, "-D", str(data), "-U", "superarm", "--auth=trust", "--no-sync", "--encoding=UTF8"]))
+        options = f"-k {folder} -c listen_addresses='' -c fsync=on -c max_connections=60"
+        _run(_as_user([pg_ctl, "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start"]))
+        try:
+            yield f"postgresql://superarm@/postgres?host={quote(str(folder), safe='')}"
+        finally:
+            _run(_as_user([pg_ctl, "-D", str(data), "-m", "immediate", "-w", "stop"]))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/")
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
