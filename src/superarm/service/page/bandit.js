@@ -133,7 +133,9 @@ function pastPanel(id, isOver) {
     if (isOver()) return;
     say(
       about,
-      which.value === "estimate" ? `Dots are ${past.estimate_is}. The line is their mean.` : "Counted by the policy.",
+      which.value === "estimate"
+        ? `Dots are ${past.estimate_is.split(";")[0]}. The line is the mean of the last ones.`
+        : "Counted by the policy.",
     );
     chart.update(past.points, which.value);
   }
