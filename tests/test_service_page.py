@@ -231,8 +231,17 @@ def test_problems_say_what_to_do(visit, other, bandit):
     problem = page.get_by_role("dialog").get_by_role("alert")
     assert "must" in problem.inner_text()
     page.keyboard.press("Escape")
+    decide(other, bandit)
+    page.locator(".decision").wait_for()
+    page.keyboard.press("t")
+    page.get_by_role("button", name="Tell", exact=True).click()
+    wait_for_text(problem, "No outcome is given")
+    page.get_by_label(re.compile("^Outcome of")).first.fill("1.5")
+    page.get_by_role("button", name="Tell", exact=True).click()
+    wait_for_text(problem, "less than or equal to 1")
+    page.keyboard.press("Escape")
     page.goto(page.url.partition("#")[0] + "#/b/aaaaaaaaaa")
-    wait_for_text(page.get_by_role("alert"), "no bandit has the id")
+    wait_for_text(page.get_by_role("alert"), "No bandit has the id")
     wait_for_text(page.get_by_role("alert"), "GET /v1/bandits lists them")
 
 
@@ -248,7 +257,7 @@ def test_a_key_is_asked_for_and_stays_in_the_tab(visit, tmp_path):
         dialog = page.get_by_role("dialog", name="Key of this server")
         dialog.get_by_label("Key", exact=True).fill("not this one")
         page.keyboard.press("Enter")
-        wait_for_text(dialog.get_by_role("alert"), "the key is not known here")
+        wait_for_text(dialog.get_by_role("alert"), "The key is not known here")
         wait_for_text(dialog.get_by_role("alert"), "superarm keys add makes one")
         page.keyboard.press("Escape")  # the page says it, too, and does not ask again by itself
         page.get_by_role("button", name="Enter a key").click()
@@ -260,7 +269,7 @@ def test_a_key_is_asked_for_and_stays_in_the_tab(visit, tmp_path):
         assert made["read"][0] in page.evaluate("Object.values(sessionStorage)")
         assert page.evaluate("localStorage.length + document.cookie.length") == 0
         create(page, "with a key")
-        wait_for_text(page.get_by_role("dialog").get_by_role("alert"), "the role must be admin for this, got read")
+        wait_for_text(page.get_by_role("dialog").get_by_role("alert"), "The role must be admin for this, got read")
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Key", exact=True).click()
         dialog.get_by_label("Key", exact=True).fill(made["admin"][0])
