@@ -428,6 +428,24 @@ def test_the_focus_is_seen(visit, bandit):
     assert set(seen) == {"solid 2px"}
 
 
+def test_a_prefix_in_the_address_is_no_matter(browser, server, bandit):
+    """As behind a proxy that takes the prefix away."""
+    context = browser.new_context()
+    asked = []
+
+    def forward(route):
+        asked.append(route.request.url)
+        route.fulfill(response=route.fetch(url=route.request.url.replace("/under/here/", "/")))
+
+    context.route("**/*", forward)
+    page = context.new_page()
+    page.goto(f"{server}/under/here/#/b/{bandit['id']}")
+    page.get_by_role("button", name="Decide", exact=True).click()
+    page.locator(".decision").wait_for()
+    context.close()
+    assert all(url.startswith(f"{server}/under/here/") for url in asked)
+
+
 def test_a_phone_is_wide_enough(visit, other, bandit):
     tell(other, decide(other, bandit))
     page = visit(f"/#/b/{bandit['id']}", viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
