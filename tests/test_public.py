@@ -19,7 +19,7 @@ def test_the_version_is_the_packages():
 
 
 def test_importing_superarm_loads_no_extras():
-    extras = ("matplotlib", "typer", "rich", "pandas", "torch")
+    extras = ("matplotlib", "typer", "rich", "pandas", "torch", "httpx")
     code = f"import sys, superarm; print([m for m in {extras} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

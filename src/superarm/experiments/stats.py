@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from superarm.checks import as_finite
 
@@ -36,7 +36,7 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     if len(numbers) == 1:
         return Interval(mean, -np.inf, np.inf)
     error = float(numbers.std(ddof=1) / np.sqrt(len(numbers)))
-    reach = float(stats.t.ppf((1 + level) / 2, len(numbers) - 1)) * error
+    reach = float(special.stdtrit(len(numbers) - 1, (1 + level) / 2)) * error
     return Interval(mean, mean - reach, mean + reach)
 
 
@@ -65,8 +65,8 @@ def share_interval(hits: int, trials: int, level: float = 0.95) -> Interval:
     0.00 (0.00 to 0.17)
     """
     tail = (1 - level) / 2
-    low = float(stats.beta.ppf(tail, hits, trials - hits + 1)) if hits else 0.0
-    high = float(stats.beta.ppf(1 - tail, hits + 1, trials - hits)) if hits < trials else 1.0
+    low = float(special.betaincinv(hits, trials - hits + 1, tail)) if hits else 0.0
+    high = float(special.betaincinv(hits + 1, trials - hits, 1 - tail)) if hits < trials else 1.0
     return Interval(hits / trials, low, high)
 
 

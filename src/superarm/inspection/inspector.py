@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from superarm.beliefs import BetaBelief
 from superarm.checks import FloatArray, as_count, as_finite, as_k, as_positive
@@ -189,7 +189,7 @@ def _row(name: str, kind: str, n_probes: int, n_violated: int, worst: float, wit
     rate = None
     if n_probes:
         # Clopper and Pearson, one-sided; 1 - 0.05^(1/n) where none was violated.
-        rate = 1.0 if n_violated == n_probes else float(beta.ppf(0.95, n_violated + 1, n_probes - n_violated))
+        rate = 1.0 if n_violated == n_probes else float(betaincinv(n_violated + 1, n_probes - n_violated, 0.95))
     return Property(name, kind, n_probes, n_violated, rate, worst, witness)
 
 

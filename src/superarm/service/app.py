@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match
 
 from superarm.service import bandit_routes, decision_routes, other_routes
 from superarm.service.context import Limits, Service
@@ -39,6 +39,7 @@ def make_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = service
     app.openapi = lambda: description(app, with_keys=service.with_keys)  # type: ignore[method-assign]
@@ -85,9 +86,7 @@ def _answer_problems(app: FastAPI) -> None:
     async def of_routing(request: Request, error: HTTPException) -> Response:
         known = {404: "nothing is at this path", 405: f"{shown(request.method)} is not possible at this path"}
         detail = known.get(error.status_code, str(error.detail))
-        headers = dict(error.headers or {})
-        if error.status_code == 405:
-            headers["Allow"] = ", ".join(sorted(_methods(app, request.url.path)))
+        headers = {"Allow": _allowed(app, request)} if error.status_code == 405 else dict(error.headers or {})
         return answer(Problem(error.status_code, detail, fix="GET /openapi.json lists everything", headers=headers))
 
     @app.exception_handler(Exception)
@@ -95,10 +94,10 @@ def _answer_problems(app: FastAPI) -> None:
         return answer(Problem(500, "the server failed", fix="the log of the server says how"))
 
 
-def _methods(app: FastAPI, path: str) -> set[str]:
-    """What is possible at a path, whichever route it is by."""
+def _allowed(app: FastAPI, request: Request) -> str:
+    """The methods of all routes at a path; the one that came is none of them."""
     found: set[str] = set()
     for route in app.routes:
-        if isinstance(route, Route) and route.path_regex.match(path):
-            found |= route.methods or set()
-    return found
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= getattr(route, "methods", None) or set()
+    return ", ".join(sorted(found))

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from superarm.service import bodies, hot, operations, stories
 from superarm.service.context import Service, answer
-from superarm.service.describing import body, header, problems
+from superarm.service.describing import body, header, links, problems
 from superarm.service.reading import bandit_id, bandit_of, key_of, media_of
 
 
@@ -21,7 +21,10 @@ def add(app: FastAPI, service: Service) -> None:
         "/v1/bandits/{id}/decisions",
         status_code=201,
         response_model=bodies.DecisionAnswer | bodies.DecisionBatch,
-        responses=problems(400, 404, 409, 413, 415, 422, 429, 500, 503, 507),
+        responses={
+            201: links("tell", "get_decision", "explain_decision"),
+            **problems(400, 404, 409, 413, 415, 422, 429, 500, 503, 507),
+        },
         openapi_extra={**body(bodies.DecideBody, required=False), **header("Idempotency-Key")},
     )
     async def decide(id: str, request: Request) -> Response:

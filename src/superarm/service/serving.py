@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -92,6 +93,8 @@ def _run(service: Service, settings: Settings) -> None:
         backlog=1024,
     )
     server = _Server(config)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)  # uvicorn raises them again when it has ended, which is no failure
     service.closing = lambda: server.should_exit
     server.run()
     if not server.started:

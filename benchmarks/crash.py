@@ -1,0 +1,148 @@
+"""Kill the server at random moments under load, many times, and count what it acknowledged.
+
+    python benchmarks/crash.py [--kills N] [--database URL] [--seed N]
+
+A process of clients asks and tells without end and writes down every answer (crash_load.py). The server is killed with
+SIGKILL after a random while, also while it starts, and started again; the clients ask again with the same keys until
+they are answered. At the end their record is held against the log: every acknowledged decision is there, once; every
+acknowledged outcome, once, and no other; every arm; and the belief is what follows from the record, to the last bit,
+in the server, after a restart, and by ``superarm replay``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from server_process import Server
+from superarm.client import Client
+from superarm.service import serving
+from superarm.service.replay import replay
+
+N_ARMS, K = 40, 3
+
+
+def kill_repeatedly(database: str, folder: Path, *, kills: int, seed: int = 0, clients: int = 4) -> dict[str, Any]:
+    """The whole of it; what was counted, or an AssertionError that says what is wrong."""
+    rng, start = random.Random(seed), time.perf_counter()
+    server = Server(database, folder / "server.log", "--checkpoint-every", "10", "--quiet")
+    record = folder / "record.jsonl"
+    with server.start(), Client(server.url) as client:
+        bandit = client.create("crash", N_ARMS, K, seed=seed).id
+        load = _start_load(server.url, bandit, record, clients, seed)
+        try:
+            for _ in range(kills):
+                time.sleep(0.6 * rng.random())
+                server.kill()
+                server.start(wait=rng.random() < 0.8)  # sometimes killed again while it starts
+            server.wait_until_up()
+            time.sleep(0.3)
+        finally:
+            load.send_signal(signal.SIGTERM)
+            said = load.communicate(timeout=60)[0]
+        if load.returncode:
+            raise AssertionError(f"the clients must end well, got {load.returncode}: {said[-2000:]}")
+        before = _state(client, bandit)
+        server.kill()
+        server.start()
+        after, events = _state(client, bandit), list(client.log(bandit))
+        if server.stop():
+            raise AssertionError(f"the server must stop with 0: {server.said[-2000:]}")
+    if not before == after == _replayed(database, bandit):
+        raise AssertionError("a restart and a replay must not change what is known, and one did")
+    counts = judge([json.loads(line) for line in record.read_text().splitlines()], events, after)
+    return {"kills": kills + 1, **counts, "seconds": round(time.perf_counter() - start, 1)}
+
+
+def judge(record: list[dict[str, Any]], events: list[dict[str, Any]], state: dict[str, Any]) -> dict[str, int]:
+    """Hold the clients' record against the log and the belief; what there was, by number."""
+    _same([event["seq"] for event in events], list(range(1, len(events) + 1)), "the seqs of the log")
+    decided = [event for event in events if event["kind"] == "decided"]
+    asked = {line["key"]: line["decisions"] for line in record if line.get("did") == "ask"}
+    _same(sorted(event["key"] for event in decided), sorted(asked), "the keys of decisions")
+    for event in decided:
+        logged = [{"id": one["id"], "arms": one["arms"]} for one in event["decisions"]]
+        _same(logged, asked[event["key"]], f"the decisions of key {event['key']}")
+    told = {(line["id"], arm): x for line in record if line.get("did") == "tell" for arm, x in line["outcomes"].items()}
+    logged_outcomes = [
+        ((event["decision"], arm), x)
+        for event in events
+        if event["kind"] == "told"
+        for arm, x in event["outcomes"].items()
+    ]
+    _same(sorted(logged_outcomes), sorted(told.items()), "the outcomes")
+    added = sorted(line["arm"] for line in record if line.get("did") == "add")
+    _same(sorted(arm for event in events if event["kind"] == "arms_added" for arm in event["arms"]), added, "the arms")
+    _same(state, _belief(told, added), "the belief")
+    repeats = sum(line.get("did") == "tell" for line in record)
+    return {
+        "decisions": sum(map(len, asked.values())),
+        "outcomes": len(told),
+        "tells": repeats,
+        "arms added": len(added),
+        "events": len(events),
+    }
+
+
+def _belief(told: dict[tuple[str, str], float], added: list[str]) -> dict[str, Any]:
+    """What the outcomes make of Beta(1, 1), by arm."""
+    counts = collections.Counter((arm, x) for (_, arm), x in told.items())
+    arms = [str(number) for number in range(N_ARMS)] + added
+    return {arm: (1.0 + counts[arm, 1.0], 1.0 + counts[arm, 0.0]) for arm in arms}
+
+
+def _state(client: Client, bandit: str) -> dict[str, Any]:
+    found = client.bandit(bandit, top=10_000)
+    return {arm["arm"]: (arm["a"], arm["b"]) for arm in found.posterior or ()}
+
+
+def _replayed(database: str, bandit: str) -> dict[str, Any]:
+    """The belief of the log alone; and the command says that it is what the server kept."""
+    command = [sys.executable, "-m", "superarm", "replay", database, bandit]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode or "the same bit for bit" not in done.stdout:
+        raise AssertionError(f"superarm replay must find the same, and said {done.stdout} {done.stderr}")
+    with serving.opened(database, "read") as store:
+        found = store.bandit(bandit)
+        if found is None:
+            raise AssertionError("the bandit must be in the database")
+        session = replay(store, found, {}).live.session
+    belief: Any = session.policy.belief
+    return dict(zip(session.names, zip(belief.a.tolist(), belief.b.tolist(), strict=True), strict=True))  # type: ignore[arg-type]
+
+
+def _same(got: Any, wanted: Any, what: str) -> None:
+    if got != wanted:
+        raise AssertionError(f"{what} must be those of the clients' record, {wanted!r:.300}, got {got!r:.300}")
+
+
+def _start_load(url: str, bandit: str, record: Path, clients: int, seed: int) -> subprocess.Popen[str]:
+    program = Path(__file__).with_name("crash_load.py")
+    command = [sys.executable, str(program), url, bandit, str(record), "--clients", str(clients), "--seed", str(seed)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--database", help="postgresql://...; a fresh SQLite file unless given")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        database = options.database or f"{folder}/service.db"
+        Console().print(kill_repeatedly(database, Path(folder), kills=options.kills, seed=options.seed))
+
+
+if __name__ == "__main__":
+    main()

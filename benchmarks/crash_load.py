@@ -1,0 +1,108 @@
+"""Clients that ask and tell without end, and write down what they were told was done. Started by crash.py.
+
+    python benchmarks/crash_load.py URL BANDIT RECORD [--clients N] [--seed N]
+
+Each line of the record is JSON, written before the next request is made: what was asked for, with its key, and what
+came back. Outcomes are 0 or 1, so that from the record alone follows what a Beta belief must be. Stops on SIGTERM,
+after the answers that are still awaited.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+from superarm.client import AsyncClient, ConflictError, Decision, Retries
+
+PATIENT = Retries(tries=2000, first_s=0.01, most_s=0.2)
+
+
+class Record:
+    """Lines in a file; a line is with the system when ``add`` returns, so killing this process loses none."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def add(self, **what: Any) -> None:
+        os.write(self._file, (json.dumps(what) + "\n").encode())
+
+
+class Worker:
+    """One client. ``turn`` is one decision: asked for, told about in parts, now and then repeated or contradicted."""
+
+    def __init__(self, client: AsyncClient, bandit: str, record: Record, number: int, seed: int) -> None:
+        self.client, self.bandit, self.record, self.number = client, bandit, record, number
+        self.rng = random.Random(seed * 1000 + number)
+        self.n_asked = 0
+
+    async def turn(self) -> None:
+        self.n_asked += 1
+        if self.rng.random() < 0.02:
+            await self.add_arm()
+        key = f"{self.number}-{self.n_asked}"
+        n = self.rng.choice([None, None, None, 1, 3])
+        self.record.add(do="ask", key=key, n=n)
+        asked = await self.client.ask(self.bandit, n, key=key)  # type: ignore[arg-type,misc]
+        decisions = [asked] if isinstance(asked, Decision) else asked
+        self.record.add(did="ask", key=key, decisions=[{"id": one.id, "arms": one.arms} for one in decisions])
+        for decision in decisions:
+            await self.tell(decision)
+
+    async def tell(self, decision: Decision) -> None:
+        outcomes = {arm: float(self.rng.random() < 0.3) for arm in decision.arms}
+        cut = self.rng.randrange(len(outcomes) + 1)
+        parts = [dict(list(outcomes.items())[:cut]), dict(list(outcomes.items())[cut:])]
+        if self.rng.random() < 0.1:
+            parts.pop()  # a decision that stays open
+        if self.rng.random() < 0.2:
+            parts.append(parts[0])  # told before
+        for part in filter(None, parts):
+            self.record.add(do="tell", id=decision.id, outcomes=part)
+            await self.client.tell(decision, part)
+            self.record.add(did="tell", id=decision.id, outcomes=part)
+        if parts[0] and self.rng.random() < 0.1:
+            await self.contradict(decision, parts[0])
+
+    async def contradict(self, decision: Decision, told: dict[str, float]) -> None:
+        try:
+            await self.client.tell(decision, {arm: 1.0 - x for arm, x in told.items()})
+        except ConflictError:
+            return
+        raise AssertionError(f"another outcome for {decision.id} must be refused, and was taken")
+
+    async def add_arm(self) -> None:
+        name = f"new-{self.number}-{self.n_asked}"
+        await self.client.add_arms(self.bandit, [name], key=name)
+        self.record.add(did="add", arm=name)
+
+
+async def main(options: argparse.Namespace) -> None:
+    stopping = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
+    record = Record(options.record)
+
+    async def work(number: int) -> None:
+        async with AsyncClient(options.url, retries=PATIENT, timeout_s=5.0) as client:
+            worker = Worker(client, options.bandit, record, number, options.seed)
+            while not stopping.is_set():
+                await worker.turn()
+
+    async with asyncio.TaskGroup() as workers:
+        for number in range(options.clients):
+            workers.create_task(work(number))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("url")
+    parser.add_argument("bandit")
+    parser.add_argument("record", type=Path)
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=0)
+    asyncio.run(main(parser.parse_args()))

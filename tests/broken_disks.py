@@ -1,0 +1,40 @@
+"""Commands that run a program on a disk with something wrong; root needs no user namespace for them, others do."""
+
+import functools
+import os
+import subprocess
+
+import pytest
+
+
+def _unshared(script, *args):
+    spaces = ["--mount"] if os.geteuid() == 0 else ["--map-root-user", "--mount"]
+    return ["unshare", *spaces, "sh", "-ec", f'{script}; shift {len(args)}; exec "$@"', "sh", *map(str, args)]
+
+
+def small(folder, size):
+    """The folder is a disk of its own with so much room, as ``mount`` writes sizes. It is gone with the program."""
+    _need_mounts()
+    return _unshared('mount -t tmpfs -o "size=$2" tmpfs "$1"', folder, size)
+
+
+def read_only(folder):
+    """The folder and what is in it cannot be written."""
+    _need_mounts()
+    return _unshared('mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"', folder)
+
+
+def small_files(size):
+    """No file can grow beyond so many bytes: any user may have that."""
+    return ["sh", "-ec", f'ulimit -f {size // 512}; exec "$@"', "sh"]
+
+
+@functools.cache
+def _can_mount():
+    done = subprocess.run([*_unshared("mount -t tmpfs tmpfs /mnt"), "true"], capture_output=True)
+    return done.returncode == 0
+
+
+def _need_mounts():
+    if not _can_mount():
+        pytest.skip("mounts in a namespace of one's own are not allowed here")
