@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 import superarm as sa
-from superarm.experiments.figures import band, label_ends, plain, render
-from superarm.experiments.stats import mean_interval, paired_ratio
+from common import save
+from common import show as show_table
+from superarm.experiments.figures import band, label_ends, plain
+from superarm.experiments.stats import paired_ratio
 
 N_ARMS, K = 30, 3
 STEP = 0.01  # of a wandering mean in a round: 0.32 in a thousand
@@ -33,7 +33,7 @@ DRAWN = {
     "Discounted, 0.997": ("#009E73", "-"),
     "Sliding, 300": ("#D55E00", "--"),
 }
-DISCOUNTS, WINDOWS = (0.9, 0.97, 0.99, 0.997, 0.999), (30, 100, 300, 1000, 3000)
+DISCOUNTS, WINDOWS = (0.99, 0.997, 0.999), (100, 300, 1000)
 
 
 def world(kind: str, rounds: int, rng: np.random.Generator) -> Any:
@@ -75,7 +75,7 @@ class Make:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=4000)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--picture", type=Path)
@@ -92,34 +92,39 @@ def main() -> None:
                 regret[kind, name] = np.array([trace.regret() for trace in traces])
     show(regret, names)
     if options.picture:
-        options.picture.write_bytes(render(lambda figure: draw(figure, regret), size=(12.5, 4.2)))
+        save(lambda figure: draw(figure, regret), options.picture, size=(12.5, 4.2))
 
 
 def show(regret: dict[tuple[str, str], np.ndarray], names: list[str]) -> None:
-    """Regret at the end, as a multiple of that of random sets, with 95% intervals over paired runs."""
-    table = Table("belief", *WORLDS, title="regret, and as a multiple of that of random sets")
+    """Regret at the end, as a share of that of random sets, with 95% intervals over paired runs."""
+    rows = []
     for name in names:
-        cells = []
+        cells = [name]
         for kind in WORLDS.values():
             ours, theirs = regret[kind, name][:, -1], regret[kind, "random sets"][:, -1]
-            ratio = paired_ratio(ours.tolist(), theirs.tolist())
-            mean = mean_interval(ours).mean
-            cells.append(f"{mean:,.0f}  {ratio.mean:.3f} ({ratio.low:.3f} to {ratio.high:.3f})")
-        table.add_row(name, *cells)
-    Console(width=150).print(table)
+            ratio = paired_ratio(ours, theirs)
+            cells.append(f"{100 * ratio.mean:.1f} ({100 * ratio.low:.1f} to {100 * ratio.high:.1f})")
+        rows.append(cells if name != "random sets" else [name, *["100"] * len(WORLDS)])
+    runs, rounds = regret["steady", "random sets"].shape
+    title = f"regret after {rounds:,} rounds in % of that of random sets, {runs} runs"
+    show_table(title, ["belief", *WORLDS], rows)
 
 
 def draw(figure: Any, regret: dict[tuple[str, str], np.ndarray]) -> None:
-    """Regret round by round, the mean of all runs and its 95% interval."""
-    axes = figure.subplots(1, len(WORLDS))
+    """Regret round by round, the mean of all runs and its 95% interval; random sets leave the picture at its top."""
+    axes = figure.subplots(1, len(WORLDS), sharey=True)
+    highest = 1.15 * max(regret[kind, "BetaBelief"][:, -1].mean() for kind in WORLDS.values())
     for axis, (title, kind) in zip(axes, WORLDS.items(), strict=True):
         ends = {}
         for name, (colour, dash) in DRAWN.items():
             runs = regret[kind, name]
             t = np.arange(0, runs.shape[1], max(1, runs.shape[1] // 200))
             band(axis, t + 1, runs[:, t], colour, dash)
-            ends[name] = (float(runs[:, -1].mean()), colour)
-        axis.set_ylim(0, 1.05 * max(end for end, _ in ends.values()))
+            if name != "random sets":
+                ends[name] = (float(runs[:, -1].mean()), colour)
+        leaves = int(np.argmax(regret[kind, "random sets"].mean(axis=0) > 0.93 * highest))
+        axis.annotate("  random sets", (leaves, 0.93 * highest), fontsize=9, va="center")
+        axis.set_ylim(0, highest)
         axis.set_title(title, fontsize=11)
         plain(axis, "round", "regret so far" if axis is axes[0] else "")
         label_ends(axis, ends)

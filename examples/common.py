@@ -1,14 +1,17 @@
-"""What the examples share: their two options, tables, and pictures in the look of the other ones."""
+"""What the examples share: their two options, tables, pictures in the look of the other ones, and a batch counter."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
+import superarm as sa
 from superarm.experiments.figures import render
 from superarm.experiments.stats import Interval, mean_interval
 
@@ -35,8 +38,9 @@ def show(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None
 
 
 def save(draw: Callable[[Any], None], path: Path, *, size: tuple[float, float] = (12.5, 4.8)) -> Path:
-    """Write a picture."""
-    path.write_bytes(render(draw, size=size))
+    """Write a picture, in 128 colours, which no one tells from all of them and which take half of the bytes."""
+    with Image.open(BytesIO(render(draw, size=size))) as image:
+        image.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"picture: {path}")
     return path
 
@@ -45,3 +49,29 @@ def interval(values: Any, digits: int = 1) -> str:
     """A mean over runs with its 95% interval, in a table's cell."""
     found: Interval = mean_interval(np.asarray(values, np.float64))
     return f"{found.mean:,.{digits}f} ({found.low:,.{digits}f} to {found.high:,.{digits}f})"
+
+
+class InBatches(sa.BlackBox):
+    """A black box that notes how many sets it is asked about at once.
+
+    However many processes there are, the sets of a batch wait for the batch before them.
+    """
+
+    def __init__(self, fn: Callable[..., float], **declared: Any) -> None:
+        super().__init__(fn, **declared)
+        self.sizes: list[int] = []
+
+    def __call__(self, arms: Any, means: Any) -> float:
+        """One set."""
+        self.sizes.append(1)
+        return super().__call__(arms, means)
+
+    def batch(self, pools: sa.Pools, theta: Any) -> np.ndarray:
+        """Many sets."""
+        self.sizes.append(len(pools))
+        return super().batch(pools, theta)
+
+
+def steps(sizes: Sequence[int], n_processes: int) -> int:
+    """How many evaluations must be made one after the other with so many processes."""
+    return sum(-(-size // n_processes) for size in sizes)

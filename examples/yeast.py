@@ -17,7 +17,7 @@ import numpy as np
 
 import superarm as sa
 from common import interval, options, save, show
-from replaying import LEARNERS, Learner, believing, closed, draw, play
+from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
 from superarm import datasets
 from superarm.experiments.figures import plain
 
@@ -38,15 +38,22 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     low, best = world().random_set(K), world().best_fixed(K)
     got = play(world, LEARNERS_HERE, K, n_runs=n_runs, horizon=horizon)
     gaps = {name: 100 * closed(runs, low, best) for name, runs in got.items()}
+    ends = {name: gap[:, -1] for name, gap in gaps.items()}
     early = min(100, horizon)
     rows = [
-        [name, f"{runs.mean():.2f}", interval(gaps[name][:, early - 1]), interval(gaps[name][:, -1])]
+        [
+            name,
+            f"{runs.mean():.2f}",
+            interval(gaps[name][:, early - 1]),
+            interval(gaps[name][:, -1]),
+            beside(ends, name),
+        ]
         for name, runs in got.items()
     ]
     rows.append(["the best fixed set, in hindsight", f"{best:.2f}", "", "100"])
     each = np.minimum(world().table.sum(axis=1, dtype=int), K).mean()
     rows.append(["the best of each gene, in hindsight", f"{each:.2f}", "", f"{100 * (each - low) / (best - low):.1f}"])
-    head = ["policy", "right, of the four", f"% of the gap closed after {early}", f"after {horizon:,}"]
+    head = ["policy", "right, of the four", f"% of the gap closed after {early}", f"after {horizon:,}", "minus CTS's"]
     show(f"{K} of {world().n_arms} classes, {horizon:,} genes, {n_runs} runs", head, rows)
     path = save(partial(picture, gaps), out / "case-yeast.png")
     return {"got": got, "low": low, "best": best, "picture": path}

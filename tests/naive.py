@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+from scipy import stats
 
 
 def dense(sets, n_arms):
@@ -277,3 +278,46 @@ def position_posterior(a, b, successes, failures, weights, n=40_001):
     mass /= mass.sum()
     mean = mass @ theta
     return mean, math.sqrt(mass @ (theta - mean) ** 2)
+
+
+def chance_of_the_largest(a, b, n_points=20_001):
+    """The probability that each of some independent Beta draws is the largest: a sum over a fine grid."""
+    edges = np.linspace(0, 1, n_points)
+    middles = (edges[1:] + edges[:-1]) / 2
+    below = stats.beta.cdf(middles[:, None], a, b)
+    mass = np.diff(stats.beta.cdf(edges[:, None], a, b), axis=0)
+    return np.array([(mass[:, i] * np.delete(below, i, axis=1).prod(axis=1)).sum() for i in range(len(a))])
+
+
+def off_policy(sets, outcomes, propensities, q, means=None):
+    """Inverse propensities, self-normalised, and doubly robust with given means: arm by arm, round by round."""
+    ips = normaliser = robust = 0.0
+    n = len(sets)
+    for arms, told, chances in zip(sets, outcomes, propensities, strict=True):
+        for arm, y, p in zip(arms, told, chances, strict=True):
+            ips += q[arm] / p * y / n
+            normaliser += q[arm] / p / n
+            robust += 0 if means is None else q[arm] / p * (y - means[arm]) / n
+    if means is not None:
+        robust += sum(q[arm] * means[arm] for arm in range(len(q)))
+    return ips, ips / normaliser * sum(q), robust
+
+
+def every_log(chances, mu, n_rounds, learned=None):
+    """All logs of binary outcomes with their probabilities, as (chance, sets, outcomes, arm and set propensities).
+
+    ``chances`` maps sets to probabilities; ``learned(sets, outcomes)`` gives those of the next round, if they change.
+    """
+    logs = [(1.0, [], [], [], [])]
+    for _ in range(n_rounds):
+        longer = []
+        for chance, sets, told, by_arm, by_set in logs:
+            now = chances if learned is None else learned(sets, told)
+            for arms, p in now.items():
+                margins = [sum(other for found, other in now.items() if arm in found) for arm in arms]
+                for outcomes in itertools.product([0.0, 1.0], repeat=len(arms)):
+                    luck = math.prod(mu[arm] if y else 1 - mu[arm] for arm, y in zip(arms, outcomes, strict=True))
+                    row = (chance * p * luck, [*sets, arms], [*told, outcomes], [*by_arm, margins], [*by_set, p])
+                    longer.append(row)
+        logs = longer
+    return logs

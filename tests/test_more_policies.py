@@ -303,6 +303,13 @@ def test_dependent_rounding_keeps_every_chance(p, data):
             assert both <= margins[i] * margins[j] + 1e-9
 
 
+def test_chances_of_tiny_means_are_chances():
+    """Means so small that the factor to make chances of them is no float any more."""
+    theta = np.array([1.0] * 5 + [2.2e-309, 2.2e-309])
+    np.testing.assert_allclose(_to_sum(theta, 6), [1.0] * 5 + [0.5, 0.5])
+    np.testing.assert_allclose(_to_sum(np.array([5e-324, 0.0, 1.5e-323]), 1), [0.25, 0.0, 0.75])
+
+
 def test_dependent_rounding_has_that_law():
     """8,000 sets against the enumerated law, chi-square; error 1e-6."""
     p, rng, oracle = [0.9, 0.2, 0.5, 0.35, 0.6, 0.45], np.random.default_rng(0), sa.DependentRounding()

@@ -193,7 +193,11 @@ def test_every_named_policy_plays(policy):
     game = playing.prepare(cells(), NAMES, 2, 40, "given")
     run = playing.play(game, policy, 0, seed=0)
     assert run.n_shown.sum() == 80
-    assert page._style(policy)[0] != "#555555", "every policy has a colour of its own"
+
+
+def test_every_policy_has_a_look_of_its_own():
+    assert set(page._STYLES) == set(playing.PLAYERS)
+    assert len(set(page._STYLES.values())) == len(page._STYLES)
 
 
 def test_where_all_arms_are_alike_there_is_no_gap_to_close():
@@ -235,7 +239,7 @@ def test_a_bad_file_is_answered_with_its_name_and_line_and_nothing_is_written(ta
         (["--k", 5], ["--k must be between 1 and 4, got 5", "nothing to choose"]),
         (["--k", 9], ["--k must be between 1 and 4, got 9"]),
         (["--k", 0], ["greater than or equal to 1"]),
-        (["--k", 2, "--policy", "best"], ["--policy must be of cts, cucb", "got 'best'"]),
+        (["--k", 2, "--policy", "best"], ["--policy must be of cts, single-seed", "got 'best'"]),
         (["--k", 2, "--horizon", 121], ["--horizon must be at most 120, the number of rows, got 121"]),
         (["--k", 2, "--skip", "day"], ["--skip must be the name of a column", "got 'day'"]),
         (["--k", 2, "--order", "sorted"], ["'given', 'shuffled'"]),
@@ -248,11 +252,12 @@ def test_bad_requests_are_answered_and_nothing_is_written(table, tmp_path, optio
     assert not (tmp_path / "out").exists()
 
 
-def test_names_of_files_are_shown_as_they_are(tmp_path):
+def test_names_of_files_are_shown_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr("superarm.run_cli._USUAL_HORIZON", 10)
     path = tmp_path / "[red].csv"
     path.write_text(as_text(cells(20)))
     done = command(path, "--k", 1, "--runs", 2, "--workers", 1, "--policy", "random", "--out", tmp_path / "[b]")
-    assert "reading [red].csv" in done.output
+    assert "[red].csv has 20 rows" in done.output
     assert "[b]/report.html" in done.output
 
 

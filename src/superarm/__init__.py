@@ -27,6 +27,7 @@ from superarm.environments import (
 from superarm.feasible import Feasible, Group
 from superarm.inspection import Inspection, Property, Recommendation, Witness, auto, inspect
 from superarm.instances import ChangingInstance, Instance, linear_instance, network_instance
+from superarm.offpolicy import Estimate, Log, Target, doubly_robust, ips, set_ips, set_snips, snips
 from superarm.oracles import (
     DependentRounding,
     EpsilonRandom,
@@ -55,6 +56,7 @@ from superarm.policies import (
     random_sets,
     single_seed_ts,
 )
+from superarm.propensities import Propensities, propensities
 from superarm.quantizer import Quantizer
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
 from superarm.sessions import (
@@ -94,6 +96,7 @@ __all__ = [
     "ESCBIndex",
     "Environment",
     "EpsilonRandom",
+    "Estimate",
     "Exhaustive",
     "Exp3Belief",
     "ExpiredDecisionError",
@@ -112,6 +115,7 @@ __all__ = [
     "LazySingletons",
     "LinearReward",
     "LocalSearch",
+    "Log",
     "Matchings",
     "MeanBelief",
     "NetworkReward",
@@ -123,6 +127,7 @@ __all__ = [
     "Pools",
     "PositionBiasedArms",
     "PositionBiasedBelief",
+    "Propensities",
     "Property",
     "Quantizer",
     "RandomSets",
@@ -137,6 +142,7 @@ __all__ = [
     "Singletons",
     "SlidingBetaBelief",
     "SpanningTrees",
+    "Target",
     "TopK",
     "Trace",
     "TriggeredArms",
@@ -146,20 +152,26 @@ __all__ = [
     "auto",
     "cts",
     "cucb",
+    "doubly_robust",
     "epsilon_greedy",
     "escb",
     "exp3",
     "explore_then_commit",
     "gt_qts",
     "inspect",
+    "ips",
     "linear_instance",
     "network_instance",
     "plan",
+    "propensities",
     "random_sets",
     "replicate",
+    "set_ips",
+    "set_snips",
     "simulate",
     "simulate_batch",
     "single_seed_ts",
+    "snips",
     "theory",
     "top_k",
 ]

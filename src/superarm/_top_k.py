@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 
 from superarm.checks import FloatArray, IndexArray
 
+_FEW = 32  # up to so many numbers, Python's sort is faster than a partition
+
 
 def top_k(values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: float = 0.0) -> IndexArray:
     """The k arms of the largest values, ascending; a tie at the k-th place is broken uniformly at random.
@@ -31,9 +33,7 @@ def top_k(values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: flo
         return np.arange(k)
     likely = (values >= bound - tolerance).nonzero()[0]
     worth = values.take(likely)
-    ordered = worth.copy()
-    ordered.partition(len(ordered) - k)
-    least = ordered[-k]
+    least = _least_of_top(worth, k)
     at_least = likely[worth >= least - tolerance]
     if len(at_least) == k:
         return at_least
@@ -42,11 +42,17 @@ def top_k(values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: flo
     return np.sort(np.concatenate([sure, rng.choice(tied, k - len(sure), replace=False)]))
 
 
+def _least_of_top(values: FloatArray, k: int) -> float:
+    if len(values) <= _FEW:  # as many as are left where k is small
+        return sorted(values.tolist())[-k]
+    ordered = values.copy()
+    ordered.partition(len(ordered) - k)
+    return float(ordered[-k])
+
+
 def kth_largest(values: FloatArray, k: int) -> float:
     """The k-th largest of numbers of which none is NaN; several times faster than a partition of all."""
-    likely = values[values >= _below_kth_largest(values, k)]
-    likely.partition(len(likely) - k)
-    return float(likely[-k])
+    return _least_of_top(values[values >= _below_kth_largest(values, k)], k)
 
 
 def _below_kth_largest(values: FloatArray, k: int) -> float:

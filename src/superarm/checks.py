@@ -31,6 +31,8 @@ def as_count(value: Any, name: str, *, least: int = 0) -> int:
 
 def as_k(k: Any, n_arms: int) -> int:
     """The size of a set, between 1 and ``n_arms``."""
+    if type(k) is int and 1 <= k <= n_arms:  # what comes almost always
+        return k
     if hasattr(k, "over"):
         raise TypeError(f"k must be a whole number here, where constraints are not known, got {k!r}")
     if as_count(k, "k", least=-(2**62)) < 1 or k > n_arms:
@@ -67,7 +69,8 @@ def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
         raise TypeError(f"arms must be whole numbers, got dtype {given.dtype}")
     if given.size <= _FEW:
         numbers = given.tolist()
-        ascending, least, most = all(map(lt, numbers, numbers[1:])), min(numbers), max(numbers)
+        ascending = all(map(lt, numbers, numbers[1:]))
+        least, most = (numbers[0], numbers[-1]) if ascending else (min(numbers), max(numbers))
     else:
         ascending = np.count_nonzero(given[1:] > given[:-1]) == given.size - 1
         least, most = (given[0], given[-1]) if ascending else (given.min(), given.max())
@@ -152,7 +155,10 @@ def as_state(
 
 def _in_unit(numbers: FloatArray) -> bool:
     if numbers.size <= _FEW:
-        return all(0 <= number <= 1 for number in numbers.ravel().tolist())
+        for number in numbers.ravel().tolist():  # noqa: SIM110, a generator costs more than it saves
+            if not 0 <= number <= 1:
+                return False
+        return True
     # Read as whole numbers, the bits of the floats from 0 to 1 are at most those of 1, and those of all others but -0.0
     # are above: one pass is enough where nothing is wrong. A NaN makes min() NaN and the comparison false.
     return bool(numbers.view(np.uint64).max() <= _BITS_OF_ONE or (numbers.min() >= 0 and numbers.max() <= 1))

@@ -1,4 +1,4 @@
-"""Tables of what really happened, for `ReplayEnvironment`: flights, yeast genes, shopping baskets.
+"""What really happened: flights, yeast genes and shopping baskets for `ReplayEnvironment`, and a log of clicks.
 
 Nothing is downloaded and nothing of theirs is in this package: each table is read from a file that another package
 brings along, found where that is installed. The package itself is not imported, nor anything that it would need.
@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from superarm.checks import as_count
 
-__all__ = ["Dataset", "flights", "ta_feng", "yeast"]
+__all__ = ["Dataset", "Impressions", "flights", "open_bandit", "ta_feng", "yeast"]
 
 _LATE_MINUTES = 15
+_N_ITEMS = {"all": 80, "men": 34, "women": 46}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,33 @@ class Dataset:
 
     def __post_init__(self) -> None:
         self.table.flags.writeable = False
+
+
+@dataclass(frozen=True, eq=False)
+class Impressions:
+    """A log of items that were shown in one of several positions.
+
+    Attributes
+    ----------
+    items, positions
+        Shape (n,): which item was shown, and where, each from 0 on.
+    propensities
+        Shape (n,): with which probability this item was in this position.
+    clicks
+        Shape (n,): 1 where it was clicked.
+    n_items, n_positions
+        How many there are.
+    about
+        What it is, and where it comes from.
+    """
+
+    items: NDArray[np.intp]
+    positions: NDArray[np.intp]
+    propensities: NDArray[np.float64]
+    clicks: NDArray[np.float64]
+    n_items: int
+    n_positions: int
+    about: str
 
 
 def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 365) -> Dataset:
@@ -155,6 +183,46 @@ def ta_feng(n_products: int = 500) -> Dataset:
     )
 
 
+def open_bandit(policy: Literal["random", "bts"], campaign: Literal["all", "men", "women"]) -> Impressions:
+    """10,000 impressions of a fashion shop, November 2019: items in three positions, with their true propensities.
+
+    The sample of the Open Bandit Dataset (Saito, Aihara, Matsutani, Narita: "Open Bandit Dataset and Pipeline: towards
+    realistic and reproducible off-policy evaluation", NeurIPS 2021) that its package brings along; the whole has 26
+    million. It does not say which impressions were on one page.
+
+    Parameters
+    ----------
+    policy
+        Who picked the items: "random", or "bts", Thompson sampling with Bernoulli outcomes, which had been learning for
+        a month.
+    campaign
+        Where: "all", with 80 items, "men", with 34, or "women", with 46.
+
+    Examples
+    --------
+    >>> log = open_bandit("random", "all")
+    >>> log.n_items, len(log.clicks), int(log.clicks.sum()), float(log.propensities[0])
+    (80, 10000, 38, 0.0125)
+    """
+    if policy not in ("random", "bts"):
+        raise ValueError(f"policy must be 'random' or 'bts', got {policy!r}")
+    if campaign not in _N_ITEMS:
+        raise ValueError(f"campaign must be 'all', 'men' or 'women', got {campaign!r}")
+    # Its dependencies include torch, and the file needs none of them.
+    path = _find("obp", f"dataset/obd/{policy}/{campaign}/{campaign}.csv", "pip install --no-deps obp==0.4.1")
+    columns = ("item_id", "position", "propensity_score", "click")
+    items, positions, propensities, clicks = zip(*_columns(path, columns), strict=True)
+    return Impressions(
+        np.array(items, np.intp),
+        np.array(positions, np.intp) - 1,
+        np.array(propensities, np.float64),
+        np.array(clicks, np.float64),
+        _N_ITEMS[campaign],
+        3,
+        f"Open Bandit Dataset (Saito et al., 2021), the sample in obp: campaign {campaign}, items picked by {policy}.",
+    )
+
+
 def _find(package: str, file: str, install: str) -> Path:
     """The path of a package's file; the package is looked for, not imported."""
     spec = find_spec(package)
@@ -167,7 +235,7 @@ def _find(package: str, file: str, install: str) -> Path:
 
 
 def _columns(path: Path, wanted: tuple[str, ...]) -> Iterator[list[str]]:
-    """Some columns of a packed CSV file, row by row."""
+    """Some columns of a CSV file, packed or not, row by row."""
     with _unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
         rows = csv.reader(text)
         head = next(rows)
@@ -181,6 +249,9 @@ def _unpacked(path: Path) -> Iterator[IO[bytes]]:
     if path.suffix == ".gz":
         with gzip.open(path) as file:
             yield cast(IO[bytes], file)
+    elif path.suffix == ".csv":
+        with path.open("rb") as plain:
+            yield plain
     else:
         with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as member:
             yield member

@@ -97,6 +97,12 @@ class BetaBelief:
         """One draw from every posterior, in the order of the arms."""
         return rng.beta(self.a, self.b)
 
+    def sample_many(self, n: int, *, rng: np.random.Generator) -> FloatArray:
+        """n samples, shape (n, n_arms)."""
+        if type(self).sample is not BetaBelief.sample:
+            return np.array([self.sample(rng=rng) for _ in range(n)])
+        return rng.beta(self.a, self.b, (n, self.n_arms))
+
     def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
         """The k arms of the largest values of a sample, ascending, and these values; ties at the k-th place drawn.
 

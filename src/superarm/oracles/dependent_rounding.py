@@ -67,11 +67,12 @@ def _to_sum(theta: FloatArray, k: int) -> FloatArray:
         return np.where(some, 1.0, (k - n_some) / max(1, len(theta) - n_some))
     ordered = -np.sort(-theta)
     # With the j largest at 1 the factor is (k - j) / the sum of the others; the first j at which it takes none above 1.
+    # Sums from the small end, so that small ones keep their digits; a factor may be beyond the floats, a chance is not.
     j = np.arange(k)
-    rest = ordered.sum() - np.append(0.0, np.cumsum(ordered[: k - 1]))
-    factors = (k - j) / rest
-    fits = int(np.argmax(factors * ordered[:k] <= 1 + 1e-12))
-    return np.minimum(1.0, factors[fits] * theta)
+    rest = ordered[::-1].cumsum()[::-1][:k]
+    fits = int(np.argmax((k - j) * (ordered[:k] / rest) <= 1 + 1e-12))
+    chances = (k - fits) * (np.minimum(theta, ordered[fits]) / rest[fits])
+    return np.where(theta > ordered[fits], 1.0, np.minimum(1.0, chances))
 
 
 def _rounded(p: FloatArray, rng: np.random.Generator) -> IndexArray:

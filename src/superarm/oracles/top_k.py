@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray
+from superarm.checks import FloatArray, IndexArray, as_k
 from superarm.core import Choices, Draw, Reward, as_request, top_k
 from superarm.feasible import Feasible
 
@@ -43,11 +43,7 @@ class TopK:
 
     def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
         """The k arms of the largest means."""
-        if not reward.additive:
-            raise ValueError(
-                "reward must be additive, so that the order of theta is the order of value, got one that does not "
-                "declare it; take LazySingletons or Greedy"
-            )
+        _check_additive(reward)
         if isinstance(theta, Draw) and theta.n_arms == reward.n_arms and (n_top := _n_top(k, reward.n_arms)):
             arms, values = theta.top(n_top)
             if isinstance(k, Feasible):
@@ -60,6 +56,28 @@ class TopK:
             values = theta[arms]
         self.report = TopKReport(values)
         return arms
+
+    def select_many(self, reward: Reward, theta: FloatArray, k: int, *, rng: np.random.Generator) -> IndexArray:
+        """The k arms of the largest means for each of many thetas: (n, n_arms) gives (n, k). No report."""
+        _check_additive(reward)
+        k = as_k(k, reward.n_arms)
+        if k == reward.n_arms:
+            return np.tile(np.arange(k), (len(theta), 1))
+        order = np.argpartition(-theta, k - 1, axis=1)
+        arms = np.sort(order[:, :k], axis=1)
+        picked = np.take_along_axis(theta, arms, axis=1)
+        others = np.take_along_axis(theta, order[:, k:], axis=1)
+        for row in np.flatnonzero(picked.min(axis=1) == others.max(axis=1)).tolist():
+            arms[row] = top_k(theta[row], k, rng=rng)
+        return arms
+
+
+def _check_additive(reward: Reward) -> None:
+    if not reward.additive:
+        raise ValueError(
+            "reward must be additive, so that the order of theta is the order of value, got one that does not "
+            "declare it; take LazySingletons or Greedy"
+        )
 
 
 def _n_top(k: int | Choices, n_arms: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.experiments.figures import band, label_ends, plain, render, style
+from superarm.experiments.figures import band, label_ends, plain, render
 from superarm.experiments.report import STYLE, table
 from superarm.experiments.stats import Interval
 from superarm.own_table.findings import Finding, arms_table, find
@@ -17,8 +17,21 @@ from superarm.own_table.playing import PLAYERS, Game, Run
 
 _MOST_ARMS = 50
 _BEST_COLOUR, _CHANCE_COLOUR = "#009E73", "#777777"
-_LABELS = {"cts": "CTS", "cucb": "CUCB"}
-_COLOURS = {"kl-ucb": ("#E69F00", "-"), "gaussian": ("#D55E00", "-")}
+# A colour and a dash for each policy; those that are of one family share the colour.
+_STYLES = {
+    "cts": ("#0072B2", "-"),
+    "single-seed": ("#0072B2", "--"),
+    "gaussian": ("#D55E00", "-"),
+    "discounted": ("#56B4E9", "-"),
+    "sliding": ("#56B4E9", "--"),
+    "cucb": ("#999999", "-"),
+    "kl-ucb": ("#E69F00", "-"),
+    "escb": ("#E69F00", "--"),
+    "epsilon-greedy": ("#CC79A7", "-"),
+    "explore-then-commit": ("#CC79A7", "--"),
+    "exp3": ("#882255", "-"),
+    "random": ("#000000", "-"),
+}
 
 
 def picture(game: Game, runs: Sequence[Run]) -> bytes:
@@ -33,7 +46,7 @@ def picture(game: Game, runs: Sequence[Run]) -> bytes:
         losses: dict[str, tuple[float, str]] = {}
         for policy in dict.fromkeys(run.policy for run in runs):
             own = [run for run in runs if run.policy == policy]
-            colour, dash = _style(policy)
+            colour, dash = _STYLES[policy]
             means = np.array([run.reward / run.at for run in own])
             band(left, at[late], means[:, late], colour, dash, least=-np.inf)
             band(right, at, np.array([run.regret for run in own]), colour, dash, least=-np.inf)
@@ -200,10 +213,6 @@ def _arms(arms: Sequence[Mapping[str, Any]], policies: Sequence[str]) -> str:
 
 def _arms_of(k: int) -> str:
     return "1 arm" if k == 1 else f"{k:,} arms"
-
-
-def _style(policy: str) -> tuple[str, str]:
-    return _COLOURS.get(policy) or style(_LABELS.get(policy, policy))
 
 
 def _percent(interval: Interval | None) -> str:

@@ -13,13 +13,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.beliefs import GaussianBelief, KLUCBBelief
 from superarm.checks import FloatArray, IndexArray
-from superarm.core import Belief, Policy, Reward
+from superarm.core import Policy
 from superarm.environments import ReplayEnvironment
+from superarm.experiments.comparison.contestants import CONTESTANTS, Task
 from superarm.experiments.play import checkpoints
-from superarm.oracles import TopK
-from superarm.policies import cts, cucb, random_sets
 from superarm.rewards import LinearReward
 from superarm.simulate import simulate
 
@@ -29,31 +27,45 @@ Progress = Callable[["Run"], None]
 _ROUNDS_AT_ONCE = 10_000
 
 
-def _with(belief: Callable[[int], Belief]) -> Callable[[Reward, int], Policy]:
-    return lambda reward, k: Policy(belief(reward.n_arms), TopK(), reward, k)
-
-
 @dataclass(frozen=True)
 class Player:
-    """A policy that can be named: how to make it, and what it does in a sentence."""
+    """A policy that can be named: its label in the comparison, which makes it, and what it does in a sentence."""
 
-    make: Callable[[Reward, int], Policy]
+    label: str
     about: str
+
+    def make(self, k: int, n_arms: int, horizon: int) -> Policy:
+        """For sums, with the settings that it has in the comparison."""
+        return CONTESTANTS[self.label].make(Task(LinearReward(n_arms), k, horizon, delta=0.25))
 
 
 # A new policy is an entry here.
 PLAYERS: dict[str, Player] = {
     "cts": Player(
-        lambda reward, k: cts(reward, k, oracle=TopK()),
+        "CTS",
         "Thompson sampling: guesses each arm's mean at random, as widely as it is unsure of it, and picks the best k.",
     ),
-    "cucb": Player(
-        lambda reward, k: cucb(reward, k, oracle=TopK()),
-        "Upper confidence bounds: takes each arm for as good as it might still be, and picks the best k.",
+    "single-seed": Player(
+        "CTS, single seed", "Thompson sampling in which all arms are guessed high together, or low together."
     ),
-    "kl-ucb": Player(_with(KLUCBBelief), "Upper confidence bounds that are tighter for outcomes of 0 and 1; slower."),
-    "gaussian": Player(_with(GaussianBelief), "Thompson sampling with normal distributions, for measured outcomes."),
-    "random": Player(random_sets, "k arms by chance in every round; learns nothing."),
+    "gaussian": Player("CTS, Gaussian", "Thompson sampling with normal distributions, for measured outcomes."),
+    "discounted": Player(
+        "CTS, discounted", "Thompson sampling that forgets little by little, for arms that change slowly."
+    ),
+    "sliding": Player(
+        "CTS, sliding", "Thompson sampling that knows the last rounds only, for arms that change at once."
+    ),
+    "cucb": Player(
+        "CUCB", "Upper confidence bounds: takes each arm for as good as it might still be, and picks the best k."
+    ),
+    "kl-ucb": Player("KL-UCB", "Upper confidence bounds that are tighter for outcomes of 0 and 1; slower."),
+    "escb": Player("ESCB", "One confidence bound for the whole set, tighter than one for each arm; slower."),
+    "epsilon-greedy": Player("epsilon-greedy", "The best k so far, and in one round of ten k arms by chance."),
+    "explore-then-commit": Player(
+        "explore, commit", "Tries all arms equally often, and then picks the best k of them for ever."
+    ),
+    "exp3": Player("Exp3.M", "Assumes nothing of how outcomes come about, and learns slowly for that."),
+    "random": Player("chance", "k arms by chance in every round; learns nothing."),
 }
 USUAL = ("cts", "cucb", "random")
 
@@ -177,7 +189,7 @@ def play(game: Game, policy: str, number: int, *, seed: int) -> Run:
         np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, stream))) for stream in (1, 2)
     )
     world = game.world.fresh()
-    player = PLAYERS[policy].make(LinearReward(world.n_arms), game.k)
+    player = PLAYERS[policy].make(game.k, world.n_arms, game.horizon)
     at = checkpoints(game.horizon)
     reward, n_shown = np.empty(len(at)), np.zeros(world.n_arms, np.intp)
     total, done = 0.0, 0

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.responses import FileResponse, Response
-from starlette.staticfiles import StaticFiles
+from starlette.responses import Response
 
 from superarm.service import bodies
 from superarm.service.context import Service, answer
+from superarm.service.static import add_page
 from superarm.version import __version__
 
-PAGE = Path(__file__).parent / "page"
-_SAFE = {
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
 _TEXT: dict[int | str, dict[str, Any]] = {
     200: {"description": "Metrics", "content": {"text/plain": {"schema": {"type": "string"}}}}
 }
@@ -41,10 +34,4 @@ def add(app: FastAPI, service: Service) -> None:
         engine.measure()
         return Response(engine.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    if (PAGE / "index.html").exists():
-
-        @app.get("/", include_in_schema=False)
-        async def page() -> Response:
-            return FileResponse(PAGE / "index.html", headers=_SAFE)
-
-        app.mount("/static", StaticFiles(directory=PAGE), name="static")
+    add_page(app)

@@ -33,6 +33,11 @@ class Decision:
         Which call of `Session.ask` it came from, from 1 on.
     time
         When it was given out, by the session's clock.
+    propensities, set_propensity
+        With which probability each of the arms was in the set, and this very set was picked, if `Session.ask` was to
+        find out: shares of samples, this decision counted as one of them. None otherwise.
+    n_samples
+        How many samples these are shares of: p has the standard error (p (1 - p) / n_samples)^(1/2).
     """
 
     id: str
@@ -41,6 +46,9 @@ class Decision:
     certified: bool
     round: int
     time: float
+    propensities: tuple[float, ...] | None = None
+    set_propensity: float | None = None
+    n_samples: int = 0
 
 
 @dataclass(frozen=True)
@@ -125,7 +133,7 @@ class Record:
     def state(self) -> dict[str, Any]:
         """All of it, as plain JSON; the names are left to the numbers."""
         decision = self.decision
-        return {
+        state = {
             "id": decision.id,
             "arms": self.arms.tolist(),
             "values": None if decision.values is None else list(decision.values),
@@ -135,6 +143,10 @@ class Record:
             "outcomes": [[arm, outcome] for arm, outcome in self.outcomes.items()],
             "status": self.status,
         }
+        if decision.propensities is None:
+            return state
+        found = [list(decision.propensities), decision.set_propensity, decision.n_samples]
+        return {**state, "propensities": found}
 
     @classmethod
     def of(cls, state: dict[str, Any], names: list[Name]) -> Record:
@@ -148,6 +160,7 @@ class Record:
             certified=bool(state["certified"]),
             round=int(state["round"]),
             time=float(state["time"]),
+            **_sampled(state.get("propensities")),
         )
         return cls(decision, arms, {int(arm): float(x) for arm, x in state["outcomes"]}, state["status"])
 
@@ -190,6 +203,18 @@ class Ledger:
                 break
             found.append(record)
         return found
+
+
+def _sampled(found: list[Any] | None) -> dict[str, Any]:
+    """What a decision knows of its probabilities, from its record."""
+    if found is None:
+        return {}
+    of_arms, of_set, n_samples = found
+    return {
+        "propensities": tuple(float(p) for p in of_arms),
+        "set_propensity": float(of_set),
+        "n_samples": int(n_samples),
+    }
 
 
 def _as_outcome(outcome: Any, name: Name) -> float:

@@ -19,9 +19,10 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from superarm.checks import as_count
+from superarm.checks import IndexArray, as_count
 from superarm.core import Choices, Counted, Policy, Reward
 from superarm.feasible import Feasible
+from superarm.propensities import Propensities, propensities
 from superarm.sessions import file, marks, saving
 from superarm.sessions.available import by_name, without
 from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record
@@ -118,10 +119,14 @@ class Session:
 
     def _begin(self) -> None:
         """Everything that follows from the seed and the path."""
-        keys = tuple(int.from_bytes(hashlib.sha256(label.encode()).digest()[:8]) for label in self._path)
-        self._rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=keys))
+        self._rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=_keys(*self._path)))
         root = self._own_key or hashlib.sha256(str(self._entropy).encode()).hexdigest()[:8]
         self._key = ".".join([root, *self._path])
+
+    def _stream(self, number: int) -> np.random.Generator:
+        """Where the samples of a decision's propensities come from: the same after a load, and nothing else does."""
+        keys = _keys(*self._path, "propensities of")  # no label of a fork has a blank
+        return np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(*keys, number)))
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -154,6 +159,13 @@ class Session:
         """The decisions that wait for outcomes, the oldest first."""
         with self._lock:
             return [record.decision for record in self._ledger.open.values()]
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """The open decisions and the last ``keep`` closed ones, in the order in which they were given out."""
+        with self._lock:
+            records = [*self._ledger.open.values(), *self._ledger.closed.values()]
+            return sorted((record.decision for record in records), key=lambda one: int(one.id.rpartition("-")[2]))
 
     @property
     def n_open(self) -> int:
@@ -199,25 +211,34 @@ class Session:
             return by_name(size, self._roster.of, len(self._roster), **constraints)
 
     @overload
-    def ask(self, n: None = None, *, feasible: int | Choices | None = None) -> Decision: ...
+    def ask(
+        self, n: None = None, *, feasible: int | Choices | None = None, propensities: int | None = None
+    ) -> Decision: ...
 
     @overload
-    def ask(self, n: int, *, feasible: int | Choices | None = None) -> list[Decision]: ...
+    def ask(
+        self, n: int, *, feasible: int | Choices | None = None, propensities: int | None = None
+    ) -> list[Decision]: ...
 
-    def ask(self, n: int | None = None, *, feasible: int | Choices | None = None) -> Decision | list[Decision]:
+    def ask(
+        self, n: int | None = None, *, feasible: int | Choices | None = None, propensities: int | None = None
+    ) -> Decision | list[Decision]:
         """The arms to pull now; with a number, so many decisions together, drawn one after the other.
 
-        ``feasible`` takes the place of the policy's ``k`` in this round: see `Session.feasible`.
+        ``feasible`` takes the place of the policy's ``k`` in this round: see `Session.feasible`. ``propensities`` is
+        a number of samples from which each decision's probabilities are found out; they come from a stream of their
+        own and on copies, so the same sets are chosen with and without, and their evaluations are not counted.
 
         Expires first what is due. If the reward or the oracle fails, no decision is given out; what was drawn is gone.
         """
         count = 1 if n is None else as_count(n, "n", least=1)
+        n_samples = 0 if propensities is None else as_count(propensities, "propensities", least=1)
         with self._lock:
             now = float(self._clock())
             k = self._choices(feasible)
             self._expire(now)
             # All or none: a batch is given out when its last decision is made.
-            made = [self._decide(k, place, now) for place in range(1, count + 1)]
+            made = [self._decide(k, place, now, n_samples) for place in range(1, count + 1)]
             self.rounds += 1
             self._n_decisions += count
             for record, kept in made:
@@ -456,8 +477,10 @@ class Session:
         k = without(self.policy.k if feasible is None else feasible, self._roster.is_retired)
         return k if isinstance(k, int) else k.over(len(self._roster))
 
-    def _decide(self, k: int | Choices, place: int, now: float) -> tuple[Record, Kept]:
-        policy = self.policy
+    def _decide(self, k: int | Choices, place: int, now: float, n_samples: int) -> tuple[Record, Kept]:
+        policy, number = self.policy, self._n_decisions + place
+        # First, since a decision may change what the oracle remembers.
+        chances = propensities(policy, n_samples, rng=self._stream(number), feasible=k) if n_samples else None
         before = policy.oracle.report
         arms, theta = policy.decide(rng=self._rng, feasible=k)
         report = policy.oracle.report
@@ -465,12 +488,13 @@ class Session:
         report = None if report is before else report
         values = theta.drawn(arms)
         decision = Decision(
-            f"{self._key}-{self._n_decisions + place}",
+            f"{self._key}-{number}",
             tuple([self._roster.names[arm] for arm in arms.tolist()]),
             None if values is None else tuple(values.tolist()),
             bool(getattr(report, "certified", False)),
             self.rounds + 1,
             now,
+            **({} if chances is None else _with(chances.counting(arms), arms)),
         )
         posterior = policy.belief.posterior(arms) if self.explain_last and hasattr(policy.belief, "posterior") else None
         return Record(decision, arms), Kept(arms, theta, report, posterior, None if isinstance(k, int) else k.undecided)
@@ -497,6 +521,19 @@ def _entropy(seed: int | None) -> int:
     if seed is None:
         return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
     return as_count(seed, "seed")
+
+
+def _keys(*labels: str) -> tuple[int, ...]:
+    return tuple(int.from_bytes(hashlib.sha256(label.encode()).digest()[:8]) for label in labels)
+
+
+def _with(chances: Propensities, arms: IndexArray) -> dict[str, Any]:
+    """What a decision says of its probabilities."""
+    return {
+        "propensities": tuple(chances.arms[arms].tolist()),
+        "set_propensity": chances.set_probability(arms),
+        "n_samples": chances.n_samples,
+    }
 
 
 def _id(decision: Decision | str) -> str:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from superarm.beliefs import GaussianBelief, KLUCBBelief
-from superarm.core import Oracle, Policy, Reward
+from superarm.beliefs import DiscountedBetaBelief, GaussianBelief, KLUCBBelief, SlidingBetaBelief
+from superarm.core import Belief, Oracle, Policy, Reward
 from superarm.oracles import LazySingletons, TopK
 from superarm.oracles.epsilon_random import decaying
 from superarm.policies import (
@@ -53,7 +53,25 @@ def n_explore(task: Task) -> int:
     return math.ceil((task.horizon * task.k / task.reward.n_arms) ** (2 / 3))
 
 
+def discount(task: Task) -> float:
+    """How much is left of evidence after a round: 1 - sqrt(c / T) / 4, for c = 1 change in T rounds.
+
+    Garivier, Moulines: "On upper-confidence bound policies for switching bandit problems", ALT 2011, section 3.
+    """
+    return 1 - math.sqrt(1 / task.horizon) / 4
+
+
+def window(task: Task) -> int:
+    """How many rounds count: 2 sqrt(T ln(T) / c), for c = 1 change in T rounds; from the same paper."""
+    return max(1, math.ceil(2 * math.sqrt(task.horizon * math.log(task.horizon))))
+
+
+def _believing(belief: Belief, task: Task) -> Policy:
+    return Policy(belief, task.oracle(), task.reward, task.k)
+
+
 CHANCE, REFERENCE, ADVERSARIAL = "chance", "CTS", "Exp3.M"
+FORGETFUL = ("CTS, discounted", "CTS, sliding")
 
 CONTESTANTS = {
     CHANCE: Contestant("`random_sets`", lambda task: random_sets(task.reward, task.k)),
@@ -67,12 +85,20 @@ CONTESTANTS = {
     ),
     "CTS, Gaussian": Contestant(
         "Thompson sampling with `GaussianBelief`",
-        lambda task: Policy(GaussianBelief(task.reward.n_arms), task.oracle(), task.reward, task.k),
+        lambda task: _believing(GaussianBelief(task.reward.n_arms), task),
+    ),
+    "CTS, discounted": Contestant(
+        "Thompson sampling with `DiscountedBetaBelief`, discount = 1 - sqrt(1/T)/4",
+        lambda task: _believing(DiscountedBetaBelief(task.reward.n_arms, discount(task)), task),
+    ),
+    "CTS, sliding": Contestant(
+        "Thompson sampling with `SlidingBetaBelief`, window = ceil(2 sqrt(T ln T))",
+        lambda task: _believing(SlidingBetaBelief(task.reward.n_arms, window(task)), task),
     ),
     "CUCB": Contestant("`cucb`: upper confidence bounds", lambda task: cucb(task.reward, task.k, oracle=task.oracle())),
     "KL-UCB": Contestant(
         "the bounds of `KLUCBBelief`",
-        lambda task: Policy(KLUCBBelief(task.reward.n_arms), task.oracle(), task.reward, task.k),
+        lambda task: _believing(KLUCBBelief(task.reward.n_arms), task),
     ),
     "ESCB": Contestant(
         "`escb`: one confidence width for the set, c = 0; for sums only",

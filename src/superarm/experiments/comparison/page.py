@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from superarm.experiments.comparison.contestants import ADVERSARIAL, CHANCE, CONTESTANTS, N_TESTS, REFERENCE
+from superarm.experiments.comparison.contestants import (
+    ADVERSARIAL,
+    CHANCE,
+    CONTESTANTS,
+    FORGETFUL,
+    N_TESTS,
+    REFERENCE,
+)
 from superarm.experiments.comparison.findings import beyond, gap_closed, leaders
 from superarm.experiments.comparison.picture import comparison
 from superarm.experiments.comparison.problems import PROBLEMS
@@ -105,6 +112,7 @@ has 0 in it. Intervals are judged one at a time, so a policy or two may be in th
 - One problem ranks policies for that problem, and for its horizon. These horizons are short for the number of arms, as
   the paper's are, so that exploring much costs much; with a longer one the order may be another.
 - {_adversary(found)}
+- {_forgetful(found)}
 - GT+QTS is the paper's algorithm as it stands, with {N_TESTS} tests a round; [the reproduction](reproduction.md) has it
   at the paper's own sizes and numbers of tests, and shows why it is close to chance there."""
 
@@ -129,6 +137,22 @@ def _adversary(found: dict[str, Any]) -> str:
   {REFERENCE}'s ({_number(difference, signed=True)}), with a standard deviation over the runs of
   {spreads[0]:,.0f} against {spreads[1]:,.0f}. That world was chosen, among a few that turn, as one in which it came
   close to {REFERENCE}. A gap closed of more than 100% is a policy that followed the world, which no fixed set can."""
+
+
+def _forgetful(found: dict[str, Any]) -> str:
+    """What forgetting gains in the world that turns, and what it costs where the rows have no order."""
+    gained = _differences(found["problems"]["turning"])
+    lost = _differences(found["problems"]["linear"])
+    return f"""{" and ".join(FORGETFUL)} forget, with a memory for one change in T rounds (Garivier, Moulines 2011).
+  In the world that turns their regret minus {REFERENCE}'s is {gained}.
+  With the linear reward, where nothing changes, it is {lost}.
+  The tables come in random order, so that there are no seasons to follow;
+  [Changing worlds](worlds.md#who-follows-and-what-it-costs) has more worlds and more memories."""
+
+
+def _differences(problem: dict[str, Any]) -> str:
+    policies = problem["policies"]
+    return " and ".join(_number(beyond(policies[label], policies[REFERENCE]), signed=True) for label in FORGETFUL)
 
 
 def _table(heading: Sequence[str], lines: Sequence[Sequence[str]], *, texts: int = 1) -> str:
