@@ -123,7 +123,7 @@ def test_any_bytes_at_all(fuzzed, content, endpoint):
         assert fuzzed.calm() == before
     else:
         assert endpoint == "decide"
-        assert not content.strip()
+        assert content.strip() in (b"", b"{}")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_other_methods(fuzzed):
 
 
 ODD_PARTS = [
-    "x",
+    "no such thing",
     "%00",
     "%ff",
     "..",
