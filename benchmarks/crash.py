@@ -36,14 +36,14 @@ N_ARMS, K = 40, 3
 def kill_repeatedly(database: str, folder: Path, *, kills: int, seed: int = 0, clients: int = 4) -> dict[str, Any]:
     """The whole of it; what was counted, or an AssertionError that says what is wrong."""
     rng, start = random.Random(seed), time.perf_counter()
-    server = Server(database, folder / "server.log")
+    server = Server(database, folder / "server.log", "--checkpoint-every", "10", "--quiet")
     record = folder / "record.jsonl"
     with server.start(), Client(server.url) as client:
         bandit = client.create("crash", N_ARMS, K, seed=seed).id
         load = _start_load(server.url, bandit, record, clients, seed)
         try:
             for _ in range(kills):
-                time.sleep(rng.choice([0.05, 0.3, 1.0]) * rng.random())
+                time.sleep(0.6 * rng.random())
                 server.kill()
                 server.start(wait=rng.random() < 0.8)  # sometimes killed again while it starts
             server.wait_until_up()
@@ -113,7 +113,7 @@ def _replayed(database: str, bandit: str) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode or "the same bit for bit" not in done.stdout:
         raise AssertionError(f"superarm replay must find the same, and said {done.stdout} {done.stderr}")
-    with serving.reading(database) as store:
+    with serving.opened(database, "read") as store:
         found = store.bandit(bandit)
         if found is None:
             raise AssertionError("the bandit must be in the database")

@@ -134,34 +134,44 @@ def _frozen() -> tuple[Callable[..., Any], float, None]:
     return frozen_thompson, float(frozen_chances() @ MU), None
 
 
-# Name: how a log is drawn, and the target with its truth by arms and by sets.
-DESIGNS: dict[str, tuple[Callable[[np.random.Generator], sa.Log], Callable[[], tuple[Any, float, float | None]]]] = {
-    "fixed, large overlap": (partial(fixed_log, 1.0, 500), partial(_softmax, 4.0)),
-    "fixed, 100 rounds": (partial(fixed_log, 1.0, 100), partial(_softmax, 4.0)),
-    "fixed, target sampled": (partial(fixed_log, 1.0, 500), _frozen),
-    "fixed, small overlap": (partial(fixed_log, 6.0, 500), partial(_fixed, [4, 5, 6])),
-    "fixed, tiny overlap": (partial(fixed_log, 9.0, 500), partial(_fixed, [5, 6, 7])),
-    "Thompson, best set": (partial(thompson_log, 300), partial(_fixed, [0, 1, 2])),
-    "Thompson, random sets": (partial(thompson_log, 300), partial(_softmax, 0.0)),
-    "Thompson, target sampled": (partial(thompson_log, 300), _frozen),
+LOGS: dict[str, Callable[[np.random.Generator], sa.Log]] = {
+    "even": partial(fixed_log, 1.0, 500),
+    "short": partial(fixed_log, 1.0, 100),
+    "uneven": partial(fixed_log, 6.0, 500),
+    "very uneven": partial(fixed_log, 9.0, 500),
+    "Thompson": partial(thompson_log, 300),
+}
+# Name: the log, and the target with its truth by arms and by sets. Logs are shared where they have the same name.
+DESIGNS: dict[str, tuple[str, Callable[[], tuple[Any, float, float | None]]]] = {
+    "fixed, large overlap": ("even", partial(_softmax, 4.0)),
+    "fixed, target sampled": ("even", _frozen),
+    "fixed, 100 rounds": ("short", partial(_softmax, 4.0)),
+    "fixed, small overlap": ("uneven", partial(_fixed, [4, 5, 6])),
+    "fixed, tiny overlap": ("very uneven", partial(_fixed, [5, 6, 7])),
+    "Thompson, best set": ("Thompson", partial(_fixed, [0, 1, 2])),
+    "Thompson, target sampled": ("Thompson", _frozen),
+    "Thompson, random sets": ("Thompson", partial(_softmax, 0.0)),
 }
 
 
-def one_log(job: tuple[str, int]) -> list[tuple[str, Any]]:
-    """For each estimator: whether it covers, its error, half its interval, its effective n, and whether it warns."""
-    design, seed = job
-    draw, aim = DESIGNS[design]
-    rng = np.random.default_rng([seed, list(DESIGNS).index(design)])
-    log = draw(rng)
-    make, by_arm, by_set = aim()
-    target = make(rng)
-    asked = [(name, estimator, by_arm) for name, estimator in BY_ARM.items()]
-    if by_set is not None:
-        asked += [(name, estimator, by_set) for name, estimator in BY_SET.items()]
-    return [(name, judged(estimator, log, target, truth)) for name, estimator, truth in asked]
+def one_log(job: tuple[str, int]) -> list[tuple[str, str, tuple[float, ...] | None]]:
+    """A log, and what every estimator says of every target for it."""
+    kind, seed = job
+    log = LOGS[kind](np.random.default_rng([seed, list(LOGS).index(kind)]))
+    found = []
+    for place, (design, (used, aim)) in enumerate(DESIGNS.items()):
+        if used != kind:
+            continue
+        make, by_arm, by_set = aim()
+        target = make(np.random.default_rng([seed, 100 + place]))
+        found += [(design, name, judged(estimator, log, target, by_arm)) for name, estimator in BY_ARM.items()]
+        if by_set is not None:
+            found += [(design, name, judged(estimator, log, target, by_set)) for name, estimator in BY_SET.items()]
+    return found
 
 
 def judged(estimator: Estimator, log: sa.Log, target: Any, truth: float) -> tuple[float, ...] | None:
+    """Whether it covers, its error, half its interval, its effective n, and whether it warns; None where it refuses."""
     try:
         found = estimator(log, target)
     except ValueError as error:
@@ -175,14 +185,15 @@ def judged(estimator: Estimator, log: sa.Log, target: Any, truth: float) -> tupl
 
 def run(n_logs: int, workers: int) -> Iterator[tuple[str, str, list[Any]]]:
     """Design, estimator, and what it said of each log; the same for any number of workers."""
+    found = defaultdict(list)
     with ProcessPoolExecutor(workers) as pool:
-        for design in DESIGNS:
-            found = defaultdict(list)
-            jobs = [(design, seed) for seed in range(n_logs)]
+        for kind in LOGS:
+            jobs = [(kind, seed) for seed in range(n_logs)]
             for rows in pool.map(one_log, jobs, chunksize=max(1, n_logs // 40)):
-                for name, row in rows:
-                    found[name].append(row)
-            yield from ((design, name, rows) for name, rows in found.items())
+                for design, name, row in rows:
+                    found[design, name].append(row)
+    for design in DESIGNS:
+        yield from ((design, name, rows) for (other, name), rows in found.items() if other == design)
 
 
 def summary(rows: list[Any]) -> dict[str, float]:

@@ -59,6 +59,27 @@ def test_ties_are_broken_by_chance_when_many_are_picked_at_once():
     )
 
 
+def test_a_belief_that_samples_otherwise_is_asked_one_by_one():
+    class Certain(sa.BetaBelief):
+        def sample(self, *, rng):
+            return self.mean()
+
+    policy = sa.Policy(Certain(3, prior=([1.0, 2.0, 3.0], 1.0)), sa.TopK(), sa.LinearReward(3), 2)
+    assert sa.propensities(policy, 20, rng=np.random.default_rng(0)).arms.tolist() == [0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("n_arms", [300, 5000])
+def test_many_arms_in_blocks_or_one_by_one(n_arms):
+    """1,500 samples: each arm of ten good ones in about half of the sets of five, within five standard errors."""
+    a = np.ones(n_arms)
+    a[:10] = 400.0
+    policy = sa.Policy(sa.BetaBelief(n_arms, prior=(a, 401.0 - a)), sa.TopK(), sa.LinearReward(n_arms), 5)
+    found = sa.propensities(policy, 1500, rng=np.random.default_rng(0))
+    assert found.n_samples == 1500
+    assert found.arms.sum() == pytest.approx(5.0)
+    assert np.abs(found.arms[:10] - 0.5).max() < 5 * np.sqrt(0.25 / 1500)
+
+
 @pytest.mark.parametrize("name", parts.ORACLES)
 def test_nothing_changes(name):
     """Belief, oracle, evaluations and what is decided next are what they are without."""

@@ -23,7 +23,7 @@ class Problem:
 
     units: IndexArray  # 0 where there is none: its weight is 0
     values: FloatArray
-    inverse: FloatArray  # 1 / p, and 0 where there is no unit
+    inverse: FloatArray  # 1 / p, or less if q / p was clipped, and 0 where there is no unit
     weights: FloatArray  # q / p, clipped
     chances: FloatArray  # q, shape (n_units,)
     size: float  # what the weights of a round sum to in the mean
@@ -125,13 +125,15 @@ def _problem(
     bounds: tuple[float, float],
     clip: float | None,
 ) -> Problem:
-    weights = chances[units] * inverse
+    wanted = chances[units]
+    weights = wanted * inverse
     mean_weight = check_overlap(weights.sum(axis=1) / size, unseen)
     clipped = 0.0
     if clip is not None:
         most = as_positive(clip, "clip")
         clipped = float((weights > most).sum() / (inverse > 0).sum())
-        weights = np.minimum(weights, most)
+        inverse = np.minimum(inverse, np.divide(most, wanted, out=np.full(wanted.shape, np.inf), where=wanted > 0))
+        weights = wanted * inverse
     check_weights(weights.sum(axis=1) / size)
     return Problem(units, values, inverse, weights, chances, size, per, samples, bounds, clipped, mean_weight)
 

@@ -188,7 +188,9 @@ class Engine:
             actor.live = None
             self.metrics.failures.inc()
             self._failing = error if isinstance(error, StoreError) else self._failing
-            _log.error("turn_failed", exc_info=error, extra={"fields": {"bandit": actor.bandit.id}})
+            trace = None if isinstance(error, StoreError | DamagedLogError | Problem) else error
+            fields = {"bandit": actor.bandit.id, "why": str(error)}
+            _log.error("turn_failed", exc_info=trace, extra={"fields": fields})
             return [as_problem(error)] * len(batch)
 
     def _commit(self, live: Live, turn: Turn) -> None:

@@ -110,15 +110,15 @@ class Live:
 
     def decide(self, asked: dict[str, Any], key: str | None) -> list[Decision]:
         """Give out one decision, or ``n``; ``asked`` is the body of the request without what was left out."""
-        feasible = self._feasible(asked)
-        first, before = self.session.n_decisions + 1, self.session.mark()
+        feasible, first = self._feasible(asked), self.session.n_decisions + 1
+        try:
+            self.session.check(feasible)
+        except (ValueError, TypeError) as error:
+            raise Problem(422, f"no decision can be made: {registry.shown_error(error)}") from error
         try:
             made = self.session.ask(asked.get("n", 1), feasible=feasible)
-        except ValueError as error:
-            problem = Problem(422, f"no decision can be made: {registry.shown_error(error)}")
-            if self.session.mark() == before:
-                raise problem from error
-            raise Fault(problem) from error  # the generator has moved on, and the log knows nothing of that
+        except ValueError as error:  # the generator may have moved on, and the log knows nothing of that
+            raise Fault(Problem(422, f"no decision can be made: {registry.shown_error(error)}")) from error
         except Exception as error:
             raise Fault(
                 Problem(500, "the reward or the oracle of this bandit failed", fix="the log of the server says how")
