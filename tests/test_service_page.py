@@ -1,6 +1,7 @@
 """The page at ``/``, driven in a real browser against a real server.
 
-Every test that has a `page` also checks that nothing left this host, and that the console stayed silent.
+Every test that visits also checks that nothing left this host, and that the console stayed silent. The file is long
+because all of them share one server and one browser, which take seconds to start.
 """
 
 import re
