@@ -229,16 +229,16 @@ def test_a_reward_of_your_own(path, tmp_path, monkeypatch):
 
 
 def test_keys_on_the_command_line(path):
-    key = say("keys", "add", path, "--role", "decide", "--note", "the shop").output.strip()
+    key = say("keys", "add", "--database", path, "--role", "decide", "--note", "the shop").output.strip()
     assert key.startswith("superarm_")
-    listed = say("keys", "list", path).output
+    listed = say("keys", "list", "--database", path).output
     assert "the shop" in listed
     assert key not in listed
     store = SQLiteStore(path, "read")
     (row,) = store.key_rows()
     store.close()
-    assert say("keys", "drop", path, row.id).exit_code == 0
-    assert say("keys", "drop", path, row.id).exit_code == 1
+    assert say("keys", "drop", "--database", path, row.id).exit_code == 0
+    assert say("keys", "drop", "--database", path, row.id).exit_code == 1
     refused = say("serve", "--database", path, "--host", "0.0.0.0", "--port", 0)
     assert refused.exit_code == 1
     assert "keys are required" in refused.output

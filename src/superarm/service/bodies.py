@@ -91,6 +91,9 @@ class DecideBody(Strict):
     groups: list[GroupBody] | None = None
     weights: dict[Text, Weight] | None = None
     capacity: Weight | None = None
+    propensities: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = Field(
+        None, description="From so many samples, say with which probability arms and set were picked."
+    )
 
 
 class TellBody(Strict):
@@ -160,6 +163,9 @@ class DecisionAnswer(BaseModel):
     certified: bool
     round: int
     time: float
+    propensities: list[float] | None = None
+    set_propensity: float | None = None
+    n_samples: int | None = None
 
 
 class DecisionBatch(BaseModel):

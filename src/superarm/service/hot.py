@@ -13,6 +13,7 @@ from typing import Any
 from superarm.service import bodies, operations
 from superarm.service.context import Service
 from superarm.service.guard import Receive, Scope, Send
+from superarm.service.problems import Problem
 from superarm.service.reading import bandit_id, bandit_of, key_from, media_of, parsed
 
 _ASK = re.compile(r"/v1/bandits/([^/]+)/decisions")
@@ -72,8 +73,8 @@ async def _whole(receive: Receive) -> bytes:
     parts: list[bytes] = []
     while True:
         message = await receive()
-        if message["type"] == "http.disconnect":
-            return b"".join(parts)
+        if message["type"] == "http.disconnect":  # a part of a body is not what was asked for
+            raise Problem(400, "the body broke off", fix="send it again")
         parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             return parts[0] if len(parts) == 1 else b"".join(parts)
