@@ -111,16 +111,20 @@ def show(regret: dict[tuple[str, str], np.ndarray], names: list[str]) -> None:
 
 
 def draw(figure: Any, regret: dict[tuple[str, str], np.ndarray]) -> None:
-    """Regret round by round, the mean of all runs and its 95% interval."""
-    axes = figure.subplots(1, len(WORLDS))
+    """Regret round by round, the mean of all runs and its 95% interval; random sets leave the picture at its top."""
+    axes = figure.subplots(1, len(WORLDS), sharey=True)
+    highest = 1.15 * max(regret[kind, "BetaBelief"][:, -1].mean() for kind in WORLDS.values())
     for axis, (title, kind) in zip(axes, WORLDS.items(), strict=True):
         ends = {}
         for name, (colour, dash) in DRAWN.items():
             runs = regret[kind, name]
             t = np.arange(0, runs.shape[1], max(1, runs.shape[1] // 200))
             band(axis, t + 1, runs[:, t], colour, dash)
-            ends[name] = (float(runs[:, -1].mean()), colour)
-        axis.set_ylim(0, 1.05 * max(end for end, _ in ends.values()))
+            if name != "random sets":
+                ends[name] = (float(runs[:, -1].mean()), colour)
+        leaves = int(np.argmax(regret[kind, "random sets"].mean(axis=0) > 0.93 * highest))
+        axis.annotate("  random sets", (leaves, 0.93 * highest), fontsize=9, va="center")
+        axis.set_ylim(0, highest)
         axis.set_title(title, fontsize=11)
         plain(axis, "round", "regret so far" if axis is axes[0] else "")
         label_ends(axis, ends)

@@ -52,20 +52,26 @@ def interval(values: Any, digits: int = 1) -> str:
 
 
 class InBatches(sa.BlackBox):
-    """A black box that counts how often it is asked, about one set or about many at once.
+    """A black box that notes how many sets it is asked about at once.
 
-    However many processes there are, those of a batch must wait for the batch before: so many evaluations have to be
-    made one after the other.
+    However many processes there are, the sets of a batch wait for the batch before them.
     """
 
-    n_batches = 0
+    def __init__(self, fn: Callable[..., float], **declared: Any) -> None:
+        super().__init__(fn, **declared)
+        self.sizes: list[int] = []
 
     def __call__(self, arms: Any, means: Any) -> float:
         """One set."""
-        self.n_batches += 1
+        self.sizes.append(1)
         return super().__call__(arms, means)
 
     def batch(self, pools: sa.Pools, theta: Any) -> np.ndarray:
         """Many sets."""
-        self.n_batches += 1
+        self.sizes.append(len(pools))
         return super().batch(pools, theta)
+
+
+def steps(sizes: Sequence[int], n_processes: int) -> int:
+    """How many evaluations must be made one after the other with so many processes."""
+    return sum(-(-size // n_processes) for size in sizes)

@@ -25,7 +25,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
 import superarm as sa
-from common import InBatches, interval, options, save, show
+from common import InBatches, interval, options, save, show, steps
 from superarm.experiments.figures import band, label_ends, plain, style
 from superarm.oracles.rarely import growing
 
@@ -106,7 +106,7 @@ class Recorded(sa.Counted):
         super().__init__(reward)
         self.k, self.start = k, time.perf_counter()
         self.best, self.best_arms = -np.inf, np.zeros(0, np.intp)
-        # Evaluations, batches, seconds, the best accuracy.
+        # Evaluations, steps of 16 processes, seconds, the best accuracy.
         self.curve: list[tuple[int, int, float, float]] = []
 
     def __call__(self, arms: Any, means: Any) -> float:
@@ -127,7 +127,7 @@ class Recorded(sa.Counted):
                 self.best, self.best_arms = float(value), np.array(arms)
         if np.isfinite(self.best):
             seconds = time.perf_counter() - self.start
-            self.curve.append((self.evaluations, self.uncounted.n_batches, seconds, self.best))
+            self.curve.append((self.evaluations, steps(self.uncounted.sizes, 16), seconds, self.best))
 
 
 def search(name: str, k: int, budget: int, reward: sa.Reward, seed: int) -> Recorded:
@@ -142,7 +142,7 @@ def search(name: str, k: int, budget: int, reward: sa.Reward, seed: int) -> Reco
 
 
 def reached(recorded: Recorded, target: float) -> tuple[int, int, float] | None:
-    """After how many evaluations, batches and seconds a set of this accuracy was known; None if never."""
+    """After how many evaluations, steps of 16 processes and seconds a set of this accuracy was known; None if never."""
     return next((tuple(point[:3]) for point in recorded.curve if point[3] >= target), None)
 
 
@@ -173,13 +173,17 @@ def search_all(n_images: int, k: int, n_runs: int, pool: Executor) -> tuple[dict
         rows.append([*cells, f"{n_there} of {n_runs}", to_there])
         through = reached(pooled[name], target)
         if there[0] and through:
-            evaluations, batches, seconds = there[0]
-            cells = [oracle_name(name), f"{evaluations:,}", f"{batches:,}", f"{seconds:.2f}", f"{through[2]:.2f}"]
+            evaluations, n_steps, seconds = there[0]
+            cells = [oracle_name(name), f"{evaluations:,}", f"{n_steps:,}", f"{seconds:.2f}", f"{through[2]:.2f}"]
             timed.append([*cells, f"{seconds / through[2]:.2f}"])
     head = ["oracle", "best accuracy, %", "on other images, %", "evaluations", "runs that get there"]
     title = f"{k} of 64 pixels, all working, {n_runs} runs; there: {100 * target:.1f}%, 2 points below Greedy"
     show(title, [*head, "evaluations to there"], rows)
-    show("run 1 up to there", ["oracle", "evaluations", "in batches", "seconds", "2 processes", "ratio"], timed)
+    show(
+        "run 1 up to there",
+        ["oracle", "evaluations", "steps of 16 processes", "seconds", "2 processes", "ratio"],
+        timed,
+    )
     return recorded, found
 
 

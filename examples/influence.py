@@ -21,7 +21,7 @@ import networkx as nx
 import numpy as np
 
 import superarm as sa
-from common import InBatches, interval, options, save, show
+from common import InBatches, interval, options, save, show, steps
 from superarm.experiments.figures import band, label_ends, plain, style
 
 K = 5
@@ -153,18 +153,18 @@ def judged(reward: sa.Reward, drawn: list[sa.Instance], sets: list[np.ndarray]) 
     )
 
 
-def played(make: Make, n_rounds: int, executor: Executor | None, n_worlds: int) -> tuple[np.ndarray, float, int]:
+def played(make: Make, n_rounds: int, executor: Executor | None, n_worlds: int) -> tuple[np.ndarray, float, list[int]]:
     """The first run again, with the simulation as its reward: the sets, the seconds that asking took, the batches."""
     reward = simulated(n_worlds, executor)
     reward.batch(sa.Pools.singletons(np.arange(8), 77), np.ones(77))  # the worlds are drawn, and processes started
-    reward.n_batches = 0
+    reward.sizes.clear()
 
     def timed(rng: np.random.Generator) -> tuple[sa.Policy, sa.Instance]:
         policy, world = make(rng)
         return sa.cts(reward, K, oracle=policy.oracle), world
 
     (trace,) = sa.replicate(timed, n_runs=1, horizon=n_rounds, seed=SEED)
-    return trace.arms, float(trace.ask_s.sum()), reward.n_batches - 1  # one is that which values the trace
+    return trace.arms, float(trace.ask_s.sum()), reward.sizes[:-1]  # the last batch values the trace
 
 
 def measure(make: Make, runs: list[sa.Trace], chance: np.ndarray, pool: Executor, n_worlds: int) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def measure(make: Make, runs: list[sa.Trace], chance: np.ndarray, pool: Executor
     found["there"] = rounds <= len(runs[0].values)
     found["a_round"] = float(np.mean([trace.evaluations for trace in runs]))
     if found["there"][0] and spent[0]:
-        alone, found["seconds"], found["batches"] = played(make, rounds[0], None, n_worlds)
+        alone, found["seconds"], found["sizes"] = played(make, rounds[0], None, n_worlds)
         pooled, found["pool_seconds"], _ = played(make, rounds[0], pool, n_worlds)
         found["same"] = all(np.array_equal(arms, runs[0].arms[: rounds[0]]) for arms in (alone, pooled))
     return found
@@ -192,7 +192,7 @@ def rows(found: dict[str, dict[str, Any]]) -> tuple[list[list[str]], list[list[s
         to_there = interval(one["evaluations"], 0) if there.all() else "" if not there.any() else "not all do"
         all_runs.append([*cells, f"{there.sum()} of {len(there)}", to_there])
         if one["seconds"] is not None:
-            cells = [name, f"{one['rounds'][0]}", f"{one['evaluations'][0]:,}", f"{one['batches']:,}"]
+            cells = [name, f"{one['rounds'][0]}", f"{one['evaluations'][0]:,}", f"{steps(one['sizes'], 16):,}"]
             cells += [f"{one['seconds']:,.2f}", f"{one['pool_seconds']:,.2f}"]
             first.append([*cells, f"{one['seconds'] / one['pool_seconds']:.2f}"])
     return all_runs, first
@@ -222,7 +222,7 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     head += ["runs that get there", "evaluations to there"]
     title = f"{K} of {reward.n_arms} people, {n_runs} runs; there: half of the way from chance to the best set"
     show(title, head, all_runs)
-    head = ["policy", "rounds", "evaluations", "in batches", "seconds", "2 processes", "ratio"]
+    head = ["policy", "rounds", "evaluations", "steps of 16 processes", "seconds", "2 processes", "ratio"]
     show("run 1 up to there, simulated", head, first)
     same = all(one["same"] for one in found.values() if one["seconds"] is not None)
     print(

@@ -6,11 +6,21 @@ import json
 import pytest
 
 import crash
+import postgres
 
 
-def test_nothing_acknowledged_is_lost_or_counted_twice(tmp_path):
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    if request.param == "sqlite":
+        yield str(tmp_path / "service.db")
+    else:
+        with postgres.running() as address:
+            yield address
+
+
+def test_nothing_acknowledged_is_lost_or_counted_twice(database, tmp_path):
     """Five kills at random moments; `benchmarks/crash.py` does the same with hundreds."""
-    found = crash.kill_repeatedly(str(tmp_path / "service.db"), tmp_path, kills=5)
+    found = crash.kill_repeatedly(database, tmp_path, kills=5)
     assert found["kills"] == 6
     assert found["decisions"] > 0
     assert found["outcomes"] > 0

@@ -8,7 +8,8 @@ import pytest
 from typer.main import get_command
 
 import superarm as sa
-from superarm import cli, datasets, testing, theory
+from server_process import Server
+from superarm import cli, client, datasets, testing, theory
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -21,12 +22,22 @@ def blocks(page):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
-def test_every_python_block_runs(page, tmp_path, monkeypatch):
+def test_every_python_block_runs(page, tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if any("superarm.client" in block for block in blocks(page)):  # then a service must be there
+        folder = tmp_path_factory.mktemp("service")
+        with Server(str(folder / "service.db"), folder / "log") as server:
+            monkeypatch.setenv("SUPERARM_URL", server.url)
+            run(page)
+    else:
+        run(page)
+    assert not list(tmp_path.iterdir()), "an example must not leave files behind"
+
+
+def run(page):
     namespace = {"__name__": "docs"}
     for number, block in enumerate(blocks(page), start=1):
         exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
-    assert not list(tmp_path.iterdir()), "an example must not leave files behind"
 
 
 def test_pages_with_examples_are_found():
@@ -36,6 +47,11 @@ def test_pages_with_examples_are_found():
 @pytest.mark.parametrize("name", [name for name in sa.__all__ if name != "theory"])
 def test_every_public_name_is_in_the_reference(name):
     assert name in DOCUMENTED
+
+
+@pytest.mark.parametrize("name", client.__all__)
+def test_every_public_name_of_the_client_is_in_the_reference(name):
+    assert re.search(rf"^::: superarm\.client\.\w+\.{name}$", API, re.MULTILINE)
 
 
 @pytest.mark.parametrize("module", [datasets, theory, testing])

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import common
 import feature_selection
 import flights
 import influence
@@ -66,6 +67,22 @@ def test_influence(tmp_path):
     assert found["CTS, greedy"]["regret"].mean() < found["random"]["regret"].mean()
     assert found["CTS, lazy greedy"]["evaluations"].mean() < found["CTS, greedy"]["evaluations"].mean()
     assert all(one["same"] for one in found.values() if one["seconds"] is not None)
+
+
+def test_how_many_evaluations_wait_for_others():
+    reward = common.InBatches(lambda arms, means: float(len(arms)), n_arms=40, lipschitz=1.0, upper=40.0)
+    sa.Greedy().select(reward, np.ones(40), 2, rng=np.random.default_rng(0))
+    assert reward.sizes == [40, 39]
+    assert [common.steps(reward.sizes, n) for n in (1, 2, 16, 100)] == [79, 40, 6, 2]
+
+
+def test_sets_are_judged_by_the_means_of_their_own_run():
+    """By the reward that the policies had, the last sets are worth what their traces say."""
+    reward = influence.closed_form(5)
+    make = influence.Make(sa.Singletons, reward)
+    traces = sa.replicate(make, n_runs=2, horizon=8, seed=influence.SEED)
+    found = influence.judged(reward, influence.instances(make, 2), [trace.arms for trace in traces])
+    assert found == pytest.approx([trace.values.mean() for trace in traces])
 
 
 def test_rounds_to_a_quality():
@@ -163,6 +180,12 @@ def test_open_bandit(tmp_path):
     for row in result["found"].values():
         assert row["own"].low < row["known"] < row["own"].high
         assert all(row[name].low <= row[name].value <= row[name].high for name in open_bandit.ESTIMATORS)
+
+
+def test_what_half_a_year_says_of_the_next():
+    """By hand: the first two days favour the first route, the other two the last."""
+    table = np.array([[0.9, 0.1, 0.5], [0.8, 0.2, 0.4], [0.3, 0.6, 0.7], [0.1, 0.8, 0.9]])
+    assert flights.in_second_half(table, 1) == pytest.approx((3.4 / 6, 0.2, 0.8))
 
 
 def test_an_example_is_a_command(tmp_path):

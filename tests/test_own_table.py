@@ -92,8 +92,7 @@ BAD = {
     "an empty file": ("", "dishes.csv is empty; expected a line of names"),
     "only empty lines": ("\n\n", "dishes.csv is empty"),
     "no rows": ("ham,egg\n", "a line of names and no line below it"),
-    "one column": ("ham\n1\n0\n", "line 1: expected the names of at least two arms, got 'ham', separated by commas"),
-    "another separator": ("ham|egg\n1|0\n", r"at least two arms, got 'ham\|egg'"),
+    "one column": ("ham\n1\n0\n", "line 1: expected the names of at least two arms, got 'ham'; .* for each arm"),
     "a row that is too short": (
         "ham,egg,tea\n1,0,1\n1,0\n",
         r"line 3: expected 3 cells, one for each name in line 1, got 2 \('1', '0'; separated by comma\); leave a cell",
@@ -107,8 +106,17 @@ BAD = {
         "ham,egg\n1,0\n4,0\n",
         r"line 3, column 1 \('ham'\).*got '4'; divide the outcomes by the largest",
     ),
-    "infinity": ("ham,egg\ninf,0\n", "line 2, column 1.*got 'inf'; divide"),
     "a negative value": ("ham,egg\n-0.5,0\n", "line 2, column 1.*got '-0.5'; rescale .* the worst is 0"),
+    "an infinite value": ("ham,egg\n1,inf\n", "got 'inf'; leave the cell empty where"),
+    "a line for spreadsheets": (
+        "sep=;\nham;egg\n1;0\n",
+        "line 1: .* got 'sep=', which is for spreadsheets; delete the line",
+    ),
+    "another separator": (
+        "ham|egg\n1|0\n",
+        r"at least two arms, got 'ham\|egg'; .* commas, semicolons or tabs",
+    ),
+    "a quotation mark at the end": ('ham,egg\n1,0\n"1,0\n', "line 3: expected 2 cells.*quotation mark not closed"),
     "a percentage": ("ham,egg\n50%,0\n", "got '50%'; write 0.5 for 50%"),
     "digits as in programs": ("ham,egg\n0_1,0\n", "got '0_1'"),
     "dates": ("date,ham,egg\n2024-01-01,1,0\n", r"column 1 \('date'\).*If the column is no arm.*with --skip date$"),

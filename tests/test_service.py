@@ -27,6 +27,14 @@ def test_a_bandit_decides_and_learns(client):
     assert (state["posterior"][0]["a"], state["posterior"][0]["b"]) == (2.0, 1.0)
 
 
+def test_whole_numbers_may_have_a_point(client):
+    body = b'{"name": "x", "arms": 4.0, "k": 2.0, "seed": 1.0}'
+    answer = client.post("/v1/bandits", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["n_arms"]) == (201, 4)
+    half = client.post(f"/v1/bandits/{answer.json()['id']}/decisions", json={"n": 1.5})
+    assert half.status_code == 422
+
+
 def test_it_decides_as_the_library_does(client):
     bandit = create(client, seed=7)
     policy = sa.Policy(sa.BetaBelief(4), sa.TopK(), sa.LinearReward(4), 2)
@@ -155,7 +163,9 @@ def test_what_is_not_there(client):
     assert client.get("/v1/bandits/aaaaaaaaaa").status_code == 404
     assert client.post("/v1/bandits/aaaaaaaaaa/decisions").status_code == 404
     assert client.get("/v1/nothing").json()["status"] == 404
-    assert client.put("/v1/bandits").json()["status"] == 405
+    refused = client.put("/v1/bandits")
+    assert (refused.json()["status"], refused.headers["allow"]) == (405, "GET, POST")
+    assert client.put(f"/v1/bandits/{create(client)}/decisions").headers["allow"] == "GET, POST"
     text = client.post("/v1/bandits", content=b"name=x", headers={"content-type": "text/plain"})
     assert text.json()["status"] == 415
 

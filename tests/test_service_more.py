@@ -173,6 +173,21 @@ def test_a_decision_is_explained(client):
     assert sorted(reason["value"] for reason in oldest["reasons"]) == sorted(decisions[0]["values"])
 
 
+def test_propensities_are_logged(tmp_path):
+    with client_of(tmp_path / "bandits.db") as client:
+        bandit = create(client, seed=1)
+        decision = client.post(f"/v1/bandits/{bandit}/decisions", json={"propensities": 50}).json()
+        assert (len(decision["propensities"]), decision["n_samples"]) == (2, 51)  # the decision itself is one
+        assert max(decision["propensities"]) <= 1.0
+        plain = client.post(f"/v1/bandits/{bandit}/decisions").json()
+        assert "propensities" not in plain
+        logged = events_of(client, bandit)[1]["decisions"][0]
+        assert logged["propensities"] == decision["propensities"]
+    with client_of(tmp_path / "bandits.db", checkpoints=False) as client:
+        known = client.get(f"/v1/decisions/{decision['id']}").json()
+        assert known == {**decision, "status": "open", "outcomes": {}}
+
+
 def test_the_history_is_that_of_the_log(client):
     bandit = create(client, reward="any_success", oracle="singletons")
     play(client, bandit, 30)
@@ -192,6 +207,20 @@ def test_the_log_goes_on_from_an_event(client):
     assert [event["seq"] for event in every] == list(range(1, len(every) + 1))
     assert events_of(client, bandit, after=4) == every[4:]
     assert "mark" not in json.dumps(every)
+
+
+def test_bandits_leave_memory_and_come_back(tmp_path):
+    with client_of(tmp_path / "bandits.db", most_loaded=2) as client:
+        bandits = [create(client, name=f"bandit {number}") for number in range(5)]
+        for _ in range(3):
+            answers = client.together([("POST", f"/v1/bandits/{bandit}/decisions", {}) for bandit in bandits] * 2)
+            assert {answer.status_code for answer in answers} == {201}
+        for bandit in bandits:
+            play(client, bandit, 2)
+            assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 8
+        metrics = client.get("/metrics").text.splitlines()
+        loaded = next(line for line in metrics if line.startswith("superarm_bandits_loaded "))
+        assert float(loaded.split()[1]) <= 3
 
 
 def test_limits(tmp_path):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _WHERE = "A file of SQLite, or postgresql://..."
 Rewards = Annotated[str | None, typer.Option(metavar="MODULE", help="A Python module with rewards of your own.")]
-Database = Annotated[str, typer.Argument(help=_WHERE)]
+Of = Annotated[str, typer.Option("--database", help=_WHERE)]
 
 keys = typer.Typer(
     name="keys", help="API keys of a database: make, list and drop them. A running server knows within seconds."
@@ -40,6 +40,7 @@ def serve(
     ] = 0.0,
     checkpoint_every: Annotated[int, typer.Option(min=1, help="Events between two checkpoints of a bandit.")] = 2000,
     threads: Annotated[int, typer.Option(min=1, help="How many bandits decide at the same time.")] = 8,
+    most_loaded: Annotated[int, typer.Option(min=1, help="How many bandits are kept in memory.")] = 1000,
     check_all: Annotated[
         bool, typer.Option("--check-all", help="Check whole logs at the start, not only from the checkpoints on.")
     ] = False,
@@ -63,6 +64,7 @@ def serve(
         limits=Limits(most_body, most_arms, most_open, rate),
         checkpoint_every=checkpoint_every,
         n_threads=threads,
+        most_loaded=most_loaded,
         check_all=check_all,
         log_requests=not quiet,
     )
@@ -73,7 +75,7 @@ def serve(
 
 
 def replay(
-    database: Database,
+    database: Annotated[str, typer.Argument(help=_WHERE)],
     bandit: Annotated[str | None, typer.Argument(help="The id or the name of one bandit; all unless given.")] = None,
     rewards: Rewards = None,
 ) -> None:
@@ -110,9 +112,9 @@ def replay(
 
 @keys.command("add")
 def add_key(
-    database: Database,
     role: Annotated[Literal["read", "decide", "admin"], typer.Option(help="What the key may do.")],
     note: Annotated[str, typer.Option(help="Whose it is, for your own memory.")] = "",
+    database: Of = "superarm.db",
 ) -> None:
     """Make a key and show it, once: only its digest is kept."""
     _need_service()
@@ -129,7 +131,7 @@ def add_key(
 
 
 @keys.command("list")
-def list_keys(database: Database) -> None:
+def list_keys(database: Of = "superarm.db") -> None:
     """List the keys: ids, roles and notes."""
     _need_service()
     from superarm.service import serving
@@ -146,7 +148,7 @@ def list_keys(database: Database) -> None:
 
 
 @keys.command("drop")
-def drop_key(database: Database, id: Annotated[str, typer.Argument(help="The id of the key.")]) -> None:
+def drop_key(id: Annotated[str, typer.Argument(help="The id of the key.")], database: Of = "superarm.db") -> None:
     """Drop a key; within seconds it no longer works."""
     _need_service()
     from superarm.service import serving

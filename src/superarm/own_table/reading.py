@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm.checks import FloatArray
+from superarm.own_table.text import SEPARATORS, TableError, decoded, refuse_what_is_no_text, separator_of
 
-_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+__all__ = ["OwnTable", "Progress", "TableError", "read"]
+
 _MISSING = {"", "na", "n/a", "nan", "null", "none"}
 _ROWS_AT_ONCE = 50_000
 _MOST_REMEMBERED = 100_000  # different spellings of cells: a table of 0 and 1 has a few, one of measurements many
 
 Progress = Callable[[int], None]
-
-
-class TableError(ValueError):
-    """The file is not a table of outcomes; the message is for the person who wrote it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +59,10 @@ def read(path: Path, *, skip: Sequence[str] = (), progress: Progress | None = No
     progress
         Called with the number of bytes read, now and then.
     """
-    _refuse_what_is_no_text(path)
+    refuse_what_is_no_text(path)
     with path.open("rb") as file:
-        separator = _separator(path)
-        lines = csv.reader(_decoded(file), delimiter=separator)
+        separator = separator_of(path)
+        lines = csv.reader(decoded(file), delimiter=separator)
         try:
             head = next((row for row in lines if row), None)
             if head is None:
@@ -150,10 +148,15 @@ class _Columns:
         )
 
     def _check(self) -> None:
+        if self.head[0].lower().startswith("sep="):
+            raise TableError(
+                f"line 1: expected the names of the arms, got {_short(self.head[0])}, which is for spreadsheets; "
+                f"delete the line, the separator is found without it"
+            )
         if len(self.names) < 2:
             raise TableError(
-                f"line 1: expected the names of at least two arms, got {_some(self.names)}, separated by commas, "
-                f"semicolons or tabs ({_SEPARATORS[self.separator]} fits best); the file needs a column for each arm"
+                f"line 1: expected the names of at least two arms, got {_some(self.names)}; the file needs a column "
+                f"for each arm, and commas, semicolons or tabs between the columns"
             )
         for place in self.kept:
             if not self.head[place]:
@@ -215,15 +218,15 @@ def _packed(values: array[float], numbers: array[int], n_arms: int) -> NDArray[A
 
 def _ragged(line: int, row: list[str], columns: _Columns) -> TableError:
     width = len(columns.head)
-    few = len(row) < width
-    fix = (
-        "leave a cell empty where the outcome is missing, but keep its separator"
-        if few
-        else "put quotation marks around a cell that has a separator in it"
-    )
+    if any("\n" in cell for cell in row):
+        fix = "is a quotation mark not closed?"
+    elif len(row) < width:
+        fix = "leave a cell empty where the outcome is missing, but keep its separator"
+    else:
+        fix = "put quotation marks around a cell that has a separator in it"
     return TableError(
         f"line {line}: expected {width} cells, one for each name in line 1, got {len(row)} "
-        f"({_some(row)}; separated by {_SEPARATORS[columns.separator]}); {fix}"
+        f"({_some(row)}; separated by {SEPARATORS[columns.separator]}); {fix}"
     )
 
 
@@ -248,39 +251,11 @@ def _fix(text: str) -> str:
         value = float(text)
     except ValueError:
         return "write 1 for yes and 0 for no, and leave the cell empty where it is not known"
+    if not np.isfinite(value):
+        return "leave the cell empty where the outcome is not known"
     if value > 1:
         return "divide the outcomes by the largest value that they can have"
     return "rescale the outcomes so that the worst is 0 and the best is 1"
-
-
-def _refuse_what_is_no_text(path: Path) -> None:
-    with path.open("rb") as file:
-        start = file.read(65_536)
-    workbook = start.startswith(b"PK\x03\x04") or start.startswith(b"\xd0\xcf\x11\xe0")
-    if workbook or b"\0" in start:
-        what = "a workbook or an archive" if workbook else "a binary file, or text that is not UTF-8"
-        raise TableError(
-            f"{path.name} is {what}; expected a CSV file: save the table as CSV (UTF-8) from your spreadsheet"
-        )
-
-
-def _decoded(file: Iterable[bytes]) -> Iterator[str]:
-    for number, line in enumerate(file, start=1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise TableError(
-                f"line {number}: expected text in UTF-8, got the byte {line[error.start]:#04x}; "
-                f"save the table as CSV (UTF-8) from your spreadsheet"
-            ) from None
-
-
-def _separator(path: Path) -> str:
-    """The separator with which the first two lines have as many cells, the more the better; commas if none fits."""
-    with path.open("rb") as file:
-        lines = [line for line in _decoded(file.readlines(1_000_000)) if line.strip()][:2]
-    widths = {sign: [len(row) for row in csv.reader(lines, delimiter=sign)] for sign in _SEPARATORS}
-    return max(_SEPARATORS, key=lambda sign: (len(set(widths[sign])) == 1 and widths[sign][0] > 1, widths[sign][:1]))
 
 
 def _is_outcome(text: str) -> bool:

@@ -9,11 +9,13 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from superarm.service import bandit_routes, decision_routes, other_routes
 from superarm.service.context import Limits, Service
 from superarm.service.describing import description
 from superarm.service.guard import Guard
+from superarm.service.hot import Hot
 from superarm.service.keys import Keys
 from superarm.service.problems import MEDIA_TYPE, Problem, shown
 from superarm.version import __version__
@@ -37,6 +39,7 @@ def make_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = service
     app.openapi = lambda: description(app, with_keys=service.with_keys)  # type: ignore[method-assign]
@@ -47,6 +50,7 @@ def make_app(service: Service) -> FastAPI:
         if keys is not None:
             await engine.in_thread(keys.refresh)
 
+    app.add_middleware(Hot, service=service)
     app.add_middleware(
         Guard,
         metrics=engine.metrics,
@@ -82,9 +86,18 @@ def _answer_problems(app: FastAPI) -> None:
     async def of_routing(request: Request, error: HTTPException) -> Response:
         known = {404: "nothing is at this path", 405: f"{shown(request.method)} is not possible at this path"}
         detail = known.get(error.status_code, str(error.detail))
-        headers = dict(error.headers or {})
+        headers = {"Allow": _allowed(app, request)} if error.status_code == 405 else dict(error.headers or {})
         return answer(Problem(error.status_code, detail, fix="GET /openapi.json lists everything", headers=headers))
 
     @app.exception_handler(Exception)
     async def of_bug(_: Request, error: Exception) -> Response:
         return answer(Problem(500, "the server failed", fix="the log of the server says how"))
+
+
+def _allowed(app: FastAPI, request: Request) -> str:
+    """The methods of all routes at a path; the one that came is none of them."""
+    found: set[str] = set()
+    for route in app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= getattr(route, "methods", None) or set()
+    return ", ".join(sorted(found))

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from superarm.service import bodies, operations, spec, stories, views
 from superarm.service.context import Service, answer
-from superarm.service.describing import body, problems
+from superarm.service.describing import body, links, problems
 from superarm.service.engine import Engine
 from superarm.service.events import Bandit
 from superarm.service.problems import Problem, shown
@@ -34,7 +34,10 @@ def add(app: FastAPI, service: Service) -> None:
         "/v1/bandits",
         status_code=201,
         response_model=bodies.Summary,
-        responses=problems(400, 409, 413, 415, 422, 503, 507),
+        responses={
+            201: links("decide", "get_bandit", "add_arms"),
+            **problems(400, 409, 413, 415, 422, 503, 507),
+        },
         openapi_extra=body(bodies.CreateBody),
     )
     async def create_bandit(request: Request) -> Response:

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 
+from superarm.service import registry
+
+
+def _whole(value: Any) -> Any:
+    """JSON has one kind of number: 3.0 is a whole one."""
+    return int(value) if type(value) is float and value.is_integer() else value
+
+
+_WHOLE = BeforeValidator(_whole)
 # No control characters: some databases cannot store them, and people cannot see them.
 Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Count = Annotated[int, Field(ge=1, le=10_000_000)]
+Count = Annotated[int, Field(ge=1, le=10_000_000), _WHOLE]
 Outcome = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0, le=1e12)]
 Weight = Annotated[float, Field(ge=0.0, le=1e300)]
 Named = Annotated[dict[str, Any], Field(min_length=1, max_length=32)]
+
+
+def _one_of(names: Iterable[str]) -> Any:
+    """In the description: one of these names, or an object with one of them as kind. Checked when it is made."""
+    kind = {"type": "string", "enum": sorted(names)}
+    described = {"type": "object", "properties": {"kind": kind}, "required": ["kind"], "maxProperties": 32}
+    return WithJsonSchema({"anyOf": [kind, described]})
 
 
 class Strict(BaseModel):
@@ -36,18 +53,20 @@ class CreateBody(Strict):
     name: Text = Field(description="What people call it; no two bandits have the same name.")
     arms: list[Text] | Count = Field(description='Names, all different; or a number n for the names "0" to "n - 1".')
     k: Count = Field(description="How many arms a decision has.")
-    belief: str | Named = Field("beta", description="A name, or an object with kind and parameters.")
-    oracle: str | Named | None = Field(
+    belief: Annotated[str | Named, _one_of(registry.BELIEFS)] = Field(
+        "beta", description="A name, or an object with kind and parameters."
+    )
+    oracle: Annotated[str | Named, _one_of(registry.ORACLES)] | None = Field(
         None, description="A name, or an object with kind and parameters; top_k or lazy_singletons unless given."
     )
     reward: str | Named = Field("linear", description="A name, or an object with name and parameters.")
     prior: tuple[Positive, Positive] | None = Field(None, description="What the belief of each arm starts with.")
     expiry: ExpiryBody | None = None
-    seed: Annotated[int, Field(ge=0, lt=2**128)] | None = Field(None, description="Drawn unless given.")
-    keep: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+    seed: Annotated[int, Field(ge=0, lt=2**128), _WHOLE] | None = Field(None, description="Drawn unless given.")
+    keep: Annotated[int, Field(ge=0, le=1_000_000), _WHOLE] = Field(
         1000, description="How many closed decisions are kept in memory; the log keeps all."
     )
-    explain_last: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
+    explain_last: Annotated[int, Field(ge=0, le=10_000), _WHOLE] | None = Field(
         None, description="How many decisions can be explained in full; as many as memory allows, unless given."
     )
 
@@ -56,14 +75,14 @@ class GroupBody(Strict):
     """Arms of which a set has at least ``least`` and at most ``most``."""
 
     arms: list[Text]
-    least: Annotated[int, Field(ge=0, le=10_000_000)] = 0
-    most: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
+    least: Annotated[int, Field(ge=0, le=10_000_000), _WHOLE] = 0
+    most: Annotated[int, Field(ge=0, le=10_000_000), _WHOLE] | None = None
 
 
 class DecideBody(Strict):
     """What may be chosen in this round. With ``n``, so many decisions at once."""
 
-    n: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    n: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = None
     k: Count | None = None
     at_most: bool = False
     available: list[Text] | None = None
@@ -72,6 +91,9 @@ class DecideBody(Strict):
     groups: list[GroupBody] | None = None
     weights: dict[Text, Weight] | None = None
     capacity: Weight | None = None
+    propensities: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = Field(
+        None, description="From so many samples, say with which probability arms and set were picked."
+    )
 
 
 class TellBody(Strict):
@@ -141,6 +163,9 @@ class DecisionAnswer(BaseModel):
     certified: bool
     round: int
     time: float
+    propensities: list[float] | None = None
+    set_propensity: float | None = None
+    n_samples: int | None = None
 
 
 class DecisionBatch(BaseModel):

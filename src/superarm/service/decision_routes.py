@@ -7,29 +7,30 @@ from typing import Literal
 from fastapi import FastAPI, Query, Request
 from starlette.responses import Response
 
-from superarm.service import bodies, operations, stories
+from superarm.service import bodies, hot, operations, stories
 from superarm.service.context import Service, answer
-from superarm.service.describing import body, header, problems
-from superarm.service.reading import bandit_id, bandit_of, body_of, key_of
+from superarm.service.describing import body, header, links, problems
+from superarm.service.reading import bandit_id, bandit_of, key_of, media_of
 
 
 def add(app: FastAPI, service: Service) -> None:
     """Add the routes."""
-    engine, limits = service.engine, service.limits
+    engine = service.engine
 
     @app.post(
         "/v1/bandits/{id}/decisions",
         status_code=201,
         response_model=bodies.DecisionAnswer | bodies.DecisionBatch,
-        responses=problems(400, 404, 409, 413, 415, 422, 429, 500, 503, 507),
+        responses={
+            201: links("tell", "get_decision", "explain_decision"),
+            **problems(400, 404, 409, 413, 415, 422, 429, 500, 503, 507),
+        },
         openapi_extra={**body(bodies.DecideBody, required=False), **header("Idempotency-Key")},
     )
     async def decide(id: str, request: Request) -> Response:
         """Give out a decision, or ``n`` of them. It is in the log before it is answered."""
-        given = await body_of(request, bodies.DecideBody, optional=True)
-        asked = given.model_dump(exclude_defaults=True)
-        operation = operations.decide(asked, key_of(request), engine.clock, limits.open)
-        return answer(await engine.do(bandit_id(id), operation), 201)
+        media_of(request.headers.get("content-type", "application/json"))
+        return answer(await hot.decide(service, id, await request.body(), key_of(request)), 201)
 
     @app.get("/v1/bandits/{id}/decisions", response_model=bodies.DecisionList, responses=problems(404, 422, 503))
     async def list_decisions(
@@ -51,9 +52,8 @@ def add(app: FastAPI, service: Service) -> None:
     )
     async def tell(id: str, request: Request) -> Response:
         """Learn outcomes of some arms of a decision. They are in the log before that is acknowledged."""
-        given = await body_of(request, bodies.TellBody)
-        operation = operations.tell(id, given.outcomes, engine.clock, engine.store)
-        return answer(await engine.do(bandit_of(id), operation))
+        media_of(request.headers.get("content-type", "application/json"))
+        return answer(await hot.tell(service, id, await request.body()))
 
     @app.get("/v1/decisions/{id}", response_model=bodies.DecisionState, responses=problems(404, 422, 503))
     async def get_decision(id: str) -> Response:

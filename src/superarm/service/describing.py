@@ -33,6 +33,12 @@ def header(name: str) -> dict[str, Any]:
     return {"parameters": [{"name": name, "in": "header", "required": False, "schema": schema}]}
 
 
+def links(*operations: str) -> dict[str, Any]:
+    """The operations that take the id which an answer has."""
+    parameters = {"id": "$response.body#/id"}
+    return {"links": {name: {"operationId": name, "parameters": parameters} for name in operations}}
+
+
 def description(app: FastAPI, *, with_keys: bool = False) -> dict[str, Any]:
     """All of it, made once."""
     if app.openapi_schema is None:

@@ -13,9 +13,10 @@ import logging
 import secrets
 import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any, Literal
 
 from superarm.service import loading, registry
@@ -51,6 +52,12 @@ class Actor:
             idle, self._busy = not self._busy, True
             return idle
 
+    def claim(self) -> bool:
+        """Keep threads away, if none is at it."""
+        with self._lock:
+            idle, self._busy = not self._busy, True
+            return idle
+
     def take(self) -> list[Waiting]:
         """What waits now; nothing, and the thread may go."""
         with self._lock:
@@ -72,6 +79,8 @@ class Engine:
         A bandit is checkpointed after so many events, or a tenth of its arms if that is more.
     n_threads
         How many bandits are decided at the same time.
+    most_loaded
+        How many bandits are kept in memory; those that were asked for least recently are loaded again when needed.
     clock
         Seconds since 1970.
     metrics
@@ -85,19 +94,27 @@ class Engine:
         *,
         checkpoint_every: int = 2000,
         n_threads: int = 8,
+        most_loaded: int = 1000,
         clock: Callable[[], float] = time.time,
         metrics: Metrics | None = None,
     ) -> None:
         self.metrics = Metrics() if metrics is None else metrics
         self._failing: StoreError | None = None
+        self._closed = False
         self.store, self.own, self.clock = store, dict(own or {}), clock
         self.checkpoint_every = checkpoint_every
-        self.pool = ThreadPoolExecutor(n_threads, thread_name_prefix="superarm")
-        self._actors: dict[str, Actor] = {}
+        self.most_loaded = most_loaded
+        self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="superarm")
+        self._readers = ThreadPoolExecutor(4, thread_name_prefix="superarm-read")  # slow rewards keep no reader waiting
+        self._actors: dict[str, Actor] = {}  # these two are touched on the event loop alone
+        self._loaded: OrderedDict[str, Actor] = OrderedDict()
 
     async def create(self, spec: Spec) -> Bandit:
         """A new bandit; NameTakenError where there is one of that name."""
-        return await self.in_thread(self._create, spec)
+        actor = await self.in_thread(self._create, spec)
+        self._actors[actor.bandit.id] = actor
+        self._make_room(actor)
+        return actor.bandit
 
     async def do(self, id: str, operation: Operation, *, reads: bool = False) -> Any:
         """The answer of an operation on a bandit, once everything that it saw is committed.
@@ -113,13 +130,13 @@ class Engine:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         if actor.put((operation, not reads, future)):
-            self.pool.submit(self._work, actor, loop)
+            self._pool.submit(self._work, actor, loop)
         return await future
 
     async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
         """The answer of a function that waits for the database."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.pool, function, *args)
+            return await asyncio.get_running_loop().run_in_executor(self._readers, function, *args)
         except StoreError as error:
             raise as_problem(error) from error
 
@@ -137,33 +154,34 @@ class Engine:
 
     def measure(self) -> None:
         """Bring the gauges up to date."""
-        found = [actor.live for actor in list(self._actors.values()) if actor.live is not None]
+        found = [actor.live for actor in self._loaded.values() if actor.live is not None]
         self.metrics.loaded.set(len(found))
         self.metrics.open.set(sum(live.session.n_open for live in found))
 
     def close(self) -> None:
         """Finish what is being done, keep a checkpoint of every bandit that has changed, and let go of the database."""
-        self.pool.shutdown(wait=True)
+        self._closed = True
+        self._pool.shutdown(wait=True)
+        self._readers.shutdown(wait=True)
         for actor in self._actors.values():
             self._checkpoint(actor, least=1)
         self.store.close()
 
-    def _create(self, spec: Spec) -> Bandit:
+    def _create(self, spec: Spec) -> Actor:
         id = "".join(secrets.choice(_ALPHABET) for _ in range(10))
         live = Live.new(Bandit(0, id, spec["name"], spec["k"], self.clock()), spec, self.own)
         bandit = self.store.create(live.bandit, live.pending.pop())
         live.bandit = bandit
         actor = Actor(bandit)
         actor.live = live
-        self._actors[id] = actor
-        return bandit
+        return actor
 
     def _work(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
         while batch := actor.take():
             answers: list[Any] = []
             while len(answers) < len(batch):
                 answers += self._turn(actor, batch[len(answers) :])
-            loop.call_soon_threadsafe(_resolve, [future for *_, future in batch], answers)
+            loop.call_soon_threadsafe(self._answer, actor, [future for *_, future in batch], answers)
             self._checkpoint(actor, least=max(self.checkpoint_every, _n_arms(actor) // 10))
 
     def _turn(self, actor: Actor, batch: list[Waiting]) -> list[Any]:
@@ -184,11 +202,13 @@ class Engine:
                         break
                 self._commit(live, turn)
             return answers
-        except Exception as error:  # whatever it was: nothing is acknowledged, and memory is not to be trusted
+        except BaseException as error:  # whatever it was: nothing is acknowledged, and memory is not to be trusted
             actor.live = None
             self.metrics.failures.inc()
             self._failing = error if isinstance(error, StoreError) else self._failing
-            _log.error("turn_failed", exc_info=error, extra={"fields": {"bandit": actor.bandit.id}})
+            trace = None if isinstance(error, StoreError | DamagedLogError | Problem) else error
+            fields = {"bandit": actor.bandit.id, "why": str(error)}
+            _log.error("turn_failed", exc_info=trace, extra={"fields": fields})
             return [as_problem(error)] * len(batch)
 
     def _commit(self, live: Live, turn: Turn) -> None:
@@ -209,6 +229,24 @@ class Engine:
             live.apply(event)
         return live
 
+    def _answer(self, actor: Actor, futures: list[asyncio.Future[Any]], answers: list[Any]) -> None:
+        _resolve(futures, answers)
+        self._make_room(actor)
+
+    def _make_room(self, used: Actor) -> None:
+        """Have bandits leave memory that were not asked for lately and are idle, if there are too many."""
+        self._loaded[used.bandit.id] = used
+        self._loaded.move_to_end(used.bandit.id)
+        too_many = 0 if self._closed else len(self._loaded) - self.most_loaded
+        for id in list(islice(self._loaded, max(0, too_many))):
+            if self._loaded[id].claim():
+                self._pool.submit(self._leave, self._loaded.pop(id), asyncio.get_running_loop())
+
+    def _leave(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
+        self._checkpoint(actor, least=1)
+        actor.live = None
+        self._work(actor, loop)  # what has come meanwhile
+
     def _checkpoint(self, actor: Actor, least: int) -> None:
         live = actor.live
         if live is None or live.seq - actor.checkpointed < least:
@@ -217,12 +255,12 @@ class Engine:
             self.store.put_checkpoint(actor.bandit.number, loading.packed(live))
             actor.checkpointed = live.seq
             self.metrics.checkpoints.inc()
-        except StoreError as error:  # a checkpoint is a cache: the log has everything
+        except Exception as error:  # a checkpoint is a cache: the log has everything
             actor.checkpointed = live.seq
             _log.warning("checkpoint_failed", extra={"fields": {"bandit": actor.bandit.id, "why": str(error)}})
 
 
-def as_problem(error: Exception) -> Problem:
+def as_problem(error: BaseException) -> Problem:
     """What a client is told of a failure, without its insides."""
     if isinstance(error, Problem):
         return error

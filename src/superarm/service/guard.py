@@ -80,7 +80,7 @@ class Guard:
             await _answer(problem, send)
         finally:
             seconds = time.perf_counter() - start
-            route = getattr(scope.get("route"), "path", "other")
+            route = str(scope.get("superarm.route") or getattr(scope.get("route"), "path", "other"))
             self._metrics.answered(scope["method"], route, status, seconds)
             if self._log_requests:
                 logs.request_line(scope["method"], scope["path"], status, seconds, who, _client(scope))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from superarm.feasible import Group
@@ -110,15 +111,15 @@ class Live:
 
     def decide(self, asked: dict[str, Any], key: str | None) -> list[Decision]:
         """Give out one decision, or ``n``; ``asked`` is the body of the request without what was left out."""
-        feasible = self._feasible(asked)
-        first, before = self.session.n_decisions + 1, self.session.mark()
+        feasible, first = self._feasible(asked), self.session.n_decisions + 1
         try:
-            made = self.session.ask(asked.get("n", 1), feasible=feasible)
-        except ValueError as error:
-            problem = Problem(422, f"no decision can be made: {registry.shown_error(error)}")
-            if self.session.mark() == before:
-                raise problem from error
-            raise Fault(problem) from error  # the generator has moved on, and the log knows nothing of that
+            self.session.check(feasible)
+        except (ValueError, TypeError) as error:
+            raise Problem(422, f"no decision can be made: {registry.shown_error(error)}") from error
+        try:
+            made = self.session.ask(asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities"))
+        except ValueError as error:  # the generator may have moved on, and the log knows nothing of that
+            raise Fault(Problem(422, f"no decision can be made: {registry.shown_error(error)}")) from error
         except Exception as error:
             raise Fault(
                 Problem(500, "the reward or the oracle of this bandit failed", fix="the log of the server says how")
@@ -209,7 +210,7 @@ class Live:
         k = asked.get("k", self.spec["k"])
         if k > n_arms:
             raise Problem(422, f"k must be between 1 and {n_arms} (the number of arms), got {k}")
-        given = {name: value for name, value in asked.items() if name not in ("n", "k")}
+        given = {name: value for name, value in asked.items() if name not in ("n", "k", "propensities")}
         if not given:
             return asked.get("k")
         if "capacity" in given:
@@ -237,9 +238,22 @@ def number_of(id: str) -> int:
 def decision_of(logged: dict[str, Any], round: int, time: float) -> Decision:
     """A decision as it was given out, from its event."""
     values = None if logged["values"] is None else tuple(logged["values"])
-    return Decision(logged["id"], tuple(logged["arms"]), values, logged["certified"], round, time)
+    made = Decision(logged["id"], tuple(logged["arms"]), values, logged["certified"], round, time)
+    if "propensities" not in logged:
+        return made
+    more = {name: logged[name] for name in ("set_propensity", "n_samples")}
+    return replace(made, propensities=tuple(logged["propensities"]), **more)
+
+
+def sampled(decision: Decision) -> dict[str, Any]:
+    """What is known of a decision's probabilities."""
+    if decision.propensities is None:
+        return {}
+    found = {"set_propensity": decision.set_propensity, "n_samples": decision.n_samples}
+    return {"propensities": list(decision.propensities), **found}
 
 
 def _logged(decision: Decision) -> dict[str, Any]:
     values = None if decision.values is None else list(decision.values)
-    return {"id": decision.id, "arms": list(decision.arms), "values": values, "certified": decision.certified}
+    logged = {"id": decision.id, "arms": list(decision.arms), "values": values, "certified": decision.certified}
+    return {**logged, **sampled(decision)}

@@ -54,11 +54,13 @@ def packed(live: Live) -> Checkpoint:
 def check_tail(store: Store, bandit: Bandit, *, whole: bool = False) -> int:
     """Follow the chain of digests, from the last good checkpoint on unless ``whole``; how many events were checked."""
     first_event(store, bandit)
-    kept = None if whole else _good(store, bandit)
+    kept = _good(store, bandit)
     seq, digest = 0, root(bandit.id)
     if kept is not None:
-        seq, digest = kept["seq"], bytes.fromhex(kept["digest"])
-        _same_event(store, bandit, seq, digest)
+        at, there = kept["seq"], bytes.fromhex(kept["digest"])
+        _same_event(store, bandit, at, there)
+        if not whole:
+            seq, digest = at, there
     n_checked = 0
     for event in events_after(store, bandit, seq):
         check(digest, seq, event)

@@ -18,16 +18,23 @@ _DECISION = re.compile(r"([a-z2-9]{10})-[1-9][0-9]{0,14}")
 _MOST_ERRORS = 10
 
 
-async def body_of(request: Request, kind: type[Body], *, optional: bool = False) -> Body:
-    """The body of a request; where it is ``optional`` an empty one is an empty object."""
-    media = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+async def body_of(request: Request, kind: type[Body]) -> Body:
+    """The body of a request."""
+    media_of(request.headers.get("content-type", "application/json"))
+    return parsed(await request.body(), kind)
+
+
+def media_of(sent: str) -> None:
+    """Refuse bodies that are said to be anything but JSON."""
+    media = sent.partition(";")[0].strip().lower()
     if media != "application/json":
         raise Problem(
             415, "the body must be JSON", expected="application/json", got=shown(media), fix="send Content-Type"
         )
-    raw = await request.body()
-    if optional and not raw:
-        raw = b"{}"
+
+
+def parsed(raw: bytes, kind: type[Body]) -> Body:
+    """What some bytes say."""
     try:
         return kind.model_validate_json(raw)
     except ValidationError as error:
@@ -36,7 +43,11 @@ async def body_of(request: Request, kind: type[Body], *, optional: bool = False)
 
 def key_of(request: Request) -> str | None:
     """The Idempotency-Key of a request."""
-    key = request.headers.get("idempotency-key")
+    return key_from(request.headers.get("idempotency-key"))
+
+
+def key_from(key: str | None) -> str | None:
+    """An Idempotency-Key as it may be."""
     if key is not None and not _KEY.fullmatch(key):
         raise Problem(
             400, "Idempotency-Key must be 1 to 200 visible ASCII characters", got=shown(key), fix="a UUID will do"

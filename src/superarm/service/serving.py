@@ -47,6 +47,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     checkpoint_every: int = 2000
     n_threads: int = 8
+    most_loaded: int = 1000
     check_all: bool = False
     log_requests: bool = True
 
@@ -66,7 +67,13 @@ def serve(settings: Settings) -> None:
                 f"{settings.host} can be reached by others, so keys are required, and there are none yet: make one "
                 f"with superarm keys add, or say --no-keys"
             )
-        engine = Engine(store, own, checkpoint_every=settings.checkpoint_every, n_threads=settings.n_threads)
+        engine = Engine(
+            store,
+            own,
+            checkpoint_every=settings.checkpoint_every,
+            n_threads=settings.n_threads,
+            most_loaded=settings.most_loaded,
+        )
         service = Service(engine, settings.limits, with_keys=with_keys, log_requests=settings.log_requests)
         _run(service, settings)
     finally:

@@ -24,6 +24,7 @@ _WORDS = {
     "blob": "BLOB",
     "tail": " WITHOUT ROWID",
 }
+_ROOM = 1 << 15  # bytes that must be free for the file to be in good health
 Statement = tuple[str, Sequence[Any]]
 
 
@@ -185,8 +186,9 @@ class SQLiteStore:
         return there
 
     def check(self) -> None:
-        """A transaction that writes nothing lasting."""
-        self._write([(f"PRAGMA user_version = {VERSION}", ())])
+        """A transaction that takes some room and gives it back."""
+        fill = "INSERT INTO keys (id, role, note, created, digest) VALUES ('', '', ?, 0, x'')"
+        self._write([(fill, ("x" * _ROOM,)), ("DELETE FROM keys WHERE id = ''", ())])
 
     def close(self) -> None:
         """Let go of the file."""

@@ -2,7 +2,7 @@
 
 The addresses of the parts hold a digest of all of them, so a browser keeps them for good and still has the new ones
 after an upgrade. A digest of another version is answered too, without keeping: two servers behind one address may
-differ for a while.
+differ for a while. They are relative, so that the page may lie under a prefix.
 """
 
 from __future__ import annotations
@@ -113,5 +113,5 @@ def _files() -> tuple[dict[str, bytes], str]:
     folder = resources.files("superarm.service") / "page"
     files = {file.name: file.read_bytes() for file in sorted(folder.iterdir(), key=lambda file: file.name)}
     digest = hashlib.sha256(b"".join(name.encode() + body for name, body in files.items())).hexdigest()[:16]
-    files["index.html"] = files["index.html"].replace(b'"/static/', f'"/static/{digest}/'.encode())
+    files["index.html"] = files["index.html"].replace(b'"static/', f'"static/{digest}/'.encode())
     return files, digest

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from superarm.service.events import Bandit, Event
-from superarm.service.live import COUNTS, Live, decision_of, number_of
+from superarm.service.live import COUNTS, Live, decision_of, number_of, sampled
 from superarm.service.store import Store
 from superarm.sessions import Decision
 
@@ -76,6 +76,7 @@ def decision(bandit: str, one: Decision) -> Answer:
         "certified": one.certified,
         "round": one.round,
         "time": one.time,
+        **sampled(one),
     }
 
 

@@ -250,6 +250,11 @@ class Session:
             decisions = [record.decision for record, _ in made]
         return decisions[0] if n is None else decisions
 
+    def check(self, feasible: int | Choices | None = None) -> None:
+        """Refuse constraints that no set fulfils, as `ask` would; nothing is drawn and nothing expires."""
+        with self._lock:
+            self._choices(feasible)
+
     def tell(self, decision: Decision | str, outcomes: Mapping[Name, float]) -> tuple[Name, ...]:
         """Learn what some arms of a decision did, each in [0, 1]; says of which arms that was news.
 

@@ -1,4 +1,4 @@
-// The server's /v1: requests with the key of this tab, and problems as errors.
+// The server's /v1, wherever the page lies: requests with the key of this tab, and problems as errors.
 
 const PLACE = "superarm-key";
 
@@ -58,26 +58,25 @@ const search = (given) => {
 };
 
 const json = async (...given) => (await send(...given)).json();
-const at = (id) => `/v1/bandits/${part(id)}`;
+const at = (id) => `v1/bandits/${part(id)}`;
 
 // So that a request that is sent again decides once. (randomUUID is for secure pages only.)
 const once = () => ({
   "Idempotency-Key": Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join("-"),
 });
 
-export const bandits = (after) => json("GET", `/v1/bandits${search({ limit: 100, after })}`);
+export const bandits = (after) => json("GET", `v1/bandits${search({ limit: 100, after })}`);
 export const bandit = (id, top, query) => json("GET", at(id) + search({ top, query }));
-export const create = (body) => json("POST", "/v1/bandits", { body, headers: once() });
+export const create = (body) => json("POST", "v1/bandits", { body, headers: once() });
 export const decide = (id, body) => json("POST", `${at(id)}/decisions`, { body, headers: once() });
 export const decisions = (id, status, limit) => json("GET", `${at(id)}/decisions${search({ status, limit })}`);
-export const decision = (id) => json("GET", `/v1/decisions/${part(id)}`);
-export const explanation = (id) => json("GET", `/v1/decisions/${part(id)}/explanation`);
-export const tell = (id, outcomes) => json("POST", `/v1/decisions/${part(id)}/outcomes`, { body: { outcomes } });
+export const explanation = (id) => json("GET", `v1/decisions/${part(id)}/explanation`);
+export const tell = (id, outcomes) => json("POST", `v1/decisions/${part(id)}/outcomes`, { body: { outcomes } });
 export const addArms = (id, body) => json("POST", `${at(id)}/arms`, { body });
 export const retire = (id, arm) => json("DELETE", `${at(id)}/arms/${part(arm)}`);
 export const history = (id, points) => json("GET", `${at(id)}/history${search({ points })}`);
 
-// Events after a number, but not more than `most`: who is far behind looks at the state instead.
+// Events after a number, but not many more than `most`.
 export async function events(id, after, most = 200) {
   const response = await send("GET", `${at(id)}/log${search({ after })}`, {
     headers: { Accept: "application/x-ndjson" },

@@ -6,7 +6,7 @@ import { wordsOfAll } from "./arrivals.js";
 import { lineChart } from "./chart.js";
 import { openTell } from "./deciding.js";
 import { decisionsPanel } from "./decisions.js";
-import { el } from "./dom.js";
+import { el, say } from "./dom.js";
 import { banditHead } from "./head.js";
 import { announce, note } from "./panels.js";
 import { watch } from "./watch.js";
@@ -65,7 +65,7 @@ export function banditView(id, { explain, onproblem }) {
 
   function heard(events) {
     announce(wordsOfAll(events));
-    refresh();
+    return refresh().then(() => bandit.events);
   }
 
   const newest = (status, act, otherwise) => {
@@ -97,7 +97,6 @@ function pastPanel(id, isOver) {
   const chart = lineChart({
     label: { estimate: "estimated reward", evaluations: "evaluations so far" },
     averaged: ["estimate"],
-    empty: "The estimated reward of each decision appears here, round by round.",
   });
   const which = el(
     "select",
@@ -105,21 +104,23 @@ function pastPanel(id, isOver) {
     el("option", { value: "estimate" }, "Estimated reward"),
     el("option", { value: "evaluations" }, "Evaluations so far"),
   );
+  const about = el("p", { class: "muted about" });
   const root = el(
     "section",
     { class: "card", "aria-labelledby": "chart-title" },
     el("header", null, el("h2", { id: "chart-title" }, "Over time"), which),
     chart.root,
+    about,
   );
-  let points = [];
+  let past = { points: [], estimate_is: "" };
   let asked = -Infinity;
   let timer = null;
 
   async function ask() {
     timer = null;
     asked = performance.now();
-    ({ points } = await api.history(id, 200));
-    if (!isOver()) chart.update(points, which.value);
+    past = await api.history(id, 200);
+    draw();
   }
 
   async function refresh() {
@@ -128,6 +129,18 @@ function pastPanel(id, isOver) {
     else timer ??= setTimeout(() => isOver() || ask().catch(() => {}), wait);
   }
 
-  which.addEventListener("change", () => chart.update(points, which.value));
+  function draw() {
+    if (isOver()) return;
+    say(about, which.value === "estimate" ? aboutEstimate(past) : "Sets whose reward was asked for, in all rounds.");
+    chart.update(past.points, which.value);
+  }
+
+  which.addEventListener("change", draw);
   return { root, refresh };
+}
+
+// Where nothing is drawn, all that the server says of it; otherwise what is seen.
+function aboutEstimate({ points, estimate_is }) {
+  if (!points.some((point) => Number.isFinite(point.estimate))) return `It is ${estimate_is}.`;
+  return `Dots are ${estimate_is.split(";")[0]}. The line is the mean of the last ones.`;
 }

@@ -4,13 +4,13 @@
 import { el, say, svg } from "./dom.js";
 import { clock, count, number, plural, ticks } from "./words.js";
 
-const HEIGHT = 220;
-const EDGE = { left: 48, right: 14, top: 12, bottom: 30 };
+const HEIGHT = 232;
+const EDGE = { left: 48, right: 14, top: 12, bottom: 44 };
 
-export function lineChart({ label, averaged, empty }) {
+export function lineChart({ label, averaged }) {
   const picture = svg("svg", { class: "chart", height: HEIGHT, role: "img", tabindex: 0 });
   const readout = el("p", { class: "readout muted", "aria-live": "off" });
-  const hint = el("p", { class: "empty" }, empty);
+  const hint = el("p", { class: "empty" });
   const root = el("div", { class: "chart-box" }, picture, readout, hint);
   let points = [];
   let value = "estimate";
@@ -22,6 +22,7 @@ export function lineChart({ label, averaged, empty }) {
     picture.style.display = points.length ? "" : "none";
     readout.hidden = points.length === 0;
     hint.hidden = points.length > 0;
+    say(hint, `Here the ${label[value]} is drawn, round by round, once there is something to draw.`);
     if (points.length === 0 || width === 0) return;
     marks = scales(points, value, width);
     picture.replaceChildren(
@@ -113,6 +114,7 @@ function axes({ x, y, xTicks, yTicks }, width) {
       svg("line", { class: "tick", x1: x(mark), x2: x(mark), y1: bottom, y2: bottom + 4 }),
       svg("text", { x: x(mark), y: bottom + 18, "text-anchor": "middle" }, count(mark)),
     ]),
+    svg("text", { x: (EDGE.left + width - EDGE.right) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "round"),
     svg("line", { class: "axis", x1: EDGE.left, x2: width - EDGE.right, y1: bottom, y2: bottom }),
   ];
 }

@@ -1,6 +1,6 @@
 // What a person can do instead of a program: decide, with rules or without, and tell what came of it.
 
-import { decide, tell } from "./api.js";
+import { decide, Problem, tell } from "./api.js";
 import { el, nameOf, shown } from "./dom.js";
 import { field, note, openForm } from "./panels.js";
 import { lines, plural } from "./words.js";
@@ -54,15 +54,18 @@ export function openTell(decision, done) {
       ),
     ],
     submit: "Tell",
-    send: async () =>
-      tell(
-        decision.id,
-        Object.fromEntries(
-          open.map((arm, place) => [arm, asOutcome(inputs[place])]).filter(([, value]) => value !== null),
-        ),
-      ),
+    send: async () => tell(decision.id, given(open, inputs)),
     done,
   });
+}
+
+function given(arms, inputs) {
+  const known = arms.map((arm, place) => [arm, asOutcome(inputs[place])]).filter(([, value]) => value !== null);
+  if (known.length) return Object.fromEntries(known);
+  throw new Problem(
+    { detail: "No outcome is given", fix: "Give that of one arm at least; the others may follow later." },
+    0,
+  );
 }
 
 // What is no number is sent as it is: the server says what it expects.

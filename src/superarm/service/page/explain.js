@@ -65,11 +65,11 @@ function parts(why, id) {
       el(
         "p",
         { class: "lost" },
-        "Left out last: ",
+        "The best arm left out is ",
         nameOf(left.arm),
-        Number.isFinite(why.lost_by) ? ` lost by ${number(why.lost_by)}.` : ".",
+        Number.isFinite(why.lost_by) ? `: it lost by ${number(why.lost_by)}.` : ".",
       ),
-    !left && el("p", { class: "muted" }, "Which arm was left out last is not known to this oracle."),
+    !left && el("p", { class: "muted" }, "Which arm came next is not known to this oracle."),
     el("h3", null, "Numbers"),
     el(
       "div",

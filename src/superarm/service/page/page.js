@@ -97,7 +97,7 @@ function welcome() {
       ", ",
       el("code", null, "/outcomes"),
       ". What they do appears here as it comes. The description is at ",
-      el("a", { href: "/openapi.json" }, "/openapi.json"),
+      el("a", { href: "openapi.json" }, "/openapi.json"),
       ".",
     ),
   );

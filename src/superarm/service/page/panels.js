@@ -14,7 +14,7 @@ export function problemBox(error) {
   return el(
     "div",
     { class: "problem", role: "alert" },
-    el("strong", { dir: "auto" }, text(detail ?? title ?? error.message)),
+    el("strong", { dir: "auto" }, sentence(text(detail ?? title ?? error.message))),
     facts.length > 0 &&
       el(
         "dl",
@@ -22,17 +22,21 @@ export function problemBox(error) {
         facts.map(([name, value]) => [el("dt", null, name), el("dd", { dir: "auto" }, text(value))]),
       ),
     Array.isArray(errors) &&
-      errors.length > 0 &&
+      errors.length > 1 && // of one, the detail tells all
       el(
         "ul",
         null,
-        errors.slice(0, 5).map((one) => el("li", { dir: "auto" }, text(one.detail ?? one))),
+        errors
+          .slice(0, 5)
+          .map((one) => el("li", { dir: "auto" }, text(one.at && one.detail ? `${one.at}: ${one.detail}` : one))),
       ),
     fix && el("p", { class: "fix", dir: "auto" }, text(fix)),
   );
 }
 
 const text = (value) => (typeof value === "string" ? value : JSON.stringify(value)).slice(0, 600);
+
+const sentence = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 
 // A dialog that goes away for good when it is closed; the browser keeps the focus in it, and Escape closes it.
 export function openPanel(title, content, { side = false, onclose } = {}) {

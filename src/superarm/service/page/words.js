@@ -16,8 +16,12 @@ export function number(x) {
   return String(Number(x.toPrecision(3)));
 }
 
-// A mean or an outcome: three decimals, so that columns of them line up.
-export const share = (x) => (x === null || x === undefined ? "–" : Math.abs(x) < 10 ? x.toFixed(3) : number(x));
+// A mean or an outcome: three decimals, so that columns of them line up, or four where those say little.
+export function share(x) {
+  if (x === null || x === undefined) return "–";
+  if (Math.abs(x) >= 10) return number(x);
+  return x !== 0 && Math.abs(x) < 0.0995 ? x.toFixed(4) : x.toFixed(3);
+}
 
 export const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString("en-GB");
 export const moment = (seconds) =>
