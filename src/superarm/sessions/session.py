@@ -381,9 +381,13 @@ class Session:
 
     def to_bytes(self) -> bytes:
         """What `save` writes."""
+        return self.snapshot()()
+
+    def snapshot(self) -> Callable[[], bytes]:
+        """What `to_bytes` would give now, made when it is called for: that is most of the work, and can wait."""
         with self._lock:
             document = saving.document_of(self)
-        return file.encode(document)
+        return lambda: file.encode(document)
 
     @classmethod
     def load(
