@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import json
 import random
 import signal
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,29 +42,38 @@ def kill_repeatedly(database: str, folder: Path, *, kills: int, seed: int = 0, c
     record = folder / "record.jsonl"
     with server.start(), Client(server.url) as client:
         bandit = client.create("crash", N_ARMS, K, seed=seed).id
-        load = _start_load(server.url, bandit, record, clients, seed)
-        try:
+        with load([server.url], bandit, record, clients=clients, seed=seed):
             for _ in range(kills):
                 time.sleep(0.6 * rng.random())
                 server.kill()
                 server.start(wait=rng.random() < 0.8)  # sometimes killed again while it starts
             server.wait_until_up()
             time.sleep(0.3)
-        finally:
-            load.send_signal(signal.SIGTERM)
-            said = load.communicate(timeout=60)[0]
-        if load.returncode:
-            raise AssertionError(f"the clients must end well, got {load.returncode}: {said[-2000:]}")
-        before = _state(client, bandit)
+        before = state_of(client, bandit)
         server.kill()
         server.start()
-        after, events = _state(client, bandit), list(client.log(bandit))
-        if server.stop():
+        after, events = state_of(client, bandit), list(client.log(bandit))
+        if server.stop() != 0:
             raise AssertionError(f"the server must stop with 0: {server.said[-2000:]}")
     if not before == after == _replayed(database, bandit):
         raise AssertionError("a restart and a replay must not change what is known, and one did")
-    counts = judge([json.loads(line) for line in record.read_text().splitlines()], events, after)
+    counts = judge(lines(record), events, after)
     return {"kills": kills + 1, **counts, "seconds": round(time.perf_counter() - start, 1)}
+
+
+@contextlib.contextmanager
+def load(urls: list[str], bandit: str, record: Path, *, clients: int = 4, seed: int = 0) -> Iterator[None]:
+    """Clients at work while the block runs; afterwards everything that they asked for is answered."""
+    command = [sys.executable, str(Path(__file__).with_name("crash_load.py")), ",".join(urls), bandit, str(record)]
+    options = ["--clients", str(clients), "--seed", str(seed)]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGTERM)
+            said = process.communicate(timeout=120)[0]
+    if process.returncode != 0:
+        raise AssertionError(f"the clients must end well, got {process.returncode}: {said[-2000:]}")
 
 
 def judge(record: list[dict[str, Any]], events: list[dict[str, Any]], state: dict[str, Any]) -> dict[str, int]:
@@ -95,6 +106,11 @@ def judge(record: list[dict[str, Any]], events: list[dict[str, Any]], state: dic
     }
 
 
+def lines(record: Path) -> list[dict[str, Any]]:
+    """What the clients wrote down."""
+    return [json.loads(line) for line in record.read_text().splitlines()]
+
+
 def _belief(told: dict[tuple[str, str], float], added: list[str]) -> dict[str, Any]:
     """What the outcomes make of Beta(1, 1), by arm."""
     counts = collections.Counter((arm, x) for (_, arm), x in told.items())
@@ -102,7 +118,7 @@ def _belief(told: dict[tuple[str, str], float], added: list[str]) -> dict[str, A
     return {arm: (1.0 + counts[arm, 1.0], 1.0 + counts[arm, 0.0]) for arm in arms}
 
 
-def _state(client: Client, bandit: str) -> dict[str, Any]:
+def state_of(client: Client, bandit: str) -> dict[str, Any]:
     found = client.bandit(bandit, top=10_000)
     return {arm["arm"]: (arm["a"], arm["b"]) for arm in found.posterior or ()}
 
@@ -125,12 +141,6 @@ def _replayed(database: str, bandit: str) -> dict[str, Any]:
 def _same(got: Any, wanted: Any, what: str) -> None:
     if got != wanted:
         raise AssertionError(f"{what} must be those of the clients' record, {wanted!r:.300}, got {got!r:.300}")
-
-
-def _start_load(url: str, bandit: str, record: Path, clients: int, seed: int) -> subprocess.Popen[str]:
-    program = Path(__file__).with_name("crash_load.py")
-    command = [sys.executable, str(program), url, bandit, str(record), "--clients", str(clients), "--seed", str(seed)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def main() -> None:

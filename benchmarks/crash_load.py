@@ -1,16 +1,17 @@
 """Clients that ask and tell without end, and write down what they were told was done. Started by crash.py.
 
-    python benchmarks/crash_load.py URL BANDIT RECORD [--clients N] [--seed N]
+    python benchmarks/crash_load.py URL[,URL...] BANDIT RECORD [--clients N] [--seed N]
 
 Each line of the record is JSON, written before the next request is made: what was asked for, with its key, and what
-came back. Outcomes are 0 or 1, so that from the record alone follows what a Beta belief must be. Stops on SIGTERM,
-after the answers that are still awaited.
+came back. With several servers, each request goes to any of them. Outcomes are 0 or 1, so that from the record alone
+follows what a Beta belief must be. Stops on SIGTERM, after the answers that are still awaited.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -36,10 +37,15 @@ class Record:
 class Worker:
     """One client. ``turn`` is one decision: asked for, told about in parts, now and then repeated or contradicted."""
 
-    def __init__(self, client: AsyncClient, bandit: str, record: Record, number: int, seed: int) -> None:
-        self.client, self.bandit, self.record, self.number = client, bandit, record, number
+    def __init__(self, clients: list[AsyncClient], bandit: str, record: Record, number: int, seed: int) -> None:
+        self.clients, self.bandit, self.record, self.number = clients, bandit, record, number
         self.rng = random.Random(seed * 1000 + number)
         self.n_asked = 0
+
+    @property
+    def client(self) -> AsyncClient:
+        """One of the servers, any of them."""
+        return self.rng.choice(self.clients)
 
     async def turn(self) -> None:
         self.n_asked += 1
@@ -88,8 +94,10 @@ async def main(options: argparse.Namespace) -> None:
     record = Record(options.record)
 
     async def work(number: int) -> None:
-        async with AsyncClient(options.url, retries=PATIENT, timeout_s=5.0) as client:
-            worker = Worker(client, options.bandit, record, number, options.seed)
+        async with contextlib.AsyncExitStack() as stack:
+            made = [AsyncClient(url, retries=PATIENT, timeout_s=5.0) for url in options.url.split(",")]
+            clients = [await stack.enter_async_context(client) for client in made]
+            worker = Worker(clients, options.bandit, record, number, options.seed)
             while not stopping.is_set():
                 await worker.turn()
 
