@@ -94,10 +94,6 @@ def replay(
     console, good = Console(), True
     nothing = "each as it was logged; no checkpoint to compare with"
     says = {None: nothing, True: "the same bit for bit", False: "DIFFERENT"}
-        None: "each as it was logged; no checkpoint to compare with",
-        True: "the same bit for bit",
-        False: "DIFFERENT",
-    }
     try:
         own = serving.own_rewards(rewards)
         with serving.opened(database, "read") as store:
