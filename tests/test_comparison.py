@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import superarm as sa
 from superarm.cli import app
 from superarm.experiments.catalogue import RequestError, Scale
 from superarm.experiments.cell import Cell
-from superarm.experiments.comparison import compare, page
+from superarm.experiments.comparison import compare, contestants, page
 from superarm.experiments.comparison.cells import compare as play
-from superarm.experiments.comparison.contestants import CHANCE, CONTESTANTS
+from superarm.experiments.comparison.contestants import CHANCE, CONTESTANTS, Task
 from superarm.experiments.comparison.problems import PROBLEMS, draw
 from superarm.experiments.store import Store
 
@@ -67,6 +68,17 @@ def test_chance_and_best_are_what_they_say(name):
     error = values.std() * np.sqrt(1 / 400 + 1 / 1000)
     assert abs(values.mean() - world.chance) < 5 * error
     assert values.max() <= world.best + 1e-9
+
+
+def test_who_forgets_has_the_memory_of_the_rule():
+    """By hand, for 10,000 rounds: 1 - 0.01 / 4, and twice the root of 10,000 ln(10,000) = 92,103."""
+    task = Task(sa.LinearReward(5), 2, 10_000, delta=0.25)
+    assert contestants.discount(task) == 0.9975
+    assert contestants.window(task) == 607
+    assert CONTESTANTS["CTS, discounted"].make(task).belief.discount == 0.9975
+    assert CONTESTANTS["CTS, sliding"].make(task).belief.window == 607
+    once = Task(sa.LinearReward(5), 2, 1, delta=0.25)
+    assert (contestants.discount(once), contestants.window(once)) == (0.75, 1)
 
 
 def test_a_cell_is_the_same_every_time(found):

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import changing_world
 import common
 import feature_selection
 import flights
@@ -186,6 +187,29 @@ def test_what_half_a_year_says_of_the_next():
     """By hand: the first two days favour the first route, the other two the last."""
     table = np.array([[0.9, 0.1, 0.5], [0.8, 0.2, 0.4], [0.3, 0.6, 0.7], [0.1, 0.8, 0.9]])
     assert flights.in_second_half(table, 1) == pytest.approx((3.4 / 6, 0.2, 0.8))
+
+
+def test_worlds_that_change_begin_alike():
+    rngs = [np.random.default_rng(3) for _ in range(3)]
+    kinds = [
+        changing_world.world(kind, 40, rng) for kind, rng in zip(changing_world.WORLDS.values(), rngs, strict=True)
+    ]
+    for other in kinds[1:]:
+        assert np.array_equal(kinds[0].mu, other.mu)
+    for _ in range(10):
+        kinds[1].pull([0], rng=rngs[1])
+    assert not np.array_equal(kinds[0].mu, kinds[1].mu)  # a quarter of the rounds is over
+
+
+def test_changing_world(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "changing.png"
+    monkeypatch.setattr(sys, "argv", ["changing_world.py", "--runs", "2", "--rounds", "40", "--picture", str(path)])
+    changing_world.main()
+    assert is_png(path)
+    shown = capsys.readouterr().out
+    for name in ("random sets", "BetaBelief", "Discounted, 0.997", "Sliding, 300", *changing_world.WORLDS):
+        assert name in shown
+    assert "40 rounds in % of that of random sets, 2 runs" in shown
 
 
 def test_an_example_is_a_command(tmp_path):

@@ -211,6 +211,27 @@ def test_where_all_arms_are_alike_there_is_no_gap_to_close():
     json.dumps(findings.numbers(game, runs, settings), allow_nan=False)
 
 
+def test_who_is_not_told_apart_is_said():
+    """By hand: over its pairs b loses 10 in each of three runs, and c wins some and loses some."""
+    at = np.array([5])
+
+    def runs(policy, rewards):
+        known = np.zeros(1), np.zeros(1), np.zeros(2, int), 1.0
+        return [playing.Run(policy, number, at, np.array([got]), *known) for number, got in enumerate(rewards)]
+
+    played = [*runs("a", [50.0, 70.0, 90.0]), *runs("b", [40.0, 60.0, 80.5]), *runs("c", [55.0, 60.0, 90.0])]
+    assert findings.not_told_apart(played, "a") == ["c"]
+
+
+def test_the_report_names_who_is_not_told_apart():
+    game = playing.prepare(cells(40), NAMES, 2, 40, "given")
+    runs = playing.play_all(game, ["cts", "single-seed", "random"], n_runs=3, seed=0)
+    text = page.html(game, runs, {"table": "t", "n_rows": 40, "skipped": [], "seed": 0}, "0", b"")
+    first = findings.find(runs)[0].policy
+    others = findings.not_told_apart(runs, first)
+    assert (f"do not tell it apart from {', '.join(others)}." in text) == bool(others)
+
+
 def test_only_the_best_arms_of_many_are_on_the_page():
     game = playing.prepare(np.random.default_rng(0).random((20, 80)), [f"arm {i}" for i in range(80)], 3, 20, "given")
     runs = playing.play_all(game, ["random"], n_runs=2, seed=0)

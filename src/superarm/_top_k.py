@@ -37,8 +37,8 @@ def top_k(values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: flo
     at_least = likely[worth >= least - tolerance]
     if len(at_least) == k:
         return at_least
-    sure = values[at_least] > least + tolerance
-    sure, tied = at_least[sure], at_least[~sure]
+    is_sure = values[at_least] > least + tolerance
+    sure, tied = at_least[is_sure], at_least[~is_sure]
     return np.sort(np.concatenate([sure, rng.choice(tied, k - len(sure), replace=False)]))
 
 

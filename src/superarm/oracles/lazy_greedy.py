@@ -385,7 +385,7 @@ class LazyGreedy:
         return float(self._reward_is(arms, means))
 
     def _give_up(self, stage: Stage, arm: int) -> None:
-        what = f"arm {arm} adds {stage.exact[arm] - stage.worth!r} to the arms {stage.base}, which is more than"
+        what = f"arm {arm} adds {stage.exact[arm] - stage.worth:.6g} to the arms {stage.base}, which is more than"
         if self._diminishing and stage.assumed[arm]:
             self._diminishing, self._gains = False, RememberedGains(self._gains.n_answers)
             message = f"the reward declares diminishing, but {what} other answers allow"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.experiments.stats import Interval, mean_interval
+from superarm.experiments.stats import Interval, mean_interval, paired_difference
 from superarm.own_table.playing import Game, Run
 
 
@@ -49,6 +49,17 @@ def find(runs: Sequence[Run]) -> list[Finding]:
             )
         )
     return sorted(found, key=lambda finding: -finding.reward.mean)
+
+
+def not_told_apart(runs: Sequence[Run], best: str) -> list[str]:
+    """The policies that may be as good as the best: the 95% interval of the paired difference has 0 in it."""
+    rewards = {
+        policy: [run.reward[-1] for run in runs if run.policy == policy]
+        for policy in dict.fromkeys(run.policy for run in runs)
+    }
+    return [
+        policy for policy, got in rewards.items() if policy != best and paired_difference(rewards[best], got).low <= 0
+    ]
 
 
 def arms_table(game: Game, runs: Sequence[Run]) -> list[dict[str, Any]]:

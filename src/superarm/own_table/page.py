@@ -12,7 +12,7 @@ import numpy as np
 from superarm.experiments.figures import band, label_ends, plain, render
 from superarm.experiments.report import STYLE, table
 from superarm.experiments.stats import Interval
-from superarm.own_table.findings import Finding, arms_table, find
+from superarm.own_table.findings import Finding, arms_table, find, not_told_apart
 from superarm.own_table.playing import PLAYERS, Game, Run
 
 _MOST_ARMS = 50
@@ -87,7 +87,7 @@ def html(game: Game, runs: Sequence[Run], settings: Mapping[str, Any], version: 
 <p class="dim">Made by <code>superarm run</code>, superarm {escape(version)}: {game.horizon:,} rounds,
 {n_runs} runs of each policy, rows in {game.order} order, seed {settings["seed"]}.</p>
 <h2 id="answer">The answer</h2>
-{_answer(found, game)}
+{_answer(found, game, runs)}
 {table(_CAPTION, _policy_rows(found, game))}
 <img alt="Reward a round, and what was lost against the best fixed set, for each policy"
 src="data:image/png;base64,{data}">
@@ -111,7 +111,7 @@ _CAPTION = (
 )
 
 
-def _answer(found: Sequence[Finding], game: Game) -> str:
+def _answer(found: Sequence[Finding], game: Game, runs: Sequence[Run]) -> str:
     world, k = game.world, game.k
     best, chance = world.best_fixed(k), world.random_set(k)
     if found[0].gap_closed is None:
@@ -130,6 +130,8 @@ def _answer(found: Sequence[Finding], game: Game) -> str:
             f"{winner.reward.mean:.4g}: it closed <strong>{_percent(winner.gap_closed)}</strong> of the gap between "
             f"the two."
         )
+        if others := not_told_apart(runs, winner.policy):
+            lines.append(f"These runs do not tell it apart from {escape(', '.join(others))}.")
     return f"<p>{' '.join(lines)}</p>"
 
 

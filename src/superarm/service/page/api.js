@@ -76,7 +76,7 @@ export const addArms = (id, body) => json("POST", `${at(id)}/arms`, { body });
 export const retire = (id, arm) => json("DELETE", `${at(id)}/arms/${part(arm)}`);
 export const history = (id, points) => json("GET", `${at(id)}/history${search({ points })}`);
 
-// Events after a number, but not more than `most`: who is far behind looks at the state instead.
+// Events after a number, but not many more than `most`.
 export async function events(id, after, most = 200) {
   const response = await send("GET", `${at(id)}/log${search({ after })}`, {
     headers: { Accept: "application/x-ndjson" },

@@ -65,7 +65,7 @@ export function banditView(id, { explain, onproblem }) {
 
   function heard(events) {
     announce(wordsOfAll(events));
-    refresh();
+    return refresh().then(() => bandit.events);
   }
 
   const newest = (status, act, otherwise) => {
@@ -131,15 +131,16 @@ function pastPanel(id, isOver) {
 
   function draw() {
     if (isOver()) return;
-    say(
-      about,
-      which.value === "estimate"
-        ? `Dots are ${past.estimate_is.split(";")[0]}. The line is the mean of the last ones.`
-        : "Counted by the policy.",
-    );
+    say(about, which.value === "estimate" ? aboutEstimate(past) : "Sets whose reward was asked for, in all rounds.");
     chart.update(past.points, which.value);
   }
 
   which.addEventListener("change", draw);
   return { root, refresh };
+}
+
+// Where nothing is drawn, all that the server says of it; otherwise what is seen.
+function aboutEstimate({ points, estimate_is }) {
+  if (!points.some((point) => Number.isFinite(point.estimate))) return `It is ${estimate_is}.`;
+  return `Dots are ${estimate_is.split(";")[0]}. The line is the mean of the last ones.`;
 }

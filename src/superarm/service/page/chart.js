@@ -22,7 +22,7 @@ export function lineChart({ label, averaged }) {
     picture.style.display = points.length ? "" : "none";
     readout.hidden = points.length === 0;
     hint.hidden = points.length > 0;
-    say(hint, `Here the ${label[value]} is drawn, round by round. There is nothing to draw yet.`);
+    say(hint, `Here the ${label[value]} is drawn, round by round, once there is something to draw.`);
     if (points.length === 0 || width === 0) return;
     marks = scales(points, value, width);
     picture.replaceChildren(

@@ -6,6 +6,7 @@ import { events } from "./api.js";
 const EVERY_MS = 1000;
 const LONGEST_MS = 15000;
 
+// `onevents` gets what is new, and promises the number of the last event that is shown.
 export function watch(id, after, { onevents, onstate }) {
   let wait = EVERY_MS;
   let timer = null;
@@ -18,18 +19,23 @@ export function watch(id, after, { onevents, onstate }) {
     if (document.hidden) return; // comes back with visibilitychange
     try {
       const found = await events(id, last);
-      if (isOver) return;
+      if (isOver || isPaused) return;
       wait = EVERY_MS;
-      onstate(isPaused ? "paused" : "live");
-      if (found.events.length) last = found.events.at(-1).seq;
-      if (found.events.length && !isPaused) onevents(found.events);
-      if (found.more) wait = 50; // far behind: catch up
-    } catch (error) {
-      if (isOver) return;
-      wait = Math.min(wait * 2, LONGEST_MS);
+      onstate("live");
+      if (found.events.length) await pass(found);
+    } catch {
+      if (isOver || isPaused) return;
+      wait = Math.min(Math.max(wait, EVERY_MS) * 2, LONGEST_MS);
       onstate("lost");
     }
     later();
+  }
+
+  // Who is far behind goes on from the state that is shown by now.
+  async function pass({ events, more }) {
+    const shown = onevents(events);
+    last = events.at(-1).seq;
+    if (more) last = Math.max(last, await shown);
   }
 
   function later() {
