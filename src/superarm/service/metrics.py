@@ -57,11 +57,11 @@ class Metrics:
 
     def committed(self, kinds: Iterable[str], seconds: float) -> None:
         """Events of one bandit are on the disk."""
-        every = list(kinds)
-        for kind in every:
-            self._events.labels(kind).inc()
+        counts = collections.Counter(kinds)
+        for kind, n_events in counts.items():
+            self._events.labels(kind).inc(n_events)
         self._commit.observe(seconds)
-        self._together.observe(len(every))
+        self._together.observe(counts.total())
 
     def text(self) -> bytes:
         """All of them, as Prometheus reads them."""
