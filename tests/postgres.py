@@ -49,6 +49,14 @@ def running():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def call(program, *args):
+    """Run a program that comes with PostgreSQL."""
+    found = _program(program)
+    if found is None:
+        pytest.skip(f"no {program} is installed")
+    _run([found, *args])
+
+
 def _run(command):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/")
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
