@@ -97,6 +97,7 @@ DAMAGES = {
     "the last event is gone": "DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)",
     "an event is repeated": _REPEAT,
     "the beginning is gone": "DELETE FROM events WHERE seq = 1",
+    "a name": "UPDATE bandits SET name = 'another'",
 }
 
 

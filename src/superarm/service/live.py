@@ -65,7 +65,6 @@ class Live:
     @classmethod
     def of(cls, bandit: Bandit, first: Event, own: Mapping[str, registry.Factory]) -> Live:
         """A bandit from its first event."""
-        check(root(bandit.id), 0, first)
         spec = json.loads(first.body)["spec"]
         clock = Clock()
         live = cls(bandit, spec, session_of(bandit.id, spec, own, clock), clock)
