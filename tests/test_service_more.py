@@ -297,3 +297,29 @@ def _refs(value):
     elif isinstance(value, list):
         for item in value:
             yield from _refs(item)
+
+
+def test_a_request_is_no_day_of_work(client):
+    bandit = create(client, arms=100, k=50)
+    path = f"/v1/bandits/{bandit}/decisions"
+    for body, words in (({"n": 4001}, "n times k"), ({"n": 200, "propensities": 501}, "n times propensities")):
+        answer = client.post(path, json=body)
+        assert answer.status_code == 422
+        assert words in answer.json()["detail"]
+    assert len(events_of(client, bandit)) == 1
+
+
+def test_a_batch_is_read_once_however_many_look_at_it(client, monkeypatch):
+    bandit = create(client)
+    for _ in range(3):
+        client.post(f"/v1/bandits/{bandit}/decisions", json={"n": 500})
+    store, n_read = client.app.state.service.engine.store, []
+    read = store.decided_before
+    monkeypatch.setattr(store, "decided_before", lambda *args: n_read.append(args) or read(*args))
+    points = client.get(f"/v1/bandits/{bandit}/history?points=200").json()["points"]
+    assert len(points) == 200
+    assert [points[0]["round"], points[-1]["round"]] == [1, 3]
+    assert len(n_read) == 3
+    n_read.clear()
+    assert len(client.get(f"/v1/bandits/{bandit}/decisions?limit=1000").json()["decisions"]) == 1000
+    assert len(n_read) == 1

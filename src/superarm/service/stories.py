@@ -10,13 +10,13 @@ import numpy as np
 
 from superarm.service import registry, views
 from superarm.service.engine import Operation
-from superarm.service.events import Event
 from superarm.service.live import Live
 from superarm.service.operations import find
 from superarm.service.store import Store, Turn
 from superarm.sessions import Explanation, Reason, UnknownDecisionError
 
 Answer = dict[str, Any]
+_AT_ONCE = 20  # so many events are read at once, since each may be of thousands of decisions
 _LOOKED_THROUGH = 20_000  # at most so many decisions are looked through for those of one status
 
 
@@ -32,7 +32,7 @@ def decisions(store: Store, status: str | None, limit: int, before: int | None) 
             found = [find(store, live, one.id) for one in every[:limit]]
             return {"decisions": found, "next": _number(found[-1]["id"]) if len(every) > limit else None}
         while number > least and len(found) < limit:
-            page = store.decided_before(live.bandit.number, number, limit)
+            page = store.decided_before(live.bandit.number, number, min(limit, _AT_ONCE))
             if not page:
                 break
             for event in page:
@@ -40,7 +40,7 @@ def decisions(store: Store, status: str | None, limit: int, before: int | None) 
                     if _number(one["id"]) > number or len(found) == limit:
                         continue
                     number = _number(one["id"]) - 1
-                    known = find(store, live, one["id"])
+                    known = _known(store, live, one)
                     if status is None or known["status"] == status:
                         found.append(known)
         return {"decisions": found, "next": number + 1 if number > 0 else None}
@@ -79,8 +79,18 @@ def history(store: Store, points: int) -> Operation:
     def operation(live: Live, turn: Turn) -> Answer:
         n = live.session.n_decisions
         numbers = np.unique(np.linspace(1, n, min(points, n)).round().astype(int)).tolist() if n else []
-        made = [_point(store, live, number) for number in numbers]
-        return {"estimate_is": _ESTIMATE, "points": [point for point in made if point is not None]}
+        made: list[Answer] = []
+        batch: list[Answer] = []
+        for number in numbers:
+            place = number - _number(batch[0]["id"]) if batch else 0
+            if not 0 <= place < len(batch):  # many points may be of one event, which is read once
+                event = next(iter(store.decided_before(live.bandit.number, number, 1)), None)
+                batch = [] if event is None else views.given_out(live.bandit.id, event)
+                counts = [] if event is None else json.loads(event.body)["counts"]
+                place = number - _number(batch[0]["id"]) if batch else 0
+            if place < len(batch):  # else it was made in this very turn
+                made.append(_point(live, _known(store, live, batch[place]), counts))
+        return {"estimate_is": _ESTIMATE, "points": made}
 
     return operation
 
@@ -88,23 +98,26 @@ def history(store: Store, points: int) -> Operation:
 _ESTIMATE = "the reward of the set at the outcomes that were told, once all are; null for rewards of your own"
 
 
-def _point(store: Store, live: Live, number: int) -> Answer | None:
-    found = views.logged_decision(store, live.bandit, number)
-    if found is None:
-        return None  # made in this very turn
-    one, event = found
-    counts = json.loads(event.body)["counts"]
-    known = find(store, live, one["id"])
+def _known(store: Store, live: Live, one: Answer) -> Answer:
+    """A decision with what became of it, from memory or else from the log."""
+    session, id = live.session, one["id"]
+    try:
+        return {**one, "status": session.status(id), "outcomes": session.outcomes(id)}
+    except UnknownDecisionError:
+        return views.with_outcomes(store, live.bandit, one, live.pending)
+
+
+def _point(live: Live, known: Answer, counts: list[int]) -> Answer:
     return {
-        "round": one["round"],
-        "time": one["time"],
-        "estimate": _estimate(live, event, known),
+        "round": known["round"],
+        "time": known["time"],
+        "estimate": _estimate(live, known),
         "evaluations": counts[2],
         "told": counts[4],
     }
 
 
-def _estimate(live: Live, event: Event, known: Answer) -> float | None:
+def _estimate(live: Live, known: Answer) -> float | None:
     outcomes = known["outcomes"]
     if live.spec["reward"]["name"] not in registry.REWARDS or len(outcomes) < len(known["arms"]):
         return None
