@@ -111,7 +111,7 @@ class Live:
 
     def decide(self, asked: dict[str, Any], key: str | None) -> list[Decision]:
         """Give out one decision, or ``n``; ``asked`` is the body of the request without what was left out."""
-        _check_size(asked, asked.get("k", self.spec["k"]))
+        _check_size(asked, int(asked.get("k", self.spec["k"])))
         feasible, first = self._feasible(asked), self.session.n_decisions + 1
         try:
             self.session.check(feasible)
