@@ -252,7 +252,7 @@ def picture(results: list[tuple[str, str, dict[str, float]]], n_logs: int, figur
     axis.set_yticks([len(designs) - place for place in range(len(designs))], designs)
     axis.set_xlim(right=100)
     plain(axis, f"coverage of 95% intervals over {n_logs:,} logs, %", "")
-    axis.legend(frameon=False, fontsize=9, loc="lower left")
+    axis.legend(frameon=False, fontsize=9, loc="upper left")
 
 
 def main() -> None:
