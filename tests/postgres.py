@@ -19,11 +19,12 @@ def _program(name):
     return found and str(Path(found).resolve())
 
 
-def _as_user(command):
+def _user():
     """PostgreSQL refuses to run as root, so another user runs it there."""
     if os.geteuid() != 0:
-        return command
-    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
+        return None
+    known = {user.pw_name: user for user in pwd.getpwall()}
+    return known.get("postgres") or known["nobody"]
 
 
 @contextlib.contextmanager
@@ -34,21 +35,22 @@ def running():
         pytest.skip("no PostgreSQL is installed")
     folder = Path(tempfile.mkdtemp(prefix="superarm-pg-", dir="/tmp"))  # a socket's path must be short
     try:
-        if os.geteuid() == 0:
-            user = pwd.getpwnam("postgres")
+        user = _user()
+        if user is not None:
             os.chown(folder, user.pw_uid, user.pw_gid)
         data = folder / "data"
-        _run(_as_user([initdb, "-D", str(data), "-U", "superarm", "--auth=trust", "--no-sync", "--encoding=UTF8"]))
+        _run([initdb, "-D", str(data), "-U", "superarm", "--auth=trust", "--no-sync", "--encoding=UTF8"], user)
         options = f"-k {folder} -c listen_addresses='' -c fsync=on -c max_connections=60"
-        _run(_as_user([pg_ctl, "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start"]))
+        _run([pg_ctl, "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start"], user)
         try:
             yield f"postgresql://superarm@/postgres?host={quote(str(folder), safe='')}"
         finally:
-            _run(_as_user([pg_ctl, "-D", str(data), "-m", "immediate", "-w", "stop"]))
+            _run([pg_ctl, "-D", str(data), "-m", "immediate", "-w", "stop"], user)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/")
+def _run(command, user):
+    as_user = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/", **as_user)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"

@@ -6,6 +6,8 @@ import pytest
 
 import superarm as sa
 from serving import client_of, create, events_of, play
+from superarm.service.replay import replay
+from superarm.service.sqlite import SQLiteStore
 
 
 @pytest.fixture
@@ -205,3 +207,8 @@ def test_every_part_is_the_same_after_a_restart(tmp_path, parts):
         assert client.get(f"/v1/bandits/{bandit}").json() == before
         assert events_of(client, bandit) == log
         play(client, bandit, 5)
+    store = SQLiteStore(path, "read")
+    forgets = parts.get("oracle", {}) and "regression" in str(parts["oracle"])  # its weights began anew without one
+    found = replay(store, store.bandit(bandit), {}, decide=not forgets)
+    store.close()
+    assert found.same

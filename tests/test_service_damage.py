@@ -53,8 +53,22 @@ def test_replay_says_that_all_is_well(path, served):
     assert f"{state['events']} events" in done.output
     assert "the same bit for bit" in done.output
     assert say("replay", path, "canteen").output == done.output
+    assert say("replay", path, "--decide").exit_code == 0
     assert say("replay", path, bandit).output == done.output
     assert say("replay", path, "nobody").exit_code == 1
+
+
+def test_decisions_that_do_not_follow_from_the_log_are_found(path, tmp_path):
+    """A log that is whole, of a server with another seed than the one it names."""
+    with client_of(path) as client:
+        bandit = create(client, seed=6)
+        actor = client.app.state.service.engine._actors[bandit]
+        actor.live.session._rng.bit_generator.advance(1)
+        play(client, bandit, 3)
+    assert say("replay", path).exit_code == 0
+    done = say("replay", path, "--decide")
+    assert done.exit_code == 1
+    assert "event 2" in done.output
 
 
 @pytest.mark.parametrize(
@@ -83,6 +97,7 @@ DAMAGES = {
     "the last event is gone": "DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)",
     "an event is repeated": _REPEAT,
     "the beginning is gone": "DELETE FROM events WHERE seq = 1",
+    "a name": "UPDATE bandits SET name = 'another'",
 }
 
 

@@ -78,6 +78,9 @@ def replay(
     database: Annotated[str, typer.Argument(help=_WHERE)],
     bandit: Annotated[str | None, typer.Argument(help="The id or the name of one bandit; all unless given.")] = None,
     rewards: Rewards = None,
+    decide: Annotated[
+        bool, typer.Option("--decide", help="Make every decision again, too, and see that it is the same.")
+    ] = False,
 ) -> None:
     """Rebuild every belief from the log, and say whether it is the same as what the server kept, bit for bit.
 
@@ -89,21 +92,23 @@ def replay(
     from superarm.service.replay import replay as rebuild
 
     console, good = Console(), True
-    says = {None: "no checkpoint to compare with", True: "the same bit for bit", False: "DIFFERENT"}
+    nothing = "each as it was logged; no checkpoint to compare with"
+    says = {None: nothing, True: "the same bit for bit", False: "DIFFERENT"}
     try:
         own = serving.own_rewards(rewards)
         with serving.opened(database, "read") as store:
             for one in _chosen(store, bandit):
                 head = f"{escape(one.id)} {escape(one.name)}:"
                 try:
-                    found = rebuild(store, one, own)
+                    found = rebuild(store, one, own, decide=decide)
                 except DamagedLogError as error:
                     good = False
                     console.print(f"{head} damaged: {escape(str(error))}", soft_wrap=True)
                     continue
                 good &= found.same is not False
                 where = "" if found.checkpoint is None else f"as from the checkpoint at event {found.checkpoint:,}: "
-                console.print(f"{head} {found.live.seq:,} events, {where}{says[found.same]}", soft_wrap=True)
+                again = ", decided again" if decide else ""
+                console.print(f"{head} {found.live.seq:,} events{again}, {where}{says[found.same]}", soft_wrap=True)
     except serving.StartError as error:
         _stop(str(error))
     if not good:

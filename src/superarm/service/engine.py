@@ -122,6 +122,8 @@ class Engine:
 
         ``reads`` is for operations that change nothing.
         """
+        if self._closed:
+            raise Problem(503, "the server is about to end", fix="repeat", headers={"Retry-After": "1"})
         actor = self._actors.get(id)
         if actor is None:
             bandit = await self.in_thread(self.store.bandit, id)

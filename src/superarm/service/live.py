@@ -65,7 +65,6 @@ class Live:
     @classmethod
     def of(cls, bandit: Bandit, first: Event, own: Mapping[str, registry.Factory]) -> Live:
         """A bandit from its first event."""
-        check(root(bandit.id), 0, first)
         spec = json.loads(first.body)["spec"]
         clock = Clock()
         live = cls(bandit, spec, session_of(bandit.id, spec, own, clock), clock)
@@ -169,13 +168,19 @@ class Live:
         self._log("arms_retired", {"arms": [name]})
         return True
 
-    def apply(self, event: Event) -> None:
-        """Do again what an event of the log says, and check that it comes out the same. Evaluates no reward."""
+    def apply(self, event: Event, *, decide: bool = False) -> None:
+        """Do again what an event of the log says, and check that it comes out the same.
+
+        Evaluates no reward, unless it is to ``decide`` again, too: then the same sets and draws must come out.
+        """
         check(self.digest, self.seq, event)
         body = json.loads(event.body)
         self._clock.now = event.time
         try:
-            self._apply(event.kind, body, event.time)
+            if decide and event.kind == "decided":
+                self._decide_again(body)
+            else:
+                self._apply(event.kind, body, event.time)
         except (ValueError, TypeError, KeyError, Problem) as error:
             raise DamagedLogError(f"event {event.seq} ({event.kind}) cannot be applied: {error}") from error
         if self.counts != body["counts"]:
@@ -204,6 +209,16 @@ class Live:
             session.retire(*body["arms"])
         else:
             raise ValueError(f"kind must be one that this version knows, got {kind!r}; update superarm")
+
+    def _decide_again(self, body: dict[str, Any]) -> None:
+        asked = body["ask"]
+        feasible = self._feasible(asked)
+        made = self.session.ask(asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities"))
+        mark = self.session.mark()
+        del mark["evaluations"]
+        if [_logged(one) for one in made] != body["decisions"] or mark != body["mark"]:
+            raise ValueError(f"decided {[list(one.arms) for one in made]} now, and {body['decisions']} then")
+        self.session.policy.reward.evaluations = body["counts"][2]  # an oracle that has forgotten answers asks again
 
     def _feasible(self, asked: dict[str, Any]) -> Any:
         n_arms = self.session.policy.reward.n_arms

@@ -34,6 +34,10 @@ def first_event(store: Store, bandit: Bandit) -> Event:
     found = store.events(bandit.number, 0, 1)
     if not found or found[0].kind != "created":
         raise DamagedLogError(f"the log of bandit {bandit.id} does not begin with its creation")
+    check(root(bandit.id), 0, found[0])
+    spec = json.loads(found[0].body)["spec"]
+    if (spec["name"], spec["k"], found[0].time) != (bandit.name, bandit.k, bandit.created):
+        raise DamagedLogError(f"bandit {bandit.id} is not as it was created: {bandit}")
     return found[0]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,14 +36,16 @@ def replay(
     store: Store,
     bandit: Bandit,
     own: Mapping[str, registry.Factory],
-    progress: Callable[[int], None] = lambda seq: None,
+    *,
+    decide: bool = False,
 ) -> Replayed:
-    """The bandit from its first event on; DamagedLogError where the log is not what was written."""
+    """The bandit from its first event on; DamagedLogError where the log is not what was written.
+
+    With ``decide`` every decision is made again, too, and must come out as it did.
+    """
     live = Live.of(bandit, loading.first_event(store, bandit), own)
     for event in loading.events_after(store, bandit, live.seq):
-        live.apply(event)
-        if event.seq % 10_000 == 0:
-            progress(event.seq)
+        live.apply(event, decide=decide)
     kept = loading.from_checkpoint(store, bandit, own)
     if kept is None:
         return Replayed(live, None, None)

@@ -23,9 +23,7 @@ _WORDS = {
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """A connection that any thread may use, one at a time; transactions are begun and ended by hand."""
     address = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
-    connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=30)
-    connection.execute("PRAGMA foreign_keys = OFF")
-    return connection
+    return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=30)
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
