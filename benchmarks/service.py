@@ -37,16 +37,16 @@ CLIENTS = (1, 8, 64)
 ROW = "x" * 450  # about what the event of a decision has
 
 
-def library(n_arms: int, seconds: float) -> float:
-    """Decisions and outcomes a second of a bare session."""
+def library(n_arms: int, seconds: float) -> dict[str, float]:
+    """Decisions and outcomes a second of a bare session, and the processor time of each."""
     names = [str(number) for number in range(n_arms)]
     session = sa.Session(sa.Policy(sa.BetaBelief(n_arms), sa.TopK(), sa.LinearReward(n_arms), K), names, seed=1)
-    rng, n_done, start = random.Random(0), 0, time.perf_counter()
+    rng, n_done, start, cpu = random.Random(0), 0, time.perf_counter(), time.process_time()
     while (took := time.perf_counter() - start) < seconds:
         decision = session.ask()
         session.tell(decision, {arm: float(rng.random() < 0.3) for arm in decision.arms})
         n_done += 2
-    return n_done / took
+    return {"library_per_s": n_done / took, "library_cpu_ms": 1e3 * (time.process_time() - cpu) / n_done}
 
 
 def commits(folder: Path, seconds: float) -> float:
@@ -75,11 +75,13 @@ def load(server: Server, bandit: str, clients: int, seconds: float) -> dict[str,
     found, after = json.loads(done.stdout), process.cpu_times()
     wall = found["generator_wall_s"]
     n_done = len(found["ask_s"]) + len(found["tell_s"])
+    cpu = after.user + after.system - before.user - before.system
     return {
         "clients": clients,
         "per_s": n_done / found["seconds"],
         **{f"{verb}_p{q}_ms": 1e3 * _quantile(found[f"{verb}_s"], q) for verb in ("ask", "tell") for q in (50, 99)},
-        "server_cpu": (after.user + after.system - before.user - before.system) / wall,
+        "server_cpu": cpu / wall,
+        "server_cpu_ms": 1e3 * cpu / found["n_all"],
         "generator_cpu": found["generator_cpu_s"] / wall,
         "server_rss_mb": process.memory_info().rss / 1e6,
     }
@@ -94,9 +96,8 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     seconds = options.seconds
     database = options.database or str(folder / "service.db")
     rows: list[dict[str, Any]] = []
-    options_of_server = ["--rate", "0", "--most-arms", "2000000"]
     with (
-        Server(database, folder / "server.log", *options_of_server) as server,
+        Server(database, folder / "server.log", "--quiet") as server,
         Client(server.url, timeout_s=60) as client,
     ):
         for n_arms, clients in [(M, n) for n in CLIENTS] + [(n_arms, 8) for n_arms in options.growth]:
@@ -105,7 +106,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
                 {
                     "m": n_arms,
                     **load(server, bandit, clients, seconds),
-                    "library_per_s": library(n_arms, seconds / 3),
+                    **library(n_arms, seconds / 3),
                     "sqlite_commits_per_s": commits(Path(tempfile.mkdtemp(dir=folder)), seconds / 3),
                 }
             )
@@ -118,7 +119,13 @@ def show(found: dict[str, Any]) -> Table:
         title=f"{found['database']}, k = {found['k']}, {found['cores']} cores for server and clients together"
     )
     heads = ("m", "clients", "decisions + outcomes /s", "decision p50, p99 ms", "outcomes p50, p99 ms")
-    for head in (*heads, "of the library's", "of SQLite's commits", "cores: server, clients"):
+    for head in (
+        *heads,
+        "of the library's",
+        "of SQLite's commits",
+        "cores: server, clients",
+        "processor ms each: server, library",
+    ):
         table.add_column(head, justify="right")
     for row in found["rows"]:
         table.add_row(
@@ -130,6 +137,7 @@ def show(found: dict[str, Any]) -> Table:
             f"{row['per_s'] / row['library_per_s']:.2f} × {row['library_per_s']:,.0f}",
             f"{row['per_s'] / row['sqlite_commits_per_s']:.2f} × {row['sqlite_commits_per_s']:,.0f}",
             f"{row['server_cpu']:.2f}, {row['generator_cpu']:.2f}",
+            f"{row['server_cpu_ms']:.2f}, {row['library_cpu_ms']:.2f}",
         )
     return table
 

@@ -41,21 +41,25 @@ class Connection:
         return json.loads(content), took
 
 
-async def play(options: argparse.Namespace, number: int, begin: float, end: float) -> tuple[list[float], list[float]]:
-    """The latencies of one client's decisions and outcomes between two moments."""
+async def play(
+    options: argparse.Namespace, number: int, begin: float, end: float
+) -> tuple[list[float], list[float], int]:
+    """The latencies of one client's decisions and outcomes between two moments, and how many rounds it did in all."""
     reader, writer = await asyncio.open_connection(options.host, options.port)
     connection, rng = Connection(reader, writer, options.host), random.Random(number)
     asked: list[float] = []
     told: list[float] = []
+    n_rounds = 0
     while (now := time.perf_counter()) < end:
         decision, ask_s = await connection.post(f"/v1/bandits/{options.bandit}/decisions", {})
         outcomes = {arm: float(rng.random() < 0.3) for arm in decision["arms"]}
         _, tell_s = await connection.post(f"/v1/decisions/{decision['id']}/outcomes", {"outcomes": outcomes})
+        n_rounds += 1
         if now >= begin:
             asked.append(ask_s)
             told.append(tell_s)
     writer.close()
-    return asked, told
+    return asked, told, n_rounds
 
 
 async def main(options: argparse.Namespace) -> dict[str, Any]:
@@ -68,8 +72,9 @@ async def main(options: argparse.Namespace) -> dict[str, Any]:
     seconds = time.perf_counter() - begin
     return {
         "seconds": seconds,
-        "ask_s": sorted(x for asked, _ in found for x in asked),
-        "tell_s": sorted(x for _, told in found for x in told),
+        "ask_s": sorted(x for asked, _, _ in found for x in asked),
+        "tell_s": sorted(x for _, told, _ in found for x in told),
+        "n_all": sum(2 * n_rounds for _, _, n_rounds in found),
         "generator_cpu_s": time.process_time() - cpu,
         "generator_wall_s": seconds + options.warm_up,
     }

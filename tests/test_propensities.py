@@ -204,7 +204,13 @@ def test_batches_and_forks_have_streams_of_their_own():
     one = session()
     first, second = one.ask(2, propensities=200)
     assert first.propensities != second.propensities or first.arms != second.arms
-    rngs = [one._stream(1), one._stream(2), one.fork("left")._stream(1), one.fork("propensities")._stream(1), one._rng]
+    rngs = [
+        one._origin.samples(1),
+        one._origin.samples(2),
+        one.fork("left")._origin.samples(1),
+        one.fork("propensities")._origin.samples(1),
+        one._rng,
+    ]
     assert len({tuple(rng.random(3).tolist()) for rng in rngs}) == 5
 
 

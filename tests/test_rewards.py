@@ -105,6 +105,26 @@ def test_a_black_box_cannot_spoil_its_pools():
     assert theta.tolist() == [0.1, 0.2, 0.3]
 
 
+class Slips:
+    """An executor that writes down in what pieces it is given its work."""
+
+    def __init__(self, **about):
+        self.sizes = []
+        self.__dict__.update(about)
+
+    def map(self, fn, *columns, chunksize):
+        self.sizes.append(chunksize)
+        return map(fn, *columns)
+
+
+@pytest.mark.parametrize(("about", "size"), [({"_max_workers": 2}, 5), ({"_max_workers": 16}, 1), ({}, 1)])
+def test_a_pool_is_given_a_few_pieces_a_worker(about, size):
+    executor = Slips(**about)
+    reward = sa.BlackBox(parts.total, n_arms=40, lipschitz=50, upper=7, executor=executor)
+    reward.batch(sa.Pools.singletons(np.arange(40), 40), np.ones(40))
+    assert executor.sizes == [size]
+
+
 @pytest.mark.parametrize(
     "start",
     [lambda: ThreadPoolExecutor(3), lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn"))],

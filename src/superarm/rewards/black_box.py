@@ -89,7 +89,10 @@ class BlackBox:
         means = [theta[arms] for arms in sets]
         if self.executor is None:
             return np.fromiter(map(self.fn, sets, means), np.float64, len(sets))
-        answers = self.executor.map(self.fn, sets, means, chunksize=max(1, len(sets) // 64))
+        # A few chunks a worker: a message for each set would cost more than a quick function, and one for each worker
+        # would leave it waiting for the slowest. The standard library's pools know how many they are.
+        n_chunks = 4 * getattr(self.executor, "_max_workers", 16)
+        answers = self.executor.map(self.fn, sets, means, chunksize=max(1, len(sets) // n_chunks))
         return np.fromiter(answers, np.float64, len(sets))
 
     def _as_lipschitz(self, lipschitz: ArrayLike) -> float | FloatArray:

@@ -106,6 +106,7 @@ class Engine:
         self.most_loaded = most_loaded
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="superarm")
         self._readers = ThreadPoolExecutor(4, thread_name_prefix="superarm-read")  # slow rewards keep no reader waiting
+        self._keeper = ThreadPoolExecutor(1, thread_name_prefix="superarm-keep")  # bandits need not wait for it
         self._actors: dict[str, Actor] = {}  # these two are touched on the event loop alone
         self._loaded: OrderedDict[str, Actor] = OrderedDict()
 
@@ -165,6 +166,7 @@ class Engine:
         self._readers.shutdown(wait=True)
         for actor in self._actors.values():
             self._checkpoint(actor, least=1)
+        self._keeper.shutdown(wait=True)
         self.store.close()
 
     def _create(self, spec: Spec) -> Actor:
@@ -251,13 +253,15 @@ class Engine:
         live = actor.live
         if live is None or live.seq - actor.checkpointed < least:
             return
+        actor.checkpointed = live.seq
+        self._keeper.submit(self._keep, actor.bandit, *live.snapshot())
+
+    def _keep(self, bandit: Bandit, meta: dict[str, Any], encode: Callable[[], bytes]) -> None:
         try:
-            self.store.put_checkpoint(actor.bandit.number, loading.packed(live))
-            actor.checkpointed = live.seq
+            self.store.put_checkpoint(bandit.number, loading.packed(meta, encode))
             self.metrics.checkpoints.inc()
         except Exception as error:  # a checkpoint is a cache: the log has everything
-            actor.checkpointed = live.seq
-            _log.warning("checkpoint_failed", extra={"fields": {"bandit": actor.bandit.id, "why": str(error)}})
+            _log.warning("checkpoint_failed", extra={"fields": {"bandit": bandit.id, "why": str(error)}})
 
 
 def as_problem(error: BaseException) -> Problem:

@@ -6,7 +6,7 @@ Nothing here reads or writes a database: changes gather in ``pending``, for the 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -84,10 +84,10 @@ class Live:
         live.told, live.expired, clock.now = meta["told"], meta["expired"], meta["time"]
         return live
 
-    def checkpoint(self) -> tuple[dict[str, Any], bytes]:
-        """What `from_checkpoint` takes."""
+    def snapshot(self) -> tuple[dict[str, Any], Callable[[], bytes]]:
+        """What `from_checkpoint` takes; the bytes are made when they are called for."""
         meta = {"seq": self.seq, "digest": self.digest.hex(), "told": self.told, "expired": self.expired}
-        return {**meta, "time": self._clock.now}, self.session.to_bytes()
+        return {**meta, "time": self._clock.now}, self.session.snapshot()
 
     @property
     def time(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from superarm.service import registry
@@ -44,10 +44,9 @@ def events_after(store: Store, bandit: Bandit, seq: int) -> Iterator[Event]:
         seq = page[-1].seq
 
 
-def packed(live: Live) -> Checkpoint:
-    """A checkpoint of a bandit that has nothing pending."""
-    meta, data = live.checkpoint()
-    text = json.dumps(meta)
+def packed(meta: dict[str, Any], encode: Callable[[], bytes]) -> Checkpoint:
+    """A checkpoint of the snapshot of a bandit."""
+    text, data = json.dumps(meta), encode()
     return Checkpoint(text, data, _sha256(text, data))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+_METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 _MANY = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -23,6 +24,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
+        self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._requests = Counter(
             "superarm_requests_total", "Requests answered.", ["method", "route", "status"], registry=registry
         )
@@ -45,8 +47,13 @@ class Metrics:
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request has its answer."""
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        method = method if method in _METHODS else "other"  # not as many labels as somebody can think of
+        found = self._known.get((method, route, status))
+        if found is None:
+            found = self._requests.labels(method, route, str(status)), self._seconds.labels(route)
+            self._known[method, route, status] = found
+        found[0].inc()
+        found[1].observe(seconds)
 
     def committed(self, kinds: Iterable[str], seconds: float) -> None:
         """Events of one bandit are on the disk."""

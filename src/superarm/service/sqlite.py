@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
 import threading
@@ -12,18 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from superarm.service.events import Bandit, Event
-from superarm.service.store import TABLES, Checkpoint, KeyRow, NameTakenError, StoreError
+from superarm.service.sqlite_file import VERSION, alone, as_store_error, connect, make_tables, roll_back
+from superarm.service.store import Checkpoint, KeyRow, NameTakenError, StoreError
 
-VERSION = 1
 _EVENT = "seq, time, kind, decision, key, body, digest"
 _INSERT = f"INSERT INTO events (bandit, {_EVENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_WORDS = {
-    "serial": "INTEGER PRIMARY KEY",
-    "int": "INTEGER",
-    "real": "REAL",
-    "blob": "BLOB",
-    "tail": " WITHOUT ROWID",
-}
 _ROOM = 1 << 15  # bytes that must be free for the file to be in good health
 Statement = tuple[str, Sequence[Any]]
 
@@ -64,7 +56,7 @@ class SQLiteStore:
         self.path, self.name = Path(path), "sqlite"
         if mode == "read" and not self.path.exists():
             raise StoreError(f"{self.path} must be a database of superarm, got no file")
-        self._lock_file = _alone(self.path) if mode == "serve" else None
+        self._lock_file = alone(self.path) if mode == "serve" else None
         self._queue: list[_Waiting] = []
         self._queue_lock, self._write_lock, self._read_lock = threading.Lock(), threading.Lock(), threading.Lock()
         self._reading: sqlite3.Connection | None = None
@@ -77,20 +69,20 @@ class SQLiteStore:
 
     def _open(self, *, writable: bool) -> None:
         try:
-            reading = self._reading = _connect(self.path, read_only=not writable)
+            reading = self._reading = connect(self.path, read_only=not writable)
             (version,) = reading.execute("PRAGMA user_version").fetchone()
             has_tables = reading.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
             if version > VERSION or (version == 0 and (has_tables or not writable)):
                 raise StoreError(f"{self.path} must be a database of superarm up to version {VERSION}, got {version}")
             if writable:
-                writing = self._writing = _connect(self.path)
+                writing = self._writing = connect(self.path)
                 if writing.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
                     raise StoreError(f"{self.path} must be on a file system where SQLite's WAL works")
                 writing.execute("PRAGMA synchronous = FULL")
                 if version == 0:
-                    _make_tables(writing)
+                    make_tables(writing)
         except sqlite3.Error as error:
-            raise _as_store_error(error, self.path) from error
+            raise as_store_error(error, self.path) from error
 
     @contextlib.contextmanager
     def turn(self, bandit: Bandit, *, to_write: bool = True) -> Iterator[_SQLiteTurn]:
@@ -109,10 +101,10 @@ class SQLiteStore:
                 connection.execute("COMMIT")
                 return made
             except sqlite3.Error as error:
-                _roll_back(connection)
+                roll_back(connection)
                 if isinstance(error, sqlite3.IntegrityError) and "bandits.name" in str(error):
                     raise NameTakenError(bandit.name) from error
-                raise _as_store_error(error, self.path) from error
+                raise as_store_error(error, self.path) from error
 
     def bandit(self, id: str) -> Bandit | None:
         """The bandit of an id."""
@@ -229,11 +221,11 @@ class SQLiteStore:
                         connection.execute(query, values)
                 connection.execute("COMMIT")
             except sqlite3.Error:
-                _roll_back(connection)
+                roll_back(connection)
                 raise
         except (sqlite3.Error, StoreError) as error:
             for waiting in together:
-                waiting.error = error if isinstance(error, StoreError) else _as_store_error(error, self.path)
+                waiting.error = error if isinstance(error, StoreError) else as_store_error(error, self.path)
         for waiting in together:
             waiting.done = True
 
@@ -247,7 +239,7 @@ class SQLiteStore:
             try:
                 return self._reading.execute(query, values).fetchall()
             except sqlite3.Error as error:
-                raise _as_store_error(error, self.path) from error
+                raise as_store_error(error, self.path) from error
 
 
 class _SQLiteTurn:
@@ -263,47 +255,3 @@ class _SQLiteTurn:
     def commit(self, events: list[Event]) -> None:
         if events:
             self._store.append(self._number, events)
-
-
-def _connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
-    connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=30)
-    connection.execute("PRAGMA foreign_keys = OFF")
-    return connection
-
-
-def _make_tables(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    for table in TABLES:
-        connection.execute(table.format(**_WORDS))
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("COMMIT")
-
-
-def _alone(path: Path) -> int:
-    """Hold the file's lock for as long as this process serves it."""
-    beside = path.with_name(f"{path.name}-serving")
-    try:
-        held = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StoreError(f"{beside} must be writable: {error.strerror}", read_only=True) from error
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(held)
-        raise StoreError(f"{path} is served by another process; one at a time, or use PostgreSQL") from error
-    return held
-
-
-def _roll_back(connection: sqlite3.Connection) -> None:
-    with contextlib.suppress(sqlite3.Error):
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-
-def _as_store_error(error: sqlite3.Error, path: Path) -> StoreError:
-    code = getattr(error, "sqlite_errorcode", None)
-    low = None if code is None else code & 0xFF
-    full = low == sqlite3.SQLITE_FULL
-    read_only = low in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN)
-    return StoreError(f"{path}: {error}", full=full, read_only=read_only)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from superarm.core import Policy
@@ -19,12 +19,12 @@ _SAME = ("belief", "oracle", "n_arms", "k")  # what a policy must have in common
 
 def document_of(session: Session) -> dict[str, Any]:
     """Everything that decides."""
-    roster, ledger, oracle = session._roster, session._ledger, session.policy.oracle
+    roster, ledger, oracle, origin = session._roster, session._ledger, session.policy.oracle, session._origin
     plain = roster.names == list(range(len(roster)))
     return {
         "superarm": __version__,
         "policy": _kind(session.policy),
-        "seed": {"entropy": session._entropy, "path": list(session._path), "forks": session._forks},
+        "seed": {"entropy": origin.entropy, "path": list(origin.path), "forks": origin.forks},
         "rng": session._rng.bit_generator.state,
         "rounds": session.rounds,
         "n_decisions": session._n_decisions,
@@ -33,7 +33,7 @@ def document_of(session: Session) -> dict[str, Any]:
         "expiry": asdict(session.expiry),
         "retired": roster.retired.tolist(),
         **({} if plain else {"names": roster.names}),
-        **({} if session._own_key is None else {"key": session._own_key}),
+        **({} if origin.own_key is None else {"key": origin.own_key}),
         "decisions": [record.state() for kind in (ledger.open, ledger.closed) for record in kind.values()],
         "belief": session.policy.belief.state(),
         "oracle": oracle.state() if hasattr(oracle, "state") else None,
@@ -64,13 +64,14 @@ def settings(document: dict[str, Any]) -> dict[str, Any]:
 
 def restore(session: Session, document: dict[str, Any]) -> None:
     """Make a new session what the document says; its policy is changed last, when all else is known to fit."""
-    session._path, session._forks = tuple(document["seed"]["path"]), list(document["seed"]["forks"])
+    path, forks = tuple(document["seed"]["path"]), list(document["seed"]["forks"])
+    session._origin = replace(session._origin, path=path, forks=forks)
     session.rounds, session._n_decisions = document["rounds"], document["n_decisions"]
     session._roster.is_retired[document["retired"]] = True
     for state in document["decisions"]:
         record = Record.of(state, session._roster.names)
         (session._ledger.open if record.status == "open" else session._ledger.closed)[record.decision.id] = record
-    session._begin()
+    session._rng = session._origin.generator()
     session._rng.bit_generator.state = document["rng"]
     _load_parts(session.policy, document["belief"], document["oracle"])
     session.policy.reward.evaluations = document["policy"]["evaluations"]

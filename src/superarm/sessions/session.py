@@ -5,10 +5,6 @@ One class with many verbs, which share a lock and little else; what they do is i
 
 from __future__ import annotations
 
-import copy
-import hashlib
-import itertools
-import re
 import threading
 import time
 import zipfile
@@ -19,15 +15,17 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from superarm.checks import IndexArray, as_count
-from superarm.core import Choices, Counted, Policy, Reward
+from superarm.checks import as_count
+from superarm.core import Choices, Policy, Reward
 from superarm.feasible import Feasible
-from superarm.propensities import Propensities, propensities
 from superarm.sessions import file, marks, saving
 from superarm.sessions.available import by_name, without
+from superarm.sessions.copying import copied, grow
+from superarm.sessions.deciding import Occasion, decide
 from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record
 from superarm.sessions.errors import ExpiredDecisionError, SessionFileError, UnknownDecisionError
 from superarm.sessions.explain import Explanation, Kept, explain
+from superarm.sessions.origin import Origin
 from superarm.sessions.roster import Roster
 
 
@@ -106,27 +104,13 @@ class Session:
         self.expiry = Expiry() if expiry is None else expiry
         self.explain_last = as_count(explain_last, "explain_last")
         self._ledger = Ledger(keep)
-        self._entropy = _entropy(seed)
-        self._own_key = key
-        self._path: tuple[str, ...] = ()
-        self._forks: list[str] = []
+        self._origin = Origin.of(seed, key)
+        self._rng = self._origin.generator()
         self._rewards, self._clock = rewards, clock
         self.rounds = self._n_decisions = 0
         self._lock = threading.RLock()
         self._kept: OrderedDict[str, Kept] = OrderedDict()
         self.policy = policy
-        self._begin()
-
-    def _begin(self) -> None:
-        """Everything that follows from the seed and the path."""
-        self._rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=_keys(*self._path)))
-        root = self._own_key or hashlib.sha256(str(self._entropy).encode()).hexdigest()[:8]
-        self._key = ".".join([root, *self._path])
-
-    def _stream(self, number: int) -> np.random.Generator:
-        """Where the samples of a decision's propensities come from: the same after a load, and nothing else does."""
-        keys = _keys(*self._path, "propensities of")  # no label of a fork has a blank
-        return np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(*keys, number)))
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -318,7 +302,7 @@ class Session:
             self._expire(float(self._clock()))
             records = [Record(one, np.array(self._roster.of(one.arms), np.intp)) for one in decisions]
             for place, one in enumerate(decisions, start=1):
-                wanted = f"{self._key}-{self._n_decisions + place}", self.rounds + 1
+                wanted = f"{self._origin.key}-{self._n_decisions + place}", self.rounds + 1
                 if (one.id, one.round) != wanted:
                     raise ValueError(f"the next decision must be {wanted[0]} of round {wanted[1]}, got {one}")
             marks.restore(mark, self.policy, self._rng, k, [record.arms for record in records])
@@ -348,22 +332,8 @@ class Session:
             new = self._roster.new(names)
             if not new:
                 return
-            belief: Any = self.policy.belief
-            if not hasattr(belief, "add_arms"):
-                raise TypeError(f"the belief must be able to grow: {type(belief).__name__} has no add_arms")
-            total = len(self._roster) + len(new)
-            if reward is None and self._rewards is None:
-                raise ValueError(f"reward must be given, that of {total} arms, since the session has no rewards to ask")
-            larger = reward if self._rewards is None or reward is not None else self._rewards(total)
-            counted = larger if isinstance(larger, Counted) else Counted(larger)  # type: ignore[arg-type]
-            if counted.n_arms != total:
-                raise ValueError(f"reward must be of {total} arms, got one of {counted.n_arms}")
-            belief.add_arms(len(new), prior)
-            counted.evaluations = self.policy.evaluations
-            self.policy.reward = counted
+            grow(self.policy, len(new), prior, reward, self._rewards)
             self._roster.add(new)
-            if hasattr(self.policy.oracle, "forget"):
-                self.policy.oracle.forget()  # it knew the old reward
 
     def retire(self, *names: Name) -> None:
         """Stop picking some arms. They keep their numbers and what is known of them, and may still be told about."""
@@ -393,24 +363,13 @@ class Session:
         is shared.
         """
         with self._lock:
-            free = (str(number) for number in itertools.count(1) if str(number) not in self._forks)
-            name = next(free) if label is None else label
-            if not isinstance(name, str) or not re.fullmatch(r"\w+", name, re.ASCII):
-                raise ValueError(f"label must be letters, digits and _, got {label!r}")
-            if name in self._forks:
-                raise ValueError(f"label must be another one for each fork, got {name!r} again")
+            origin = self._origin.fork(label)
             other = object.__new__(Session)
             other.__dict__.update(self.__dict__)
-            belief, reward = copy.deepcopy(self.policy.belief), self.policy.reward.uncounted
-            other.policy = Policy(belief, self.policy.oracle, reward, self.policy.k)
-            other._roster = self._roster.copy()
-            other._path, other._forks, other.rounds, other._n_decisions = (*self._path, name), [], 0, 0
+            other.policy, other._roster = copied(self.policy), self._roster.copy()
+            other._origin, other._rng, other.rounds, other._n_decisions = origin, origin.generator(), 0, 0
             other._lock, other._ledger, other._kept = threading.RLock(), Ledger(self.keep), OrderedDict()
-            other._begin()
-            # An oracle knows its reward, and ESCBIndex its belief, by identity: those of the fork take their places.
-            places = {id(reward): reward, id(self.policy.reward): other.policy.reward, id(self.policy.belief): belief}
-            other.policy.oracle = copy.deepcopy(self.policy.oracle, places)
-            self._forks.append(name)
+            self._origin.forks.append(origin.path[-1])
             return other
 
     def save(self, path: str | Path) -> None:
@@ -422,9 +381,13 @@ class Session:
 
     def to_bytes(self) -> bytes:
         """What `save` writes."""
+        return self.snapshot()()
+
+    def snapshot(self) -> Callable[[], bytes]:
+        """What `to_bytes` would give now, made when it is called for: that is most of the work, and can wait."""
         with self._lock:
             document = saving.document_of(self)
-        return file.encode(document)
+        return lambda: file.encode(document)
 
     @classmethod
     def load(
@@ -478,26 +441,10 @@ class Session:
         return k if isinstance(k, int) else k.over(len(self._roster))
 
     def _decide(self, k: int | Choices, place: int, now: float, n_samples: int) -> tuple[Record, Kept]:
-        policy, number = self.policy, self._n_decisions + place
-        # First, since a decision may change what the oracle remembers.
-        chances = propensities(policy, n_samples, rng=self._stream(number), feasible=k) if n_samples else None
-        before = policy.oracle.report
-        arms, theta = policy.decide(rng=self._rng, feasible=k)
-        report = policy.oracle.report
-        # A report that was there before says nothing of this round, as where an answer is repeated.
-        report = None if report is before else report
-        values = theta.drawn(arms)
-        decision = Decision(
-            f"{self._key}-{number}",
-            tuple([self._roster.names[arm] for arm in arms.tolist()]),
-            None if values is None else tuple(values.tolist()),
-            bool(getattr(report, "certified", False)),
-            self.rounds + 1,
-            now,
-            **({} if chances is None else _with(chances.counting(arms), arms)),
-        )
-        posterior = policy.belief.posterior(arms) if self.explain_last and hasattr(policy.belief, "posterior") else None
-        return Record(decision, arms), Kept(arms, theta, report, posterior, None if isinstance(k, int) else k.undecided)
+        number = self._n_decisions + place
+        samples = self._origin.samples(number) if n_samples else None
+        on = Occasion(f"{self._origin.key}-{number}", self.rounds + 1, now, self.explain_last > 0, n_samples, samples)
+        return decide(self.policy, k, self._roster.names, on, rng=self._rng)
 
     def _expire(self, now: float) -> list[Decision]:
         due = self._ledger.due(self.expiry, now=now, rounds=self.rounds)
@@ -515,25 +462,6 @@ class Session:
             if not isinstance(k, int):
                 k.over(len(self._roster))  # refuses what would leave nothing to choose
             self._roster.is_retired = changed
-
-
-def _entropy(seed: int | None) -> int:
-    if seed is None:
-        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
-    return as_count(seed, "seed")
-
-
-def _keys(*labels: str) -> tuple[int, ...]:
-    return tuple(int.from_bytes(hashlib.sha256(label.encode()).digest()[:8]) for label in labels)
-
-
-def _with(chances: Propensities, arms: IndexArray) -> dict[str, Any]:
-    """What a decision says of its probabilities."""
-    return {
-        "propensities": tuple(chances.arms[arms].tolist()),
-        "set_propensity": chances.set_probability(arms),
-        "n_samples": chances.n_samples,
-    }
 
 
 def _id(decision: Decision | str) -> str:
