@@ -29,6 +29,7 @@ from superarm.service.store import Store, StoreError, Turn
 
 _log = logging.getLogger("superarm.service")
 _TOGETHER = 512  # at most so many requests in one commit of a bandit
+LONGEST_S = 0.05  # and as many as are done in that time: where decisions are slow, nobody waits for those of others
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 Operation = Callable[[Live, Turn], Any]
 Waiting = tuple[Operation, bool, "asyncio.Future[Any]"]
@@ -182,15 +183,16 @@ class Engine:
 
     def _work(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
         while batch := actor.take():
-            answers: list[Any] = []
-            while len(answers) < len(batch):
-                answers += self._turn(actor, batch[len(answers) :])
-            loop.call_soon_threadsafe(self._answer, actor, [future for *_, future in batch], answers)
+            while batch:
+                answers = self._turn(actor, batch)
+                done, batch = batch[: len(answers)], batch[len(answers) :]
+                loop.call_soon_threadsafe(self._answer, actor, [future for *_, future in done], answers)
             self._checkpoint(actor, least=max(self.checkpoint_every, _n_arms(actor) // 10))
 
     def _turn(self, actor: Actor, batch: list[Waiting]) -> list[Any]:
-        """The answers to the first operations, exceptions among them; all of them, unless one failed badly."""
+        """The answers to the first operations, exceptions among them; at least one, and all unless that takes long."""
         answers: list[Any] = []
+        end = time.perf_counter() + LONGEST_S
         try:
             with self.store.turn(actor.bandit, to_write=any(writes for _, writes, _ in batch)) as turn:
                 live = self._current(actor, turn)
@@ -203,6 +205,8 @@ class Engine:
                         _log.error("fault", exc_info=fault.__cause__, extra={"fields": {"bandit": actor.bandit.id}})
                         answers.append(fault.problem)
                         actor.live = None
+                        break
+                    if time.perf_counter() >= end:
                         break
                 self._commit(live, turn)
             return answers
