@@ -1,6 +1,6 @@
 """Kill the server at random moments under load, many times, and count what it acknowledged.
 
-    python benchmarks/crash.py [--kills N] [--database URL] [--seed N]
+    python benchmarks/crash.py [--kills N] [--database URL] [--clients N] [--seed N]
 
 A process of clients asks and tells without end and writes down every answer (crash_load.py). The server is killed with
 SIGKILL after a random while, also while it starts, and started again; the clients ask again with the same keys until
@@ -147,11 +147,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--database", help="postgresql://...; a fresh SQLite file unless given")
+    parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         database = options.database or f"{folder}/service.db"
-        Console().print(kill_repeatedly(database, Path(folder), kills=options.kills, seed=options.seed))
+        found = kill_repeatedly(database, Path(folder), kills=options.kills, seed=options.seed, clients=options.clients)
+        Console().print(found)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,12 @@ def commits(folder: Path, seconds: float) -> float:
     return n_done / took
 
 
+def beside(n_arms: int, folder: Path, seconds: float) -> dict[str, float]:
+    """What the service is compared with, right before and right after it, since a machine changes its mind."""
+    own = Path(tempfile.mkdtemp(dir=folder))
+    return {**library(n_arms, seconds), "sqlite_commits_per_s": commits(own, seconds)}
+
+
 def load(server: Server, bandit: str, clients: int, seconds: float) -> dict[str, Any]:
     """What the clients measured, and the share of a core that each process took."""
     program = str(Path(__file__).with_name("service_load.py"))
@@ -102,14 +108,11 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     ):
         for n_arms, clients in [(M, n) for n in CLIENTS] + [(n_arms, 8) for n_arms in options.growth]:
             bandit = client.create(f"bench {n_arms} {clients} {time.time()}", n_arms, K, seed=1).id
-            rows.append(
-                {
-                    "m": n_arms,
-                    **load(server, bandit, clients, seconds),
-                    **library(n_arms, seconds / 3),
-                    "sqlite_commits_per_s": commits(Path(tempfile.mkdtemp(dir=folder)), seconds / 3),
-                }
-            )
+            before = beside(n_arms, folder, seconds / 6)
+            served = load(server, bandit, clients, seconds)
+            after = beside(n_arms, folder, seconds / 6)
+            means = {name: (before[name] + after[name]) / 2 for name in before}
+            rows.append({"m": n_arms, **served, **means})
     return {"k": K, "cores": os.cpu_count(), "database": "postgresql" if options.database else "sqlite", "rows": rows}
 
 

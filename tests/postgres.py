@@ -50,6 +50,14 @@ def running():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def call(program, *args):
+    """Run a program that lies beside initdb: what is found by name may be a wrapper that asks for its own name."""
+    found = Path(_program("initdb")).with_name(program)
+    if not found.exists():
+        pytest.skip(f"no {program} is installed")
+    _run([str(found), *args], None)
+
+
 def _run(command, user):
     as_user = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/", **as_user)

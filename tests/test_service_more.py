@@ -181,21 +181,6 @@ def test_a_decision_is_explained(client):
     assert sorted(reason["value"] for reason in oldest["reasons"]) == sorted(decisions[0]["values"])
 
 
-def test_propensities_are_logged(tmp_path):
-    with client_of(tmp_path / "bandits.db") as client:
-        bandit = create(client, seed=1)
-        decision = client.post(f"/v1/bandits/{bandit}/decisions", json={"propensities": 50}).json()
-        assert (len(decision["propensities"]), decision["n_samples"]) == (2, 51)  # the decision itself is one
-        assert max(decision["propensities"]) <= 1.0
-        plain = client.post(f"/v1/bandits/{bandit}/decisions").json()
-        assert "propensities" not in plain
-        logged = events_of(client, bandit)[1]["decisions"][0]
-        assert logged["propensities"] == decision["propensities"]
-    with client_of(tmp_path / "bandits.db", checkpoints=False) as client:
-        known = client.get(f"/v1/decisions/{decision['id']}").json()
-        assert known == {**decision, "status": "open", "outcomes": {}}
-
-
 def test_the_history_is_that_of_the_log(client):
     bandit = create(client, reward="any_success", oracle="singletons")
     play(client, bandit, 30)

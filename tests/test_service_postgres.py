@@ -132,3 +132,27 @@ def test_a_read_only_database_keeps_serving_reads(address):
 def test_what_is_no_database(server):
     with pytest.raises(StoreError, match="nothing_here"):
         PostgresStore(server.replace("/postgres?", "/nothing_here?"))
+
+
+def test_a_dump_is_restored(address, server, tmp_path):
+    """As the operations page has it, while the service runs."""
+    with client_of(address, checkpoint_every=7) as client:
+        bandit = create(client, seed=4)
+        play(client, bandit, 10)
+        before, dump = events_of(client, bandit), str(tmp_path / "dump")
+        postgres.call("pg_dump", "--format=custom", "--schema=superarm", f"--file={dump}", address)
+        play(client, bandit, 3)
+        known = client.get(f"/v1/bandits/{bandit}").json()
+    name = f"d{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    copy = server.replace("/postgres?", f"/{name}?")
+    for _ in range(2):  # also over what is there
+        postgres.call("pg_restore", "--clean", "--if-exists", f"--dbname={copy}", dump)
+    store = PostgresStore(copy)
+    assert replay(store, store.bandit(bandit), {}).same
+    store.close()
+    with client_of(copy) as client:
+        assert events_of(client, bandit) == before
+        play(client, bandit, 3)
+        assert client.get(f"/v1/bandits/{bandit}").json()["posterior"] == known["posterior"]

@@ -13,7 +13,7 @@ def test_the_description_is_true(tmp_path):
     """The same requests in every run; without --seed and with more examples it looks for new ones."""
     with Server(str(tmp_path / "service.db"), tmp_path / "log", "--quiet") as server:
         command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(ROOT / "schemathesis.toml"), "run"]
-        options = ["--max-examples", "15", "--seed", "1", "--no-color"]
+        options = ["--max-examples", "10", "--seed", "1", "--no-color"]
         done = subprocess.run(
             [*command, f"{server.url}/openapi.json", *options], cwd=tmp_path, capture_output=True, text=True
         )

@@ -130,10 +130,19 @@ def propensities(
 
 def _copied(policy: Policy) -> Policy:
     """A policy in the same state that counts its own evaluations; the reward is shared, since it has no state."""
-    belief, reward = copy.deepcopy(policy.belief), policy.reward.uncounted
-    other = Policy(belief, policy.oracle, reward, policy.k)
-    other.oracle = copy.deepcopy(policy.oracle, _shared(policy, other))
+    other = Policy(_copy(policy.belief, {}), policy.oracle, policy.reward.uncounted, policy.k)
+    other.oracle = _copy(policy.oracle, _shared(policy, other))
     return other
+
+
+def _copy(part: Any, shared: dict[int, Any]) -> Any:
+    try:
+        return copy.deepcopy(part, shared)
+    except Exception as error:  # whatever the part's own way of being copied raises
+        raise ValueError(
+            f"belief and oracle must be such that copy.deepcopy copies them, got {type(part).__name__}, for which it "
+            f"says: {error}; ask without propensities, or give it a __deepcopy__"
+        ) from error
 
 
 def _shared(policy: Policy, other: Policy) -> dict[int, Any]:

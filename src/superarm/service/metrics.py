@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -57,11 +58,11 @@ class Metrics:
 
     def committed(self, kinds: Iterable[str], seconds: float) -> None:
         """Events of one bandit are on the disk."""
-        every = list(kinds)
-        for kind in every:
-            self._events.labels(kind).inc()
+        counts = collections.Counter(kinds)
+        for kind, n_events in counts.items():
+            self._events.labels(kind).inc(n_events)
         self._commit.observe(seconds)
-        self._together.observe(len(every))
+        self._together.observe(counts.total())
 
     def text(self) -> bytes:
         """All of them, as Prometheus reads them."""
