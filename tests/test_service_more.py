@@ -5,7 +5,7 @@ import json
 import pytest
 
 from serving import client_of, create, events_of, play
-from superarm.service import keys
+from superarm.service import engine, keys
 from superarm.service.app import Limits
 from superarm.service.sqlite import SQLiteStore
 
@@ -77,6 +77,14 @@ def test_many_at_once_are_committed_together(client):
     )
     assert commits < 200
     assert 'route="/v1/bandits/{id}/decisions",status="201"} 100.0' in metrics
+
+
+def test_where_decisions_are_slow_each_is_committed_and_answered(client, monkeypatch):
+    monkeypatch.setattr(engine, "LONGEST_S", 0.0)
+    bandit = create(client)
+    answers = client.together([("POST", f"/v1/bandits/{bandit}/decisions", {})] * 10)
+    assert len({answer.json()["id"] for answer in answers}) == 10
+    assert "superarm_commit_events_count 10.0" in client.get("/metrics").text
 
 
 def test_decisions_expire_by_the_clock(tmp_path):

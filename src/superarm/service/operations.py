@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from superarm.service import views
+from superarm.service.actor import Operation
 from superarm.service.bodies import ArmsBody
 from superarm.service.context import Limits
-from superarm.service.engine import Operation
 from superarm.service.live import Live, number_of
 from superarm.service.problems import Problem, shown
 from superarm.service.store import Store, Turn
