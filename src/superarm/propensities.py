@@ -20,7 +20,7 @@ from superarm.checks import FloatArray, IndexArray, as_arms, as_count
 from superarm.core import Choices, Policy, Pools
 
 _BLOCK = 1 << 18  # so many numbers are drawn at a time, where many samples are drawn at a time
-_MANY_ARMS = 4096  # with more arms the k largest are found faster one sample at a time
+_MANY_ARMS = 2048  # from so many arms on the k largest are found faster one sample at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ def _at_once(asked: Policy, n_samples: int, feasible: int | Choices | None, rng:
     k = asked.k if feasible is None else feasible
     n_arms = asked.reward.n_arms
     known = hasattr(belief, "sample_many") and hasattr(oracle, "select_many") and isinstance(k, int)
-    if not known or n_arms > _MANY_ARMS or hasattr(oracle, "state"):
+    if not known or n_arms >= _MANY_ARMS or hasattr(oracle, "state"):
         return None
     block = max(1, _BLOCK // n_arms)
     rows = []
