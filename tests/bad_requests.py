@@ -110,6 +110,7 @@ BODIES = {
     "decide": {
         "n": "2", "k": "2", "available": '["a", "b", "c"]', "must": '["a"]', "must_not": '["d"]',
         "groups": '[{"arms": ["a", "b"], "least": 0, "most": 2}]', "weights": '{"a": 1.0}', "capacity": "9.0",
+        "propensities": "5",
     },
     "decide, group arms": {"groups": '[{"arms": %s, "most": 1}]'},
     "decide, group least": {"groups": '[{"arms": ["a"], "least": %s}]'},

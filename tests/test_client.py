@@ -117,6 +117,7 @@ def problem(status, detail="no", **more):
                 "capacity": 4.0,
             },
         ),
+        (lambda c: c.ask("b1", propensities=50), DECISION, "POST", "/v1/bandits/b1/decisions", {"propensities": 50}),
         (
             lambda c: c.ask("b1", groups=[sa.Group(["a", "b"], most=1), {"arms": ["c"], "least": 1}]),
             DECISION,
@@ -167,6 +168,7 @@ def test_answers_are_objects(connect):
     )
     one, (two,) = client.ask("b1"), client.ask("b1", 1)
     assert (one.arms, one.values, one.status, one.outcomes) == (("a", "c"), (0.5, 0.25), "open", {})
+    assert (one.propensities, one.set_propensity, one.n_samples) == (None, None, 0)
     assert (two.values, two.status, two.outcomes) == (None, "told", {"a": 1.0})
     bandit = client.bandit("b1")
     assert (bandit.name, bandit.events, bandit.posterior) == ("news", 3, None)

@@ -3,8 +3,10 @@
 import itertools
 
 import httpx
+import numpy as np
 import pytest
 
+import superarm as sa
 import superarm.client as sc
 from both_clients import async_client, sync_client
 from serving import client_of
@@ -117,6 +119,37 @@ def test_constraints_and_batches(client):
         assert "a" in decision.arms
         assert not {"b/c", ".."} & set(decision.arms)
     assert client.ask(bandit, available=["a", "😀"]).arms == ("a", "😀")
+
+
+def test_a_log_with_propensities_is_that_of_a_session(client):
+    """What is decided, with which probability, and what follows from it are those of a session with the same seed."""
+    bandit = client.create("logged", ARMS, 2, seed=5)
+    session = sa.Session(sa.cts(sa.LinearReward(6), 2, oracle=sa.TopK()), ARMS, seed=5)
+    world = np.random.default_rng(0)
+    for number in range(60):
+        own, served = session.ask(propensities=30), client.ask(bandit, propensities=30)
+        assert served == client.decision(served)
+        for name in ("arms", "propensities", "set_propensity", "n_samples"):
+            assert getattr(served, name) == getattr(own, name)
+        outcomes = {arm: float(world.random() < 0.5) for arm in own.arms[number % 10 == 0 :]}
+        session.tell(own, outcomes)
+        client.tell(served, outcomes)
+    session.ask()
+    client.ask(bandit)  # without propensities it is no part of the log
+    log, known = sa.Log.from_events(client.log(bandit)), sa.Log.from_session(session)
+    assert repr(log) == "Log(60 rounds, 6 arms, 6 outcomes missing)"
+    assert (log.rows(), log.names) == (known.rows(), known.names)
+    for estimator in (sa.ips, sa.doubly_robust):
+        target = sa.Target.uniform(2, n_arms=6)
+        assert estimator(log.filled(0.0), target) == estimator(known.filled(0.0), target)
+
+
+@pytest.mark.parametrize("n", [0, -1, 1e9, 2.5, "50", True, 10_001])
+def test_bad_numbers_of_samples(client, n):
+    bandit = client.create("bad", 4, 2)
+    with pytest.raises(sc.InvalidError, match="propensities"):
+        client.ask(bandit, propensities=n)
+    assert client.bandit(bandit).decisions == 0
 
 
 def test_logs_and_lists(client):

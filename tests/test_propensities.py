@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -231,3 +232,17 @@ def test_bad_numbers_of_samples():
 def test_they_can_be_pickled():
     found = sa.propensities(beta_policy(), 10, rng=np.random.default_rng(0))
     assert pickle.loads(pickle.dumps(found)).arms.tolist() == found.arms.tolist()
+
+
+class Locked(sa.TopK):
+    """An oracle with something in it that cannot be copied."""
+
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+def test_what_cannot_be_copied_is_refused():
+    policy = sa.Policy(sa.BetaBelief(4), Locked(), sa.LinearReward(4), 2)
+    with pytest.raises(ValueError, match="deepcopy copies them, got Locked, for which it says: cannot pickle"):
+        sa.propensities(policy, 5, rng=np.random.default_rng(0))

@@ -20,7 +20,7 @@ from superarm.checks import FloatArray, IndexArray, as_arms, as_count
 from superarm.core import Choices, Policy, Pools
 
 _BLOCK = 1 << 18  # so many numbers are drawn at a time, where many samples are drawn at a time
-_MANY_ARMS = 4096  # with more arms the k largest are found faster one sample at a time
+_MANY_ARMS = 2048  # from so many arms on the k largest are found faster one sample at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +130,19 @@ def propensities(
 
 def _copied(policy: Policy) -> Policy:
     """A policy in the same state that counts its own evaluations; the reward is shared, since it has no state."""
-    belief, reward = copy.deepcopy(policy.belief), policy.reward.uncounted
-    other = Policy(belief, policy.oracle, reward, policy.k)
-    other.oracle = copy.deepcopy(policy.oracle, _shared(policy, other))
+    other = Policy(_copy(policy.belief, {}), policy.oracle, policy.reward.uncounted, policy.k)
+    other.oracle = _copy(policy.oracle, _shared(policy, other))
     return other
+
+
+def _copy(part: Any, shared: dict[int, Any]) -> Any:
+    try:
+        return copy.deepcopy(part, shared)
+    except Exception as error:  # whatever the part's own way of being copied raises
+        raise ValueError(
+            f"belief and oracle must be such that copy.deepcopy copies them, got {type(part).__name__}, for which it "
+            f"says: {error}; ask without propensities, or give it a __deepcopy__"
+        ) from error
 
 
 def _shared(policy: Policy, other: Policy) -> dict[int, Any]:
@@ -159,7 +168,7 @@ def _at_once(asked: Policy, n_samples: int, feasible: int | Choices | None, rng:
     k = asked.k if feasible is None else feasible
     n_arms = asked.reward.n_arms
     known = hasattr(belief, "sample_many") and hasattr(oracle, "select_many") and isinstance(k, int)
-    if not known or n_arms > _MANY_ARMS or hasattr(oracle, "state"):
+    if not known or n_arms >= _MANY_ARMS or hasattr(oracle, "state"):
         return None
     block = max(1, _BLOCK // n_arms)
     rows = []

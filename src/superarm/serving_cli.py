@@ -35,6 +35,9 @@ def serve(
     most_body: Annotated[int, typer.Option(min=1, help="The most bytes of a request's body.")] = 64 << 20,
     most_arms: Annotated[int, typer.Option(min=1, help="The most arms of a bandit.")] = 2_000_000,
     most_open: Annotated[int, typer.Option(min=1, help="The most open decisions of a bandit.")] = 100_000,
+    most_samples: Annotated[
+        int, typer.Option(min=0, help="The most samples that a request may draw for propensities; 0 for none.")
+    ] = 10_000,
     rate: Annotated[
         float, typer.Option(min=0.0, help="The most requests a second of a key or an address; 0 for any number.")
     ] = 0.0,
@@ -61,7 +64,7 @@ def serve(
         port=port,
         rewards=rewards,
         with_keys=with_keys,
-        limits=Limits(most_body, most_arms, most_open, rate),
+        limits=Limits(most_body, most_arms, most_open, most_samples, rate),
         checkpoint_every=checkpoint_every,
         n_threads=threads,
         most_loaded=most_loaded,

@@ -28,6 +28,9 @@ class Decision:
         "open", "told" or "expired".
     outcomes
         What was told so far, by arm.
+    propensities, set_propensity, n_samples
+        With which probability each arm was in the set and exactly this set was picked, and of how many samples these
+        are shares, if that was asked for. None, None and 0 otherwise.
     """
 
     id: str
@@ -39,6 +42,9 @@ class Decision:
     time: float
     status: Literal["open", "told", "expired"]
     outcomes: dict[str, float]
+    propensities: tuple[float, ...] | None = None
+    set_propensity: float | None = None
+    n_samples: int = 0
 
     @classmethod
     def of(cls, answer: dict[str, Any]) -> Decision:
@@ -47,6 +53,8 @@ class Decision:
         values = answer["values"]
         known["arms"], known["values"] = tuple(answer["arms"]), None if values is None else tuple(values)
         known["outcomes"] = dict(answer.get("outcomes") or {})
+        if known.get("propensities") is not None:
+            known["propensities"] = tuple(known["propensities"])
         return cls(**known)
 
 

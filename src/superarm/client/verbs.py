@@ -79,6 +79,7 @@ def ask(
     groups: Iterable[Group | Mapping[str, Any]] | None = None,
     weights: Mapping[Any, float] | None = None,
     capacity: float | None = None,
+    propensities: int | None = None,
     key: str | None = None,
 ) -> Steps[Decision]: ...
 
@@ -96,6 +97,7 @@ def ask(
     groups: Iterable[Group | Mapping[str, Any]] | None = None,
     weights: Mapping[Any, float] | None = None,
     capacity: float | None = None,
+    propensities: int | None = None,
     key: str | None = None,
 ) -> Steps[list[Decision]]: ...
 
@@ -112,9 +114,13 @@ def ask(
     groups: Iterable[Group | Mapping[str, Any]] | None = None,
     weights: Mapping[Any, float] | None = None,
     capacity: float | None = None,
+    propensities: int | None = None,
     key: str | None = None,
 ) -> Steps[Any]:
     """The arms to pull now, under the constraints of this round; with a number, so many decisions together.
+
+    ``propensities`` is a number of samples from which the service finds out with which probability it decided so, and
+    logs that: what `superarm.Log.from_events` reads. Each sample is a round of the oracle, and takes as long.
 
     ``key`` is the Idempotency-Key. The same key gives the same decision again, so a program that writes its keys down
     may be killed at any moment and never decides twice. Without one, a fresh key is made for each call.
@@ -129,6 +135,7 @@ def ask(
         "groups": None if groups is None else [_group(group) for group in groups],
         "weights": None if weights is None else {str(arm): weight for arm, weight in weights.items()},
         "capacity": capacity,
+        "propensities": propensities,
     }
     answer = yield Request("POST", _path(bandit, "decisions"), body=_given(body), key=key or _key())
     return Decision.of(answer) if n is None else [Decision.of(one) for one in answer["decisions"]]

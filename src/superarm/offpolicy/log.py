@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.checks import FloatArray, IndexArray, as_count
+from superarm.offpolicy.events import as_json, decided
 
 
 class Log:
@@ -110,10 +111,43 @@ class Log:
         return cls.of(rows, session.names)
 
     @classmethod
+    def from_events(cls, events: str | Path | Iterable[str | bytes | Mapping[str, Any]], *, after: int = 0) -> Log:
+        """The decisions with propensities of a bandit of the service, from its log: a file of JSON lines, or events.
+
+        All of the log, from the bandit's creation on, as ``GET /v1/bandits/{id}/log`` or ``client.log(bandit)`` gives
+        it. The arms are all that ever were, in the order of their coming. Outcomes that have not been told are missing,
+        also where the bandit's expiry has counted them as something.
+
+        Parameters
+        ----------
+        events
+            The path of the file; or the events in order, each as a dict or as a line.
+        after
+            Only decisions of events with a larger ``seq``, such as that of the last change of the arms: what arms would
+            have done before they came, or after they went, no log knows.
+
+        Examples
+        --------
+        >>> made = {"id": "d-1", "arms": ["ant"], "propensities": [0.8], "set_propensity": 0.8, "n_samples": 100}
+        >>> Log.from_events(
+        ...     [
+        ...         {"seq": 1, "bandit": "d", "kind": "created", "spec": {"arms": ["ant", "bee"]}},
+        ...         {"seq": 2, "bandit": "d", "kind": "decided", "decisions": [made]},
+        ...         {"seq": 3, "bandit": "d", "kind": "told", "decision": "d-1", "outcomes": {"ant": 1.0}},
+        ...     ]
+        ... )
+        Log(1 rounds, 2 arms)
+        """
+        if isinstance(events, str | Path):
+            with Path(events).open(encoding="utf-8") as lines:
+                return cls.from_events(lines, after=after)
+        return cls.of(*decided(events, as_count(after, "after")))
+
+    @classmethod
     def read(cls, path: str | Path, names: Sequence[str | int] | int) -> Log:
         """A log from a file of JSON lines, a round each, as `of` takes them; what else is in a line is left alone."""
         with Path(path).open(encoding="utf-8") as lines:
-            return cls.of((_as_json(line, place) for place, line in enumerate(lines, start=1) if line.strip()), names)
+            return cls.of((as_json(line, place) for place, line in enumerate(lines, start=1) if line.strip()), names)
 
     def write(self, path: str | Path) -> None:
         """The same as JSON lines."""
@@ -225,13 +259,3 @@ def _as_row(
             f"{len(told)} outcomes and {len(chances)} propensities"
         )
     return [numbers[name] for name in names], told, chances, row.get("set_propensity")
-
-
-def _as_json(line: str, place: int) -> Mapping[str, Any]:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {place} must be JSON, got {line[:40]!r}: {error}") from None
-    if not isinstance(row, dict):
-        raise ValueError(f"line {place} must be a JSON object, got {line[:40]!r}")
-    return row

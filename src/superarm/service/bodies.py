@@ -91,8 +91,10 @@ class DecideBody(Strict):
     groups: list[GroupBody] | None = None
     weights: dict[Text, Weight] | None = None
     capacity: Weight | None = None
-    propensities: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = Field(
-        None, description="From so many samples, say with which probability arms and set were picked."
+    propensities: Count | None = Field(
+        None,
+        description="From so many samples, say with which probability arms and set were picked. The server limits how "
+        "many samples a request may draw, those of all its n decisions together.",
     )
 
 
@@ -154,7 +156,7 @@ class BanditState(Summary):
 
 
 class DecisionAnswer(BaseModel):
-    """A set of arms to pull."""
+    """A set of arms to pull; the last three are there where propensities were asked for."""
 
     id: str
     bandit: str
@@ -163,9 +165,9 @@ class DecisionAnswer(BaseModel):
     certified: bool
     round: int
     time: float
-    propensities: list[float] | None = None
-    set_propensity: float | None = None
-    n_samples: int | None = None
+    propensities: list[float] | None = Field(None, description="With which probability each arm was in the set.")
+    set_propensity: float | None = Field(None, description="With which probability exactly this set was picked.")
+    n_samples: int | None = Field(None, description="Of how many samples these are shares, this decision among them.")
 
 
 class DecisionBatch(BaseModel):

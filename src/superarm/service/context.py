@@ -27,6 +27,8 @@ class Limits:
         The most arms of a bandit.
     open
         The most open decisions of a bandit.
+    samples
+        The most samples that a request for decisions may draw for their propensities; 0 for none.
     rate
         The most requests a second of one client, on average; 0 for any number.
     """
@@ -34,6 +36,7 @@ class Limits:
     body: int = 64 << 20
     arms: int = 2_000_000
     open: int = 100_000
+    samples: int = 10_000
     rate: float = 0.0
 
 

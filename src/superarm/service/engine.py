@@ -11,15 +11,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, Literal
 
 from superarm.service import loading, registry
+from superarm.service.actor import Actor, Operation, Waiting
 from superarm.service.events import Bandit, DamagedLogError
 from superarm.service.live import Live
 from superarm.service.metrics import Metrics
@@ -28,42 +28,8 @@ from superarm.service.spec import Spec
 from superarm.service.store import Store, StoreError, Turn
 
 _log = logging.getLogger("superarm.service")
-_TOGETHER = 512  # at most so many requests in one commit of a bandit
+LONGEST_S = 0.05  # a commit has as many requests as are done in this time: nobody waits for the slow ones of others
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
-Operation = Callable[[Live, Turn], Any]
-Waiting = tuple[Operation, bool, "asyncio.Future[Any]"]
-
-
-class Actor:
-    """A bandit, what waits for it, and whether a thread is at it."""
-
-    def __init__(self, bandit: Bandit) -> None:
-        self.bandit = bandit
-        self.live: Live | None = None
-        self.checkpointed = 0
-        self._queue: deque[Waiting] = deque()
-        self._lock = threading.Lock()
-        self._busy = False
-
-    def put(self, waiting: Waiting) -> bool:
-        """One more request; says whether a thread has to be sent."""
-        with self._lock:
-            self._queue.append(waiting)
-            idle, self._busy = not self._busy, True
-            return idle
-
-    def claim(self) -> bool:
-        """Keep threads away, if none is at it."""
-        with self._lock:
-            idle, self._busy = not self._busy, True
-            return idle
-
-    def take(self) -> list[Waiting]:
-        """What waits now; nothing, and the thread may go."""
-        with self._lock:
-            taken = [self._queue.popleft() for _ in range(min(len(self._queue), _TOGETHER))]
-            self._busy = bool(taken)
-            return taken
 
 
 class Engine:
@@ -182,15 +148,16 @@ class Engine:
 
     def _work(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
         while batch := actor.take():
-            answers: list[Any] = []
-            while len(answers) < len(batch):
-                answers += self._turn(actor, batch[len(answers) :])
-            loop.call_soon_threadsafe(self._answer, actor, [future for *_, future in batch], answers)
+            while batch:
+                answers = self._turn(actor, batch)
+                done, batch = batch[: len(answers)], batch[len(answers) :]
+                loop.call_soon_threadsafe(self._answer, actor, [future for *_, future in done], answers)
             self._checkpoint(actor, least=max(self.checkpoint_every, _n_arms(actor) // 10))
 
     def _turn(self, actor: Actor, batch: list[Waiting]) -> list[Any]:
-        """The answers to the first operations, exceptions among them; all of them, unless one failed badly."""
+        """The answers to the first operations, exceptions among them; at least one, and all unless that takes long."""
         answers: list[Any] = []
+        end = time.perf_counter() + LONGEST_S
         try:
             with self.store.turn(actor.bandit, to_write=any(writes for _, writes, _ in batch)) as turn:
                 live = self._current(actor, turn)
@@ -203,6 +170,8 @@ class Engine:
                         _log.error("fault", exc_info=fault.__cause__, extra={"fields": {"bandit": actor.bandit.id}})
                         answers.append(fault.problem)
                         actor.live = None
+                        break
+                    if time.perf_counter() >= end:
                         break
                 self._commit(live, turn)
             return answers

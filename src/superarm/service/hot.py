@@ -28,7 +28,7 @@ async def decide(service: Service, id: str, raw: bytes, key: str | None) -> Answ
     given = parsed(raw or b"{}", bodies.DecideBody)
     asked = given.model_dump(exclude_defaults=True) if given.model_fields_set else {}
     engine = service.engine
-    return await engine.do(bandit_id(id), operations.decide(asked, key, engine.clock, service.limits.open))
+    return await engine.do(bandit_id(id), operations.decide(asked, key, engine.clock, service.limits))
 
 
 async def tell(service: Service, id: str, raw: bytes, key: str | None = None) -> Answer:

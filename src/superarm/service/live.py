@@ -18,7 +18,7 @@ from superarm.service.problems import Fault, Problem, shown
 from superarm.service.spec import Spec, policy_of, rewards_of, session_of
 from superarm.sessions import Decision, Session
 
-_MOST_NAMES, _MOST_SAMPLES = 200_000, 100_000  # of one request
+_MOST_NAMES = 200_000  # of all decisions of a request
 # What every event says of the bandit after it.
 COUNTS = ("rounds", "decisions", "evaluations", "open", "told", "expired", "n_arms")
 
@@ -111,7 +111,7 @@ class Live:
 
     def decide(self, asked: dict[str, Any], key: str | None) -> list[Decision]:
         """Give out one decision, or ``n``; ``asked`` is the body of the request without what was left out."""
-        _check_size(asked, int(asked.get("k", self.spec["k"])))
+        _check_size(asked.get("n", 1), asked.get("k") or self.spec["k"])
         feasible, first = self._feasible(asked), self.session.n_decisions + 1
         try:
             self.session.check(feasible)
@@ -247,15 +247,10 @@ class Live:
         self.seq, self.digest, self._clock.now = event.seq, event.digest, event.time
 
 
-def _check_size(asked: dict[str, Any], k: int) -> None:
-    """Refuse a request that would keep its bandit busy for long, or make an event that is too long to read."""
-    n = asked.get("n", 1)
+def _check_size(n: int, k: int) -> None:
+    """Refuse a batch whose event would be too long to read again."""
     if n > 1 and n * k > _MOST_NAMES:
         raise Problem(422, f"n times k must be at most {_MOST_NAMES:,}, got {n * k:,}", fix="ask several times")
-    n_samples = n * asked.get("propensities", 0)
-    if n_samples > _MOST_SAMPLES:
-        detail = f"n times propensities must be at most {_MOST_SAMPLES:,}, got {n_samples:,}"
-        raise Problem(422, detail, fix="ask several times, or with fewer samples")
 
 
 def number_of(id: str) -> int:

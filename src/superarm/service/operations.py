@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from superarm.service import views
+from superarm.service.actor import Operation
 from superarm.service.bodies import ArmsBody
-from superarm.service.engine import Operation
+from superarm.service.context import Limits
 from superarm.service.live import Live, number_of
 from superarm.service.problems import Problem, shown
 from superarm.service.store import Store, Turn
@@ -17,7 +18,7 @@ from superarm.sessions import ConflictError, ExpiredDecisionError, UnknownDecisi
 Answer = dict[str, Any]
 
 
-def decide(asked: dict[str, Any], key: str | None, now: Callable[[], float], most_open: int) -> Operation:
+def decide(asked: dict[str, Any], key: str | None, now: Callable[[], float], limits: Limits) -> Operation:
     """Give out decisions; the same key again gets the same ones."""
 
     def operation(live: Live, turn: Turn) -> Answer:
@@ -25,12 +26,14 @@ def decide(asked: dict[str, Any], key: str | None, now: Callable[[], float], mos
             before = next((event for event in live.pending if event.key == key), None) or turn.by_key(key)
             if before is not None:
                 return _again(live, before, asked)
+        if "propensities" in asked:
+            _check_samples(asked["propensities"] * asked.get("n", 1), limits.samples)
         live.at(now())
         n_open = live.session.n_open + asked.get("n", 1)
-        if n_open > most_open:
+        if n_open > limits.open:
             raise Problem(
                 429,
-                f"at most {most_open} decisions of a bandit may be open here, got {n_open}",
+                f"at most {limits.open} decisions of a bandit may be open here, got {n_open}",
                 fix="tell the outcomes of open decisions, give the bandit an expiry, or serve with --most-open",
                 headers={"Retry-After": "1"},
             )
@@ -38,6 +41,15 @@ def decide(asked: dict[str, Any], key: str | None, now: Callable[[], float], mos
         return {"decisions": made} if "n" in asked else made[0]
 
     return operation
+
+
+def _check_samples(n_samples: int, most: int) -> None:
+    if n_samples > most:
+        raise Problem(
+            422,
+            f"propensities must take at most {most} samples a request here, for all its decisions, got {n_samples}",
+            fix="ask for fewer, or serve with --most-samples",
+        )
 
 
 def _again(live: Live, event: Any, asked: dict[str, Any]) -> Answer:

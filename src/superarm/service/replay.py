@@ -67,5 +67,5 @@ def fingerprint(live: Live) -> dict[str, Any]:
         "belief": session.policy.belief.state(),
         "mark": session.mark(),
         "retired": session.retired,
-        "open": [(one.id, one.arms, one.time, session.outcomes(one)) for one in session.open],
+        "open": [(one, session.outcomes(one)) for one in session.open],
     }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from superarm.service import registry, views
-from superarm.service.engine import Operation
+from superarm.service.actor import Operation
 from superarm.service.live import Live
 from superarm.service.operations import find
 from superarm.service.store import Store, Turn

@@ -1,0 +1,92 @@
+"""How long the service takes to be up again on a long log, and to rebuild a bandit from all of it.
+
+    python benchmarks/service_start.py [--events N] [--arms M] [--folder FOLDER]
+
+The log is made by the service's own parts without HTTP: decisions of 5 of M arms and their outcomes, one bandit, with a
+checkpoint 1,500 events before the end, as a server that is killed may leave it. Then `superarm serve` is started on it
+as a process, from nothing to its first answer and to its first decision; and `superarm replay` does all of it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from server_process import Server
+from superarm.client import Client
+from superarm.service import loading
+from superarm.service.bodies import CreateBody
+from superarm.service.events import Bandit
+from superarm.service.live import Live
+from superarm.service.spec import complete
+from superarm.service.sqlite import SQLiteStore
+
+TAIL = 1500
+TOGETHER = 5000  # events in one commit
+
+
+def make_log(path: Path, n_events: int, n_arms: int) -> None:
+    """A database with one bandit that has so many events."""
+    store, rng = SQLiteStore(path), random.Random(0)
+    spec = complete(CreateBody(name="long", arms=n_arms, k=5, seed=1), {}, most_arms=n_arms)
+    live = Live.new(Bandit(0, "longlog234", "long", 5, 0.0), spec, {})
+    live.bandit = store.create(live.bandit, live.pending.pop())
+    checkpointed = False
+    for _ in track(range((n_events - 1) // 2), description="making the log"):
+        live.at(live.time + 1.0)
+        (decision,) = live.decide({}, None)
+        live.tell(decision.id, {str(arm): float(rng.random() < 0.3) for arm in decision.arms})
+        due = not checkpointed and live.seq >= n_events - TAIL
+        if due or len(live.pending) >= TOGETHER:
+            store.append(live.bandit.number, live.pending)
+            live.pending = []
+        if due:
+            store.put_checkpoint(live.bandit.number, loading.packed(*live.snapshot()))
+            checkpointed = True
+    store.append(live.bandit.number, live.pending)
+    store.close()
+
+
+def start(path: Path, *options: str) -> tuple[float, float]:
+    """Seconds from nothing until the server answers, and until it has decided."""
+    begun = time.perf_counter()
+    with Server(str(path), path.with_name("server.log"), *options) as server, Client(server.url) as client:
+        up = time.perf_counter() - begun
+        client.ask("longlog234")
+        return up, time.perf_counter() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--arms", type=int, default=5_000)
+    parser.add_argument("--folder", type=Path, help="where the database is made; a temporary folder unless given")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        path = Path(folder) / "bandits.db"
+        make_log(path, options.events, options.arms)
+        table = Table(title=f"{options.events:,} events of one bandit, 5 of {options.arms:,} arms")
+        for name in ("what", "figure"):
+            table.add_column(name, justify="left" if name == "what" else "right")
+        table.add_row("the file", f"{path.stat().st_size / 1e6:,.0f} MB")
+        for name, flags in {"a start": (), "a start that checks the whole log": ("--check-all",)}.items():
+            up, decided = start(path, *flags)
+            table.add_row(f"{name}, until the first answer", f"{up:.2f} s")
+            table.add_row(f"{name}, until the first decision", f"{decided:.2f} s")
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "superarm", "replay", str(path)], check=True, stdout=subprocess.DEVNULL)
+        table.add_row("superarm replay, from the first event on", f"{time.perf_counter() - begun:.1f} s")
+        Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    main()
