@@ -148,7 +148,6 @@ def problem(status, detail="no", **more):
             "/v1/bandits/b1/arms",
             {"arms": ["x"], "prior": [3, 1]},
         ),
-        (lambda c: c.restore("b1", "x", "y"), {}, "POST", "/v1/bandits/b1/arms", {"arms": ["x", "y"]}),
         (lambda c: c.retire("b1", "ä/é?"), {}, "DELETE", "/v1/bandits/b1/arms/%C3%A4%2F%C3%A9%3F", None),
         (lambda c: c.health(), {"status": "ok"}, "GET", "/healthz", None),
     ],
@@ -159,6 +158,18 @@ def test_what_is_sent(connect, call, answer, method, path, body):
     (request,) = sent
     assert (request.method, request.url.raw_path.decode()) == (method, path)
     assert (json.loads(request.content) if request.content else None) == body
+
+
+def test_restore_brings_back_what_is_retired_and_adds_nothing(connect):
+    sent = []
+    state = {"retired": ["x", "z"], "posterior": [{"arm": "yy"}, {"arm": "y"}]}
+    client = connect(heard(ok(state), sent))
+    client.restore("b1", "x", "y")
+    assert [request.method for request in sent] == ["GET", "GET", "POST"]
+    assert json.loads(sent[-1].content) == {"arms": ["x"]}
+    with pytest.raises(ValueError, match="got 'typo'"):
+        client.restore("b1", "x", "typo")
+    assert [request.method for request in sent[3:]] == ["GET", "GET"]
 
 
 def test_answers_are_objects(connect):

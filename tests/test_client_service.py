@@ -62,11 +62,14 @@ def test_a_life_of_a_bandit(client):
 
 def test_names_that_a_path_does_not_like(client):
     bandit = client.create("odd", ARMS, 2, seed=1)
-    for name in ("b/c", "ä ?#%", "😀"):
+    for name in ("b/c", "ä ?#%", "😀", ".."):
         client.retire(bandit, name)
         assert client.bandit(bandit).retired == [name]
         client.restore(bandit, name)
         assert client.bandit(bandit).retired == []
+    client.restore(bandit, "a")  # was never away
+    with pytest.raises(ValueError, match="got 'b'"):
+        client.restore(bandit, "b")
     client.retire(bandit, "a", "e&f=g")
     assert client.bandit(bandit).retired == ["a", "e&f=g"]
 
@@ -174,10 +177,13 @@ def test_a_log_is_followed(tmp_path):
         assert next(following)["decisions"][0]["id"] == decision.id
         client.tell(decision, dict.fromkeys(decision.arms, 1.0))
         assert next(following)["kind"] == "told"
+        client.add_arms(bandit, [".."])
+        client.retire(bandit, "..")
+        assert [next(following)["kind"] for _ in range(2)] == ["arms_added", "arms_retired"]
         server.kill()
         server.start()
         more = client.ask(bandit)
         assert next(following)["decisions"][0]["id"] == more.id
         following.close()
-        assert list(itertools.islice(client.log(bandit, follow=True), 4))[3]["seq"] == 4
+        assert list(itertools.islice(client.log(bandit, follow=True), 6))[5]["seq"] == 6
         assert server.stop() == 0

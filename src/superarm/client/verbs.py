@@ -171,9 +171,18 @@ def retire(bandit: Bandit | str, *names: Name) -> Steps[None]:
         yield Request("DELETE", _path(bandit, "arms", str(name)))
 
 
-def restore(bandit: Bandit | str, *names: Name) -> Steps[dict[str, Any]]:
-    """Pick retired arms again."""
-    return (yield from add_arms(bandit, names))
+def restore(bandit: Bandit | str, *names: Name) -> Steps[None]:
+    """Pick retired arms again. Arms that never were there are refused, where `add_arms` would add them."""
+    wanted = _names(names, "names")
+    retired = (yield Request("GET", _path(bandit), {"top": 0}))["retired"]
+    for name in wanted:
+        if name not in retired:
+            found = yield Request("GET", _path(bandit), {"top": 10_000, "query": name})
+            if name not in [row["arm"] for row in found["posterior"]]:
+                raise ValueError(f"names must be of arms that the bandit has, got {name!r}; add_arms adds new ones")
+    back = [name for name in wanted if name in retired]
+    if back:
+        yield from add_arms(bandit, back)
 
 
 def health() -> Steps[dict[str, Any]]:
@@ -198,7 +207,12 @@ def _id(thing: Bandit | Decision | str) -> str:
 
 
 def _path(bandit: Bandit | str, *rest: str) -> str:
-    return "/".join(["/v1/bandits", _id(bandit), *(quote(part, safe="") for part in rest)])
+    return "/".join(["/v1/bandits", _id(bandit), *map(_part, rest)])
+
+
+def _part(name: str) -> str:
+    """A part of a path. A name of dots alone would be taken for a way through folders."""
+    return name.replace(".", "%2E") if set(name) == {"."} else quote(name, safe="")
 
 
 def _names(names: Iterable[Name], what: str) -> list[str]:
