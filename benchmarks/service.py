@@ -1,6 +1,6 @@
 """How many decisions and outcomes a second the service takes, and how long each takes, durably.
 
-    python benchmarks/service.py [--seconds S] [--growth M ...] [--database URL] [--folder FOLDER] [--out FILE.json]
+    python benchmarks/service.py [--seconds S] [--growth M ...] [--database URL] [--folder FOLDER] [--out FILE.json] [--from FILE.json]
 
 A server process and a process of clients with kept-alive connections (service_load.py), 5 of 5,000 arms, at 1, 8 and 64
 clients; each client sends a decision, then its outcomes, and waits for each answer. In the same run, on the same disk:
@@ -116,33 +116,43 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     return {"k": K, "cores": os.cpu_count(), "database": "postgresql" if options.database else "sqlite", "rows": rows}
 
 
+HEADS = (
+    "arms", "clients", "decisions + outcomes a second", "× library's", "× SQLite's commits", "decision p50, p99 ms",
+    "outcomes p50, p99 ms", "processor ms each: server, library", "cores: server, clients",
+)  # fmt: skip
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """A row for people."""
+    return [
+        f"{row['m']:,}",
+        f"{row['clients']}",
+        f"{row['per_s']:,.0f}",
+        f"{row['per_s'] / row['library_per_s']:.2f}",
+        f"{row['per_s'] / row['sqlite_commits_per_s']:.2f}",
+        f"{row['ask_p50_ms']:.1f}, {row['ask_p99_ms']:.0f}",
+        f"{row['tell_p50_ms']:.1f}, {row['tell_p99_ms']:.0f}",
+        f"{row['server_cpu_ms']:.2f}, {row['library_cpu_ms']:.2f}",
+        f"{row['server_cpu']:.2f}, {row['generator_cpu']:.2f}",
+    ]
+
+
 def show(found: dict[str, Any]) -> Table:
     """A table for people."""
     table = Table(
         title=f"{found['database']}, k = {found['k']}, {found['cores']} cores for server and clients together"
     )
-    heads = ("m", "clients", "decisions + outcomes /s", "decision p50, p99 ms", "outcomes p50, p99 ms")
-    for head in (
-        *heads,
-        "of the library's",
-        "of SQLite's commits",
-        "cores: server, clients",
-        "processor ms each: server, library",
-    ):
+    for head in HEADS:
         table.add_column(head, justify="right")
     for row in found["rows"]:
-        table.add_row(
-            f"{row['m']:,}",
-            str(row["clients"]),
-            f"{row['per_s']:,.0f}",
-            f"{row['ask_p50_ms']:.2f}, {row['ask_p99_ms']:.2f}",
-            f"{row['tell_p50_ms']:.2f}, {row['tell_p99_ms']:.2f}",
-            f"{row['per_s'] / row['library_per_s']:.2f} × {row['library_per_s']:,.0f}",
-            f"{row['per_s'] / row['sqlite_commits_per_s']:.2f} × {row['sqlite_commits_per_s']:,.0f}",
-            f"{row['server_cpu']:.2f}, {row['generator_cpu']:.2f}",
-            f"{row['server_cpu_ms']:.2f}, {row['library_cpu_ms']:.2f}",
-        )
+        table.add_row(*cells(row))
     return table
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """The same for a page."""
+    rows = [HEADS, ["---:"] * len(HEADS), *map(cells, found["rows"])]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def main() -> None:
@@ -152,7 +162,11 @@ def main() -> None:
     parser.add_argument("--database", help="postgresql://...; a fresh SQLite file unless given")
     parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--from", dest="given", type=Path, help="measure nothing; show this file as Markdown")
     options = parser.parse_args()
+    if options.given:
+        print(markdown(json.loads(options.given.read_text())))
+        return
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         found = measure(options, Path(folder))
     if options.out:
