@@ -1,5 +1,6 @@
 """What the operations page says is so: metrics, log lines, deployment files, backups."""
 
+import json
 import re
 import shlex
 import shutil
@@ -110,3 +111,10 @@ def test_a_copy_of_a_running_service_is_whole(tmp_path, how):
     with client_of(copy) as client:
         assert events_of(client, bandit) == before
         play(client, bandit, 2)
+
+
+def test_the_table_of_the_page_is_what_was_measured():
+    import service
+
+    found = json.loads((ROOT / "docs" / "service.json").read_text())
+    assert service.markdown(found) in (ROOT / "docs" / "service.md").read_text()
