@@ -131,14 +131,21 @@ class Live:
         self._log("decided", logged, decision=first, key=key)
         return made
 
-    def tell(self, id: str, outcomes: Mapping[str, float]) -> list[str]:
-        """Learn outcomes; says of which arms that was news."""
-        new: list[Any] = list(self.session.tell(id, outcomes))  # type: ignore[arg-type]
+    def tell(self, id: str, outcomes: Mapping[str, float]) -> tuple[list[str], str]:
+        """Learn outcomes; says of which arms that was news, and the status of the decision after it."""
+        new, closed = self._learn(id, outcomes)
         if new:
-            self.told += self.session.status(id) == "told"
             news = {arm: outcomes[arm] for arm in new}
             self._log("told", {"decision": id, "outcomes": news}, decision=number_of(id))
-        return new
+        return new, "told" if closed else self.session.status(id)
+
+    def _learn(self, id: str, outcomes: Mapping[Any, float]) -> tuple[list[Any], bool]:
+        """What was news, and whether it was the last; a session that keeps nothing no longer knows what it closed."""
+        n_open = self.session.n_open
+        new = list(self.session.tell(id, outcomes))
+        closed = self.session.n_open < n_open
+        self.told += closed
+        return new, closed
 
     def add_arms(self, body: ArmsBody) -> tuple[list[str], list[str]]:
         """Add those that are new and bring back those that are retired; says which."""
@@ -199,8 +206,7 @@ class Live:
             mark = {**body["mark"], "evaluations": body["counts"][2]}
             session.adopt(made, mark, feasible=self._feasible(body["ask"]))
         elif kind == "told":
-            session.tell(body["decision"], body["outcomes"])
-            self.told += session.status(body["decision"]) == "told"
+            self._learn(body["decision"], body["outcomes"])
         elif kind == "expired":
             self.expired += len(session.expire())
         elif kind == "arms_added":

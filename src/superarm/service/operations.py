@@ -67,8 +67,8 @@ def tell(id: str, outcomes: Mapping[str, float], now: Callable[[], float], store
     def operation(live: Live, turn: Turn) -> Answer:
         live.at(now())
         try:
-            new = live.tell(id, outcomes)
-            return {"id": id, "new": new, "status": live.session.status(id)}
+            new, status = live.tell(id, outcomes)
+            return {"id": id, "new": new, "status": status}
         except UnknownDecisionError:
             return _tell_again(live, store, id, outcomes)
         except ConflictError as error:
