@@ -78,8 +78,8 @@ class Engine:
 
     async def create(self, spec: Spec) -> Bandit:
         """A new bandit; NameTakenError where there is one of that name."""
-        actor = await self.in_thread(self._create, spec)
-        self._actors[actor.bandit.id] = actor
+        made = await self.in_thread(self._create, spec)
+        actor = self._actors.setdefault(made.bandit.id, made)  # it may have been listed and asked for already
         self._make_room(actor)
         return actor.bandit
 

@@ -36,8 +36,9 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 
 def alone(path: Path) -> int:
-    """Hold the file's lock for as long as this process serves it."""
-    beside = path.with_name(f"{path.name}-serving")
+    """Hold the file's lock for as long as this process serves it, by whatever link it is named."""
+    there = path.resolve()
+    beside = there.with_name(f"{there.name}-serving")
     try:
         held = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
