@@ -208,7 +208,6 @@ class Engine:
         live = actor.live
         if live is None:
             live = actor.live = loading.load(self.store, actor.bandit, self.own)
-            actor.checkpointed = live.seq
         for event in turn.after(live.seq):
             live.apply(event)
         return live
@@ -233,9 +232,9 @@ class Engine:
 
     def _checkpoint(self, actor: Actor, least: int) -> None:
         live = actor.live
-        if live is None or live.seq - actor.checkpointed < least:
+        if live is None or live.seq - live.checkpointed < least:
             return
-        actor.checkpointed = live.seq
+        live.checkpointed = live.seq
         try:
             self._keeper.submit(self._keep, actor.bandit, *live.snapshot())
         except Exception as error:

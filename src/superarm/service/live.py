@@ -43,6 +43,8 @@ class Live:
         Those of the last event, committed or pending.
     told, expired
         How many decisions were closed either way.
+    checkpointed
+        The seq of the last checkpoint that it was loaded from, or that was made of it; 0 for none.
     pending
         Events that are not committed yet.
     """
@@ -50,7 +52,7 @@ class Live:
     def __init__(self, bandit: Bandit, spec: Spec, session: Session, clock: Clock) -> None:
         self.bandit, self.spec, self.session = bandit, spec, session
         self.seq, self.digest = 0, root(bandit.id)
-        self.told = self.expired = 0
+        self.told = self.expired = self.checkpointed = 0
         self.pending: list[Event] = []
         self._clock = clock
 
@@ -80,7 +82,8 @@ class Live:
         clock = Clock()
         session = Session.from_bytes(data, policy_of(spec, own), rewards=rewards_of(spec, own), clock=clock)
         live = cls(bandit, spec, session, clock)
-        live.seq, live.digest = meta["seq"], bytes.fromhex(meta["digest"])
+        live.seq = live.checkpointed = meta["seq"]
+        live.digest = bytes.fromhex(meta["digest"])
         live.told, live.expired, clock.now = meta["told"], meta["expired"], meta["time"]
         return live
 
