@@ -122,17 +122,19 @@ class Live:
             raise Problem(422, f"no decision can be made: {registry.shown_error(error)}") from error
         try:
             made = self.session.ask(asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities"))
-        except ValueError as error:  # the generator may have moved on, and the log knows nothing of that
-            raise Fault(Problem(422, f"no decision can be made: {registry.shown_error(error)}")) from error
-        except Exception as error:
-            raise Fault(
-                Problem(500, "the reward or the oracle of this bandit failed", fix="the log of the server says how")
-            ) from error
+        except Exception as error:  # the generator may have moved on, and the log knows nothing of that
+            raise Fault(self._undecided(error)) from error
         mark = self.session.mark()
         del mark["evaluations"]  # the counts have them
         logged = {"ask": asked, "decisions": [_logged(one) for one in made], "round": made[0].round, "mark": mark}
         self._log("decided", logged, decision=first, key=key)
         return made
+
+    def _undecided(self, error: Exception) -> Problem:
+        """What a client is told; nothing of what a reward of the operator's says, which is not for clients."""
+        if isinstance(error, ValueError) and self.spec["reward"]["name"] in registry.REWARDS:
+            return Problem(422, f"no decision can be made: {registry.shown_error(error)}")
+        return Problem(500, "the reward or the oracle of this bandit failed", fix="the log of the server says how")
 
     def tell(self, id: str, outcomes: Mapping[str, float]) -> tuple[list[str], str]:
         """Learn outcomes; says of which arms that was news, and the status of the decision after it."""
