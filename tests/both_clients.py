@@ -33,11 +33,11 @@ class Awaited:
         self.loop.close()
 
 
-def sync_client(url="http://service", **options):
+def sync_client(url="http://127.0.0.1", **options):
     return sc.Client(url, **{"retries": NO_WAIT, **options})
 
 
-def async_client(url="http://service", **options):
+def async_client(url="http://127.0.0.1", **options):
     return Awaited(sc.AsyncClient(url, **{"retries": NO_WAIT, **options}))
 
 

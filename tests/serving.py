@@ -17,7 +17,7 @@ class Client:
     def __init__(self, app, runner):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         self.app, self._runner = app, runner
-        self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=60)
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60)
 
     def request(self, method, path, **options):
         return self._runner.run(self._client.request(method, path, **options))
@@ -45,11 +45,11 @@ class Client:
 
 
 @contextlib.contextmanager
-def client_of(path, *, checkpoints=True, limits=None, with_keys=False, **options):
+def client_of(path, *, checkpoints=True, limits=None, with_keys=False, names=(), **options):
     store = SQLiteStore(path)
     if not checkpoints:
         store._write([("DELETE FROM checkpoints", ())])
-    service = Service(Engine(store, **options), limits or Limits(), with_keys=with_keys)
+    service = Service(Engine(store, **options), limits or Limits(), with_keys=with_keys, names=frozenset(names))
     with client_on(service) as client:
         yield client
 

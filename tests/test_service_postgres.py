@@ -106,9 +106,44 @@ def test_a_lost_connection_is_made_again(address):
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
         statuses = [client.post(f"/v1/bandits/{bandit}/decisions").status_code for _ in range(20)]
-        assert statuses[-1] == 201
-        assert set(statuses) <= {201, 503}
-        assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 1 + statuses.count(201)
+        assert statuses == [201] * 20
+        assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 21
+
+
+def test_who_waits_for_a_bandit_is_told_to_come_back(address):
+    with client_of(f"{address}&options=-c%20lock_timeout%3D200ms") as client:
+        bandit = create(client)
+        path = f"/v1/bandits/{bandit}"
+        with psycopg.connect(address, options="-c search_path=superarm") as elsewhere:
+            elsewhere.execute("SELECT 1 FROM bandits FOR UPDATE")  # a server that has vanished, say
+            refused, seen = client.together([("POST", f"{path}/decisions", {}), ("GET", path, {})])
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+            assert seen.status_code in (200, 503)  # it may have waited in the same turn
+            assert client.get(path).json()["decisions"] == 0
+            elsewhere.rollback()
+        assert client.post(f"{path}/decisions").status_code == 201
+
+
+def test_nobody_holds_a_bandit_for_ever(address):
+    store = PostgresStore(address)
+    shown = [store._read(f"SHOW {name}")[0][0] for name in ("lock_timeout", "idle_in_transaction_session_timeout")]
+    store.close()
+    assert shown == ["5s", "5min"]
+
+
+def test_a_turn_sees_what_was_appended_while_it_waited(address):
+    """Whatever the isolation of other transactions is by default."""
+    name = address.partition("?")[0].rpartition("/")[2]
+    with psycopg.connect(address, autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'")
+    with client_of(address) as one, client_of(address) as two:
+        bandit = create(one)
+        store = two.app.state.service.engine.store
+        with store.turn(store.bandit(bandit)) as turn:
+            assert store._read("SHOW transaction_isolation")[0][0] == "read committed"
+            assert len(turn.after(0)) == 1
+        play(one, bandit, 3)
+        play(two, bandit, 3)
 
 
 def test_a_read_only_database_keeps_serving_reads(address):

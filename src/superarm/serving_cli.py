@@ -32,6 +32,10 @@ def serve(
     with_keys: Annotated[
         bool | None, typer.Option("--keys/--no-keys", help="Ask for API keys; unless the host is loopback, by default.")
     ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name of the service behind a proxy, without keys; may be given again."),
+    ] = None,
     most_body: Annotated[int, typer.Option(min=1, help="The most bytes of a request's body.")] = 64 << 20,
     most_arms: Annotated[int, typer.Option(min=1, help="The most arms of a bandit.")] = 2_000_000,
     most_open: Annotated[int, typer.Option(min=1, help="The most open decisions of a bandit.")] = 100_000,
@@ -64,6 +68,7 @@ def serve(
         port=port,
         rewards=rewards,
         with_keys=with_keys,
+        allowed_hosts=tuple(allowed_host or ()),
         limits=Limits(most_body, most_arms, most_open, most_samples, rate),
         checkpoint_every=checkpoint_every,
         n_threads=threads,

@@ -57,6 +57,7 @@ def make_app(service: Service) -> FastAPI:
         most_body=service.limits.body,
         rate=service.limits.rate,
         keys=keys,
+        names=service.names,
         refresh=refresh,
         log_requests=service.log_requests,
     )

@@ -21,6 +21,7 @@ from superarm.service.store import NameTakenError
 
 _PAGE = 1000
 _POLL_S = 0.25
+_NEVER = 2**63 - 1  # the seq of an event that never comes
 _NDJSON: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events", "content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
 }
@@ -119,13 +120,16 @@ def _same(engine: Engine, given: bodies.CreateBody, wanted: spec.Spec) -> Bandit
 
 
 async def _lines(service: Service, bandit: Bandit, after: int, follow: bool) -> AsyncIterator[bytes]:
+    """Lines up to the last event of now, also while the server stops; or without an end until it does."""
     engine = service.engine
+    newest = None if follow else await engine.in_thread(engine.store.last, bandit.number)
+    last = _NEVER if newest is None else newest.seq
 
     def page(seq: int) -> tuple[int, bytes]:
-        found = engine.store.events(bandit.number, seq, _PAGE)
+        found = engine.store.events(bandit.number, seq, min(_PAGE, last - seq))
         return (found[-1].seq if found else seq), b"".join(views.line(bandit, event) for event in found)
 
-    while not service.closing():
+    while after < last and not (follow and service.closing()):
         after, text = await engine.in_thread(page, after)
         if text:
             yield text

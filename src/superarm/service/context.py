@@ -50,6 +50,8 @@ class Service:
         What does the work, and how much of it.
     with_keys
         Whether requests need a key.
+    names
+        Names by which browsers may know the service, besides ``localhost`` and addresses; for a server without keys.
     log_requests
         Whether each request is a line of the log.
     closing
@@ -59,6 +61,7 @@ class Service:
     engine: Engine
     limits: Limits = field(default_factory=Limits)
     with_keys: bool = False
+    names: frozenset[str] = frozenset()
     log_requests: bool = False
     closing: Callable[[], bool] = lambda: False
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from superarm.service import bodies, hot, operations, stories
 from superarm.service.context import Service, answer
 from superarm.service.describing import body, header, links, problems
-from superarm.service.reading import bandit_id, bandit_of, key_of, media_of
+from superarm.service.reading import bandit_id, bandit_of, key_of, raw_of
 
 
 def add(app: FastAPI, service: Service) -> None:
@@ -29,8 +29,7 @@ def add(app: FastAPI, service: Service) -> None:
     )
     async def decide(id: str, request: Request) -> Response:
         """Give out a decision, or ``n`` of them. It is in the log before it is answered."""
-        media_of(request.headers.get("content-type", "application/json"))
-        return answer(await hot.decide(service, id, await request.body(), key_of(request)), 201)
+        return answer(await hot.decide(service, id, await raw_of(request), key_of(request)), 201)
 
     @app.get("/v1/bandits/{id}/decisions", response_model=bodies.DecisionList, responses=problems(404, 422, 503))
     async def list_decisions(
@@ -52,8 +51,7 @@ def add(app: FastAPI, service: Service) -> None:
     )
     async def tell(id: str, request: Request) -> Response:
         """Learn outcomes of some arms of a decision. They are in the log before that is acknowledged."""
-        media_of(request.headers.get("content-type", "application/json"))
-        return answer(await hot.tell(service, id, await request.body()))
+        return answer(await hot.tell(service, id, await raw_of(request)))
 
     @app.get("/v1/decisions/{id}", response_model=bodies.DecisionState, responses=problems(404, 422, 503))
     async def get_decision(id: str) -> Response:

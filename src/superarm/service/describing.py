@@ -64,6 +64,7 @@ def _complete(operation: dict[str, Any], *, needs_key: bool) -> None:
             responses[status] = problems(int(status))[int(status)]
     if needs_key:
         operation["security"] = [{"key": []}]
-        responses.update({str(status): found for status, found in problems(401, 403).items()})
-    responses.update({str(status): found for status, found in problems(429).items() if str(status) not in responses})
+        responses.update({str(status): found for status, found in problems(401).items()})
+    for status, found in problems(403, 429).items():
+        responses.setdefault(str(status), found)
     operation["responses"] = dict(sorted(responses.items()))

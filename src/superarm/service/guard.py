@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from superarm.service import logs
+from superarm.service import logs, visitors
 from superarm.service.keys import Keys, may
 from superarm.service.metrics import Metrics
 from superarm.service.problems import MEDIA_TYPE, Problem
@@ -36,6 +36,8 @@ class Guard:
         may come at once.
     keys
         Who may do what; None for everybody everything.
+    names
+        Names of the service, for browsers that need no key.
     refresh
         Reads the keys again, in a thread.
     log_requests
@@ -50,11 +52,12 @@ class Guard:
         most_body: int,
         rate: float = 0.0,
         keys: Keys | None = None,
+        names: frozenset[str] = frozenset(),
         refresh: Callable[[], Awaitable[None]] | None = None,
         log_requests: bool = False,
     ) -> None:
         self._app, self._metrics, self._most_body, self._rate = app, metrics, most_body, rate
-        self._keys, self._refresh, self._log_requests = keys, refresh, log_requests
+        self._keys, self._names, self._refresh, self._log_requests = keys, names, refresh, log_requests
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,6 +75,8 @@ class Guard:
 
         try:
             headers = {name: value for name, value in scope["headers"] if name in _LOOKED_AT}
+            if self._keys is None:
+                visitors.check(scope["method"], headers, self._names)
             who = await self._admit(scope, headers)
             self._limit_rate(who or _client(scope) or "")
             await self._app(scope, self._limited(headers, receive), watched)
@@ -141,7 +146,7 @@ class Guard:
         return counted
 
 
-_LOOKED_AT = {b"authorization", b"x-api-key", b"content-length"}
+_LOOKED_AT = {b"authorization", b"x-api-key", b"content-length"} | visitors.HEADERS
 
 
 def _needed(method: str, path: str) -> str | None:

@@ -14,7 +14,7 @@ from superarm.service import bodies, operations
 from superarm.service.context import Service
 from superarm.service.guard import Receive, Scope, Send
 from superarm.service.problems import Problem
-from superarm.service.reading import bandit_id, bandit_of, key_from, media_of, parsed
+from superarm.service.reading import bandit_id, bandit_of, check_media, key_from, parsed
 
 _ASK = re.compile(r"/v1/bandits/([^/]+)/decisions")
 _TELL = re.compile(r"/v1/decisions/([^/]+)/outcomes")
@@ -57,13 +57,10 @@ class Hot:
                 found = pattern.fullmatch(scope["path"])
                 if found:
                     scope["superarm.route"] = route
-                    headers = {name: value for name, value in scope["headers"] if name in _LOOKED_AT}
-                    media_of(headers.get(b"content-type", b"application/json").decode("latin-1"))
-                    key = headers.get(b"idempotency-key")
+                    sent = {name: value.decode("latin-1") for name, value in scope["headers"] if name in _LOOKED_AT}
                     raw = await _whole(receive)
-                    answer = await function(
-                        self._service, found[1], raw, key_from(None if key is None else key.decode("latin-1"))
-                    )
+                    check_media(sent.get(b"content-type"), raw)
+                    answer = await function(self._service, found[1], raw, key_from(sent.get(b"idempotency-key")))
                     await _respond(status, json.dumps(answer).encode(), send)
                     return
         await self._app(scope, receive, send)

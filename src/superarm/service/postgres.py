@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
 
 from superarm.service.events import Bandit, Event
 from superarm.service.store import TABLES, Checkpoint, KeyRow, NameTakenError, StoreError
@@ -25,6 +26,19 @@ _WORDS = {
     "tail": "",
 }
 _MAKING = 0x5A_BA_4D_17  # the advisory lock of those who make the tables
+# Half a minute after a machine has vanished the other side knows, and lets go of what it held; a process that hangs
+# may hold a bandit for minutes, since a reward may take as long. Others wait for a few seconds, and then say so.
+_PATIENCE = {
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "4",
+    "tcp_user_timeout": "30000",
+}
+_SETTINGS = (
+    "-c lock_timeout=5s -c idle_in_transaction_session_timeout=5min -c tcp_keepalives_idle=10 "
+    "-c tcp_keepalives_interval=5 -c tcp_keepalives_count=4 -c tcp_user_timeout=30s"
+)
 Answer = TypeVar("Answer")
 
 
@@ -38,7 +52,7 @@ class PostgresStore:
     Parameters
     ----------
     address
-        ``postgresql://user@host/database``, as psycopg takes it.
+        ``postgresql://user@host/database``, as psycopg takes it; what it says of time-outs counts.
     """
 
     def __init__(self, address: str) -> None:
@@ -74,16 +88,24 @@ class PostgresStore:
     def turn(self, bandit: Bandit, *, to_write: bool = True) -> Iterator[_PostgresTurn]:
         """A transaction that holds the bandit's row; to read, nothing has to be held."""
         with _translated():
-            connection = self._connection()
             if not to_write:
-                yield _PostgresTurn(self, connection, bandit)
+                yield _PostgresTurn(self, self._connection(), bandit)
                 return
+            connection = self._do(lambda connection: self._hold(connection, bandit))
             try:
-                connection.execute("BEGIN")
-                connection.execute("SELECT 1 FROM bandits WHERE number = %s FOR UPDATE", (bandit.number,))
                 yield _PostgresTurn(self, connection, bandit)
             finally:
                 self._end(connection)
+
+    def _hold(self, connection: psycopg.Connection[Any], bandit: Bandit) -> psycopg.Connection[Any]:
+        """Begin a transaction that has the bandit's row, and sees what others did while it waited for that."""
+        try:
+            connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+            connection.execute("SELECT 1 FROM bandits WHERE number = %s FOR UPDATE", (bandit.number,))
+        except BaseException:
+            self._end(connection)
+            raise
+        return connection
 
     def _end(self, connection: psycopg.Connection[Any]) -> None:
         """Roll back what was not committed; a connection that cannot is given up."""
@@ -214,7 +236,7 @@ class PostgresStore:
         if connection is None or connection.closed:
             if self._closed:
                 raise StoreError("the database is closed")
-            connection = psycopg.connect(self._address, autocommit=True, options="-c search_path=superarm")
+            connection = psycopg.connect(autocommit=True, **_options(self._address))
             connection.execute("SET synchronous_commit = on")  # an answer means that it is on the disk
             self._mine.connection = connection
             with self._lock:
@@ -247,6 +269,12 @@ class _PostgresTurn:
         with self._connection.cursor() as cursor:
             cursor.executemany(_INSERT, [(self._number, *event) for event in events])
         self._connection.execute("COMMIT")
+
+
+def _options(address: str) -> dict[str, Any]:
+    given = conninfo_to_dict(address)
+    options = f"{_SETTINGS} {given.get('options') or ''} -c search_path=superarm"
+    return {**_PATIENCE, **given, "options": options}
 
 
 @contextlib.contextmanager

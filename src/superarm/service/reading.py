@@ -20,13 +20,21 @@ _MOST_ERRORS = 10
 
 async def body_of(request: Request, kind: type[Body]) -> Body:
     """The body of a request."""
-    media_of(request.headers.get("content-type", "application/json"))
-    return parsed(await request.body(), kind)
+    return parsed(await raw_of(request), kind)
 
 
-def media_of(sent: str) -> None:
-    """Refuse bodies that are said to be anything but JSON."""
-    media = sent.partition(";")[0].strip().lower()
+async def raw_of(request: Request) -> bytes:
+    """The bytes of a request's body."""
+    raw = await request.body()
+    check_media(request.headers.get("content-type"), raw)
+    return raw
+
+
+def check_media(sent: str | None, raw: bytes) -> None:
+    """Refuse bodies that are not said to be JSON: any website may have a browser send those without asking."""
+    if sent is None and not raw:
+        return
+    media = (sent or "").partition(";")[0].strip().lower()
     if media != "application/json":
         raise Problem(
             415, "the body must be JSON", expected="application/json", got=shown(media), fix="send Content-Type"

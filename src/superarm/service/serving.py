@@ -35,8 +35,9 @@ class StartError(Exception):
 class Settings:
     """What ``superarm serve`` is told.
 
-    ``with_keys`` None is for keys unless the host is a loopback address; ``check_all`` for the digests of whole logs
-    at the start, not only from the last checkpoints on.
+    ``with_keys`` None is for keys unless the host is a loopback address; ``allowed_hosts`` are names of the service
+    behind a proxy without keys; ``check_all`` is for the digests of whole logs at the start, not only from the last
+    checkpoints on.
     """
 
     database: str = "superarm.db"
@@ -44,6 +45,7 @@ class Settings:
     port: int = 8321
     rewards: str | None = None
     with_keys: bool | None = None
+    allowed_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     checkpoint_every: int = 2000
     n_threads: int = 8
@@ -74,10 +76,21 @@ def serve(settings: Settings) -> None:
             n_threads=settings.n_threads,
             most_loaded=settings.most_loaded,
         )
-        service = Service(engine, settings.limits, with_keys=with_keys, log_requests=settings.log_requests)
+        service = Service(
+            engine,
+            settings.limits,
+            with_keys=with_keys,
+            names=_names(settings),
+            log_requests=settings.log_requests,
+        )
         _run(service, settings)
     finally:
         store.close()
+
+
+def _names(settings: Settings) -> frozenset[str]:
+    own = () if is_loopback(settings.host) else (settings.host,)
+    return frozenset(name.lower() for name in (*own, *settings.allowed_hosts))
 
 
 def _run(service: Service, settings: Settings) -> None:
