@@ -1,4 +1,4 @@
-"""Arms that come and go by request: once for a key, whatever happens in between."""
+"""Arms that come and go by request, once for a key, and decisions that have none."""
 
 import pytest
 
@@ -78,3 +78,21 @@ def test_the_same_key_at_the_same_time(path):
         answers = client.together([request] * 5)
         assert [answer.json()["added"] for answer in answers] == [["eel"]] * 5
         assert kinds(client, bandit) == ["created", "arms_added"]
+
+
+@pytest.mark.parametrize("keep", [0, 10])
+def test_a_decision_of_no_arms_has_nothing_to_wait_for(path, keep):
+    with client_of(path) as client:
+        bandit = create(client, keep=keep)
+        heavy = dict.fromkeys(["ant", "bee", "cat", "dog"], 2.0)
+        body = {"n": 2, "at_most": True, "weights": heavy, "capacity": 1.0}
+        decisions = client.post(f"/v1/bandits/{bandit}/decisions", json=body).json()["decisions"]
+        assert [one["arms"] for one in decisions] == [[], []]
+        client.post(f"/v1/bandits/{bandit}/decisions")
+        state = client.get(f"/v1/bandits/{bandit}").json()
+        assert (state["decisions"], state["open"], state["told"]) == (3, 1, 2)
+        assert client.get(f"/v1/decisions/{decisions[0]['id']}").json()["status"] == "told"
+    store = SQLiteStore(path, "read")
+    assert replay(store, store.bandit(bandit), {}, decide=True).same
+    assert replay(store, store.bandit(bandit), {}).same
+    store.close()

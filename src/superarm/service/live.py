@@ -123,11 +123,16 @@ class Live:
             made = self.session.ask(asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities"))
         except Exception as error:  # the generator may have moved on, and the log knows nothing of that
             raise Fault(self._undecided(error)) from error
+        self._count_empty(made)
         mark = self.session.mark()
         del mark["evaluations"]  # the counts have them
         logged = {"ask": asked, "decisions": [_logged(one) for one in made], "round": made[0].round, "mark": mark}
         self.log("decided", logged, decision=first, key=key)
         return made
+
+    def _count_empty(self, made: list[Decision]) -> None:
+        """A decision of no arms is closed as soon as it is made."""
+        self.told += sum(not one.arms for one in made)
 
     def _undecided(self, error: Exception) -> Problem:
         """What a client is told; nothing of what a reward of the operator's says, which is not for clients."""
@@ -185,6 +190,7 @@ class Live:
             made = [decision_of(one, body["round"], time) for one in body["decisions"]]
             mark = {**body["mark"], "evaluations": body["counts"][2]}
             session.adopt(made, mark, feasible=self._feasible(body["ask"]))
+            self._count_empty(made)
         elif kind == "told":
             self._learn(body["decision"], body["outcomes"])
         elif kind == "expired":
@@ -202,6 +208,7 @@ class Live:
         asked = body["ask"]
         feasible = self._feasible(asked)
         made = self.session.ask(asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities"))
+        self._count_empty(made)
         mark = self.session.mark()
         del mark["evaluations"]
         if [_logged(one) for one in made] != body["decisions"] or mark != body["mark"]:
