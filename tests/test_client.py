@@ -160,6 +160,17 @@ def test_what_is_sent(connect, call, answer, method, path, body):
     assert (json.loads(request.content) if request.content else None) == body
 
 
+def test_changes_of_arms_have_keys_of_their_own(connect):
+    sent = []
+    client = connect(heard(ok({}), sent))
+    client.retire("b1", "x", "y")
+    client.add_arms("b1", ["x"])
+    client.add_arms("b1", ["y"], key="mine")
+    keys = [request.headers["idempotency-key"] for request in sent]
+    assert len(set(keys)) == 4
+    assert keys[-1] == "mine"
+
+
 def test_restore_brings_back_what_is_retired_and_adds_nothing(connect):
     sent = []
     state = {"retired": ["x", "z"], "posterior": [{"arm": "yy"}, {"arm": "y"}]}

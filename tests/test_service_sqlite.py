@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from serving import client_of, create
+from superarm.service import engine
 from superarm.service.events import Bandit, root, seal
 from superarm.service.sqlite import SQLiteStore
 from superarm.service.store import Checkpoint, StoreError
@@ -138,3 +140,22 @@ def test_a_bandit_that_could_not_be_made(store):
         made(store)
     assert store.bandits(10) == []
     assert [bandit.number for bandit, _ in made(store)] == [1, 2, 3]
+
+
+def test_the_health_of_a_file_that_nobody_writes_to(tmp_path, monkeypatch):
+    with client_of(tmp_path / "bandits.db") as client:
+        store = client.app.state.service.engine.store
+        store._writing.execute("PRAGMA query_only = ON")
+        assert client.get("/healthz").status_code == 503  # nothing was tried before
+        store._writing.execute("PRAGMA query_only = OFF")
+        create(client)
+        assert client.get("/healthz").status_code == 200
+        store._writing.execute("PRAGMA query_only = ON")
+        assert client.get("/healthz").status_code == 200  # a moment ago it worked
+        assert client.post("/v1/bandits", json={"name": "more", "arms": 2, "k": 1}).status_code == 503
+        assert client.get("/healthz").json()["status"] == "read_only"
+        store._writing.execute("PRAGMA query_only = OFF")
+        assert client.get("/healthz").status_code == 200
+        store._writing.execute("PRAGMA query_only = ON")
+        monkeypatch.setattr(engine, "_CHECK_S", 0.0)  # and this is long ago
+        assert client.get("/healthz").status_code == 503

@@ -376,3 +376,14 @@ def test_a_set_that_breaks_the_constraints_is_refused():
         session.ask(feasible=session.feasible(must=["eel"]))
     assert session.open == []
     assert session.rounds == 0
+
+
+def test_a_decision_of_no_arms_is_told_at_once():
+    session = sa.Session(sa.cts(sa.LinearReward(3), k=2), list("abc"), seed=1)
+    nothing = session.feasible(at_most=True, weights=dict.fromkeys("abc", 2.0), budget=1.0)
+    decision = session.ask(feasible=nothing)
+    assert (decision.arms, session.status(decision), session.n_open) == ((), "told", 0)
+    assert session.tell(decision, {}) == ()
+    other = sa.Session(sa.cts(sa.LinearReward(3), k=2), list("abc"), seed=1)
+    other.adopt([decision], session.mark(), feasible=nothing)
+    assert other.status(decision) == "told"

@@ -168,7 +168,7 @@ def add_arms(
 def retire(bandit: Bandit | str, *names: Name) -> Steps[None]:
     """Stop picking some arms, one after the other."""
     for name in names:
-        yield Request("DELETE", _path(bandit, "arms", str(name)))
+        yield Request("DELETE", _path(bandit, "arms", str(name)), key=_key())
 
 
 def restore(bandit: Bandit | str, *names: Name) -> Steps[None]:

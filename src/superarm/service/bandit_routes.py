@@ -10,9 +10,9 @@ from typing import Any
 from fastapi import FastAPI, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from superarm.service import bodies, operations, spec, stories, views
+from superarm.service import arms, bodies, spec, stories, views
 from superarm.service.context import Service, answer
-from superarm.service.describing import body, links, problems
+from superarm.service.describing import body, header, links, problems
 from superarm.service.engine import Engine
 from superarm.service.events import Bandit
 from superarm.service.problems import Problem, shown
@@ -76,22 +76,24 @@ def add(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/bandits/{id}/arms",
         response_model=bodies.ArmsAnswer,
-        responses=problems(400, 404, 413, 415, 422, 503, 507),
-        openapi_extra=body(bodies.ArmsBody),
+        responses=problems(400, 404, 409, 413, 415, 422, 503, 507),
+        openapi_extra={**body(bodies.ArmsBody), **header("Idempotency-Key")},
     )
     async def add_arms(id: str, request: Request) -> Response:
         """Add arms, or bring retired ones back; those that are there already stay as they are."""
         given = await body_of(request, bodies.ArmsBody)
-        return answer(await engine.do(bandit_id(id), operations.add_arms(given, engine.clock, limits.arms)))
+        change = arms.add_arms(given, key_of(request), engine.clock, limits.arms)
+        return answer(await engine.do(bandit_id(id), change))
 
     @app.delete(
         "/v1/bandits/{id}/arms/{name:path}",
         response_model=bodies.ArmsAnswer,
-        responses=problems(404, 409, 422, 503, 507),
+        responses=problems(400, 404, 409, 422, 503, 507),
+        openapi_extra=header("Idempotency-Key"),
     )
-    async def retire_arm(id: str, name: str) -> Response:
+    async def retire_arm(id: str, name: str, request: Request) -> Response:
         """Stop picking an arm. What is known of it stays, and it may still be told about."""
-        return answer(await engine.do(bandit_id(id), operations.retire(name, engine.clock)))
+        return answer(await engine.do(bandit_id(id), arms.retire(name, key_of(request), engine.clock)))
 
     @app.get("/v1/bandits/{id}/history", response_model=bodies.History, responses=problems(404, 422, 500, 503))
     async def get_history(id: str, points: int = Query(200, ge=1, le=1000)) -> Response:

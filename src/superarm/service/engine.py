@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import secrets
 import time
 from collections import OrderedDict
@@ -30,6 +31,7 @@ from superarm.service.store import Store, StoreError, Turn
 
 _log = logging.getLogger("superarm.service")
 LONGEST_S = 0.05  # a commit has as many requests as are done in this time: nobody waits for the slow ones of others
+_CHECK_S = 5.0  # a write that worked says for so long that the next one will
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
@@ -67,6 +69,7 @@ class Engine:
     ) -> None:
         self.metrics = Metrics() if metrics is None else metrics
         self._failing: StoreError | None = None
+        self._written = -math.inf
         self._closed = False
         self.store, self.own, self.clock = store, dict(own or {}), clock
         self.checkpoint_every = checkpoint_every
@@ -111,11 +114,11 @@ class Engine:
             raise as_problem(error) from error
 
     def health(self) -> Literal["ok", "read_only", "failing"]:
-        """Whether events can be written: as the last commit says, tried again where it failed."""
-        if self._failing is not None:
+        """Whether events can be written: as the last commit says, tried again where it failed or is long ago."""
+        if self._failing is not None or time.monotonic() - self._written >= _CHECK_S:
             try:
                 self.store.check()
-                self._failing = None
+                self._worked()
             except StoreError as error:
                 self._failing = error
         if self._failing is None:
@@ -141,7 +144,12 @@ class Engine:
     def _create(self, spec: Spec) -> Actor:
         id = "".join(secrets.choice(_ALPHABET) for _ in range(10))
         live = Live.new(Bandit(0, id, spec["name"], spec["k"], self.clock()), spec, self.own)
-        bandit = self.store.create(live.bandit, live.pending.pop())
+        try:
+            bandit = self.store.create(live.bandit, live.pending.pop())
+        except StoreError as error:
+            self._failing = error
+            raise
+        self._worked()
         live.bandit = bandit
         actor = Actor(bandit)
         actor.live = live
@@ -201,8 +209,11 @@ class Engine:
             return
         start = time.perf_counter()
         turn.commit(events)
-        self._failing = None
+        self._worked()
         self.metrics.committed((event.kind for event in events), time.perf_counter() - start)
+
+    def _worked(self) -> None:
+        self._failing, self._written = None, time.monotonic()
 
     def _current(self, actor: Actor, turn: Turn) -> Live:
         live = actor.live

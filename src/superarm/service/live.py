@@ -12,9 +12,8 @@ from typing import Any
 
 from superarm.feasible import Group
 from superarm.service import registry
-from superarm.service.bodies import ArmsBody
 from superarm.service.events import Bandit, DamagedLogError, Event, check, root, seal
-from superarm.service.problems import Fault, Problem, shown
+from superarm.service.problems import Fault, Problem
 from superarm.service.spec import Spec, policy_of, rewards_of, session_of
 from superarm.sessions import Decision, Session
 
@@ -62,7 +61,7 @@ class Live:
         clock = Clock()
         live = cls(bandit, spec, session_of(bandit.id, spec, own, clock), clock)
         live._clock.now = bandit.created
-        live._log("created", {"spec": spec})
+        live.log("created", {"spec": spec})
         return live
 
     @classmethod
@@ -110,7 +109,7 @@ class Live:
         closed = self.session.expire()
         if closed:
             self.expired += len(closed)
-            self._log("expired", {"decisions": [one.id for one in closed]})
+            self.log("expired", {"decisions": [one.id for one in closed]})
 
     def decide(self, asked: dict[str, Any], key: str | None) -> list[Decision]:
         """Give out one decision, or ``n``; ``asked`` is the body of the request without what was left out."""
@@ -124,11 +123,16 @@ class Live:
             made = self.session.ask(asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities"))
         except Exception as error:  # the generator may have moved on, and the log knows nothing of that
             raise Fault(self._undecided(error)) from error
+        self._count_empty(made)
         mark = self.session.mark()
         del mark["evaluations"]  # the counts have them
         logged = {"ask": asked, "decisions": [_logged(one) for one in made], "round": made[0].round, "mark": mark}
-        self._log("decided", logged, decision=first, key=key)
+        self.log("decided", logged, decision=first, key=key)
         return made
+
+    def _count_empty(self, made: list[Decision]) -> None:
+        """A decision of no arms is closed as soon as it is made."""
+        self.told += sum(not one.arms for one in made)
 
     def _undecided(self, error: Exception) -> Problem:
         """What a client is told; nothing of what a reward of the operator's says, which is not for clients."""
@@ -141,7 +145,7 @@ class Live:
         new, closed = self._learn(id, outcomes)
         if new:
             news = {arm: outcomes[arm] for arm in new}
-            self._log("told", {"decision": id, "outcomes": news}, decision=number_of(id))
+            self.log("told", {"decision": id, "outcomes": news}, decision=number_of(id))
         return new, "told" if closed else self.session.status(id)
 
     def _learn(self, id: str, outcomes: Mapping[Any, float]) -> tuple[list[Any], bool]:
@@ -152,35 +156,11 @@ class Live:
         self.told += closed
         return new, closed
 
-    def add_arms(self, body: ArmsBody) -> tuple[list[str], list[str]]:
-        """Add those that are new and bring back those that are retired; says which."""
-        session, names = self.session, dict.fromkeys(body.arms)
-        added = [name for name in names if name not in session]
-        restored = [name for name in names if name in session and session.is_retired(name)]
-        prior = None if body.prior is None else list(body.prior)
-        if added:
-            try:
-                session.add_arms(added, prior=prior)
-            except (ValueError, TypeError, OverflowError) as error:
-                raise Problem(422, f"arms cannot be added: {registry.shown_error(error)}") from error
-            self._log("arms_added", {"arms": added, "prior": prior})
-        if restored:
-            session.restore(*restored)
-            self._log("arms_restored", {"arms": restored})
-        return added, restored
-
-    def retire(self, name: str) -> bool:
-        """Retire an arm; says whether that is news."""
-        if name not in self.session:
-            raise Problem(404, f"bandit {self.bandit.id} has no arm {shown(name)}")
-        if self.session.is_retired(name):
-            return False
-        try:
-            self.session.retire(name)
-        except ValueError as error:
-            raise Problem(409, f"{shown(name)} cannot be retired: {registry.shown_error(error)}") from error
-        self._log("arms_retired", {"arms": [name]})
-        return True
+    def log(self, kind: str, body: dict[str, Any], *, decision: int | None = None, key: str | None = None) -> None:
+        """One more event, of what has been done to the session."""
+        event = seal(self.digest, self.seq + 1, self.time, kind, decision, key, {**body, "counts": self.counts})
+        self._step(event)
+        self.pending.append(event)
 
     def apply(self, event: Event, *, decide: bool = False) -> None:
         """Do again what an event of the log says, and check that it comes out the same.
@@ -210,6 +190,7 @@ class Live:
             made = [decision_of(one, body["round"], time) for one in body["decisions"]]
             mark = {**body["mark"], "evaluations": body["counts"][2]}
             session.adopt(made, mark, feasible=self._feasible(body["ask"]))
+            self._count_empty(made)
         elif kind == "told":
             self._learn(body["decision"], body["outcomes"])
         elif kind == "expired":
@@ -227,6 +208,7 @@ class Live:
         asked = body["ask"]
         feasible = self._feasible(asked)
         made = self.session.ask(asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities"))
+        self._count_empty(made)
         mark = self.session.mark()
         del mark["evaluations"]
         if [_logged(one) for one in made] != body["decisions"] or mark != body["mark"]:
@@ -248,11 +230,6 @@ class Live:
             return self.session.feasible(k, **given)
         except (ValueError, TypeError) as error:
             raise Problem(422, f"the constraints do not fit: {registry.shown_error(error)}") from error
-
-    def _log(self, kind: str, body: dict[str, Any], *, decision: int | None = None, key: str | None = None) -> None:
-        event = seal(self.digest, self.seq + 1, self.time, kind, decision, key, {**body, "counts": self.counts})
-        self._step(event)
-        self.pending.append(event)
 
     def _step(self, event: Event) -> None:
         self.seq, self.digest, self._clock.now = event.seq, event.digest, event.time

@@ -8,8 +8,8 @@ from typing import Any
 
 from superarm.service import views
 from superarm.service.actor import Operation
-from superarm.service.bodies import ArmsBody
 from superarm.service.context import Limits
+from superarm.service.events import Event
 from superarm.service.live import Live, number_of
 from superarm.service.problems import Problem, shown
 from superarm.service.store import Store, StoreError, Turn
@@ -22,10 +22,9 @@ def decide(asked: dict[str, Any], key: str | None, now: Callable[[], float], lim
     """Give out decisions; the same key again gets the same ones."""
 
     def operation(live: Live, turn: Turn) -> Answer:
-        if key is not None:
-            before = next((event for event in live.pending if event.key == key), None) or turn.by_key(key)
-            if before is not None:
-                return _again(live, before, asked)
+        before = event_of(live, turn, key)
+        if before is not None:
+            return _again(live, before, asked)
         if "propensities" in asked:
             _check_samples(asked["propensities"] * asked.get("n", 1), limits.samples)
         live.at(now())
@@ -43,6 +42,19 @@ def decide(asked: dict[str, Any], key: str | None, now: Callable[[], float], lim
     return operation
 
 
+def event_of(live: Live, turn: Turn, key: str | None) -> Event | None:
+    """What was done with an Idempotency-Key already, if anything."""
+    if key is None:
+        return None
+    return next((event for event in live.pending if event.key == key), None) or turn.by_key(key)
+
+
+def key_taken() -> Problem:
+    """One key, two requests."""
+    detail = "the Idempotency-Key was used for another request of this bandit"
+    return Problem(409, detail, fix="use a new key for each request")
+
+
 def _check_samples(n_samples: int, most: int) -> None:
     if n_samples > most:
         raise Problem(
@@ -52,11 +64,9 @@ def _check_samples(n_samples: int, most: int) -> None:
         )
 
 
-def _again(live: Live, event: Any, asked: dict[str, Any]) -> Answer:
+def _again(live: Live, event: Event, asked: dict[str, Any]) -> Answer:
     if event.kind != "decided" or json.loads(event.body)["ask"] != asked:
-        raise Problem(
-            409, "the Idempotency-Key was used for another request of this bandit", fix="use a new key for each request"
-        )
+        raise key_taken()
     made = views.given_out(live.bandit.id, event)
     return {"decisions": made} if "n" in asked else made[0]
 
@@ -117,34 +127,3 @@ def find(store: Store, live: Live, id: str) -> Answer:
 def _stale(live: Live) -> StoreError:
     """Ends the turn: nothing of it is acknowledged, and the bandit is loaded again."""
     return StoreError(f"bandit {live.bandit.id} is behind its log in memory; is the log written by another process?")
-
-
-def add_arms(body: ArmsBody, now: Callable[[], float], most_arms: int) -> Operation:
-    """Add arms, or bring them back."""
-
-    def operation(live: Live, turn: Turn) -> Answer:
-        session = live.session
-        n_arms = session.policy.reward.n_arms + sum(name not in session for name in set(body.arms))
-        if n_arms > most_arms:
-            raise Problem(422, f"arms must be at most {most_arms} here, got {n_arms}", fix="serve with --most-arms")
-        live.at(now())
-        added, restored = live.add_arms(body)
-        return _arms(live, added=added, restored=restored)
-
-    return operation
-
-
-def retire(name: str, now: Callable[[], float]) -> Operation:
-    """Retire an arm."""
-
-    def operation(live: Live, turn: Turn) -> Answer:
-        live.at(now())
-        return _arms(live, retired=[name] if live.retire(name) else [])
-
-    return operation
-
-
-def _arms(live: Live, **changed: list[str]) -> Answer:
-    session = live.session
-    n_arms, n_retired = session.policy.reward.n_arms, len(session.retired)
-    return {"added": [], "restored": [], "retired": [], **changed, "n_arms": n_arms, "n_retired": n_retired}

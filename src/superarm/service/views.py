@@ -109,9 +109,10 @@ def with_outcomes(store: Store, bandit: Bandit, one: Answer, pending: Iterable[E
 
 
 def line(bandit: Bandit, event: Event) -> bytes:
-    """An event as a line of the log that clients read: without the marks, which are for replay alone."""
+    """An event as a line of the log that clients read: without what is for the service alone."""
     body = json.loads(event.body)
-    body.pop("mark", None)
+    for name in ("mark", "again"):
+        body.pop(name, None)
     counts = dict(zip(COUNTS, body.pop("counts"), strict=True))
     head = {"seq": event.seq, "time": event.time, "kind": event.kind, "bandit": bandit.id}
     if event.key is not None:

@@ -174,8 +174,10 @@ class Ledger:
         self.closed: OrderedDict[str, Record] = OrderedDict()
 
     def add(self, record: Record) -> None:
-        """A decision that was given out."""
+        """A decision that was given out; one of no arms has nothing to wait for."""
         self.open[record.decision.id] = record
+        if not len(record.arms):
+            self.close(record, "told")
 
     def find(self, id: str) -> Record:
         """The record of an id."""
