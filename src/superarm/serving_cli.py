@@ -92,11 +92,13 @@ def replay(
 ) -> None:
     """Rebuild every belief from the log, and say whether it is the same as what the server kept, bit for bit.
 
-    Changes nothing, and may run beside a server. Ends with 1 if a log is damaged or a belief differs.
+    Changes nothing, and may run beside a server. Ends with 1 if a log is damaged, a belief differs or
+    a bandit's own reward is not there.
     """
     _need_service()
     from superarm.service import serving
     from superarm.service.events import DamagedLogError
+    from superarm.service.problems import Problem
     from superarm.service.replay import replay as rebuild
 
     console, good = Console(), True
@@ -112,6 +114,10 @@ def replay(
                 except DamagedLogError as error:
                     good = False
                     console.print(f"{head} damaged: {escape(str(error))}", soft_wrap=True)
+                    continue
+                except Problem as problem:
+                    good = False
+                    console.print(f"{head} not rebuilt: {escape(problem.detail)}; say --rewards MODULE", soft_wrap=True)
                     continue
                 good &= found.same is not False
                 where = "" if found.checkpoint is None else f"as from the checkpoint at event {found.checkpoint:,}: "

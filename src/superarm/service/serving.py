@@ -95,6 +95,9 @@ def _names(settings: Settings) -> frozenset[str]:
 
 def _run(service: Service, settings: Settings) -> None:
     logs.configure()
+    engine = service.engine
+    for bandit, reward in loading.without_reward(engine.store, engine.own):
+        _log.warning("reward_missing", extra={"fields": {"bandit": bandit.id, "reward": reward}})
     config = uvicorn.Config(
         make_app(service),
         host=settings.host,
