@@ -36,6 +36,10 @@ def serve(
         list[str] | None,
         typer.Option(metavar="NAME", help="A name of the service behind a proxy, without keys; may be given again."),
     ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded-For counts; may be given again."),
+    ] = None,
     most_body: Annotated[int, typer.Option(min=1, help="The most bytes of a request's body.")] = 64 << 20,
     most_arms: Annotated[int, typer.Option(min=1, help="The most arms of a bandit.")] = 2_000_000,
     most_open: Annotated[int, typer.Option(min=1, help="The most open decisions of a bandit.")] = 100_000,
@@ -69,6 +73,7 @@ def serve(
         rewards=rewards,
         with_keys=with_keys,
         allowed_hosts=tuple(allowed_host or ()),
+        trusted_proxies=tuple(trusted_proxy or ()),
         limits=Limits(most_body, most_arms, most_open, most_samples, rate),
         checkpoint_every=checkpoint_every,
         n_threads=threads,
