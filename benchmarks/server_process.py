@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import signal
 import socket
 import subprocess
@@ -15,10 +17,16 @@ import httpx
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port of the loopback interface that nobody listens on, and that no connection is given while it is free.
+
+    Clients that ask again and again while a server is away would sooner or later be given its port, were it one of
+    those that systems hand out (from 32768 on).
+    """
+    while True:
+        port = random.SystemRandom().randrange(15_000, 30_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Server:

@@ -7,6 +7,7 @@ import sqlite3
 import pytest
 from typer.testing import CliRunner
 
+import superarm as sa
 from serving import client_of, create, events_of, play
 from superarm.cli import app
 from superarm.service import serving
@@ -241,6 +242,27 @@ def test_a_reward_of_your_own(path, tmp_path, monkeypatch):
         assert len(events_of(client, bandit)) == state["events"]
     with pytest.raises(serving.StartError, match="no_such_module"):
         serving.own_rewards("no_such_module")
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError])
+def test_what_a_reward_of_your_own_says_is_not_for_clients(path, error, caplog):
+    def leaky(n_arms, at_once=False):
+        def value(arms, means):
+            raise error("cannot read /srv/secret")
+
+        if at_once:
+            value(None, None)
+        return sa.BlackBox(value, n_arms=n_arms, lipschitz=1.0, upper=float(n_arms), monotone=True)
+
+    with client_of(path, own={"leaky": leaky}) as client:
+        bandit = create(client, reward="leaky", oracle="singletons")
+        failed = client.post(f"/v1/bandits/{bandit}/decisions")
+        assert failed.status_code == 500
+        reward = {"name": "leaky", "at_once": True}
+        refused = client.post("/v1/bandits", json={"name": "x", "arms": 3, "k": 1, "reward": reward})
+        assert refused.status_code == 422
+        assert "secret" not in failed.text + refused.text
+        assert caplog.text.count(f"{error.__name__}: cannot read /srv/secret") == 2
 
 
 def test_keys_on_the_command_line(path):

@@ -259,3 +259,15 @@ if __name__ == "__main__":
     fresh = sa.Session.load(FIXTURE, policy, clock=lambda: 0.0)
     golden = {"decisions": [[decision.id, list(decision.arms)] for decision in play(fresh, 10)]}
     FIXTURE.with_suffix(".json").write_text(json.dumps({**golden, "a": fresh.policy.belief.a.tolist()}, indent=1))
+
+
+def test_a_snapshot_is_of_its_moment():
+    """What is done between taking and writing it is not in it."""
+    session = played(rewards=sa.LinearReward)
+    session.fork("before")
+    now, snapshot = session.to_bytes(), session.snapshot()
+    session.add_arms(["new"])
+    session.fork("later")
+    session.retire("a")
+    play(session, 3)
+    assert snapshot() == now != session.to_bytes()

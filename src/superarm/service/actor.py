@@ -24,7 +24,6 @@ class Actor:
     def __init__(self, bandit: Bandit) -> None:
         self.bandit = bandit
         self.live: Live | None = None
-        self.checkpointed = 0
         self._queue: deque[Waiting] = deque()
         self._lock = threading.Lock()
         self._busy = False

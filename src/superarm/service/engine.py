@@ -9,6 +9,7 @@ and the next request loads it from the log. So memory is never ahead of what was
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
 import time
@@ -78,8 +79,8 @@ class Engine:
 
     async def create(self, spec: Spec) -> Bandit:
         """A new bandit; NameTakenError where there is one of that name."""
-        actor = await self.in_thread(self._create, spec)
-        self._actors[actor.bandit.id] = actor
+        made = await self.in_thread(self._create, spec)
+        actor = self._actors.setdefault(made.bandit.id, made)  # it may have been listed and asked for already
         self._make_room(actor)
         return actor.bandit
 
@@ -148,11 +149,21 @@ class Engine:
 
     def _work(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
         while batch := actor.take():
-            while batch:
-                answers = self._turn(actor, batch)
-                done, batch = batch[: len(answers)], batch[len(answers) :]
-                loop.call_soon_threadsafe(self._answer, actor, [future for *_, future in done], answers)
-            self._checkpoint(actor, least=max(self.checkpoint_every, _n_arms(actor) // 10))
+            try:
+                self._serve(actor, batch, loop)
+            except BaseException as error:  # also of what is done about failures: nobody is left waiting
+                actor.live = None
+                futures, problem = [future for *_, future in batch], as_problem(error)
+                with contextlib.suppress(RuntimeError):  # the event loop has ended
+                    loop.call_soon_threadsafe(_resolve, futures, [problem] * len(futures))
+                _log.error("turn_failed", exc_info=error, extra={"fields": {"bandit": actor.bandit.id}})
+
+    def _serve(self, actor: Actor, batch: list[Waiting], loop: asyncio.AbstractEventLoop) -> None:
+        while batch:
+            answers = self._turn(actor, batch)
+            done, batch = batch[: len(answers)], batch[len(answers) :]
+            loop.call_soon_threadsafe(self._answer, actor, [future for *_, future in done], answers)
+        self._checkpoint(actor, least=max(self.checkpoint_every, _n_arms(actor) // 10))
 
     def _turn(self, actor: Actor, batch: list[Waiting]) -> list[Any]:
         """The answers to the first operations, exceptions among them; at least one, and all unless that takes long."""
@@ -197,7 +208,6 @@ class Engine:
         live = actor.live
         if live is None:
             live = actor.live = loading.load(self.store, actor.bandit, self.own)
-            actor.checkpointed = live.seq
         for event in turn.after(live.seq):
             live.apply(event)
         return live
@@ -222,17 +232,20 @@ class Engine:
 
     def _checkpoint(self, actor: Actor, least: int) -> None:
         live = actor.live
-        if live is None or live.seq - actor.checkpointed < least:
+        if live is None or live.seq - live.checkpointed < least:
             return
-        actor.checkpointed = live.seq
-        self._keeper.submit(self._keep, actor.bandit, *live.snapshot())
+        live.checkpointed = live.seq
+        try:
+            self._keeper.submit(self._keep, actor.bandit, *live.snapshot())
+        except Exception as error:
+            _not_kept(actor.bandit, error)
 
     def _keep(self, bandit: Bandit, meta: dict[str, Any], encode: Callable[[], bytes]) -> None:
         try:
             self.store.put_checkpoint(bandit.number, loading.packed(meta, encode))
             self.metrics.checkpoints.inc()
-        except Exception as error:  # a checkpoint is a cache: the log has everything
-            _log.warning("checkpoint_failed", extra={"fields": {"bandit": bandit.id, "why": str(error)}})
+        except Exception as error:
+            _not_kept(bandit, error)
 
 
 def as_problem(error: BaseException) -> Problem:
@@ -252,6 +265,12 @@ def as_problem(error: BaseException) -> Problem:
             fix="run superarm replay, which says where, and restore the database from a backup",
         )
     return Problem(500, "the server failed, and nothing was changed", fix="the log of the server says how")
+
+
+def _not_kept(bandit: Bandit, error: Exception) -> None:
+    """A checkpoint is a cache, so a word about it is enough: the log has everything."""
+    why = str(error) or type(error).__name__
+    _log.warning("checkpoint_failed", extra={"fields": {"bandit": bandit.id, "why": why}})
 
 
 def _n_arms(actor: Actor) -> int:

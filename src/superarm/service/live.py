@@ -43,6 +43,8 @@ class Live:
         Those of the last event, committed or pending.
     told, expired
         How many decisions were closed either way.
+    checkpointed
+        The seq of the last checkpoint that it was loaded from, or that was made of it; 0 for none.
     pending
         Events that are not committed yet.
     """
@@ -50,7 +52,7 @@ class Live:
     def __init__(self, bandit: Bandit, spec: Spec, session: Session, clock: Clock) -> None:
         self.bandit, self.spec, self.session = bandit, spec, session
         self.seq, self.digest = 0, root(bandit.id)
-        self.told = self.expired = 0
+        self.told = self.expired = self.checkpointed = 0
         self.pending: list[Event] = []
         self._clock = clock
 
@@ -80,7 +82,8 @@ class Live:
         clock = Clock()
         session = Session.from_bytes(data, policy_of(spec, own), rewards=rewards_of(spec, own), clock=clock)
         live = cls(bandit, spec, session, clock)
-        live.seq, live.digest = meta["seq"], bytes.fromhex(meta["digest"])
+        live.seq = live.checkpointed = meta["seq"]
+        live.digest = bytes.fromhex(meta["digest"])
         live.told, live.expired, clock.now = meta["told"], meta["expired"], meta["time"]
         return live
 
@@ -119,26 +122,35 @@ class Live:
             raise Problem(422, f"no decision can be made: {registry.shown_error(error)}") from error
         try:
             made = self.session.ask(asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities"))
-        except ValueError as error:  # the generator may have moved on, and the log knows nothing of that
-            raise Fault(Problem(422, f"no decision can be made: {registry.shown_error(error)}")) from error
-        except Exception as error:
-            raise Fault(
-                Problem(500, "the reward or the oracle of this bandit failed", fix="the log of the server says how")
-            ) from error
+        except Exception as error:  # the generator may have moved on, and the log knows nothing of that
+            raise Fault(self._undecided(error)) from error
         mark = self.session.mark()
         del mark["evaluations"]  # the counts have them
         logged = {"ask": asked, "decisions": [_logged(one) for one in made], "round": made[0].round, "mark": mark}
         self._log("decided", logged, decision=first, key=key)
         return made
 
-    def tell(self, id: str, outcomes: Mapping[str, float]) -> list[str]:
-        """Learn outcomes; says of which arms that was news."""
-        new: list[Any] = list(self.session.tell(id, outcomes))  # type: ignore[arg-type]
+    def _undecided(self, error: Exception) -> Problem:
+        """What a client is told; nothing of what a reward of the operator's says, which is not for clients."""
+        if isinstance(error, ValueError) and self.spec["reward"]["name"] in registry.REWARDS:
+            return Problem(422, f"no decision can be made: {registry.shown_error(error)}")
+        return Problem(500, "the reward or the oracle of this bandit failed", fix="the log of the server says how")
+
+    def tell(self, id: str, outcomes: Mapping[str, float]) -> tuple[list[str], str]:
+        """Learn outcomes; says of which arms that was news, and the status of the decision after it."""
+        new, closed = self._learn(id, outcomes)
         if new:
-            self.told += self.session.status(id) == "told"
             news = {arm: outcomes[arm] for arm in new}
             self._log("told", {"decision": id, "outcomes": news}, decision=number_of(id))
-        return new
+        return new, "told" if closed else self.session.status(id)
+
+    def _learn(self, id: str, outcomes: Mapping[Any, float]) -> tuple[list[Any], bool]:
+        """What was news, and whether it was the last; a session that keeps nothing no longer knows what it closed."""
+        n_open = self.session.n_open
+        new = list(self.session.tell(id, outcomes))
+        closed = self.session.n_open < n_open
+        self.told += closed
+        return new, closed
 
     def add_arms(self, body: ArmsBody) -> tuple[list[str], list[str]]:
         """Add those that are new and bring back those that are retired; says which."""
@@ -199,8 +211,7 @@ class Live:
             mark = {**body["mark"], "evaluations": body["counts"][2]}
             session.adopt(made, mark, feasible=self._feasible(body["ask"]))
         elif kind == "told":
-            session.tell(body["decision"], body["outcomes"])
-            self.told += session.status(body["decision"]) == "told"
+            self._learn(body["decision"], body["outcomes"])
         elif kind == "expired":
             self.expired += len(session.expire())
         elif kind == "arms_added":

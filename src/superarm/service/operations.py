@@ -12,7 +12,7 @@ from superarm.service.bodies import ArmsBody
 from superarm.service.context import Limits
 from superarm.service.live import Live, number_of
 from superarm.service.problems import Problem, shown
-from superarm.service.store import Store, Turn
+from superarm.service.store import Store, StoreError, Turn
 from superarm.sessions import ConflictError, ExpiredDecisionError, UnknownDecisionError
 
 Answer = dict[str, Any]
@@ -67,8 +67,8 @@ def tell(id: str, outcomes: Mapping[str, float], now: Callable[[], float], store
     def operation(live: Live, turn: Turn) -> Answer:
         live.at(now())
         try:
-            new = live.tell(id, outcomes)
-            return {"id": id, "new": new, "status": live.session.status(id)}
+            new, status = live.tell(id, outcomes)
+            return {"id": id, "new": new, "status": status}
         except UnknownDecisionError:
             return _tell_again(live, store, id, outcomes)
         except ConflictError as error:
@@ -84,6 +84,9 @@ def tell(id: str, outcomes: Mapping[str, float], now: Callable[[], float], store
 def _tell_again(live: Live, store: Store, id: str, outcomes: Mapping[str, float]) -> Answer:
     """What is told of a decision that is closed and no longer in memory: nothing of it can be news."""
     known = find(store, live, id)
+    last = store.last(live.bandit.number)
+    if last is None or last.seq != live.seq - len(live.pending):  # then it may be open for all that memory knows
+        raise _stale(live)
     for arm, outcome in outcomes.items():
         if arm not in known["arms"]:
             raise Problem(422, f"outcomes must be of the arms {known['arms']}, got one of {shown(arm)}")
@@ -106,7 +109,14 @@ def find(store: Store, live: Live, id: str) -> Answer:
     found = views.logged_decision(store, live.bandit, number_of(id), live.pending)
     if found is None or found[0]["id"] != id:
         raise Problem(404, f"no decision has the id {shown(id)}")
+    if number_of(id) > session.n_decisions:
+        raise _stale(live)
     return views.with_outcomes(store, live.bandit, found[0], live.pending)  # open ones are all in memory
+
+
+def _stale(live: Live) -> StoreError:
+    """Ends the turn: nothing of it is acknowledged, and the bandit is loaded again."""
+    return StoreError(f"bandit {live.bandit.id} is behind its log in memory; is the log written by another process?")
 
 
 def add_arms(body: ArmsBody, now: Callable[[], float], most_arms: int) -> Operation:

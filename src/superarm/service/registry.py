@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import superarm as sa
 from superarm.checks import as_count
 from superarm.service.problems import Problem, shown
 
+_log = logging.getLogger("superarm.service")
 Factory = Callable[..., Any]
 _DEEPEST = 3  # oracles within oracles
 
@@ -241,6 +243,9 @@ def _make(table: Mapping[str, Factory], name: Any, what: str, params: dict[str, 
     try:
         return factory(*args, **params)
     except (ValueError, TypeError, OverflowError, MemoryError) as error:
+        if what == "reward" and name not in REWARDS:  # what it says is for the operator
+            _log.warning("fault", exc_info=error, extra={"fields": {"reward": name}})
+            raise Problem(422, f"reward {name} refuses its parameters", fix="the log of the server says why") from None
         raise Problem(422, f"{what} {name}: {shown_error(error)}") from None
 
 

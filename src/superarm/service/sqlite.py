@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from superarm.service.events import Bandit, Event
-from superarm.service.sqlite_file import VERSION, alone, as_store_error, connect, make_tables, roll_back
+from superarm.service.sqlite_file import VERSION, alone, as_store_error, connect, make_tables, transaction
 from superarm.service.store import Checkpoint, KeyRow, NameTakenError, StoreError
 
 _EVENT = "seq, time, kind, decision, key, body, digest"
 _INSERT = f"INSERT INTO events (bandit, {_EVENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_MAKE = "INSERT INTO bandits (id, name, k, created) VALUES (?, ?, ?, ?)"
 _ROOM = 1 << 15  # bytes that must be free for the file to be in good health
 Statement = tuple[str, Sequence[Any]]
 
@@ -25,14 +26,15 @@ class _Waiting:
 
     def __init__(self, statements: list[Statement]) -> None:
         self.statements = statements
-        self.error: Exception | None = None
+        self.error: StoreError | None = StoreError("the transaction was never done")  # until it is
         self.done = False
 
 
 class SQLiteStore:
     """A file, written by one process at a time; WAL, and every commit on the disk before it counts.
 
-    Threads that commit at the same time share a transaction, and so a wait for the disk.
+    Threads that commit at the same time share a transaction, and so a wait for the disk; if it fails, each has one of
+    its own.
 
     Parameters
     ----------
@@ -94,14 +96,12 @@ class SQLiteStore:
         with self._write_lock:  # alone, since the number is needed for the event
             connection = self._writer()
             try:
-                connection.execute("BEGIN IMMEDIATE")
-                done = connection.execute("INSERT INTO bandits (id, name, k, created) VALUES (?, ?, ?, ?)", bandit[1:])
-                made = bandit._replace(number=int(done.lastrowid or 0))
-                connection.execute(_INSERT, (made.number, *first))
-                connection.execute("COMMIT")
+                with transaction(connection):
+                    done = connection.execute(_MAKE, bandit[1:])
+                    made = bandit._replace(number=int(done.lastrowid or 0))
+                    connection.execute(_INSERT, (made.number, *first))
                 return made
-            except sqlite3.Error as error:
-                roll_back(connection)
+            except Exception as error:
                 if isinstance(error, sqlite3.IntegrityError) and "bandits.name" in str(error):
                     raise NameTakenError(bandit.name) from error
                 raise as_store_error(error, self.path) from error
@@ -213,21 +213,26 @@ class SQLiteStore:
 
     def _transact(self, together: list[_Waiting]) -> None:
         try:
-            connection = self._writer()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                for waiting in together:
-                    for query, values in waiting.statements:
-                        connection.execute(query, values)
-                connection.execute("COMMIT")
-            except sqlite3.Error:
-                roll_back(connection)
-                raise
-        except (sqlite3.Error, StoreError) as error:
+            error = self._attempt([statement for waiting in together for statement in waiting.statements])
             for waiting in together:
-                waiting.error = error if isinstance(error, StoreError) else as_store_error(error, self.path)
-        for waiting in together:
-            waiting.done = True
+                alone = error is not None and len(together) > 1  # nobody fails for what others wanted
+                waiting.error = self._attempt(waiting.statements) if alone else error
+        finally:
+            for waiting in together:
+                waiting.done = True
+
+    def _attempt(self, statements: list[Statement]) -> StoreError | None:
+        """One transaction; says why it was not done."""
+        try:
+            connection = self._writer()
+            with transaction(connection):
+                for query, values in statements:
+                    connection.execute(query, values)
+        except StoreError as error:
+            return error
+        except Exception as error:
+            return as_store_error(error, self.path)
+        return None
 
     def _events(self, where: str, values: Sequence[Any]) -> list[Event]:
         return [Event(*row) for row in self._read(f"SELECT {_EVENT} FROM events {where}", values)]

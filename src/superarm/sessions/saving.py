@@ -18,13 +18,13 @@ _SAME = ("belief", "oracle", "n_arms", "k")  # what a policy must have in common
 
 
 def document_of(session: Session) -> dict[str, Any]:
-    """Everything that decides."""
+    """Everything that decides, and nothing that the session changes later on: it may be written by another thread."""
     roster, ledger, oracle, origin = session._roster, session._ledger, session.policy.oracle, session._origin
     plain = roster.names == list(range(len(roster)))
     return {
         "superarm": __version__,
         "policy": _kind(session.policy),
-        "seed": {"entropy": origin.entropy, "path": list(origin.path), "forks": origin.forks},
+        "seed": {"entropy": origin.entropy, "path": list(origin.path), "forks": list(origin.forks)},
         "rng": session._rng.bit_generator.state,
         "rounds": session.rounds,
         "n_decisions": session._n_decisions,
@@ -32,7 +32,7 @@ def document_of(session: Session) -> dict[str, Any]:
         "explain_last": session.explain_last,
         "expiry": asdict(session.expiry),
         "retired": roster.retired.tolist(),
-        **({} if plain else {"names": roster.names}),
+        **({} if plain else {"names": list(roster.names)}),
         **({} if origin.own_key is None else {"key": origin.own_key}),
         "decisions": [record.state() for kind in (ledger.open, ledger.closed) for record in kind.values()],
         "belief": session.policy.belief.state(),
