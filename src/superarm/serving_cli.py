@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _WHERE = "A file of SQLite, or postgresql://..."
 Rewards = Annotated[str | None, typer.Option(metavar="MODULE", help="A Python module with rewards of your own.")]
-Of = Annotated[str, typer.Option("--database", help=_WHERE)]
+_DATABASE = "SUPERARM_DATABASE"  # an address with a password is nothing for a command line, which others can see
+Of = Annotated[str, typer.Option("--database", envvar=_DATABASE, help=_WHERE)]
 
 keys = typer.Typer(
     name="keys", help="API keys of a database: make, list and drop them. A running server knows within seconds."
@@ -25,7 +26,9 @@ keys = typer.Typer(
 
 
 def serve(
-    database: Annotated[str, typer.Option(help=f"{_WHERE}; a file is made if there is none.")] = "superarm.db",
+    database: Annotated[
+        str, typer.Option(envvar=_DATABASE, help=f"{_WHERE}; a file is made if there is none.")
+    ] = "superarm.db",
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for a free one.")] = 8321,
     rewards: Rewards = None,
