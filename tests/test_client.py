@@ -1,4 +1,7 @@
-"""What the clients send, how they read answers, and when they ask again; the service is played by the test."""
+"""What the clients send, how they read answers, and when they ask again; the service is played by the test.
+
+The file is long because one table has a row for each verb, and because all tests share the service that is played.
+"""
 
 import inspect
 import itertools

@@ -52,12 +52,22 @@ def served_with(words):
     return command.make_context("serve", list(words)).params
 
 
-def test_the_unit_starts_what_there_is():
-    line = re.search(r"^ExecStart=(.*)$", UNIT.read_text(), re.MULTILINE).group(1)
-    program, verb, *words = shlex.split(line)
+def test_the_unit_starts_what_there_is(monkeypatch):
+    text = UNIT.read_text()
+    program, verb, *words = shlex.split(re.search(r"^ExecStart=(.*)$", text, re.MULTILINE).group(1))
     assert (Path(program).name, verb) == ("superarm", "serve")
-    assert served_with(words)["database"].startswith("/var/lib/superarm/")
-    assert "StateDirectory=superarm" in UNIT.read_text()
+    (own,) = re.findall(r"^Environment=SUPERARM_DATABASE=(.*)$", text, re.MULTILINE)
+    for database in (own, "postgresql://superarm:secret@db.example/superarm"):  # as the file of secrets has it
+        monkeypatch.setenv("SUPERARM_DATABASE", database)
+        assert served_with(words)["database"] == database
+    assert own.startswith("/var/lib/superarm/")
+    assert "StateDirectory=superarm" in text
+
+
+def test_keys_are_made_where_the_service_looks(monkeypatch, tmp_path):
+    monkeypatch.setenv("SUPERARM_DATABASE", str(tmp_path / "s.db"))
+    assert CliRunner().invoke(cli.app, ["keys", "add", "--role", "read"]).exit_code == 0
+    assert (tmp_path / "s.db").exists()
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd is installed")

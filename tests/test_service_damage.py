@@ -238,7 +238,7 @@ def test_a_reward_of_your_own(path, tmp_path, monkeypatch):
     assert replay(store, store.bandit(bandit), own).same
     store.close()
     with client_of(path) as client:  # without the module the bandit cannot be loaded, and says so
-        assert client.get(f"/v1/bandits/{bandit}").status_code == 422
+        assert client.get(f"/v1/bandits/{bandit}").status_code == 500
         assert len(events_of(client, bandit)) == state["events"]
     with pytest.raises(serving.StartError, match="no_such_module"):
         serving.own_rewards("no_such_module")

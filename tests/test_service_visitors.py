@@ -1,11 +1,12 @@
-"""What a website could have a browser send to a server without keys, and what the service's own page sends."""
+"""Who is taken for whom: websites behind a browser, the service's own page, proxies, and keys that are not known."""
 
 import httpx
 import pytest
 
 from server_process import Server
 from serving import client_of, create, events_of
-from superarm.service import keys
+from superarm.service import keys, serving
+from superarm.service.app import Limits
 from superarm.service.sqlite import SQLiteStore
 
 
@@ -100,3 +101,33 @@ def test_a_server_knows_the_names_that_it_was_told(tmp_path):
             assert status(Host="three.example") == 403
             assert status(Origin="http://127.0.0.1:1") == 403  # another server of this machine
         assert server.stop() == 0
+
+
+@pytest.mark.parametrize(("options", "statuses"), [((), [429, 429, 429]), (("127.0.0.0/8",), [200, 200, 429])])
+def test_only_a_trusted_proxy_says_whose_a_request_is(tmp_path, options, statuses):
+    """The rate lets one through for each address; the start has taken that of this one."""
+    told = [word for proxy in options for word in ("--trusted-proxy", proxy)]
+    with Server(str(tmp_path / "bandits.db"), tmp_path / "log", "--rate", "0.0001", *told) as server:
+        with httpx.Client(base_url=server.url) as http:
+            asked = [http.get("/v1/bandits", headers={"X-Forwarded-For": f"10.0.0.{place}"}) for place in (1, 2, 2)]
+        server.stop()
+    assert [answer.status_code for answer in asked] == statuses
+    assert ('"client": "10.0.0.1"' in server.said) == bool(options)
+
+
+def test_a_proxy_has_an_address():
+    with pytest.raises(serving.StartError, match=r"--trusted-proxy must be an address or a network, got '\*'"):
+        serving.serve(serving.Settings(trusted_proxies=("*",)))
+
+
+def test_guesses_at_keys_are_limited_and_good_keys_go_on(tmp_path):
+    key, row = keys.make("read")
+    store = SQLiteStore(tmp_path / "bandits.db", "write")
+    store.add_key(row)
+    store.close()
+    with client_of(tmp_path / "bandits.db", with_keys=True, limits=Limits(rate=0.001)) as client:
+        guesses = [client.get("/v1/bandits", headers={"X-API-Key": f"guess-{n}"}).status_code for n in range(3)]
+        assert guesses == [401, 429, 429]
+        assert client.get("/v1/bandits").status_code == 429
+        good = [client.get("/v1/bandits", headers={"X-API-Key": key}).status_code for _ in range(2)]
+        assert good == [200, 429]

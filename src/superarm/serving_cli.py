@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _WHERE = "A file of SQLite, or postgresql://..."
 Rewards = Annotated[str | None, typer.Option(metavar="MODULE", help="A Python module with rewards of your own.")]
-Of = Annotated[str, typer.Option("--database", help=_WHERE)]
+_DATABASE = "SUPERARM_DATABASE"  # an address with a password is nothing for a command line, which others can see
+Of = Annotated[str, typer.Option("--database", envvar=_DATABASE, help=_WHERE)]
 
 keys = typer.Typer(
     name="keys", help="API keys of a database: make, list and drop them. A running server knows within seconds."
@@ -25,7 +26,9 @@ keys = typer.Typer(
 
 
 def serve(
-    database: Annotated[str, typer.Option(help=f"{_WHERE}; a file is made if there is none.")] = "superarm.db",
+    database: Annotated[
+        str, typer.Option(envvar=_DATABASE, help=f"{_WHERE}; a file is made if there is none.")
+    ] = "superarm.db",
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for a free one.")] = 8321,
     rewards: Rewards = None,
@@ -35,6 +38,10 @@ def serve(
     allowed_host: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A name of the service behind a proxy, without keys; may be given again."),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded-For counts; may be given again."),
     ] = None,
     most_body: Annotated[int, typer.Option(min=1, help="The most bytes of a request's body.")] = 64 << 20,
     most_arms: Annotated[int, typer.Option(min=1, help="The most arms of a bandit.")] = 2_000_000,
@@ -69,6 +76,7 @@ def serve(
         rewards=rewards,
         with_keys=with_keys,
         allowed_hosts=tuple(allowed_host or ()),
+        trusted_proxies=tuple(trusted_proxy or ()),
         limits=Limits(most_body, most_arms, most_open, most_samples, rate),
         checkpoint_every=checkpoint_every,
         n_threads=threads,
@@ -92,11 +100,13 @@ def replay(
 ) -> None:
     """Rebuild every belief from the log, and say whether it is the same as what the server kept, bit for bit.
 
-    Changes nothing, and may run beside a server. Ends with 1 if a log is damaged or a belief differs.
+    Changes nothing, and may run beside a server. Ends with 1 if a log is damaged, a belief differs or
+    a bandit's own reward is not there.
     """
     _need_service()
     from superarm.service import serving
     from superarm.service.events import DamagedLogError
+    from superarm.service.problems import Problem
     from superarm.service.replay import replay as rebuild
 
     console, good = Console(), True
@@ -112,6 +122,10 @@ def replay(
                 except DamagedLogError as error:
                     good = False
                     console.print(f"{head} damaged: {escape(str(error))}", soft_wrap=True)
+                    continue
+                except Problem as problem:
+                    good = False
+                    console.print(f"{head} not rebuilt: {escape(problem.detail)}; say --rewards MODULE", soft_wrap=True)
                     continue
                 good &= found.same is not False
                 where = "" if found.checkpoint is None else f"as from the checkpoint at event {found.checkpoint:,}: "

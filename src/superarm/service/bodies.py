@@ -236,7 +236,10 @@ class ExplanationAnswer(BaseModel):
 
 
 class HistoryPoint(BaseModel):
-    """The bandit after a decision; ``estimate`` is the mean of the values told of it, times its size, if complete."""
+    """The bandit after a decision.
+
+    ``estimate`` is the reward of the set at the outcomes that were told, once all are; null for rewards of your own.
+    """
 
     round: int
     time: float

@@ -65,6 +65,6 @@ def _complete(operation: dict[str, Any], *, needs_key: bool) -> None:
     if needs_key:
         operation["security"] = [{"key": []}]
         responses.update({str(status): found for status, found in problems(401).items()})
-    for status, found in problems(403, 429).items():
+    for status, found in problems(403, 429, 500).items():
         responses.setdefault(str(status), found)
     operation["responses"] = dict(sorted(responses.items()))

@@ -32,8 +32,8 @@ class Guard:
     most_body
         The most bytes of a body.
     rate
-        The most requests a second of a key, or of an address without one; 0 for any number. Up to two seconds' worth
-        may come at once.
+        The most requests a second of a key, or of an address without a good one; 0 for any number. Up to two seconds'
+        worth may come at once.
     keys
         Who may do what; None for everybody everything.
     names
@@ -78,7 +78,6 @@ class Guard:
             if self._keys is None:
                 visitors.check(scope["method"], headers, self._names)
             who = await self._admit(scope, headers)
-            self._limit_rate(who or _client(scope) or "")
             await self._app(scope, self._limited(headers, receive), watched)
         except Problem as problem:
             status = problem.status
@@ -91,15 +90,17 @@ class Guard:
                 logs.request_line(scope["method"], scope["path"], status, seconds, who, _client(scope))
 
     async def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
-        """The id of the key, once it is seen to be enough."""
+        """The id of the key, once it is seen to be enough, and not to come too often."""
         needed = _needed(scope["method"], scope["path"])
         if self._keys is None or needed is None:
+            self._limit_rate(_client(scope) or "")
             return None
         if self._keys.stale and self._refresh is not None:
             await self._refresh()
         key = _key(headers)
         found = None if key is None else self._keys.role(key)
         if found is None:
+            self._limit_rate(_client(scope) or "")  # guesses, too, while good keys of the same address go on
             raise Problem(
                 401,
                 "a key is needed here" if key is None else "the key is not known here",
@@ -107,6 +108,7 @@ class Guard:
                 fix="superarm keys add makes one",
                 headers={"WWW-Authenticate": "Bearer"},
             )
+        self._limit_rate(found[0])
         if not may(found[1], needed):
             raise Problem(403, f"the role must be {needed} for this, got {found[1]}", fix="use a key of that role")
         return found[0]

@@ -23,10 +23,34 @@ def load(store: Store, bandit: Bandit, own: Mapping[str, registry.Factory], *, u
     """The bandit as of its last event."""
     live = from_checkpoint(store, bandit, own) if use_checkpoint else None
     if live is None:
-        live = Live.of(bandit, first_event(store, bandit), own)
+        live = created(store, bandit, own)
     for event in events_after(store, bandit, live.seq):
         live.apply(event)
     return live
+
+
+def created(store: Store, bandit: Bandit, own: Mapping[str, registry.Factory]) -> Live:
+    """The bandit as of its first event."""
+    first = first_event(store, bandit)
+    try:
+        return Live.of(bandit, first, own)
+    except Problem as problem:  # it was taken once, so it is not the request that is wrong
+        raise Problem(
+            500,
+            f"bandit {bandit.id} cannot be made again: {problem.detail}",
+            fix="start with the --rewards that it was made with",
+        ) from problem
+
+
+def without_reward(store: Store, own: Mapping[str, registry.Factory]) -> Iterator[tuple[Bandit, str]]:
+    """Bandits with rewards that are not known, and what these are called."""
+    number = 0
+    while page := store.bandits(1000, number):
+        for bandit in page:
+            name = json.loads(first_event(store, bandit).body)["spec"]["reward"]["name"]
+            if name not in registry.REWARDS and name not in own:
+                yield bandit, name
+        number = page[-1].number
 
 
 def first_event(store: Store, bandit: Bandit) -> Event:
@@ -71,9 +95,11 @@ def check_tail(store: Store, bandit: Bandit, *, whole: bool = False) -> int:
     return n_checked
 
 
-def from_checkpoint(store: Store, bandit: Bandit, own: Mapping[str, registry.Factory]) -> Live | None:
-    """The bandit as of its last checkpoint, if that is good."""
-    checkpoint = store.checkpoint(bandit.number)
+def from_checkpoint(
+    store: Store, bandit: Bandit, own: Mapping[str, registry.Factory], checkpoint: Checkpoint | None = None
+) -> Live | None:
+    """The bandit as of a checkpoint, if that is good; the last one unless given."""
+    checkpoint = store.checkpoint(bandit.number) if checkpoint is None else checkpoint
     meta = _good(store, bandit, checkpoint)
     if checkpoint is None or meta is None:
         return None

@@ -39,14 +39,16 @@ def replay(
     *,
     decide: bool = False,
 ) -> Replayed:
-    """The bandit from its first event on; DamagedLogError where the log is not what was written.
+    """The bandit from its first event on.
 
-    With ``decide`` every decision is made again, too, and must come out as it did.
+    DamagedLogError where the log is not what was written, Problem where the bandit's own reward is not there. With
+    ``decide`` every decision is made again, too, and must come out as it did.
     """
-    live = Live.of(bandit, loading.first_event(store, bandit), own)
+    checkpoint = store.checkpoint(bandit.number)  # now, since a server may go on meanwhile and make a later one
+    live = loading.created(store, bandit, own)
     for event in loading.events_after(store, bandit, live.seq):
         live.apply(event, decide=decide)
-    kept = loading.from_checkpoint(store, bandit, own)
+    kept = None if checkpoint is None else loading.from_checkpoint(store, bandit, own, checkpoint)
     if kept is None:
         return Replayed(live, None, None)
     at = kept.seq

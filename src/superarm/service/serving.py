@@ -36,8 +36,8 @@ class Settings:
     """What ``superarm serve`` is told.
 
     ``with_keys`` None is for keys unless the host is a loopback address; ``allowed_hosts`` are names of the service
-    behind a proxy without keys; ``check_all`` is for the digests of whole logs at the start, not only from the last
-    checkpoints on.
+    behind a proxy without keys, and ``trusted_proxies`` addresses whose X-Forwarded-For counts; ``check_all`` is for
+    the digests of whole logs at the start, not only from the last checkpoints on.
     """
 
     database: str = "superarm.db"
@@ -46,6 +46,7 @@ class Settings:
     rewards: str | None = None
     with_keys: bool | None = None
     allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     checkpoint_every: int = 2000
     n_threads: int = 8
@@ -57,6 +58,7 @@ class Settings:
 def serve(settings: Settings) -> None:
     """Serve until told to stop."""
     own = own_rewards(settings.rewards)
+    _check_proxies(settings.trusted_proxies)
     with_keys = not is_loopback(settings.host) if settings.with_keys is None else settings.with_keys
     try:
         store = open_store(settings.database)
@@ -88,6 +90,14 @@ def serve(settings: Settings) -> None:
         store.close()
 
 
+def _check_proxies(proxies: tuple[str, ...]) -> None:
+    for proxy in proxies:
+        try:
+            ipaddress.ip_network(proxy)
+        except ValueError as error:
+            raise StartError(f"--trusted-proxy must be an address or a network, got {proxy!r}: {error}") from error
+
+
 def _names(settings: Settings) -> frozenset[str]:
     own = () if is_loopback(settings.host) else (settings.host,)
     return frozenset(name.lower() for name in (*own, *settings.allowed_hosts))
@@ -95,6 +105,9 @@ def _names(settings: Settings) -> frozenset[str]:
 
 def _run(service: Service, settings: Settings) -> None:
     logs.configure()
+    engine = service.engine
+    for bandit, reward in loading.without_reward(engine.store, engine.own):
+        _log.warning("reward_missing", extra={"fields": {"bandit": bandit.id, "reward": reward}})
     config = uvicorn.Config(
         make_app(service),
         host=settings.host,
@@ -102,6 +115,8 @@ def _run(service: Service, settings: Settings) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),  # anybody may send them
+        forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_graceful_shutdown=_GRACE_S,
         backlog=1024,
     )
