@@ -106,7 +106,7 @@ def replay(
                     found = rebuild(store, one, own, decide=decide)
                 except DamagedLogError as error:
                     good = False
-                    console.print(f"{head} damaged: {escape(str(error))}", soft_wrap=True)
+                    console.print(f"{head} {error.verdict}: {escape(str(error))}", soft_wrap=True)
                     continue
                 good &= found.same is not False
                 where = "" if found.checkpoint is None else f"as from the checkpoint at event {found.checkpoint:,}: "
