@@ -69,7 +69,8 @@ def test_decisions_that_do_not_follow_from_the_log_are_found(path, tmp_path):
     assert say("replay", path).exit_code == 0
     done = say("replay", path, "--decide")
     assert done.exit_code == 1
-    assert "event 2" in done.output
+    assert "decided otherwise: event 2" in done.output
+    assert "damaged" not in done.output
 
 
 @pytest.mark.parametrize(

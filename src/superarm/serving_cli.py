@@ -121,7 +121,7 @@ def replay(
                     found = rebuild(store, one, own, decide=decide)
                 except DamagedLogError as error:
                     good = False
-                    console.print(f"{head} damaged: {escape(str(error))}", soft_wrap=True)
+                    console.print(f"{head} {error.verdict}: {escape(str(error))}", soft_wrap=True)
                     continue
                 except Problem as problem:
                     good = False

@@ -38,6 +38,14 @@ class Bandit(NamedTuple):
 class DamagedLogError(Exception):
     """The log does not say what was written to it. Nothing is written any more."""
 
+    verdict = "damaged"
+
+
+class OtherDecisionError(DamagedLogError):
+    """The log is whole, but made again, a decision comes out otherwise than it has it."""
+
+    verdict = "decided otherwise"
+
 
 def root(bandit: str) -> bytes:
     """The digest before the first event.

@@ -12,7 +12,7 @@ from typing import Any
 
 from superarm.feasible import Group
 from superarm.service import registry
-from superarm.service.events import Bandit, DamagedLogError, Event, check, root, seal
+from superarm.service.events import Bandit, DamagedLogError, Event, OtherDecisionError, check, root, seal
 from superarm.service.problems import Fault, Problem
 from superarm.service.spec import Spec, policy_of, rewards_of, session_of
 from superarm.sessions import Decision, Session
@@ -172,7 +172,7 @@ class Live:
         self._clock.now = event.time
         try:
             if decide and event.kind == "decided":
-                self._decide_again(body)
+                self._decide_again(event.seq, body)
             else:
                 self._apply(event.kind, body, event.time)
         except (ValueError, TypeError, KeyError, Problem) as error:
@@ -204,7 +204,7 @@ class Live:
         else:
             raise ValueError(f"kind must be one that this version knows, got {kind!r}; update superarm")
 
-    def _decide_again(self, body: dict[str, Any]) -> None:
+    def _decide_again(self, seq: int, body: dict[str, Any]) -> None:
         asked = body["ask"]
         feasible = self._feasible(asked)
         made = self.session.ask(asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities"))
@@ -212,7 +212,11 @@ class Live:
         mark = self.session.mark()
         del mark["evaluations"]
         if [_logged(one) for one in made] != body["decisions"] or mark != body["mark"]:
-            raise ValueError(f"decided {[list(one.arms) for one in made]} now, and {body['decisions']} then")
+            then, now = [one["arms"] for one in body["decisions"]], [list(one.arms) for one in made]
+            raise OtherDecisionError(
+                f"event {seq} has {then}, and now it is {now}, or the same by other draws; the oracle remembered less "
+                f"then, or the reward or the version of superarm was another one"
+            )
         self.session.policy.reward.evaluations = body["counts"][2]  # an oracle that has forgotten answers asks again
 
     def _feasible(self, asked: dict[str, Any]) -> Any:

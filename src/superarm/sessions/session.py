@@ -277,7 +277,7 @@ class Session:
 
         For those who keep a log: a session that adopts each logged decision and is told each logged outcome, in their
         order, has the same belief, generator, evaluations and open decisions, bit for bit; no reward is evaluated.
-        What an oracle remembers of answers is not taken over, but for `Rarely`, which knows what it repeats.
+        What an oracle remembers is not taken over, but for a policy's own `Rarely`, which knows what it repeats.
 
         Parameters
         ----------
