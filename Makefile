@@ -36,6 +36,7 @@ bench: $(VENV)/.dev ## speed, evaluations, growth and memory, measured side by s
 	$(BIN)/python benchmarks/reproduction.py
 	$(BIN)/python benchmarks/sessions.py
 	$(BIN)/python benchmarks/service.py --seconds 5
+	$(BIN)/python benchmarks/service_start.py --events 100000
 	$(BIN)/python benchmarks/lazy_singletons.py --instances 4
 	$(BIN)/python benchmarks/lazy_greedy.py
 

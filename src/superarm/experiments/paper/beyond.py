@@ -17,7 +17,7 @@ from superarm.experiments.catalogue import Analysis, Rows, Scale
 from superarm.experiments.cell import Cell
 from superarm.experiments.figures import label_ends, plain, style
 from superarm.experiments.paper import fig2a, fig2b
-from superarm.experiments.paper._policies import LAZY, N_TESTS, REGRESSION, beyond, finals, further, labels
+from superarm.experiments.paper._policies import LAZY, N_TESTS, RARELY, REGRESSION, beyond, finals, further, labels
 from superarm.experiments.stats import Interval, mean_interval, paired_ratio
 
 TITLE = "Beyond the paper: regret against evaluations"
@@ -100,7 +100,7 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
             spent, regret = max(1.0, float(np.mean(one["evaluations"]))), float(np.mean(one["regret"]))
             colour = style(label)[0]
             axis.plot(spent, regret, "o", color=colour, markersize=7)
-            if label in ("random", LAZY):  # alone on their side, with room for the name
+            if label in ("random", LAZY, RARELY):  # alone on their side, with room for the name
                 axis.annotate(f"  {label}", (spent, regret), color=colour, va="center", fontsize=9)
             else:
                 ends[label] = (regret, colour)
