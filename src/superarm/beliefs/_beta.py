@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, as_finite
+from superarm.checks import FloatArray, as_count, as_finite
 
 
 def as_prior(prior: tuple[ArrayLike, ArrayLike], n_arms: int) -> tuple[FloatArray, FloatArray]:
@@ -36,6 +36,15 @@ def as_counts(successes: ArrayLike, trials: ArrayLike, strength: Any) -> tuple[F
         )
     factor = float(as_finite([strength], "strength", ndim=1, least=0.0)[0])
     return factor * won, factor * (of - won)
+
+
+def grown(
+    n: Any, prior: tuple[ArrayLike, ArrayLike] | None, a: FloatArray, b: FloatArray, *counts: FloatArray
+) -> tuple[FloatArray, ...]:
+    """The priors a and b, and counts of what was seen, with room for n more arms that come last."""
+    n = as_count(n, "n", least=1)
+    new_a, new_b = as_prior((1.0, 1.0) if prior is None else prior, n)
+    return np.append(a, new_a), np.append(b, new_b), *(np.append(each, np.zeros(n)) for each in counts)
 
 
 _CERTAIN = frozenset((0.0, 1.0))

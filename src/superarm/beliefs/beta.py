@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm._top_k import top_k
-from superarm.beliefs._beta import as_counts, as_prior, flip
+from superarm.beliefs._beta import as_counts, as_prior, flip, grown
 from superarm.beliefs.above import Above, n_wanted
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.checks import FloatArray, IndexArray, as_count, as_feedback, as_fraction, as_k, as_state
@@ -144,10 +144,9 @@ class BetaBelief:
 
     def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
         """Make room for n more arms, which come last, with a prior of their own: (1, 1) unless given. O(n_arms)."""
-        n = as_count(n, "n", least=1)
-        a, b = as_prior((1.0, 1.0) if prior is None else prior, n)
+        a, b = grown(n, prior, self.a, self.b)
         self._forget()
-        self.a, self.b, self.n_arms = np.concatenate([self.a, a]), np.concatenate([self.b, b]), self.n_arms + n
+        self.a, self.b, self.n_arms = a, b, len(a)
 
     @property
     def level(self) -> tuple[int, float] | None:

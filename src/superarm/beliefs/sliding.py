@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.beliefs._beta import as_prior, flip
+from superarm.beliefs._beta import as_prior, flip, grown
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.checks import FloatArray, IndexArray, as_arms, as_count, as_feedback, as_state, as_unit
 
@@ -101,14 +101,10 @@ class SlidingBetaBelief:
 
     def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
         """Make room for n more arms, which come last, with a prior of their own: (1, 1) unless given. O(n_arms)."""
-        n = as_count(n, "n", least=1)
-        a, b = as_prior((1.0, 1.0) if prior is None else prior, n)
-        self._prior_a, self._prior_b = np.append(self._prior_a, a), np.append(self._prior_b, b)
-        self._successes, self._failures = (
-            np.append(self._successes, np.zeros(n)),
-            np.append(self._failures, np.zeros(n)),
+        self._prior_a, self._prior_b, self._successes, self._failures = grown(
+            n, prior, self._prior_a, self._prior_b, self._successes, self._failures
         )
-        self.n_arms += n
+        self.n_arms = len(self._successes)
 
     def state(self) -> dict[str, Any]:
         """The prior and the rounds in the window, the oldest first, as plain JSON."""
