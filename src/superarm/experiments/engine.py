@@ -26,6 +26,7 @@ _MOST_RESTARTS = 3
 
 # Modules that show rows and don't make them: they may change between a run and its report.
 _PRESENTATION = {"cli", "claims", "comparing_cli", "demo", "figures", "page", "picture", "report", "reproduce"}
+_APART = {"bench", "client", "service"}  # packages that no experiment uses
 
 
 def run_cells(
@@ -86,7 +87,7 @@ def dask_workers(address: str) -> StartExecutor:
 def versions() -> dict[str, str]:
     """What decides the rows besides the settings: the program, and the libraries that draw and add."""
     sources = sorted(Path(superarm.__file__).parent.rglob("*.py"))
-    used = [path for path in sources if path.stem not in _PRESENTATION and path.parent.name != "bench"]
+    used = [path for path in sources if path.stem not in _PRESENTATION and path.parent.name not in _APART]
     code = hashlib.sha256(b"".join(path.read_bytes() for path in used)).hexdigest()
     return {
         "superarm": superarm.__version__,
