@@ -27,6 +27,7 @@ export function banditHead({ id, refresh, pause }) {
     "aria-pressed": "true",
     title: "Pause or go on (p)",
     onclick: pause,
+    disabled: true, // until something is watched
   });
   const rules = button("With rules…", { onclick: () => bandit && openDecide(bandit, refresh) });
   const decide = button("Decide", { class: "primary", onclick: () => decideNow(id, {}, refresh) });
@@ -52,6 +53,7 @@ export function banditHead({ id, refresh, pause }) {
       TILES.forEach(([, , form], place) => say(tiles.children[place].lastChild, form(bandit)));
     },
     showState(state) {
+      live.disabled = false;
       live.className = `state ${state}`;
       live.setAttribute("aria-pressed", String(state !== "paused"));
       say(live, STATES[state]);
