@@ -4,6 +4,11 @@ import numpy as np
 
 import superarm as sa
 
+DiscountedBetaBelief, SlidingBetaBelief = sa.DiscountedBetaBelief, sa.SlidingBetaBelief
+PositionBiasedBelief, Group, Rarely, Expiry = sa.PositionBiasedBelief, sa.Group, sa.Rarely, sa.Expiry
+Matchings, Paths, SpanningTrees = sa.Matchings, sa.Paths, sa.SpanningTrees
+propensities, simulate_batch, epsilon_greedy = sa.propensities, sa.simulate_batch, sa.epsilon_greedy
+
 
 def all_seen(n_arms):
     """A belief that has seen every arm once: for ESCB only the means are then different."""
