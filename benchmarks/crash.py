@@ -35,7 +35,9 @@ from superarm.service.replay import replay
 N_ARMS, K = 40, 3
 
 
-def kill_repeatedly(database: str, folder: Path, *, kills: int, seed: int = 0, clients: int = 4) -> dict[str, Any]:
+def kill_repeatedly(
+    database: str, folder: Path, *, kills: int, seed: int = 0, clients: int = 4
+) -> dict[str, Any]:
     """The whole of it; what was counted, or an AssertionError that says what is wrong."""
     rng, start = random.Random(seed), time.perf_counter()
     server = Server(database, folder / "server.log", "--checkpoint-every", "10", "--quiet")
@@ -62,11 +64,21 @@ def kill_repeatedly(database: str, folder: Path, *, kills: int, seed: int = 0, c
 
 
 @contextlib.contextmanager
-def load(urls: list[str], bandit: str, record: Path, *, clients: int = 4, seed: int = 0) -> Iterator[None]:
+def load(
+    urls: list[str], bandit: str, record: Path, *, clients: int = 4, seed: int = 0
+) -> Iterator[None]:
     """Clients at work while the block runs; afterwards everything that they asked for is answered."""
-    command = [sys.executable, str(Path(__file__).with_name("crash_load.py")), ",".join(urls), bandit, str(record)]
+    command = [
+        sys.executable,
+        str(Path(__file__).with_name("crash_load.py")),
+        ",".join(urls),
+        bandit,
+        str(record),
+    ]
     options = ["--clients", str(clients), "--seed", str(seed)]
-    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         try:
             yield
         finally:
@@ -76,16 +88,25 @@ def load(urls: list[str], bandit: str, record: Path, *, clients: int = 4, seed: 
         raise AssertionError(f"the clients must end well, got {process.returncode}: {said[-2000:]}")
 
 
-def judge(record: list[dict[str, Any]], events: list[dict[str, Any]], state: dict[str, Any]) -> dict[str, int]:
+def judge(
+    record: list[dict[str, Any]], events: list[dict[str, Any]], state: dict[str, Any]
+) -> dict[str, int]:
     """Hold the clients' record against the log and the belief; what there was, by number."""
-    _same([event["seq"] for event in events], list(range(1, len(events) + 1)), "the seqs of the log")
+    _same(
+        [event["seq"] for event in events], list(range(1, len(events) + 1)), "the seqs of the log"
+    )
     decided = [event for event in events if event["kind"] == "decided"]
     asked = {line["key"]: line["decisions"] for line in record if line.get("did") == "ask"}
     _same(sorted(event["key"] for event in decided), sorted(asked), "the keys of decisions")
     for event in decided:
         logged = [{"id": one["id"], "arms": one["arms"]} for one in event["decisions"]]
         _same(logged, asked[event["key"]], f"the decisions of key {event['key']}")
-    told = {(line["id"], arm): x for line in record if line.get("did") == "tell" for arm, x in line["outcomes"].items()}
+    told = {
+        (line["id"], arm): x
+        for line in record
+        if line.get("did") == "tell"
+        for arm, x in line["outcomes"].items()
+    }
     logged_outcomes = [
         ((event["decision"], arm), x)
         for event in events
@@ -94,7 +115,11 @@ def judge(record: list[dict[str, Any]], events: list[dict[str, Any]], state: dic
     ]
     _same(sorted(logged_outcomes), sorted(told.items()), "the outcomes")
     added = sorted(line["arm"] for line in record if line.get("did") == "add")
-    _same(sorted(arm for event in events if event["kind"] == "arms_added" for arm in event["arms"]), added, "the arms")
+    _same(
+        sorted(arm for event in events if event["kind"] == "arms_added" for arm in event["arms"]),
+        added,
+        "the arms",
+    )
     _same(state, _belief(told, added), "the belief")
     repeats = sum(line.get("did") == "tell" for line in record)
     return {
@@ -128,19 +153,25 @@ def _replayed(database: str, bandit: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "superarm", "replay", database, bandit]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode or "the same bit for bit" not in done.stdout:
-        raise AssertionError(f"superarm replay must find the same, and said {done.stdout} {done.stderr}")
+        raise AssertionError(
+            f"superarm replay must find the same, and said {done.stdout} {done.stderr}"
+        )
     with serving.opened(database, "read") as store:
         found = store.bandit(bandit)
         if found is None:
             raise AssertionError("the bandit must be in the database")
         session = replay(store, found, {}).live.session
     belief: Any = session.policy.belief
-    return dict(zip(session.names, zip(belief.a.tolist(), belief.b.tolist(), strict=True), strict=True))  # type: ignore[arg-type]
+    return dict(
+        zip(session.names, zip(belief.a.tolist(), belief.b.tolist(), strict=True), strict=True)
+    )  # type: ignore[arg-type]
 
 
 def _same(got: Any, wanted: Any, what: str) -> None:
     if got != wanted:
-        raise AssertionError(f"{what} must be those of the clients' record, {wanted!r:.300}, got {got!r:.300}")
+        raise AssertionError(
+            f"{what} must be those of the clients' record, {wanted!r:.300}, got {got!r:.300}"
+        )
 
 
 def main() -> None:
@@ -152,7 +183,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         database = options.database or f"{folder}/service.db"
-        found = kill_repeatedly(database, Path(folder), kills=options.kills, seed=options.seed, clients=options.clients)
+        found = kill_repeatedly(
+            database, Path(folder), kills=options.kills, seed=options.seed, clients=options.clients
+        )
         Console().print(found)
 
 

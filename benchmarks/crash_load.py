@@ -37,7 +37,9 @@ class Record:
 class Worker:
     """One client. ``turn`` is one decision: asked for, told about in parts, now and then repeated or contradicted."""
 
-    def __init__(self, clients: list[AsyncClient], bandit: str, record: Record, number: int, seed: int) -> None:
+    def __init__(
+        self, clients: list[AsyncClient], bandit: str, record: Record, number: int, seed: int
+    ) -> None:
         self.clients, self.bandit, self.record, self.number = clients, bandit, record, number
         self.rng = random.Random(seed * 1000 + number)
         self.n_asked = 0
@@ -56,7 +58,9 @@ class Worker:
         self.record.add(do="ask", key=key, n=n)
         asked = await self.client.ask(self.bandit, n, key=key)  # type: ignore[arg-type,misc]
         decisions = [asked] if isinstance(asked, Decision) else asked
-        self.record.add(did="ask", key=key, decisions=[{"id": one.id, "arms": one.arms} for one in decisions])
+        self.record.add(
+            did="ask", key=key, decisions=[{"id": one.id, "arms": one.arms} for one in decisions]
+        )
         for decision in decisions:
             await self.tell(decision)
 
@@ -95,7 +99,9 @@ async def main(options: argparse.Namespace) -> None:
 
     async def work(number: int) -> None:
         async with contextlib.AsyncExitStack() as stack:
-            made = [AsyncClient(url, retries=PATIENT, timeout_s=5.0) for url in options.url.split(",")]
+            made = [
+                AsyncClient(url, retries=PATIENT, timeout_s=5.0) for url in options.url.split(",")
+            ]
             clients = [await stack.enter_async_context(client) for client in made]
             worker = Worker(clients, options.bandit, record, number, options.seed)
             while not stopping.is_set():

@@ -47,7 +47,9 @@ def waves(arms: Any, means: Any) -> Any:
 class Sum(sa.BlackBox):
     """The sum of what each arm is worth, all sets of a batch in one step."""
 
-    def __init__(self, each: Callable[[Any, Any], Any], m: int, lipschitz: float, **declared: bool) -> None:
+    def __init__(
+        self, each: Callable[[Any, Any], Any], m: int, lipschitz: float, **declared: bool
+    ) -> None:
         super().__init__(
             lambda arms, means: float(each(arms, means).sum()),
             n_arms=m,
@@ -87,7 +89,9 @@ def decide(name: str, m: int, rounds: int, seed: int) -> np.ndarray:
         expected = plain.select(reward.uncounted, theta, K, rng=np.random.default_rng([seed, t]))
         inside, outside = np.sort(plain.report.values)[::-1][K - 1 : K + 1]
         differ = not np.array_equal(arms, expected)
-        tied = np.array_equal(np.sort(plain.report.values[arms]), np.sort(plain.report.values[expected]))
+        tied = np.array_equal(
+            np.sort(plain.report.values[arms]), np.sort(plain.report.values[expected])
+        )
         found += [0, inside == outside, differ, differ and not tied]
         belief.update(arms, world.pull(arms, rng=rng), rng=rng)
     found[0] = reward.evaluations
@@ -96,7 +100,9 @@ def decide(name: str, m: int, rounds: int, seed: int) -> np.ndarray:
 
 def decisions(options: argparse.Namespace) -> None:
     m, rounds = 200, options.rounds // INSTANCES
-    table = Table(title=f"Decisions, {K} of {m} arms, {INSTANCES} instances of {rounds:,} rounds each")
+    table = Table(
+        title=f"Decisions, {K} of {m} arms, {INSTANCES} instances of {rounds:,} rounds each"
+    )
     for column in (
         "reward",
         "rounds",
@@ -109,15 +115,21 @@ def decisions(options: argparse.Namespace) -> None:
     for name in REWARDS:
         evaluations, *counts = sum(decide(name, m, rounds, seed) for seed in range(INSTANCES))
         total = rounds * INSTANCES
-        table.add_row(name, f"{total:,}", f"{evaluations / total:.2f}", *(f"{count:,}" for count in counts))
+        table.add_row(
+            name, f"{total:,}", f"{evaluations / total:.2f}", *(f"{count:,}" for count in counts)
+        )
     Console(width=140).print(table)
 
 
-def play(problem: Problem, oracle: sa.LazySingletons, declared: dict[str, Any], rounds: int, seed: int) -> np.ndarray:
+def play(
+    problem: Problem, oracle: sa.LazySingletons, declared: dict[str, Any], rounds: int, seed: int
+) -> np.ndarray:
     """Evaluations of each round."""
     reward, world = problem
     policy = sa.cts(Declares(reward, **declared), K, oracle=oracle)
-    return sa.simulate(policy, world, horizon=rounds, rng=np.random.default_rng([seed, 1])).evaluations
+    return sa.simulate(
+        policy, world, horizon=rounds, rng=np.random.default_rng([seed, 1])
+    ).evaluations
 
 
 def linear(m: int, rng: np.random.Generator) -> Problem:
@@ -143,7 +155,13 @@ def measured(rounds: int) -> Iterator[dict[str, Any]]:
         for name, make in (("linear", linear), ("network", network)):
             runs = np.array(
                 [
-                    play(make(m, np.random.default_rng([seed, 0])), sa.LazySingletons(), {}, rounds, seed)
+                    play(
+                        make(m, np.random.default_rng([seed, 0])),
+                        sa.LazySingletons(),
+                        {},
+                        rounds,
+                        seed,
+                    )
                     for seed in range(instances)
                 ]
             )
@@ -189,7 +207,9 @@ def truth(reward: Any) -> dict[str, Any]:
 
 Variant = tuple[Callable[[], sa.LazySingletons], Callable[[Any], dict[str, Any]]]
 # Of each problem, its arms; and of each variant an oracle, and what is declared instead of the truth.
-VARIANTS: dict[str, tuple[Callable[[int, np.random.Generator], Problem], int, dict[str, Variant]]] = {
+VARIANTS: dict[
+    str, tuple[Callable[[int, np.random.Generator], Problem], int, dict[str, Variant]]
+] = {
     "network": (
         network,
         1000,
@@ -197,9 +217,15 @@ VARIANTS: dict[str, tuple[Callable[[int, np.random.Generator], Problem], int, di
             "all": (sa.LazySingletons, truth),
             "not concave": (sa.LazySingletons, lambda reward: {"concave": False}),
             "not concave, not monotone": (sa.LazySingletons, lambda reward: PLAIN),
-            "no free point (zero_is_absent)": (sa.LazySingletons, lambda reward: {"zero_is_absent": False}),
+            "no free point (zero_is_absent)": (
+                sa.LazySingletons,
+                lambda reward: {"zero_is_absent": False},
+            ),
             "one B, the largest": (sa.LazySingletons, one_b),
-            "one B, not concave": (sa.LazySingletons, lambda reward: one_b(reward) | {"concave": False}),
+            "one B, not concave": (
+                sa.LazySingletons,
+                lambda reward: one_b(reward) | {"concave": False},
+            ),
             "4 points": (lambda: sa.LazySingletons(n_points=4), truth),
             "64 points": (lambda: sa.LazySingletons(n_points=64), truth),
             "batches of 8": (lambda: sa.LazySingletons(batch=8), truth),
@@ -243,7 +269,10 @@ def ablation(options: argparse.Namespace) -> None:
         whole = None
         for name, (oracle, declare) in variants.items():
             runs = np.array(
-                [play(it, oracle(), declare(it[0]), options.rounds, seed) for seed, it in enumerate(instances)]
+                [
+                    play(it, oracle(), declare(it[0]), options.rounds, seed)
+                    for seed, it in enumerate(instances)
+                ]
             )
             means = runs.mean(axis=1)
             whole = means if whole is None else whole
@@ -253,7 +282,9 @@ def ablation(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["decisions", "curve", "ablation"])
     parser.add_argument("--rounds", type=int, help="10,000 for decisions, 1,000 otherwise")
     parser.add_argument("--csv", default="lazy_curve.csv", help="where the curve goes")

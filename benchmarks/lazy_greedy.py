@@ -29,7 +29,15 @@ class Undeclared:
 
     def __init__(self, reward: Any) -> None:
         self.reward = reward
-        for name in ("n_arms", "lipschitz", "upper", "monotone", "zero_is_absent", "additive", "concave"):
+        for name in (
+            "n_arms",
+            "lipschitz",
+            "upper",
+            "monotone",
+            "zero_is_absent",
+            "additive",
+            "concave",
+        ):
             setattr(self, name, getattr(reward, name))
 
     def __call__(self, arms: Any, means: Any) -> float:
@@ -51,7 +59,9 @@ def network_undeclared(rng: np.random.Generator) -> tuple[Any, sa.BernoulliArms]
 
 def coverage(rng: np.random.Generator) -> tuple[Any, sa.BernoulliArms]:
     """Each arm may reach 5% of 100 targets."""
-    return sa.CoverageReward(rng.random((1000, 100)) < 0.05), sa.BernoulliArms(rng.random(1000) ** 3)
+    return sa.CoverageReward(rng.random((1000, 100)) < 0.05), sa.BernoulliArms(
+        rng.random(1000) ** 3
+    )
 
 
 def any_success(rng: np.random.Generator) -> tuple[Any, sa.BernoulliArms]:
@@ -78,7 +88,9 @@ def run(case: int, seed: int, rounds: int) -> tuple[np.ndarray, int]:
         theta, before = belief.sample(rng=rng), counted.evaluations
         arms = lazy.select(counted, theta, K, rng=np.random.default_rng([seed, 3, t]))
         evaluations[t] = counted.evaluations - before
-        different += not np.array_equal(arms, plain.select(reward, theta, K, rng=np.random.default_rng([seed, 3, t])))
+        different += not np.array_equal(
+            arms, plain.select(reward, theta, K, rng=np.random.default_rng([seed, 3, t]))
+        )
         belief.update(arms, world.pull(arms, rng=pulls), rng=rng)
     return evaluations, different
 
@@ -94,7 +106,13 @@ def main() -> None:
         title=f"Evaluations a round, 5 of 1,000 arms, {rounds:,} rounds, means over {n} instances ± standard error; "
         "Greedy needs 4,990"
     )
-    for name in ("problem, declared", "all rounds", "first tenth", "last tenth", "decisions that differ"):
+    for name in (
+        "problem, declared",
+        "all rounds",
+        "first tenth",
+        "last tenth",
+        "decisions that differ",
+    ):
         table.add_column(name, justify="left" if name.startswith("problem") else "right")
     with ProcessPoolExecutor(2) as executor:
         for case, (name, _) in enumerate(CASES):

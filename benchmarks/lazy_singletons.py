@@ -27,7 +27,15 @@ class Declares:
 
     def __init__(self, reward: Any, **declared: Any) -> None:
         self.reward = reward
-        for name in ("n_arms", "lipschitz", "upper", "monotone", "zero_is_absent", "additive", "concave"):
+        for name in (
+            "n_arms",
+            "lipschitz",
+            "upper",
+            "monotone",
+            "zero_is_absent",
+            "additive",
+            "concave",
+        ):
             setattr(self, name, declared.get(name, getattr(reward, name)))
 
     def __call__(self, arms: Any, means: Any) -> float:
@@ -52,10 +60,20 @@ def large_network(rng: np.random.Generator) -> sa.Instance:
 PLAIN = {"concave": False, "monotone": False}
 MONOTONE = {"concave": False}
 # Instance, rounds, and what is declared.
-PROBLEMS: dict[str, tuple[Callable[[np.random.Generator], sa.Instance], int, dict[str, dict[str, Any]]]] = {
-    "network, m=1000": (network, 5000, {"concave": {}, "monotone": MONOTONE, "Lipschitz only": PLAIN}),
+PROBLEMS: dict[
+    str, tuple[Callable[[np.random.Generator], sa.Instance], int, dict[str, dict[str, Any]]]
+] = {
+    "network, m=1000": (
+        network,
+        5000,
+        {"concave": {}, "monotone": MONOTONE, "Lipschitz only": PLAIN},
+    ),
     "linear, m=5000": (linear, 10_000, {"monotone": MONOTONE}),
-    "linear, m=5000, B overstated 5 times": (linear, 1000, {"monotone": {**MONOTONE, "lipschitz": 5.0}}),
+    "linear, m=5000, B overstated 5 times": (
+        linear,
+        1000,
+        {"monotone": {**MONOTONE, "lipschitz": 5.0}},
+    ),
     "network, m=10,000": (large_network, 5000, {"concave": {}, "monotone": MONOTONE}),
 }
 
@@ -65,15 +83,23 @@ def run(problem: str, seed: int, rounds: int) -> tuple[np.ndarray, np.ndarray]:
     make, _, declarations = PROBLEMS[problem]
     instance = make(np.random.default_rng([seed, 0]))
     rng, world, ties = (np.random.default_rng([seed, i]) for i in (1, 2, 3))
-    rewards = [sa.Counted(Declares(instance.reward, **declared)) for declared in declarations.values()]
-    belief, oracles, plain = sa.BetaBelief(instance.n_arms), [sa.LazySingletons() for _ in rewards], sa.Singletons()
+    rewards = [
+        sa.Counted(Declares(instance.reward, **declared)) for declared in declarations.values()
+    ]
+    belief, oracles, plain = (
+        sa.BetaBelief(instance.n_arms),
+        [sa.LazySingletons() for _ in rewards],
+        sa.Singletons(),
+    )
     evaluations, different = np.zeros((len(rewards), rounds)), np.zeros(len(rewards), int)
     for t in range(rounds):
         theta = belief.sample(rng=rng)
         arms = plain.select(instance.reward, theta, instance.k, rng=ties)
         for i, (lazy, reward) in enumerate(zip(oracles, rewards, strict=True)):
             before = reward.evaluations
-            different[i] += not np.array_equal(arms, lazy.select(reward, theta, instance.k, rng=ties))
+            different[i] += not np.array_equal(
+                arms, lazy.select(reward, theta, instance.k, rng=ties)
+            )
             evaluations[i, t] = reward.evaluations - before
         belief.update(arms, instance.pull(arms, rng=world), rng=rng)
     return evaluations, different
@@ -81,19 +107,34 @@ def run(problem: str, seed: int, rounds: int) -> tuple[np.ndarray, np.ndarray]:
 
 def interval(values: np.ndarray) -> str:
     found = mean_interval(values)
-    return f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f})" if len(values) > 1 else f"{found.mean:.2f}"
+    return (
+        f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f})"
+        if len(values) > 1
+        else f"{found.mean:.2f}"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--instances", type=int, default=20)
     parser.add_argument("--problem", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="2 instances, 300 rounds")
     options = parser.parse_args()
     n = 2 if options.quick else options.instances
-    table = Table(title=f"Evaluations a round, means over {n} instances with 95% intervals; Singletons needs m")
-    for name in ("problem", "declared", "rounds", "all rounds", "last 1,000", "decisions that differ"):
+    table = Table(
+        title=f"Evaluations a round, means over {n} instances with 95% intervals; Singletons needs m"
+    )
+    for name in (
+        "problem",
+        "declared",
+        "rounds",
+        "all rounds",
+        "last 1,000",
+        "decisions that differ",
+    ):
         table.add_column(name, justify="left" if name in ("problem", "declared") else "right")
     with ProcessPoolExecutor(options.workers) as executor:
         for problem in options.problem:
@@ -105,7 +146,9 @@ def main() -> None:
                 last = np.array([evaluations[i, -1000:].mean() for evaluations, _ in found])
                 different = sum(each[i] for _, each in found)
                 differ = f"{different} of {n * rounds:,}"
-                table.add_row(problem, declared, f"{rounds:,}", interval(means), interval(last), differ)
+                table.add_row(
+                    problem, declared, f"{rounds:,}", interval(means), interval(last), differ
+                )
     Console(width=140).print(table)
 
 

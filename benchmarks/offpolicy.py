@@ -106,7 +106,9 @@ def frozen_thompson(rng: np.random.Generator) -> sa.Propensities:
 @cache
 def frozen_chances() -> np.ndarray:
     found = sa.propensities(
-        sa.Policy(sa.BetaBelief.from_counts(8 * MU, np.full(M, 8)), sa.TopK(), sa.LinearReward(M), K),
+        sa.Policy(
+            sa.BetaBelief.from_counts(8 * MU, np.full(M, 8)), sa.TopK(), sa.LinearReward(M), K
+        ),
         4_000_000,
         rng=np.random.default_rng(99),
     )
@@ -122,7 +124,11 @@ def _any(chances: np.ndarray) -> float:
 
 
 def _fixed(arms: list[int]) -> tuple[Callable[..., Any], float, float]:
-    return (lambda rng: sa.Target.fixed(arms, M)), float(MU[arms].sum()), float(1 - np.prod(1 - MU[arms]))
+    return (
+        (lambda rng: sa.Target.fixed(arms, M)),
+        float(MU[arms].sum()),
+        float(1 - np.prod(1 - MU[arms])),
+    )
 
 
 def _softmax(strength: float) -> tuple[Callable[..., Any], float, float]:
@@ -164,13 +170,21 @@ def one_log(job: tuple[str, int]) -> list[tuple[str, str, tuple[float, ...] | No
             continue
         make, by_arm, by_set = aim()
         target = make(np.random.default_rng([seed, 100 + place]))
-        found += [(design, name, judged(estimator, log, target, by_arm)) for name, estimator in BY_ARM.items()]
+        found += [
+            (design, name, judged(estimator, log, target, by_arm))
+            for name, estimator in BY_ARM.items()
+        ]
         if by_set is not None:
-            found += [(design, name, judged(estimator, log, target, by_set)) for name, estimator in BY_SET.items()]
+            found += [
+                (design, name, judged(estimator, log, target, by_set))
+                for name, estimator in BY_SET.items()
+            ]
     return found
 
 
-def judged(estimator: Estimator, log: sa.Log, target: Any, truth: float) -> tuple[float, ...] | None:
+def judged(
+    estimator: Estimator, log: sa.Log, target: Any, truth: float
+) -> tuple[float, ...] | None:
     """Whether it covers, its error, half its interval, its effective n, and whether it warns; None where it refuses."""
     try:
         found = estimator(log, target)
@@ -193,7 +207,9 @@ def run(n_logs: int, workers: int) -> Iterator[tuple[str, str, list[Any]]]:
                 for design, name, row in rows:
                     found[design, name].append(row)
     for design in DESIGNS:
-        yield from ((design, name, rows) for (other, name), rows in found.items() if other == design)
+        yield from (
+            (design, name, rows) for (other, name), rows in found.items() if other == design
+        )
 
 
 def summary(rows: list[Any]) -> dict[str, float]:
@@ -243,11 +259,21 @@ def picture(results: list[tuple[str, str, dict[str, float]]], n_logs: int, figur
     z = stats.norm.ppf(0.975)
     axis.axvline(95, color="black", linewidth=1)
     for number, name in enumerate(names):
-        rows = [(designs.index(design), row) for design, other, row in results if other == name and "coverage" in row]
+        rows = [
+            (designs.index(design), row)
+            for design, other, row in results
+            if other == name and "coverage" in row
+        ]
         y = [len(designs) - place - 0.11 * (number - len(names) / 2) for place, _ in rows]
         x = [100 * row["coverage"] for _, row in rows]
         axis.errorbar(
-            x, y, xerr=[100 * z * row["error"] for _, row in rows], fmt="o", ms=4, color=colours[number], label=name
+            x,
+            y,
+            xerr=[100 * z * row["error"] for _, row in rows],
+            fmt="o",
+            ms=4,
+            color=colours[number],
+            label=name,
         )
     axis.set_yticks([len(designs) - place for place in range(len(designs))], designs)
     axis.set_xlim(right=100)
@@ -262,7 +288,9 @@ def main() -> None:
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
     frozen_chances()  # once, before the workers are forked
-    results = [(design, name, summary(rows)) for design, name, rows in run(options.logs, options.workers)]
+    results = [
+        (design, name, summary(rows)) for design, name, rows in run(options.logs, options.workers)
+    ]
     print(table(results))
     if options.picture:
         options.picture.write_bytes(render(partial(picture, results, options.logs), size=(9, 6.5)))

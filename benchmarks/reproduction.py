@@ -76,9 +76,13 @@ def main():
     rounds, what = Counter(), {}
     for name in ("fig1", "fig2a", "fig2b", "fig2c"):
         for cell in catalogue.load(name).sweep(catalogue.Scale()):
-            key = canonical({"problem": cell.settings["problem"], "policy": cell.settings["policy"]})
+            key = canonical(
+                {"problem": cell.settings["problem"], "policy": cell.settings["policy"]}
+            )
             what[key] = cell.settings
-            rounds[key, cell.run] = max(rounds[key, cell.run], cell.settings["horizon"])  # shared cells run once
+            rounds[key, cell.run] = max(
+                rounds[key, cell.run], cell.settings["horizon"]
+            )  # shared cells run once
     total = Counter()
     for (key, _), n in rounds.items():
         total[key] += n
@@ -91,12 +95,18 @@ def main():
         if other is None:
             continue
         mine = ours(instance, settings["policy"], np.random.default_rng(1))
-        found = side_by_side({"superarm": mine, "numpy": other}, n_turns=turns, turn_s=0.0, most_s=10.0)
+        found = side_by_side(
+            {"superarm": mine, "numpy": other}, n_turns=turns, turn_s=0.0, most_s=10.0
+        )
         each = np.array([found["superarm"].median_s, found["numpy"].median_s])
         sums += n * each
         label = settings["label"][:27]
-        print(f"{label:28}{instance.n_arms:6}{n:12,}{1e3 * each[0]:13.3f}{1e3 * each[1]:10.3f}{each[1] / each[0]:8.2f}")
-    print(f"all: superarm {sums[0]:,.0f} s of one core, plain numpy {sums[1]:,.0f} s: {sums[1] / sums[0]:.2f} times")
+        print(
+            f"{label:28}{instance.n_arms:6}{n:12,}{1e3 * each[0]:13.3f}{1e3 * each[1]:10.3f}{each[1] / each[0]:8.2f}"
+        )
+    print(
+        f"all: superarm {sums[0]:,.0f} s of one core, plain numpy {sums[1]:,.0f} s: {sums[1] / sums[0]:.2f} times"
+    )
 
 
 if __name__ == "__main__":

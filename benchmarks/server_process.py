@@ -57,7 +57,9 @@ class Server:
         with httpx.Client(timeout=5.0) as http:
             while time.monotonic() < end:
                 if self.process.poll() is not None:
-                    raise RuntimeError(f"the server stopped with {self.process.returncode}: {self.said[-2000:]}")
+                    raise RuntimeError(
+                        f"the server stopped with {self.process.returncode}: {self.said[-2000:]}"
+                    )
                 try:
                     if http.get(f"{self.url}/healthz").is_success:
                         return

@@ -41,13 +41,18 @@ ROW = "x" * 450  # about what the event of a decision has
 def library(n_arms: int, seconds: float) -> dict[str, float]:
     """Decisions and outcomes a second of a bare session, and the processor time of each."""
     names = [str(number) for number in range(n_arms)]
-    session = sa.Session(sa.Policy(sa.BetaBelief(n_arms), sa.TopK(), sa.LinearReward(n_arms), K), names, seed=1)
+    session = sa.Session(
+        sa.Policy(sa.BetaBelief(n_arms), sa.TopK(), sa.LinearReward(n_arms), K), names, seed=1
+    )
     rng, n_done, start, cpu = random.Random(0), 0, time.perf_counter(), time.process_time()
     while (took := time.perf_counter() - start) < seconds:
         decision = session.ask()
         session.tell(decision, {arm: float(rng.random() < 0.3) for arm in decision.arms})
         n_done += 2
-    return {"library_per_s": n_done / took, "library_cpu_ms": 1e3 * (time.process_time() - cpu) / n_done}
+    return {
+        "library_per_s": n_done / took,
+        "library_cpu_ms": 1e3 * (time.process_time() - cpu) / n_done,
+    }
 
 
 def commits(folder: Path, seconds: float) -> float:
@@ -73,7 +78,15 @@ def beside(n_arms: int, folder: Path, seconds: float) -> dict[str, float]:
 def load(server: Server, bandit: str, clients: int, seconds: float) -> dict[str, Any]:
     """What the clients measured, and the share of a core that each process took."""
     program = str(Path(__file__).with_name("service_load.py"))
-    command = [sys.executable, program, "127.0.0.1", str(server.port), bandit, "--clients", str(clients)]
+    command = [
+        sys.executable,
+        program,
+        "127.0.0.1",
+        str(server.port),
+        bandit,
+        "--clients",
+        str(clients),
+    ]
     process = psutil.Process(server.process.pid)
     before = process.cpu_times()
     done = subprocess.run([*command, "--seconds", str(seconds)], capture_output=True, text=True)
@@ -86,7 +99,11 @@ def load(server: Server, bandit: str, clients: int, seconds: float) -> dict[str,
     return {
         "clients": clients,
         "per_s": n_done / found["seconds"],
-        **{f"{verb}_p{q}_ms": 1e3 * _quantile(found[f"{verb}_s"], q) for verb in ("ask", "tell") for q in (50, 99)},
+        **{
+            f"{verb}_p{q}_ms": 1e3 * _quantile(found[f"{verb}_s"], q)
+            for verb in ("ask", "tell")
+            for q in (50, 99)
+        },
         "server_cpu": cpu / wall,
         "server_cpu_ms": 1e3 * cpu / found["n_all"],
         "generator_cpu": found["generator_cpu_s"] / wall,
@@ -107,14 +124,21 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         Server(database, folder / "server.log", "--quiet") as server,
         Client(server.url, timeout_s=60) as client,
     ):
-        for n_arms, clients in [(M, n) for n in CLIENTS] + [(n_arms, 8) for n_arms in options.growth]:
+        for n_arms, clients in [(M, n) for n in CLIENTS] + [
+            (n_arms, 8) for n_arms in options.growth
+        ]:
             bandit = client.create(f"bench {n_arms} {clients} {time.time()}", n_arms, K, seed=1).id
             before = beside(n_arms, folder, seconds / 6)
             served = load(server, bandit, clients, seconds)
             after = beside(n_arms, folder, seconds / 6)
             means = {name: (before[name] + after[name]) / 2 for name in before}
             rows.append({"m": n_arms, **served, **means})
-    return {"k": K, "cores": os.cpu_count(), "database": "postgresql" if options.database else "sqlite", "rows": rows}
+    return {
+        "k": K,
+        "cores": os.cpu_count(),
+        "database": "postgresql" if options.database else "sqlite",
+        "rows": rows,
+    }
 
 
 HEADS = (
@@ -159,11 +183,15 @@ def markdown(found: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--growth", type=int, nargs="*", default=[1_000, 10_000, 100_000, 1_000_000])
+    parser.add_argument(
+        "--growth", type=int, nargs="*", default=[1_000, 10_000, 100_000, 1_000_000]
+    )
     parser.add_argument("--database", help="postgresql://...; a fresh SQLite file unless given")
     parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--from", dest="given", type=Path, help="measure nothing; show this file as Markdown")
+    parser.add_argument(
+        "--from", dest="given", type=Path, help="measure nothing; show this file as Markdown"
+    )
     options = parser.parse_args()
     if options.given:
         print(markdown(json.loads(options.given.read_text())))

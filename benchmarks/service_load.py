@@ -23,7 +23,9 @@ import uvloop
 class Connection:
     """Requests and answers, one after the other."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str
+    ) -> None:
         self.reader, self.writer, self.host = reader, writer, host
 
     async def post(self, path: str, body: Any) -> tuple[Any, float]:
@@ -37,7 +39,9 @@ class Connection:
         content = await self.reader.readexactly(length)
         took = time.perf_counter() - start
         if answer[9:10] != b"2":
-            raise RuntimeError(f"{path} must be answered with 2xx, got {answer[:12]!r} {content[:200]!r}")
+            raise RuntimeError(
+                f"{path} must be answered with 2xx, got {answer[:12]!r} {content[:200]!r}"
+            )
         return json.loads(content), took
 
 
@@ -53,7 +57,9 @@ async def play(
     while (now := time.perf_counter()) < end:
         decision, ask_s = await connection.post(f"/v1/bandits/{options.bandit}/decisions", {})
         outcomes = {arm: float(rng.random() < 0.3) for arm in decision["arms"]}
-        _, tell_s = await connection.post(f"/v1/decisions/{decision['id']}/outcomes", {"outcomes": outcomes})
+        _, tell_s = await connection.post(
+            f"/v1/decisions/{decision['id']}/outcomes", {"outcomes": outcomes}
+        )
         n_rounds += 1
         if now >= begin:
             asked.append(ask_s)

@@ -59,17 +59,24 @@ def make_log(path: Path, n_events: int, n_arms: int) -> None:
 def start(path: Path, *options: str) -> tuple[float, float]:
     """Seconds from nothing until the server answers, and until it has decided."""
     begun = time.perf_counter()
-    with Server(str(path), path.with_name("server.log"), *options) as server, Client(server.url) as client:
+    with (
+        Server(str(path), path.with_name("server.log"), *options) as server,
+        Client(server.url) as client,
+    ):
         up = time.perf_counter() - begun
         client.ask("longlog234")
         return up, time.perf_counter() - begun
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--arms", type=int, default=5_000)
-    parser.add_argument("--folder", type=Path, help="where the database is made; a temporary folder unless given")
+    parser.add_argument(
+        "--folder", type=Path, help="where the database is made; a temporary folder unless given"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = Path(folder) / "bandits.db"
@@ -78,13 +85,22 @@ def main() -> None:
         for name in ("what", "figure"):
             table.add_column(name, justify="left" if name == "what" else "right")
         table.add_row("the file", f"{path.stat().st_size / 1e6:,.0f} MB")
-        for name, flags in {"a start": (), "a start that checks the whole log": ("--check-all",)}.items():
+        for name, flags in {
+            "a start": (),
+            "a start that checks the whole log": ("--check-all",),
+        }.items():
             up, decided = start(path, *flags)
             table.add_row(f"{name}, until the first answer", f"{up:.2f} s")
             table.add_row(f"{name}, until the first decision", f"{decided:.2f} s")
         begun = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "superarm", "replay", str(path)], check=True, stdout=subprocess.DEVNULL)
-        table.add_row("superarm replay, from the first event on", f"{time.perf_counter() - begun:.1f} s")
+        subprocess.run(
+            [sys.executable, "-m", "superarm", "replay", str(path)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        table.add_row(
+            "superarm replay, from the first event on", f"{time.perf_counter() - begun:.1f} s"
+        )
         Console(width=100).print(table)
 
 

@@ -39,13 +39,19 @@ def play_session(session: sa.Session, luck: np.ndarray, mu: np.ndarray) -> tuple
     start = time.perf_counter()
     decision = session.ask()
     asked = time.perf_counter() - start
-    told = dict(zip(decision.arms, (luck < mu[list(decision.arms)]).astype(np.float64).tolist(), strict=True))
+    told = dict(
+        zip(
+            decision.arms, (luck < mu[list(decision.arms)]).astype(np.float64).tolist(), strict=True
+        )
+    )
     start = time.perf_counter()
     session.tell(decision.id, told)
     return decision.arms, asked + time.perf_counter() - start
 
 
-def play_bare(bare: sa.Policy, rng: np.random.Generator, luck: np.ndarray, mu: np.ndarray) -> tuple[tuple, float]:
+def play_bare(
+    bare: sa.Policy, rng: np.random.Generator, luck: np.ndarray, mu: np.ndarray
+) -> tuple[tuple, float]:
     """The same without a session."""
     start = time.perf_counter()
     arms = bare.ask(rng=rng)
@@ -58,15 +64,25 @@ def play_bare(bare: sa.Policy, rng: np.random.Generator, luck: np.ndarray, mu: n
 
 def compare(make: Callable[[], sa.Oracle], rounds: int) -> tuple[float, float]:
     """Microseconds a round: the session's, the policy's. Each goes first in every other round."""
-    session, bare, rng = sa.Session(policy(M, make()), seed=1), policy(M, make()), np.random.default_rng(1)
+    session, bare, rng = (
+        sa.Session(policy(M, make()), seed=1),
+        policy(M, make()),
+        np.random.default_rng(1),
+    )
     world, mu = np.random.default_rng(2), np.random.default_rng(3).random(M)
     seconds: tuple[list[float], list[float]] = ([], [])
     for t in range(rounds):
         luck = world.random(K)
         if t % 2:
-            (one, ours), (other, theirs) = play_session(session, luck, mu), play_bare(bare, rng, luck, mu)
+            (one, ours), (other, theirs) = (
+                play_session(session, luck, mu),
+                play_bare(bare, rng, luck, mu),
+            )
         else:
-            (other, theirs), (one, ours) = play_bare(bare, rng, luck, mu), play_session(session, luck, mu)
+            (other, theirs), (one, ours) = (
+                play_bare(bare, rng, luck, mu),
+                play_session(session, luck, mu),
+            )
         if one != other:
             raise AssertionError("a session must decide what its policy would")
         seconds[0].append(ours)
@@ -79,7 +95,9 @@ def save(n_arms: int, names: list[str] | None) -> tuple[float, float, float]:
     rng = np.random.default_rng(0)
     made = policy(n_arms, sa.TopK())
     # As after many rounds: counts that differ from arm to arm do not compress well.
-    made.belief = sa.BetaBelief(n_arms, prior=(1.0 + rng.integers(0, 50, n_arms), 1.0 + rng.integers(0, 50, n_arms)))
+    made.belief = sa.BetaBelief(
+        n_arms, prior=(1.0 + rng.integers(0, 50, n_arms), 1.0 + rng.integers(0, 50, n_arms))
+    )
     session = sa.Session(made, names, seed=0)
     for decision in session.ask(100):
         session.tell(decision, dict.fromkeys(decision.arms, 1.0))
@@ -102,16 +120,23 @@ def main() -> None:
     parser.add_argument("--arms", type=int, default=1_000_000)
     options = parser.parse_args()
     console = Console(width=100)
-    table = Table(title=f"A round of ask and tell, {K} of {M:,} arms, medians of {options.rounds} rounds in turns: µs")
+    table = Table(
+        title=f"A round of ask and tell, {K} of {M:,} arms, medians of {options.rounds} rounds in turns: µs"
+    )
     for name in ("oracle", "session", "bare policy", "session / bare"):
         table.add_column(name, justify="left" if name == "oracle" else "right")
     for name, make in ORACLES.items():
         ours, bare = compare(make, options.rounds)
         table.add_row(name, f"{ours:.0f}", f"{bare:.0f}", f"{ours / bare:.2f}×")
     console.print(table)
-    for text, names in (("0, 1, 2, ...", None), ("strings", [f"item-{number:07}" for number in range(options.arms)])):
+    for text, names in (
+        ("0, 1, 2, ...", None),
+        ("strings", [f"item-{number:07}" for number in range(options.arms)]),
+    ):
         save_s, load_s, size = save(options.arms, names)
-        console.print(f"{options.arms:,} arms, names {text}: save {save_s:.2f} s, load {load_s:.2f} s, {size:.1f} MB")
+        console.print(
+            f"{options.arms:,} arms, names {text}: save {save_s:.2f} s, load {load_s:.2f} s, {size:.1f} MB"
+        )
 
 
 if __name__ == "__main__":

@@ -96,15 +96,22 @@ def main() -> None:
     if options.memory:
         memory()
         return
-    table = Table(title=f"One round of Thompson sampling, {K} arms a set, {options.rounds} rounds: ms (quartiles)")
+    table = Table(
+        title=f"One round of Thompson sampling, {K} arms a set, {options.rounds} rounds: ms (quartiles)"
+    )
     for name in ("arms", "superarm", "mean", "last fourth", "numpy", "numpy / superarm"):
         table.add_column(name, justify="right")
     for n_arms, every in SIZES:
         ours, theirs = compare(n_arms, every, options.rounds)
-        cells = ["{:.3f} ({:.3f} to {:.3f})".format(*np.quantile(ms, [0.5, 0.25, 0.75])) for ms in (ours, theirs)]
+        cells = [
+            "{:.3f} ({:.3f} to {:.3f})".format(*np.quantile(ms, [0.5, 0.25, 0.75]))
+            for ms in (ours, theirs)
+        ]
         late = np.median(ours[-len(ours) // 4 :])
         ratio = np.median(theirs) / np.median(ours)
-        table.add_row(f"{n_arms:,}", cells[0], f"{ours.mean():.3f}", f"{late:.3f}", cells[1], f"{ratio:.2f}×")
+        table.add_row(
+            f"{n_arms:,}", cells[0], f"{ours.mean():.3f}", f"{late:.3f}", cells[1], f"{ratio:.2f}×"
+        )
     Console(width=120).print(table)
 
 

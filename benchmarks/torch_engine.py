@@ -17,7 +17,7 @@ import torch
 from scipy import stats
 
 import superarm as sa
-from superarm.batch import simulate_batch
+from superarm.simulation.batch import simulate_batch
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -49,39 +49,55 @@ def linear(n_arms, k=5, gap=0.25):
 
 def network(n_arms, k=5, gap=0.2):
     """One of 20 networks by chance: drawing as many as there are runs would take longer than playing them."""
-    found = [sa.network_instance(n_arms, k, gap, n_hidden=20, rng=np.random.default_rng(seed)) for seed in range(20)]
+    found = [
+        sa.network_instance(n_arms, k, gap, n_hidden=20, rng=np.random.default_rng(seed))
+        for seed in range(20)
+    ]
     return lambda rng: found[rng.integers(20)]
 
 
 def check_kernels():
     """The kernels against tests drawn cell by cell on the host."""
-    from superarm.batch import kernels
+    from superarm.simulation.batch import kernels
 
     rng = np.random.default_rng(0)
     for n_tests, n_arms, p in ((40, 150, 0.5), (33, 601, 0.25), (64, 90, 2 / 3)):
-        tests = kernels.Tests(n_tests, n_arms, p, 0x1234567890ABCDEF, torch.tensor([7], device="cuda"), 3)
+        tests = kernels.Tests(
+            n_tests, n_arms, p, 0x1234567890ABCDEF, torch.tensor([7], device="cuda"), 3
+        )
         columns, weights = rng.random((2, 3, n_arms)), rng.integers(-(10**6), 10**6, (2, n_tests))
         given = torch.tensor(columns, dtype=torch.float32, device="cuda")
         sums = kernels.sums(tests, given).cpu().numpy()
         for dtype in (torch.int32, torch.int64):
-            grades = kernels.sums_by_arm(tests, torch.tensor(weights, device="cuda").to(dtype)).cpu().numpy()
+            grades = (
+                kernels.sums_by_arm(tests, torch.tensor(weights, device="cuda").to(dtype))
+                .cpu()
+                .numpy()
+            )
             worst, wrong = 0.0, 0
             for run in range(2):
                 A = naive.philox_tests(n_tests, n_arms, p, key=tests.key, clock=7, run=3 + run)
                 worst = max(worst, float(np.abs(sums[run] - columns[run] @ A.T).max()))
                 wrong += int((grades[run] != weights[run] @ A).sum())
-            show("kernels", n_tests=n_tests, n_arms=n_arms, p=p, worst_sum=worst, wrong_grades=wrong)
+            show(
+                "kernels", n_tests=n_tests, n_arms=n_arms, p=p, worst_sum=worst, wrong_grades=wrong
+            )
             assert worst < 1e-4 * n_arms**0.5, "sums differ from those of the twin's tests"
             assert wrong == 0, "grades differ from those of the twin's tests"
 
 
 def check_law(device, n_runs):
     """Beta draws by KS; regret of small problems against the numpy engine's. Wrong once in 1,000 tests each."""
-    from superarm.batch.on_torch import TorchEngine
+    from superarm.simulation.batch.on_torch import TorchEngine
 
     engine = TorchEngine(np.random.SeedSequence(1), device)
     for a, b in ((1, 1), (2, 1), (1, 7), (30, 12), (4000, 9)):
-        drawn = engine.beta(*(torch.full((20_000,), float(x), device=device) for x in (a, b))).cpu().double().numpy()
+        drawn = (
+            engine.beta(*(torch.full((20_000,), float(x), device=device) for x in (a, b)))
+            .cpu()
+            .double()
+            .numpy()
+        )
         p_value = float(stats.kstest(drawn, stats.beta(a, b).cdf).pvalue)
         show("beta", a=a, b=b, p_value=p_value)
         assert p_value > 1e-3
@@ -100,7 +116,9 @@ def check_law(device, n_runs):
             ours = simulate_batch(draw, oracle, seed=1, engine="torch", device=device, **options)
             again = simulate_batch(draw, oracle, seed=1, engine="torch", device=device, **options)
             theirs = simulate_batch(draw, oracle, seed=2, **options)
-            p_values = [float(stats.ks_2samp(ours.regret[:, i], theirs.regret[:, i]).pvalue) for i in (0, 1)]
+            p_values = [
+                float(stats.ks_2samp(ours.regret[:, i], theirs.regret[:, i]).pvalue) for i in (0, 1)
+            ]
             same = bool((ours.regret == again.regret).all())
             means = [round(float(trace.regret[:, 1].mean()), 2) for trace in (ours, theirs)]
             show("law", family=family, policy=name, p_values=p_values, means=means, same_again=same)
@@ -110,7 +128,7 @@ def check_law(device, n_runs):
 
 def tune():
     """Milliseconds of the two kernels at 1,000 runs × 302 tests × 5,000 arms, for several block sizes."""
-    from superarm.batch import kernels
+    from superarm.simulation.batch import kernels
 
     columns = torch.rand(1000, 1, 5000, device="cuda")
     weights = torch.randint(0, 40_000, (1000, 302), dtype=torch.int32, device="cuda")
@@ -123,12 +141,20 @@ def tune():
             decode = clocked(lambda tests=tests: kernels.sums_by_arm(tests, weights))
             wide = clocked(lambda tests=tests: kernels.sums_by_arm(tests, weights.long()))
             kernels.BLOCK, kernels.WARPS = chosen
-            show("tune", p=round(p, 3), block=block, warps=warps, score_ms=score, decode_ms=decode, wide_ms=wide)
+            show(
+                "tune",
+                p=round(p, 3),
+                block=block,
+                warps=warps,
+                score_ms=score,
+                decode_ms=decode,
+                wide_ms=wide,
+            )
 
 
 def parts():
     """Milliseconds of the parts of a round of 1,000 runs that are torch's own."""
-    from superarm.batch.on_torch import TorchEngine
+    from superarm.simulation.batch.on_torch import TorchEngine
 
     engine = TorchEngine(np.random.SeedSequence(1), "cuda")
     a, b = (torch.randint(1, 9, (1000, 5000), device="cuda").float() for _ in range(2))
@@ -151,12 +177,36 @@ def whole(small):
         ("CTS, 500 arms", linear(500), sa.Singletons(), n_runs, horizon // 5),
         ("chance", linear(5000), sa.RandomSets(), n_runs, horizon // 10),
         ("GT+QTS, p=2/3", linear(5000), sa.GroupTesting(**gt, p=2 / 3), n_runs, horizon // 10),
-        ("naive, p=1/2", linear(5000), sa.GroupTesting(**gt, quantize=False), n_runs, horizon // 10),
-        ("centred, p=1/2", linear(5000), sa.GroupTesting(**gt, decoder="centred"), n_runs, horizon // 10),
+        (
+            "naive, p=1/2",
+            linear(5000),
+            sa.GroupTesting(**gt, quantize=False),
+            n_runs,
+            horizon // 10,
+        ),
+        (
+            "centred, p=1/2",
+            linear(5000),
+            sa.GroupTesting(**gt, decoder="centred"),
+            n_runs,
+            horizon // 10,
+        ),
         ("GT+QTS, p=K/m", linear(5000), sa.GroupTesting(**gt, p=1e-3), n_runs, horizon // 10),
         ("network, CTS", networks, sa.Singletons(), n_runs, horizon // 10),
-        ("network, p=1/2", networks, sa.GroupTesting(delta=0.2, n_tests=302), n_runs, horizon // 10),
-        ("network, p=K/m", networks, sa.GroupTesting(delta=0.2, n_tests=302, p=5e-3), n_runs, horizon // 10),
+        (
+            "network, p=1/2",
+            networks,
+            sa.GroupTesting(delta=0.2, n_tests=302),
+            n_runs,
+            horizon // 10,
+        ),
+        (
+            "network, p=K/m",
+            networks,
+            sa.GroupTesting(delta=0.2, n_tests=302, p=5e-3),
+            n_runs,
+            horizon // 10,
+        ),
     ]
     if not small:
         studies += [
@@ -166,7 +216,9 @@ def whole(small):
     for name, draw, oracle, runs, rounds in studies:
         start = time.perf_counter()
         options = {"n_runs": runs, "horizon": rounds, "seed": 0, "rounds": [rounds]}
-        trace = simulate_batch(draw, oracle, engine="torch", device="cpu" if small else "cuda", **options)
+        trace = simulate_batch(
+            draw, oracle, engine="torch", device="cpu" if small else "cuda", **options
+        )
         show(
             "study",
             name=name,
@@ -177,7 +229,9 @@ def whole(small):
             all_s=round(time.perf_counter() - start, 2),
             regret=round(float(trace.regret[:, -1].mean()), 1),
             std=round(float(trace.regret[:, -1].std()), 1),
-            percentiles=np.percentile(trace.regret[:, -1], [5, 25, 50, 75, 95, 99]).round().tolist(),
+            percentiles=np.percentile(trace.regret[:, -1], [5, 25, 50, 75, 95, 99])
+            .round()
+            .tolist(),
             peak_gib=None if small else round(torch.cuda.max_memory_allocated() / 2**30, 2),
         )
         if not small:

@@ -18,8 +18,30 @@ from playwright.sync_api import sync_playwright
 from server_process import Server
 
 HERE = Path(__file__).parent
-STORIES = ["budget", "storm", "recipe", "derby", "quiz", "obituary", "election", "strike", "harbour", "museum"]
-STORIES += ["orchard", "parade", "satellite", "tunnel", "violin", "winter", "bridge", "canal", "festival", "glacier"]
+STORIES = [
+    "budget",
+    "storm",
+    "recipe",
+    "derby",
+    "quiz",
+    "obituary",
+    "election",
+    "strike",
+    "harbour",
+    "museum",
+]
+STORIES += [
+    "orchard",
+    "parade",
+    "satellite",
+    "tunnel",
+    "violin",
+    "winter",
+    "bridge",
+    "canal",
+    "festival",
+    "glacier",
+]
 STORIES += ["lantern", "meadow", "opera"]
 
 
@@ -35,9 +57,13 @@ def play(server: httpx.Client) -> str:
         if turn == 238:
             outcomes = {decision["arms"][0]: 1.0}
         if turn < 239:
-            server.post(f"/v1/decisions/{decision['id']}/outcomes", json={"outcomes": outcomes}).raise_for_status()
+            server.post(
+                f"/v1/decisions/{decision['id']}/outcomes", json={"outcomes": outcomes}
+            ).raise_for_status()
     server.delete(f"/v1/bandits/{bandit}/arms/obituary")
-    server.post("/v1/bandits", json={"name": "Sensors", "arms": 5000, "k": 8, "reward": "any_success"})
+    server.post(
+        "/v1/bandits", json={"name": "Sensors", "arms": 5000, "k": 8, "reward": "any_success"}
+    )
     server.post("/v1/bandits", json={"name": "Promotions", "arms": 40, "k": 10})
     return bandit
 
@@ -45,7 +71,9 @@ def play(server: httpx.Client) -> str:
 def take(address: str) -> None:
     """Both pictures."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
         for scheme, name in (("light", "page"), ("dark", "explain")):
             page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
             page.goto(address)
@@ -62,7 +90,10 @@ def take(address: str) -> None:
 
 def main() -> None:
     """Serve, play, take the pictures."""
-    with tempfile.TemporaryDirectory() as folder, Server(f"{folder}/page.db", Path(folder) / "log") as server:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Server(f"{folder}/page.db", Path(folder) / "log") as server,
+    ):
         with httpx.Client(base_url=server.url) as client:
             bandit = play(client)
         take(f"{server.url}/#/b/{bandit}")

@@ -93,7 +93,9 @@ def lazy_singletons(figure: Any) -> None:
         ({"monotone": True, "concave": False}, BLUE, "and monotone"),
         ({"monotone": True, "concave": True}, ORANGE, "and concave"),
     ):
-        lower, upper = memory.bounds(grid, np.full(len(grid), lipschitz), arms=np.zeros(len(grid), int), **declared)
+        lower, upper = memory.bounds(
+            grid, np.full(len(grid), lipschitz), arms=np.zeros(len(grid), int), **declared
+        )
         alpha = 0.25 if colour == SKY else 0.35 if colour == BLUE else 0.9
         left.fill_between(grid, lower, upper, color=colour, alpha=alpha, linewidth=0, label=label)
     left.plot(grid, _bend(grid), color="black", linewidth=1.2, linestyle="--", label="f, unknown")
@@ -115,13 +117,22 @@ def lazy_singletons(figure: Any) -> None:
     for mask, colour, label in ((inside, RED, "picked"), (~inside, BLUE, "left out")):
         width = (report.upper - report.lower)[order][mask] / 2
         right.errorbar(
-            place[mask], middle[mask], width, fmt="o", markersize=3, color=colour, elinewidth=2.2, label=label
+            place[mask],
+            middle[mask],
+            width,
+            fmt="o",
+            markersize=3,
+            color=colour,
+            elinewidth=2.2,
+            label=label,
         )
     cut = (report.lower[arms].min() + np.delete(report.upper, arms).max()) / 2
     right.axhline(cut, color="black", linewidth=1, linestyle=":")
     right.text(40.5, cut, " the cut", va="bottom", ha="right", fontsize=9)
     plain(right, "arms, the best first", "bounds on the value alone")
-    right.set_title(f"Round 40, 5 of 300 arms: certified with {report.evaluations} evaluations", fontsize=11)
+    right.set_title(
+        f"Round 40, 5 of 300 arms: certified with {report.evaluations} evaluations", fontsize=11
+    )
     right.legend(frameon=False, fontsize=9)
 
 
@@ -136,10 +147,14 @@ def lazy_curve(figure: Any) -> None:
     for name, (colour, marker, dash) in styles.items():
         mine = [row for row in rows if row["reward"] == name]
         x, y = [int(row["n_arms"]) for row in mine], [float(row["evaluations"]) for row in mine]
-        axis.loglog(x, y, color=colour, marker=marker, linestyle=dash, label=f"LazySingletons, {name}")
+        axis.loglog(
+            x, y, color=colour, marker=marker, linestyle=dash, label=f"LazySingletons, {name}"
+        )
     plain(axis, "arms, m", "evaluations a round")
     axis.grid(alpha=0.25)
-    axis.set_title(f"5 of m arms, means over the first {int(rows[0]['rounds']):,} rounds", fontsize=11)
+    axis.set_title(
+        f"5 of m arms, means over the first {int(rows[0]['rounds']):,} rounds", fontsize=11
+    )
     axis.legend(frameon=False, fontsize=9)
 
 
@@ -155,9 +170,18 @@ def top_k(figure: Any) -> None:
     best = np.argsort(-theta)[:5]
     arms = np.arange(400)
     axis.plot(arms[~above], theta[~above], ".", color="#cccccc", label="below: never drawn")
-    axis.plot(arms[above], theta[above], "o", color=SKY, markersize=5, label="above: found and drawn")
     axis.plot(
-        arms[best], theta[best], "o", color=RED, markersize=9, fillstyle="none", markeredgewidth=1.8, label="picked"
+        arms[above], theta[above], "o", color=SKY, markersize=5, label="above: found and drawn"
+    )
+    axis.plot(
+        arms[best],
+        theta[best],
+        "o",
+        color=RED,
+        markersize=9,
+        fillstyle="none",
+        markeredgewidth=1.8,
+        label="picked",
     )
     axis.axhline(level, color="black", linewidth=1, linestyle=":", label="the level")
     plain(axis, "arm", "a sample of its mean")
@@ -167,7 +191,9 @@ def top_k(figure: Any) -> None:
 
 def greedy(figure: Any) -> None:
     """What each arm would add, step by step."""
-    reach = np.array([[1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 0, 0, 1, 1]])
+    reach = np.array(
+        [[1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 0, 0, 1, 1]]
+    )
     reach = np.vstack([reach, [[0, 1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 1, 0, 1]]])
     reward, theta = sa.CoverageReward(reach), np.array([0.9, 0.95, 0.7, 0.8, 0.9, 0.6])
     oracle = sa.Greedy()
@@ -181,7 +207,13 @@ def greedy(figure: Any) -> None:
         left = np.setdiff1d(np.arange(6), base)
         gains = reward.batch(sa.Pools.extensions(base, left, 6), theta) - worth
         if step:
-            axis.bar(left, bound[left], color="#dddddd", width=0.8, label="what it would have added one step before")
+            axis.bar(
+                left,
+                bound[left],
+                color="#dddddd",
+                width=0.8,
+                label="what it would have added one step before",
+            )
         colours = [RED if arm == order[step] else SKY for arm in left]
         axis.bar(left, gains, color=colours, width=0.55)
         axis.set_title(f"step {step + 1}: arm {order[step]} is added", fontsize=11)
@@ -243,7 +275,10 @@ def group_testing(figure: Any) -> None:
     scores.set_title("scores", fontsize=11)
     plain(scores, "quantized value", "")
     scores.set_yticks([])
-    for axis, values, name in ((grades, report.grades, "sum"), (other, centred.report.grades, "centred")):
+    for axis, values, name in (
+        (grades, report.grades, "sum"),
+        (other, centred.report.grades, "centred"),
+    ):
         colours = [RED if arm in (4, 13) else SKY for arm in range(20)]
         axis.bar(np.arange(20), values, color=colours)
         axis.set_title(f'grades, decoder="{name}"', fontsize=11)
@@ -259,7 +294,11 @@ def regression(figure: Any) -> None:
     thetas = rng.random((rounds, m))
     left, right = figure.subplots(1, 2)
     t = np.arange(1, rounds + 1)
-    for decoder, colour, dash in (("sum", ORANGE, "-"), ("centred", RED, "--"), ("regression", GREEN, "-")):
+    for decoder, colour, dash in (
+        ("sum", ORANGE, "-"),
+        ("centred", RED, "--"),
+        ("regression", GREEN, "-"),
+    ):
         oracle, found, error = sa.GroupTesting(delta=0.25, n_tests=n, decoder=decoder), [], []
         for theta in thetas:
             arms = oracle.select(reward, theta, k, rng=rng)
@@ -268,7 +307,9 @@ def regression(figure: Any) -> None:
             if decoder == "regression":
                 learnt = oracle.report.grades / theta
                 scaled = learnt * (learnt @ reward.weights) / (learnt @ learnt)
-                error.append([np.sqrt(np.mean((each - reward.weights) ** 2)) for each in (learnt, scaled)])
+                error.append(
+                    [np.sqrt(np.mean((each - reward.weights) ** 2)) for each in (learnt, scaled)]
+                )
         if error:
             whole, shape = np.array(error).T
             left.semilogy(t, whole, color=colour, label="as they are")
@@ -298,7 +339,9 @@ def rarely(figure: Any) -> None:
         for seed in range(runs):
             instance = sa.linear_instance(100, 3, 0.2, rng=np.random.default_rng([seed, 0]))
             policy = sa.cts(instance.reward, 3, oracle=make())
-            trace = sa.simulate(policy, instance, horizon=horizon, rng=np.random.default_rng([seed, 1]))
+            trace = sa.simulate(
+                policy, instance, horizon=horizon, rng=np.random.default_rng([seed, 1])
+            )
             regret.append(trace.regret())
             evaluations.append(np.cumsum(trace.evaluations))
         t = np.arange(1, horizon + 1)
@@ -323,7 +366,9 @@ def _cells(axis: Any, shade: np.ndarray) -> None:
 
     rows, columns = (np.arange(n + 1) - 0.5 for n in shade.shape)
     colours = ListedColormap(["#f0f0f0", SKY, RED])
-    axis.pcolormesh(columns, rows, shade, cmap=colours, vmin=0, vmax=2, edgecolors="white", linewidth=0.7)
+    axis.pcolormesh(
+        columns, rows, shade, cmap=colours, vmin=0, vmax=2, edgecolors="white", linewidth=0.7
+    )
     axis.invert_yaxis()
 
 

@@ -25,7 +25,11 @@ from superarm.experiments.stats import paired_ratio
 
 N_ARMS, K = 30, 3
 STEP = 0.01  # of a wandering mean in a round: 0.32 in a thousand
-WORLDS = {"nothing changes": "steady", "all means drawn anew three times": "abrupt", "means wander": "drifting"}
+WORLDS = {
+    "nothing changes": "steady",
+    "all means drawn anew three times": "abrupt",
+    "means wander": "drifting",
+}
 # What is drawn: a colour and a dash.
 DRAWN = {
     "random sets": ("#000000", ":"),
@@ -88,7 +92,9 @@ def main() -> None:
         for kind in WORLDS.values():
             for name in names:
                 make = Make(kind, name, options.rounds)
-                traces = sa.replicate(make, n_runs=options.runs, horizon=options.rounds, seed=1, executor=executor)
+                traces = sa.replicate(
+                    make, n_runs=options.runs, horizon=options.rounds, seed=1, executor=executor
+                )
                 regret[kind, name] = np.array([trace.regret() for trace in traces])
     show(regret, names)
     if options.picture:
@@ -103,7 +109,9 @@ def show(regret: dict[tuple[str, str], np.ndarray], names: list[str]) -> None:
         for kind in WORLDS.values():
             ours, theirs = regret[kind, name][:, -1], regret[kind, "random sets"][:, -1]
             ratio = paired_ratio(ours, theirs)
-            cells.append(f"{100 * ratio.mean:.1f} ({100 * ratio.low:.1f} to {100 * ratio.high:.1f})")
+            cells.append(
+                f"{100 * ratio.mean:.1f} ({100 * ratio.low:.1f} to {100 * ratio.high:.1f})"
+            )
         rows.append(cells if name != "random sets" else [name, *["100"] * len(WORLDS)])
     runs, rounds = regret["steady", "random sets"].shape
     title = f"regret after {rounds:,} rounds in % of that of random sets, {runs} runs"

@@ -19,8 +19,14 @@ from superarm.experiments.stats import Interval, mean_interval
 def options(doc: str) -> dict[str, Any]:
     """The command line of an example, as the arguments of its ``main``."""
     parser = argparse.ArgumentParser(description=doc.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="sizes of a test: a few seconds, and no figures to quote")
-    parser.add_argument("--out", type=Path, default=Path(), help="the folder to write the picture into")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="sizes of a test: a few seconds, and no figures to quote",
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path(), help="the folder to write the picture into"
+    )
     return vars(parser.parse_args())
 
 
@@ -33,11 +39,19 @@ def show(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None
         right = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         print("| " + " | ".join([row[0].ljust(widths[0]), *right]) + " |")
         if number == 0:
-            print("| " + " | ".join(["---".ljust(widths[0]), *["---:".rjust(width) for width in widths[1:]]]) + " |")
+            print(
+                "| "
+                + " | ".join(
+                    ["---".ljust(widths[0]), *["---:".rjust(width) for width in widths[1:]]]
+                )
+                + " |"
+            )
     print()
 
 
-def save(draw: Callable[[Any], None], path: Path, *, size: tuple[float, float] = (12.5, 4.8)) -> Path:
+def save(
+    draw: Callable[[Any], None], path: Path, *, size: tuple[float, float] = (12.5, 4.8)
+) -> Path:
     """Write a picture, in 128 colours, which no one tells from all of them and which take half of the bytes."""
     with Image.open(BytesIO(render(draw, size=size))) as image:
         image.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)

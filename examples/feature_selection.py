@@ -38,7 +38,10 @@ SEARCHES: dict[str, tuple[Callable[[int], sa.Oracle], bool]] = {
     "CTS, greedy": (lambda budget: sa.Greedy(), False),
     "CTS, lazy greedy": (lambda budget: sa.LazyGreedy(budget=budget), False),
     "CTS, local search": (lambda budget: sa.LocalSearch(sa.Singletons(), budget=budget), False),
-    "GT+QTS, regression": (lambda budget: sa.GroupTesting(delta=0.01, n_tests=32, decoder="regression"), True),
+    "GT+QTS, regression": (
+        lambda budget: sa.GroupTesting(delta=0.01, n_tests=32, decoder="regression"),
+        True,
+    ),
 }
 POLICIES: dict[str, Callable[[], sa.Oracle]] = {
     "random": sa.RandomSets,
@@ -60,7 +63,11 @@ def shuffled() -> tuple[np.ndarray, np.ndarray]:
 def digits(n_images: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Images, their digits, and a number in [0, 1) for each pixel of each image: the same for all sets."""
     images, labels = shuffled()
-    return images[:n_images], labels[:n_images], np.random.default_rng(0).random((n_images, N_PIXELS))
+    return (
+        images[:n_images],
+        labels[:n_images],
+        np.random.default_rng(0).random((n_images, N_PIXELS)),
+    )
 
 
 @dataclass(frozen=True)
@@ -96,7 +103,9 @@ def on_others(n_images: int, arms: np.ndarray) -> float:
 def accuracy(n_images: int, executor: Executor | None = None) -> InBatches:
     """The accuracy as a reward. B is a guess: accuracy moves in jumps, so no B is true."""
     fn = Accuracy(n_images)
-    return InBatches(fn, n_arms=N_PIXELS, lipschitz=1.0, upper=1.0, zero_is_absent=False, executor=executor)
+    return InBatches(
+        fn, n_arms=N_PIXELS, lipschitz=1.0, upper=1.0, zero_is_absent=False, executor=executor
+    )
 
 
 class Recorded(sa.Counted):
@@ -127,7 +136,9 @@ class Recorded(sa.Counted):
                 self.best, self.best_arms = float(value), np.array(arms)
         if np.isfinite(self.best):
             seconds = time.perf_counter() - self.start
-            self.curve.append((self.evaluations, steps(self.uncounted.sizes, 16), seconds, self.best))
+            self.curve.append(
+                (self.evaluations, steps(self.uncounted.sizes, 16), seconds, self.best)
+            )
 
 
 def search(name: str, k: int, budget: int, reward: sa.Reward, seed: int) -> Recorded:
@@ -146,17 +157,23 @@ def reached(recorded: Recorded, target: float) -> tuple[int, int, float] | None:
     return next((tuple(point[:3]) for point in recorded.curve if point[3] >= target), None)
 
 
-def search_all(n_images: int, k: int, n_runs: int, pool: Executor) -> tuple[dict[str, list[Recorded]], dict[str, Any]]:
+def search_all(
+    n_images: int, k: int, n_runs: int, pool: Executor
+) -> tuple[dict[str, list[Recorded]], dict[str, Any]]:
     """Every search from several seeds, and the first one again through processes; two tables."""
     budget = k * N_PIXELS - k * (k - 1) // 2  # what Greedy spends
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # LazyGreedy says that it gives up: seen in the table
-        accuracy(n_images, pool).batch(sa.Pools.singletons(np.arange(8), N_PIXELS), np.ones(N_PIXELS))  # warm
+        accuracy(n_images, pool).batch(
+            sa.Pools.singletons(np.arange(8), N_PIXELS), np.ones(N_PIXELS)
+        )  # warm
         recorded, pooled = {}, {}
         for name in SEARCHES:
             # Seed 0 both ways, right after each other: the machine may have other things to do.
             pooled[name] = search(name, k, budget, accuracy(n_images, pool), 0)
-            recorded[name] = [search(name, k, budget, accuracy(n_images), seed) for seed in range(n_runs)]
+            recorded[name] = [
+                search(name, k, budget, accuracy(n_images), seed) for seed in range(n_runs)
+            ]
     # Two points below Greedy: what is within reach of others, and worth reaching.
     target = float(np.mean([record.best for record in recorded["CTS, greedy"]])) - 0.02
     found: dict[str, Any] = {}
@@ -175,9 +192,21 @@ def search_all(n_images: int, k: int, n_runs: int, pool: Executor) -> tuple[dict
         through = reached(pooled[name], target)
         if there[0] and through:
             evaluations, n_steps, seconds = there[0]
-            cells = [oracle_name(name), f"{evaluations:,}", f"{n_steps:,}", f"{seconds:.2f}", f"{through[2]:.2f}"]
+            cells = [
+                oracle_name(name),
+                f"{evaluations:,}",
+                f"{n_steps:,}",
+                f"{seconds:.2f}",
+                f"{through[2]:.2f}",
+            ]
             timed.append([*cells, f"{seconds / through[2]:.2f}"])
-    head = ["oracle", "best accuracy, %", "on other images, %", "evaluations", "runs that get there"]
+    head = [
+        "oracle",
+        "best accuracy, %",
+        "on other images, %",
+        "evaluations",
+        "runs that get there",
+    ]
     title = f"{k} of 64 pixels, all working, {n_runs} runs; there: {100 * target:.1f}%, 2 points below Greedy"
     show(title, [*head, "evaluations to there"], rows)
     show(
@@ -188,20 +217,28 @@ def search_all(n_images: int, k: int, n_runs: int, pool: Executor) -> tuple[dict
     return recorded, found
 
 
-def failing(n_images: int, k: int, horizon: int, n_runs: int, executor: Executor) -> dict[str, dict[str, Any]]:
+def failing(
+    n_images: int, k: int, horizon: int, n_runs: int, executor: Executor
+) -> dict[str, dict[str, Any]]:
     """Sensors that fail: half of them nearly always work, half of them rarely, and nobody knows which."""
     reward = accuracy(n_images, executor)
     found: dict[str, dict[str, Any]] = {}
     for name, oracle in POLICIES.items():
 
-        def make(rng: np.random.Generator, oracle: Callable[[], sa.Oracle] = oracle) -> tuple[sa.Policy, Any]:
+        def make(
+            rng: np.random.Generator, oracle: Callable[[], sa.Oracle] = oracle
+        ) -> tuple[sa.Policy, Any]:
             mu = np.where(rng.random(N_PIXELS) < 0.5, 0.95, 0.25)
             return sa.cts(reward, k, oracle=oracle()), sa.BernoulliArms(mu)
 
         traces = sa.replicate(make, n_runs=n_runs, horizon=horizon, seed=2)
         values = np.array([trace.values for trace in traces])
         spent = np.mean([trace.evaluations.sum() for trace in traces])
-        found[name] = {"values": values, "evaluations": spent, "ask_s": np.mean([t.ask_s.sum() for t in traces])}
+        found[name] = {
+            "values": values,
+            "evaluations": spent,
+            "ask_s": np.mean([t.ask_s.sum() for t in traces]),
+        }
     return found
 
 
@@ -216,12 +253,19 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     quarter = max(1, horizon // 4)
     rows = []
     for name, one in failed.items():
-        first, last = (interval(100 * part.mean(axis=1)) for part in (one["values"][:, :quarter], late(one, quarter)))
+        first, last = (
+            interval(100 * part.mean(axis=1))
+            for part in (one["values"][:, :quarter], late(one, quarter))
+        )
         more = 100 * (late(one, quarter) - late(failed["CTS"], quarter)).mean(axis=1)
         cells = [name, first, last, "" if name == "CTS" else interval(more)]
         rows.append([*cells, f"{one['evaluations']:,.0f}", f"{one['ask_s']:.1f}"])
     head = ["policy", f"accuracy in %, rounds 1 to {quarter}", f"the last {quarter}", "minus CTS's"]
-    show(f"{k} of 64 pixels that fail, {horizon} rounds, {n_runs} runs", [*head, "evaluations", "seconds"], rows)
+    show(
+        f"{k} of 64 pixels that fail, {horizon} rounds, {n_runs} runs",
+        [*head, "evaluations", "seconds"],
+        rows,
+    )
     drawn = partial(picture, recorded, failed, n_images)
     path = save(drawn, out / "case-features.png", size=(14.5, 4.6))
     return {"searches": found, "failing": failed, "inspected": inspected, "picture": path}
@@ -245,7 +289,9 @@ def picture(recorded: dict[str, Recorded], failed: Any, n_images: int, figure: A
         colour, dash = style(name)
         for record in records:
             n, _, _, best = map(np.array, zip(*record.curve, strict=True))
-            left.step(n, 100 * best, where="post", color=colour, linestyle=dash, linewidth=1, alpha=0.6)
+            left.step(
+                n, 100 * best, where="post", color=colour, linestyle=dash, linewidth=1, alpha=0.6
+            )
             left.plot(n[-1], 100 * best[-1], "o", color=colour, markersize=4)
         ends[oracle_name(name)] = 100 * float(np.mean([record.best for record in records])), colour
     left.set_xscale("log")
@@ -254,7 +300,9 @@ def picture(recorded: dict[str, Recorded], failed: Any, n_images: int, figure: A
     for axis, name in ((one, "CTS"), (other, "CTS, greedy")):
         axis.imshow(digits(n_images)[0].mean(axis=0).reshape(8, 8), cmap="Greys")
         rows, columns = np.divmod(recorded[name][0].best_arms, 8)
-        axis.plot(columns, rows, "s", color="#D55E00", markersize=9, fillstyle="none", markeredgewidth=2)
+        axis.plot(
+            columns, rows, "s", color="#D55E00", markersize=9, fillstyle="none", markeredgewidth=2
+        )
         axis.set_title(f"{oracle_name(name)}\n{100 * recorded[name][0].best:.1f}%", fontsize=10)
         axis.set_xticks([])
         axis.set_yticks([])
@@ -262,7 +310,9 @@ def picture(recorded: dict[str, Recorded], failed: Any, n_images: int, figure: A
     for name, run in failed.items():
         colour, dash = style(name)
         window = min(5, run["values"].shape[1])
-        recent = np.array([np.convolve(100 * one, np.full(window, 1 / window), "valid") for one in run["values"]])
+        recent = np.array(
+            [np.convolve(100 * one, np.full(window, 1 / window), "valid") for one in run["values"]]
+        )
         band(right, np.arange(window, window + recent.shape[1]), recent, colour, dash)
         ends[name] = float(recent[:, -1].mean()), colour
     plain(right, "round, sensors failing", f"accuracy, mean of {window} rounds, %")

@@ -18,7 +18,7 @@ import numpy as np
 import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
-from superarm import datasets
+from superarm.environments import datasets
 from superarm.experiments.figures import plain
 
 K = 10
@@ -34,7 +34,9 @@ LEARNERS_HERE: dict[str, Learner] = {
         believing, partial(sa.DiscountedBetaBelief, discount=DISCOUNT, prior=(1.0, 3.0))
     ),
     # How much routes differ, and days: from this very year, so no fair rival. A year before would have told.
-    "CTS, Gaussian, hindsight": partial(believing, partial(sa.GaussianBelief, prior=(0.25, 0.005), noise_var=0.1)),
+    "CTS, Gaussian, hindsight": partial(
+        believing, partial(sa.GaussianBelief, prior=(0.25, 0.005), noise_var=0.1)
+    ),
 }
 
 
@@ -98,7 +100,9 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     return {"got": got, "low": low, "best": best, "picture": path}
 
 
-def picture(got: dict[str, np.ndarray], table: np.ndarray, low: float, best: float, figure: Any) -> None:
+def picture(
+    got: dict[str, np.ndarray], table: np.ndarray, low: float, best: float, figure: Any
+) -> None:
     """How late all routes are over the year, and by how much each policy is ahead of chance."""
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
     days = np.arange(1, len(table) + 1)
@@ -113,8 +117,14 @@ def picture(got: dict[str, np.ndarray], table: np.ndarray, low: float, best: flo
     plain(left, "day of 2013", f"flights that are late, mean of {month} days, %")
     left.legend(frameon=False, fontsize=9)
     # Against the mean of all routes on the same day: what chance would have got, without its luck.
-    ahead = {name: np.cumsum(runs - K * table.mean(axis=1), axis=1) for name, runs in got.items() if name != "random"}
-    ahead["best fixed, hindsight"] = np.cumsum(table[:, top].sum(axis=1) - K * table.mean(axis=1))[None]
+    ahead = {
+        name: np.cumsum(runs - K * table.mean(axis=1), axis=1)
+        for name, runs in got.items()
+        if name != "random"
+    }
+    ahead["best fixed, hindsight"] = np.cumsum(table[:, top].sum(axis=1) - K * table.mean(axis=1))[
+        None
+    ]
     draw(right, ahead, "day of 2013", "late routes found ahead of chance, so far")
     right.axhline(0, color="black", linewidth=1)
 

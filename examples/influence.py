@@ -82,7 +82,9 @@ class Spread:
     def __call__(self, arms: np.ndarray, means: np.ndarray) -> float:
         total = 0.0
         for friends in worlds(self.n_worlds):
-            unheard: dict[int, float] = {}  # for each person, the chance that no one who could tell accepts
+            unheard: dict[
+                int, float
+            ] = {}  # for each person, the chance that no one who could tell accepts
             for arm, mean in zip(arms.tolist(), means.tolist(), strict=True):
                 for person in reached(arm, friends):
                     unheard[person] = unheard.get(person, 1.0) * (1.0 - mean)
@@ -94,7 +96,9 @@ def simulated(n_worlds: int, executor: Executor | None = None) -> InBatches:
     """The simulation as a reward: a person reaches everybody at most, and more willing people are never worse."""
     n = len(worlds(1)[0])
     good = dict.fromkeys(("monotone", "zero_is_absent", "concave", "diminishing"), True)
-    return InBatches(Spread(n_worlds), n_arms=n, lipschitz=float(n), upper=float(n), executor=executor, **good)
+    return InBatches(
+        Spread(n_worlds), n_arms=n, lipschitz=float(n), upper=float(n), executor=executor, **good
+    )
 
 
 def closed_form(n_worlds: int, seed: int = 0) -> sa.CoverageReward:
@@ -106,7 +110,9 @@ def closed_form(n_worlds: int, seed: int = 0) -> sa.CoverageReward:
     n = len(worlds(1)[0])
     reach = np.array([np.isin(np.arange(n), group) for group in together], float).T
     reward = sa.CoverageReward(reach, list(together.values()))
-    reward.lipschitz = np.full(n, float(n))  # what the simulation declares: nobody knows better before simulating
+    reward.lipschitz = np.full(
+        n, float(n)
+    )  # what the simulation declares: nobody knows better before simulating
     return reward
 
 
@@ -120,12 +126,18 @@ class Make:
     def __call__(self, rng: np.random.Generator) -> tuple[sa.Policy, sa.Instance]:
         mu = rng.beta(1, 3, self.reward.n_arms)
         search = sa.LocalSearch(sa.Greedy())
-        best = search.select(self.reward, mu, K, rng=rng)  # no swap improves it; no proof that it is the best
-        world = sa.Instance(sa.BernoulliArms(mu), self.reward, K, best, search.report.value, float("nan"))
+        best = search.select(
+            self.reward, mu, K, rng=rng
+        )  # no swap improves it; no proof that it is the best
+        world = sa.Instance(
+            sa.BernoulliArms(mu), self.reward, K, best, search.report.value, float("nan")
+        )
         return sa.cts(self.reward, K, oracle=self.oracle()), world
 
 
-def rounds_to(traces: list[sa.Trace], chance: np.ndarray, share: float = 0.5, window: int = 10) -> np.ndarray:
+def rounds_to(
+    traces: list[sa.Trace], chance: np.ndarray, share: float = 0.5, window: int = 10
+) -> np.ndarray:
     """For each run, the rounds until the mean of the last ones has closed a share of the gap from chance to the best.
 
     ``chance``, shape (n_runs,), is what random sets are worth on average. The horizon + 1 where that never happens.
@@ -140,7 +152,10 @@ def rounds_to(traces: list[sa.Trace], chance: np.ndarray, share: float = 0.5, wi
 
 def instances(make: Make, n_runs: int) -> list[sa.Instance]:
     """The worlds of all runs, which are those of every policy: `replicate` draws them from these streams."""
-    return [make(np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(run, 0))))[1] for run in range(n_runs)]
+    return [
+        make(np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(run, 0))))[1]
+        for run in range(n_runs)
+    ]
 
 
 def judged(reward: sa.Reward, drawn: list[sa.Instance], sets: list[np.ndarray]) -> np.ndarray:
@@ -153,10 +168,14 @@ def judged(reward: sa.Reward, drawn: list[sa.Instance], sets: list[np.ndarray]) 
     )
 
 
-def played(make: Make, n_rounds: int, executor: Executor | None, n_worlds: int) -> tuple[np.ndarray, float, list[int]]:
+def played(
+    make: Make, n_rounds: int, executor: Executor | None, n_worlds: int
+) -> tuple[np.ndarray, float, list[int]]:
     """The first run again, with the simulation as its reward: the sets, the seconds that asking took, the batches."""
     reward = simulated(n_worlds, executor)
-    reward.batch(sa.Pools.singletons(np.arange(8), 77), np.ones(77))  # the worlds are drawn, and processes started
+    reward.batch(
+        sa.Pools.singletons(np.arange(8), 77), np.ones(77)
+    )  # the worlds are drawn, and processes started
     reward.sizes.clear()
 
     def timed(rng: np.random.Generator) -> tuple[sa.Policy, sa.Instance]:
@@ -164,21 +183,34 @@ def played(make: Make, n_rounds: int, executor: Executor | None, n_worlds: int) 
         return sa.cts(reward, K, oracle=policy.oracle), world
 
     (trace,) = sa.replicate(timed, n_runs=1, horizon=n_rounds, seed=SEED)
-    return trace.arms, float(trace.ask_s.sum()), reward.sizes[:-1]  # the last batch values the trace
+    return (
+        trace.arms,
+        float(trace.ask_s.sum()),
+        reward.sizes[:-1],
+    )  # the last batch values the trace
 
 
-def measure(make: Make, runs: list[sa.Trace], chance: np.ndarray, pool: Executor, n_worlds: int) -> dict[str, Any]:
+def measure(
+    make: Make, runs: list[sa.Trace], chance: np.ndarray, pool: Executor, n_worlds: int
+) -> dict[str, Any]:
     """Regret and evaluations over all runs, and the seconds that the first one takes with the simulation."""
     rounds = rounds_to(runs, chance)
     spent = np.array([trace.evaluations[:t].sum() for trace, t in zip(runs, rounds, strict=True)])
     regret = np.array([trace.regret()[-1] for trace in runs])
-    found: dict[str, Any] = {"regret": regret, "rounds": rounds, "evaluations": spent, "seconds": None}
+    found: dict[str, Any] = {
+        "regret": regret,
+        "rounds": rounds,
+        "evaluations": spent,
+        "seconds": None,
+    }
     found["there"] = rounds <= len(runs[0].values)
     found["a_round"] = float(np.mean([trace.evaluations for trace in runs]))
     if found["there"][0] and spent[0]:
         alone, found["seconds"], found["sizes"] = played(make, rounds[0], None, n_worlds)
         pooled, found["pool_seconds"], _ = played(make, rounds[0], pool, n_worlds)
-        found["same"] = all(np.array_equal(arms, runs[0].arms[: rounds[0]]) for arms in (alone, pooled))
+        found["same"] = all(
+            np.array_equal(arms, runs[0].arms[: rounds[0]]) for arms in (alone, pooled)
+        )
     return found
 
 
@@ -189,10 +221,21 @@ def rows(found: dict[str, dict[str, Any]]) -> tuple[list[list[str]], list[list[s
         there = one["there"]
         cells = [name, interval(one["regret"], 0), interval(one["new"]), f"{one['a_round']:,.1f}"]
         # A mean over those runs only that get there would favour who seldom does.
-        to_there = interval(one["evaluations"], 0) if there.all() else "" if not there.any() else "not all do"
+        to_there = (
+            interval(one["evaluations"], 0)
+            if there.all()
+            else ""
+            if not there.any()
+            else "not all do"
+        )
         all_runs.append([*cells, f"{there.sum()} of {len(there)}", to_there])
         if one["seconds"] is not None:
-            cells = [name, f"{one['rounds'][0]}", f"{one['evaluations'][0]:,}", f"{steps(one['sizes'], 16):,}"]
+            cells = [
+                name,
+                f"{one['rounds'][0]}",
+                f"{one['evaluations'][0]:,}",
+                f"{steps(one['sizes'], 16):,}",
+            ]
             cells += [f"{one['seconds']:,.2f}", f"{one['pool_seconds']:,.2f}"]
             first.append([*cells, f"{one['seconds'] / one['pool_seconds']:.2f}"])
     return all_runs, first
@@ -210,7 +253,10 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
             for name, make in makes.items()
         }
         chance = np.array([trace.values.mean() for trace in traces["random"]])
-        found = {name: measure(makes[name], runs, chance, pool, n_worlds) for name, runs in traces.items()}
+        found = {
+            name: measure(makes[name], runs, chance, pool, n_worlds)
+            for name, runs in traces.items()
+        }
     # The oracles looked for sets that are good in the worlds of the simulation: are they in others?
     drawn, others = instances(makes["random"], n_runs), closed_form(10 * n_worlds, seed=1)
     for name, runs in traces.items():
@@ -218,17 +264,33 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     best = judged(others, drawn, [world.best_arms[None] for world in drawn])
     all_runs, first = rows(found)
     all_runs.append(["the best set known", "0", interval(best)])
-    head = ["policy", f"regret, T={horizon}", f"reached in new worlds, last {LAST} rounds", "evaluations a round"]
+    head = [
+        "policy",
+        f"regret, T={horizon}",
+        f"reached in new worlds, last {LAST} rounds",
+        "evaluations a round",
+    ]
     head += ["runs that get there", "evaluations to there"]
     title = f"{K} of {reward.n_arms} people, {n_runs} runs; there: half of the way from chance to the best set"
     show(title, head, all_runs)
-    head = ["policy", "rounds", "evaluations", "steps of 16 processes", "seconds", "2 processes", "ratio"]
+    head = [
+        "policy",
+        "rounds",
+        "evaluations",
+        "steps of 16 processes",
+        "seconds",
+        "2 processes",
+        "ratio",
+    ]
     show("run 1 up to there, simulated", head, first)
     same = all(one["same"] for one in found.values() if one["seconds"] is not None)
     print(
         f"simulated, through processes and in closed form: {'the same sets' if same else 'OTHER SETS'} in every round"
     )
-    return {"policies": found, "picture": save(partial(picture, traces), out / "case-influence.png")}
+    return {
+        "policies": found,
+        "picture": save(partial(picture, traces), out / "case-influence.png"),
+    }
 
 
 def picture(traces: dict[str, list[sa.Trace]], figure: Any) -> None:
@@ -244,9 +306,17 @@ def picture(traces: dict[str, list[sa.Trace]], figure: Any) -> None:
         evaluations = max(1.0, float(np.mean([trace.evaluations.sum() for trace in runs])))
         right.plot(evaluations, last, "o", color=colour, markersize=8)
         before = name == "CTS, lazy greedy"  # or it would be written over the next dot
-        up = {"CTS, local search": 7, "CTS, greedy": -7}.get(name, 0)  # these two are close together
-        at = {"xytext": (-8, 0) if before else (8, up), "ha": "right" if before else "left", "va": "center"}
-        right.annotate(name, (evaluations, last), textcoords="offset points", color=colour, fontsize=9, **at)
+        up = {"CTS, local search": 7, "CTS, greedy": -7}.get(
+            name, 0
+        )  # these two are close together
+        at = {
+            "xytext": (-8, 0) if before else (8, up),
+            "ha": "right" if before else "left",
+            "va": "center",
+        }
+        right.annotate(
+            name, (evaluations, last), textcoords="offset points", color=colour, fontsize=9, **at
+        )
     right.set_xscale("log")
     right.set_yscale("log")
     right.set_xlim(0.5, 2e6)
@@ -254,7 +324,11 @@ def picture(traces: dict[str, list[sa.Trace]], figure: Any) -> None:
     right.set_yticks([300, 500, 1000, 2000], ["300", "500", "1,000", "2,000"])
     right.minorticks_off()
     plain(left, "round", "regret: people not reached, so far")
-    plain(right, "evaluations in all: simulations (none is drawn at 1)", f"regret at T = {regret.shape[1]}")
+    plain(
+        right,
+        "evaluations in all: simulations (none is drawn at 1)",
+        f"regret at T = {regret.shape[1]}",
+    )
     label_ends(left, ends)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 import superarm as sa
 from common import options, save, show
-from superarm import datasets
+from superarm.environments import datasets
 from superarm.experiments.figures import plain
 from superarm.experiments.stats import share_interval
 
@@ -71,32 +71,61 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
             own = impressions(policy, campaign)
             log, target = as_log(impressions(other, campaign)), as_target(own, policy)
             seen = share_interval(int(own.clicks.sum()), len(own.clicks))
-            estimates = {name: estimator(log, target, clip=CLIP) for name, estimator in ESTIMATORS.items()}
-            found[campaign, policy] = {"own": seen, "known": KNOWN[campaign, policy] / 100, **estimates}
+            estimates = {
+                name: estimator(log, target, clip=CLIP) for name, estimator in ESTIMATORS.items()
+            }
+            found[campaign, policy] = {
+                "own": seen,
+                "known": KNOWN[campaign, policy] / 100,
+                **estimates,
+            }
     rows = []
     for (campaign, policy), row in found.items():
-        cell = [campaign, NAMES[policy], f"{100 * row['known']:.2f}", _percent(row["own"].mean, row["own"])]
+        cell = [
+            campaign,
+            NAMES[policy],
+            f"{100 * row['known']:.2f}",
+            _percent(row["own"].mean, row["own"]),
+        ]
         cell += [_percent(row[name].value, row[name]) for name in ESTIMATORS]
         rows.append([", ".join(cell[:2]), *cell[2:], f"{row['ips'].effective_n:,.0f}"])
-    head = ["campaign, policy", "all of the data", "own log", *(f"{name}, other's log" for name in ESTIMATORS)]
+    head = [
+        "campaign, policy",
+        "all of the data",
+        "own log",
+        *(f"{name}, other's log" for name in ESTIMATORS),
+    ]
     show("Clicks, % of 10,000 impressions a log", [*head, "effective n"], rows)
     for (campaign, policy), row in found.items():
         for name in ESTIMATORS:
             if row[name].warning:
                 print(f"{campaign}, {NAMES[policy]}, {name}: {row[name].warning}")
-    return {"found": found, "picture": save(partial(picture, found), out / "case-open-bandit.png", size=(9.5, 6.5))}
+    return {
+        "found": found,
+        "picture": save(partial(picture, found), out / "case-open-bandit.png", size=(9.5, 6.5)),
+    }
 
 
 def picture(found: dict[tuple[str, str], dict[str, Any]], figure: Any) -> None:
     """Intervals from a policy's own log and from the other's, and the rate in all of the data."""
     axis = figure.subplots()
-    kinds = {"own": ("own log", "#000000"), "ips": ("ips", "#0072B2"), "snips": ("snips", "#56B4E9")}
+    kinds = {
+        "own": ("own log", "#000000"),
+        "ips": ("ips", "#0072B2"),
+        "snips": ("snips", "#56B4E9"),
+    }
     kinds["doubly robust"] = ("doubly robust", "#009E73")
     ticks, most = {}, 0.0
     for place, ((campaign, policy), row) in enumerate(found.items()):
         middle = -place
         ticks[middle] = f"{campaign}\n{NAMES[policy]}"
-        axis.plot([100 * row["known"]] * 2, [middle - 0.4, middle + 0.4], color="#D55E00", linewidth=2, zorder=0)
+        axis.plot(
+            [100 * row["known"]] * 2,
+            [middle - 0.4, middle + 0.4],
+            color="#D55E00",
+            linewidth=2,
+            zorder=0,
+        )
         for number, (kind, (_, colour)) in enumerate(kinds.items()):
             one = row[kind]
             mean = one.mean if kind == "own" else one.value
@@ -105,7 +134,13 @@ def picture(found: dict[tuple[str, str], dict[str, Any]], figure: Any) -> None:
             axis.plot(100 * mean, y, "o", color=colour, markersize=5)
             most = max(most, 100 * one.high)
     for label, colour in kinds.values():
-        axis.plot([], [], "-o", color=colour, label=label if label == "own log" else f"{label}, the other's log")
+        axis.plot(
+            [],
+            [],
+            "-o",
+            color=colour,
+            label=label if label == "own log" else f"{label}, the other's log",
+        )
     axis.plot([], [], color="#D55E00", linewidth=2, label="all 26 million impressions")
     axis.set_yticks(list(ticks), list(ticks.values()))
     axis.set_xlim(0, 1.05 * most)

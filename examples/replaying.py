@@ -24,7 +24,14 @@ STYLES = {
     "CTS": ("#0072B2", "-"),
     "CTS, single seed": ("#0072B2", "--"),
 }
-OTHERS = [("#009E73", "-"), ("#D55E00", "-"), ("#56B4E9", "-"), ("#882255", "-"), ("#AA4499", "--"), ("#117733", "--")]
+OTHERS = [
+    ("#009E73", "-"),
+    ("#D55E00", "-"),
+    ("#56B4E9", "-"),
+    ("#882255", "-"),
+    ("#AA4499", "--"),
+    ("#117733", "--"),
+]
 
 
 def believing(belief: Callable[[int], sa.Belief], n_arms: int, k: int) -> sa.Policy:
@@ -74,7 +81,9 @@ def play(
     """What each learner got in each round of each run, shape (n_runs, horizon); runs are paired."""
     got = {}
     for name, made in learners.items():
-        traces = sa.replicate(Run(world, made, k), n_runs=n_runs, horizon=horizon, seed=1, executor=executor)
+        traces = sa.replicate(
+            Run(world, made, k), n_runs=n_runs, horizon=horizon, seed=1, executor=executor
+        )
         got[name] = np.array([world().rewards(trace.arms, trace.outcomes) for trace in traces])
     return got
 
@@ -94,17 +103,31 @@ def beside(gaps: Mapping[str, np.ndarray], name: str) -> str:
     return f"{found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f})"
 
 
-def draw(axis: Any, curves: Mapping[str, np.ndarray], x: str, y: str, *, log: bool = False, first: int = 1) -> None:
+def draw(
+    axis: Any,
+    curves: Mapping[str, np.ndarray],
+    x: str,
+    y: str,
+    *,
+    log: bool = False,
+    first: int = 1,
+) -> None:
     """Mean curves over runs with their bands, from round ``first`` on, at most 200 points of each."""
     ends = {}
     others = iter(OTHERS)
     for name, runs in curves.items():
         colour, dash = STYLES[name] if name in STYLES else next(others)
         n = runs.shape[1]
-        at = np.unique(np.geomspace(first, n, 200).astype(int)) if log else np.arange(first, n + 1, max(1, n // 200))
+        at = (
+            np.unique(np.geomspace(first, n, 200).astype(int))
+            if log
+            else np.arange(first, n + 1, max(1, n // 200))
+        )
         axis.plot(at, runs[:, at - 1].mean(axis=0), color=colour, linestyle=dash, linewidth=1.7)
         if len(runs) > 1:
-            low, high = zip(*((i.low, i.high) for i in map(mean_interval, runs[:, at - 1].T)), strict=True)
+            low, high = zip(
+                *((i.low, i.high) for i in map(mean_interval, runs[:, at - 1].T)), strict=True
+            )
             axis.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
         ends[name] = float(runs[:, -1].mean()), colour
     if log:

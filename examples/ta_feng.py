@@ -19,7 +19,7 @@ import numpy as np
 import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
-from superarm import datasets
+from superarm.environments import datasets
 from superarm.experiments.figures import plain
 
 K = 20
@@ -79,12 +79,21 @@ def picture(gaps: dict[str, np.ndarray], figure: Any) -> None:
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
     means, place = 100 * np.sort(world().means)[::-1], np.arange(1, world().n_arms + 1)
     left.loglog(place, means, color="#555555")
-    left.loglog(place[:K], means[:K], "o", color="#117733", markersize=5, label="the best fixed set")
+    left.loglog(
+        place[:K], means[:K], "o", color="#117733", markersize=5, label="the best fixed set"
+    )
     left.set_yticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"], minor=False)
     left.minorticks_off()
     plain(left, "product, the most frequent first", "baskets that have it, %")
     left.legend(frameon=False, fontsize=9)
-    draw(right, gaps, "baskets so far", "gap from chance to the best fixed set closed, %", log=True, first=100)
+    draw(
+        right,
+        gaps,
+        "baskets so far",
+        "gap from chance to the best fixed set closed, %",
+        log=True,
+        first=100,
+    )
     right.axhline(0, color="black", linewidth=1)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
-from superarm import datasets
+from superarm.environments import datasets
 from superarm.experiments.figures import plain
 
 K = 4
@@ -52,8 +52,21 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     ]
     rows.append(["the best fixed set, in hindsight", f"{best:.2f}", "", "100"])
     each = np.minimum(world().table.sum(axis=1, dtype=int), K).mean()
-    rows.append(["the best of each gene, in hindsight", f"{each:.2f}", "", f"{100 * (each - low) / (best - low):.1f}"])
-    head = ["policy", "right, of the four", f"% of the gap closed after {early}", f"after {horizon:,}", "minus CTS's"]
+    rows.append(
+        [
+            "the best of each gene, in hindsight",
+            f"{each:.2f}",
+            "",
+            f"{100 * (each - low) / (best - low):.1f}",
+        ]
+    )
+    head = [
+        "policy",
+        "right, of the four",
+        f"% of the gap closed after {early}",
+        f"after {horizon:,}",
+        "minus CTS's",
+    ]
     show(f"{K} of {world().n_arms} classes, {horizon:,} genes, {n_runs} runs", head, rows)
     path = save(partial(picture, gaps), out / "case-yeast.png")
     return {"got": got, "low": low, "best": best, "picture": path}
@@ -66,7 +79,14 @@ def picture(gaps: dict[str, np.ndarray], figure: Any) -> None:
     left.bar(np.arange(1, 15), 100 * world().means, color=np.where(chosen, "#117733", "#cccccc"))
     left.set_xticks(range(1, 15))
     plain(left, "class; green: the best fixed set", "genes of the class, %")
-    draw(right, gaps, "genes so far", "gap from chance to the best fixed set closed, %", log=True, first=10)
+    draw(
+        right,
+        gaps,
+        "genes so far",
+        "gap from chance to the best fixed set closed, %",
+        log=True,
+        first=10,
+    )
     right.axhline(0, color="black", linewidth=1)
     right.axhline(100, color="#117733", linewidth=1, linestyle=":")
 

@@ -15,7 +15,9 @@ class Awaited:
         self.loop = asyncio.new_event_loop()
 
     def __getattr__(self, verb):
-        return lambda *args, **options: self.loop.run_until_complete(getattr(self.client, verb)(*args, **options))
+        return lambda *args, **options: self.loop.run_until_complete(
+            getattr(self.client, verb)(*args, **options)
+        )
 
     def log(self, *args, **options):
         events = self.client.log(*args, **options)

@@ -9,7 +9,15 @@ import pytest
 
 def _unshared(script, *args):
     spaces = ["--mount"] if os.geteuid() == 0 else ["--map-root-user", "--mount"]
-    return ["unshare", *spaces, "sh", "-ec", f'{script}; shift {len(args)}; exec "$@"', "sh", *map(str, args)]
+    return [
+        "unshare",
+        *spaces,
+        "sh",
+        "-ec",
+        f'{script}; shift {len(args)}; exec "$@"',
+        "sh",
+        *map(str, args),
+    ]
 
 
 def small(folder, size):

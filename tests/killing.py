@@ -106,7 +106,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--arms", type=int, default=2000)
-    parser.add_argument("--folder", type=Path, default=None, help="where the file is; a temporary folder by default")
+    parser.add_argument(
+        "--folder", type=Path, default=None, help="where the file is; a temporary folder by default"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         rng = np.random.default_rng(0)

@@ -49,7 +49,10 @@ def quantize(value, delta, lipschitz, upper):
 
 def non_repeated(sets, scores):
     n = len(sets)
-    return [all(j == i or len(sets[i]) != len(sets[j]) or scores[i] != scores[j] for j in range(n)) for i in range(n)]
+    return [
+        all(j == i or len(sets[i]) != len(sets[j]) or scores[i] != scores[j] for j in range(n))
+        for i in range(n)
+    ]
 
 
 def group_testing(reward, theta, k, sets, *, delta, quantized, decoder, tests, rng):
@@ -141,17 +144,34 @@ def philox_tests(n_tests, n_arms, p, *, key, clock, run):
     matrix = np.zeros((n_tests, n_arms), int)
     for quad in range(n_quads):
         for word in range(-(-n_tests // 32)):
-            drawn = [philox(key, (quad, word * n_digits + digit, clock, run)) for digit in range(n_digits)]
+            drawn = [
+                philox(key, (quad, word * n_digits + digit, clock, run))
+                for digit in range(n_digits)
+            ]
             for place in range(4):
                 arm = quad + place * n_quads
                 for j in range(word * 32, min(word * 32 + 32, n_tests)):
-                    uniform = sum((1 - (words[place] >> j % 32 & 1)) << digit for digit, words in enumerate(drawn))
+                    uniform = sum(
+                        (1 - (words[place] >> j % 32 & 1)) << digit
+                        for digit, words in enumerate(drawn)
+                    )
                     if arm < n_arms:
                         matrix[j, arm] = uniform < number
     return matrix
 
 
-def feasible_sets(n_arms, k, *, at_most=False, available=None, must=(), must_not=(), groups=(), weights=None, budget=0):
+def feasible_sets(
+    n_arms,
+    k,
+    *,
+    at_most=False,
+    available=None,
+    must=(),
+    must_not=(),
+    groups=(),
+    weights=None,
+    budget=0,
+):
     """Every feasible set, by looking at every set there is."""
 
     def fits(arms):
@@ -286,7 +306,9 @@ def chance_of_the_largest(a, b, n_points=20_001):
     middles = (edges[1:] + edges[:-1]) / 2
     below = stats.beta.cdf(middles[:, None], a, b)
     mass = np.diff(stats.beta.cdf(edges[:, None], a, b), axis=0)
-    return np.array([(mass[:, i] * np.delete(below, i, axis=1).prod(axis=1)).sum() for i in range(len(a))])
+    return np.array(
+        [(mass[:, i] * np.delete(below, i, axis=1).prod(axis=1)).sum() for i in range(len(a))]
+    )
 
 
 def off_policy(sets, outcomes, propensities, q, means=None):
@@ -314,10 +336,20 @@ def every_log(chances, mu, n_rounds, learned=None):
         for chance, sets, told, by_arm, by_set in logs:
             now = chances if learned is None else learned(sets, told)
             for arms, p in now.items():
-                margins = [sum(other for found, other in now.items() if arm in found) for arm in arms]
+                margins = [
+                    sum(other for found, other in now.items() if arm in found) for arm in arms
+                ]
                 for outcomes in itertools.product([0.0, 1.0], repeat=len(arms)):
-                    luck = math.prod(mu[arm] if y else 1 - mu[arm] for arm, y in zip(arms, outcomes, strict=True))
-                    row = (chance * p * luck, [*sets, arms], [*told, outcomes], [*by_arm, margins], [*by_set, p])
+                    luck = math.prod(
+                        mu[arm] if y else 1 - mu[arm] for arm, y in zip(arms, outcomes, strict=True)
+                    )
+                    row = (
+                        chance * p * luck,
+                        [*sets, arms],
+                        [*told, outcomes],
+                        [*by_arm, margins],
+                        [*by_set, p],
+                    )
                     longer.append(row)
         logs = longer
     return logs

@@ -5,7 +5,12 @@ import numpy as np
 import superarm as sa
 
 DiscountedBetaBelief, SlidingBetaBelief = sa.DiscountedBetaBelief, sa.SlidingBetaBelief
-PositionBiasedBelief, Group, Rarely, Expiry = sa.PositionBiasedBelief, sa.Group, sa.Rarely, sa.Expiry
+PositionBiasedBelief, Group, Rarely, Expiry = (
+    sa.PositionBiasedBelief,
+    sa.Group,
+    sa.Rarely,
+    sa.Expiry,
+)
 Matchings, Paths, SpanningTrees = sa.Matchings, sa.Paths, sa.SpanningTrees
 propensities, simulate_batch, epsilon_greedy = sa.propensities, sa.simulate_batch, sa.epsilon_greedy
 
@@ -20,9 +25,13 @@ def all_seen(n_arms):
 BELIEFS = {
     "beta": sa.BetaBelief,
     "beta, own prior": lambda n: sa.BetaBelief(n, prior=(0.5, np.linspace(0.5, 2, n))),
-    "beta, warm start": lambda n: sa.BetaBelief.from_counts(np.arange(n), np.full(n, 2 * n), strength=0.1),
+    "beta, warm start": lambda n: sa.BetaBelief.from_counts(
+        np.arange(n), np.full(n, 2 * n), strength=0.1
+    ),
     "discounted": sa.DiscountedBetaBelief,
-    "discounted, faster": lambda n: sa.DiscountedBetaBelief(n, 0.9, prior=(0.5, np.linspace(0.5, 2, n))),
+    "discounted, faster": lambda n: sa.DiscountedBetaBelief(
+        n, 0.9, prior=(0.5, np.linspace(0.5, 2, n))
+    ),
     "sliding": sa.SlidingBetaBelief,
     "sliding, short": lambda n: sa.SlidingBetaBelief(n, 20, prior=(0.5, np.linspace(0.5, 2, n))),
     "position biased": lambda n: sa.PositionBiasedBelief(n, np.linspace(1, 0.3, n)),
@@ -61,14 +70,22 @@ ORACLES = {
     "group testing": (lambda: sa.GroupTesting(delta=0.25), False),
     "group testing, sparse": (lambda: sa.GroupTesting(delta=0.25, p=0.01, n_tests=50), False),
     "group testing, naive": (lambda: sa.GroupTesting(delta=0.25, quantize=False), False),
-    "group testing, lemma": (lambda: sa.GroupTesting(delta=4.0, p=2 / 3, n_tests="lemma", failure=0.1), False),
+    "group testing, lemma": (
+        lambda: sa.GroupTesting(delta=4.0, p=2 / 3, n_tests="lemma", failure=0.1),
+        False,
+    ),
     "group testing, centred, non-repeated": (
         lambda: sa.GroupTesting(delta=0.25, decoder="centred", tests="non_repeated"),
         False,
     ),
-    "group testing, regression": (lambda: sa.GroupTesting(delta=0.25, n_tests=20, decoder="regression"), False),
+    "group testing, regression": (
+        lambda: sa.GroupTesting(delta=0.25, n_tests=20, decoder="regression"),
+        False,
+    ),
     "group testing, singletons": (
-        lambda: sa.GroupTesting(delta=0.25, quantize=False, pools=sa.Pools.singletons(np.arange(6), 6)),
+        lambda: sa.GroupTesting(
+            delta=0.25, quantize=False, pools=sa.Pools.singletons(np.arange(6), 6)
+        ),
         True,
     ),
 }
@@ -85,12 +102,17 @@ BUDGETED = {
     "lazy greedy": (lambda b: sa.LazyGreedy(budget=b), True),
     "lazy greedy, batches": (lambda b: sa.LazyGreedy(budget=b, n_answers=2, batch=3), True),
     "local search": (lambda b: sa.LocalSearch(budget=b), True),
-    "local search from lazy greedy": (lambda b: sa.LocalSearch(sa.LazyGreedy(budget=b), budget=b), True),
+    "local search from lazy greedy": (
+        lambda b: sa.LocalSearch(sa.LazyGreedy(budget=b), budget=b),
+        True,
+    ),
     "rarely": (lambda b: sa.Rarely(sa.Singletons(budget=b), when=1), True),
     "epsilon random": (lambda b: sa.EpsilonRandom(sa.Singletons(budget=b), 0.0), True),
     "group testing": (lambda b: sa.GroupTesting(delta=0.25, budget=b), False),
     "group testing, fixed pools": (
-        lambda b: sa.GroupTesting(delta=0.25, pools=sa.Pools.of([[0, 1], [2], [3, 4, 5], [6], [1, 6]], 7), budget=b),
+        lambda b: sa.GroupTesting(
+            delta=0.25, pools=sa.Pools.of([[0, 1], [2], [3, 4, 5], [6], [1, 6]], 7), budget=b
+        ),
         False,
     ),
 }
@@ -117,7 +139,9 @@ REWARDS = {
     "network": lambda: sa.NetworkReward.random(7, rng=_rng()),
     "network, signed": lambda: sa.NetworkReward(_rng().standard_normal((4, 7)), np.ones(4)),
     "coverage": lambda: sa.CoverageReward(_rng().random((7, 5))),
-    "coverage of a graph": lambda: sa.CoverageReward(_rng().random((7, 5)) < 0.4, weights=[1, 2, 3, 0, 1]),
+    "coverage of a graph": lambda: sa.CoverageReward(
+        _rng().random((7, 5)) < 0.4, weights=[1, 2, 3, 0, 1]
+    ),
     "any success": lambda: sa.AnySuccess(7),
     "black box": lambda: sa.BlackBox(bumpy, n_arms=7, lipschitz=2.0, upper=7.0),
     "counted": lambda: sa.Counted(sa.LinearReward(7)),
@@ -134,13 +158,19 @@ CHOICES = {
 ENVIRONMENTS = {
     "bernoulli": lambda: sa.BernoulliArms([0.1, 0.9, 0.5, 0.3]),
     "drifting": lambda: sa.DriftingArms([0.1, 0.9, 0.5, 0.3], std=0.05),
-    "changing": lambda: sa.ChangingArms([(0, [0.1, 0.9, 0.5]), (50, [0.9, 0.1, 0.2]), (2000, [0.3, 0.3, 0.6])]),
+    "changing": lambda: sa.ChangingArms(
+        [(0, [0.1, 0.9, 0.5]), (50, [0.9, 0.1, 0.2]), (2000, [0.3, 0.3, 0.6])]
+    ),
     "cascading": lambda: sa.CascadingArms([0.1, 0.9, 0.5, 0.3]),
     "position biased": lambda: sa.PositionBiasedArms([0.1, 0.9, 0.5, 0.8], weights=[0.9, 0.4]),
     "triggered": lambda: sa.TriggeredArms([0.1, 0.9, 0.5, 0.8], P=_rng().random((4, 4))),
-    "changing instance": lambda: sa.ChangingInstance(sa.DriftingArms([0.1, 0.9, 0.5], 0.05), sa.AnySuccess(3), 2),
+    "changing instance": lambda: sa.ChangingInstance(
+        sa.DriftingArms([0.1, 0.9, 0.5], 0.05), sa.AnySuccess(3), 2
+    ),
     "linear instance": lambda: sa.linear_instance(10, 3, 0.2, rng=_rng()),
     "replay": lambda: sa.ReplayEnvironment([[0, 1, None], [0.5, 0, 1], [1, 1, 0]]),
-    "replay, shuffled": lambda: sa.ReplayEnvironment(_rng().random((9, 4)), order="shuffled", repeat=True),
+    "replay, shuffled": lambda: sa.ReplayEnvironment(
+        _rng().random((9, 4)), order="shuffled", repeat=True
+    ),
     "network instance": lambda: sa.network_instance(10, 3, 0.1, rng=_rng()),
 }

@@ -15,7 +15,9 @@ _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 
 
 def _program(name):
-    found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *map(str, _FOLDERS)]))
+    found = shutil.which(
+        name, path=os.pathsep.join([os.environ.get("PATH", ""), *map(str, _FOLDERS)])
+    )
     return found and str(Path(found).resolve())
 
 
@@ -33,15 +35,31 @@ def running():
     initdb, pg_ctl = _program("initdb"), _program("pg_ctl")
     if initdb is None or pg_ctl is None:
         pytest.skip("no PostgreSQL is installed")
-    folder = Path(tempfile.mkdtemp(prefix="superarm-pg-", dir="/tmp"))  # a socket's path must be short
+    folder = Path(
+        tempfile.mkdtemp(prefix="superarm-pg-", dir="/tmp")
+    )  # a socket's path must be short
     try:
         user = _user()
         if user is not None:
             os.chown(folder, user.pw_uid, user.pw_gid)
         data = folder / "data"
-        _run([initdb, "-D", str(data), "-U", "superarm", "--auth=trust", "--no-sync", "--encoding=UTF8"], user)
+        _run(
+            [
+                initdb,
+                "-D",
+                str(data),
+                "-U",
+                "superarm",
+                "--auth=trust",
+                "--no-sync",
+                "--encoding=UTF8",
+            ],
+            user,
+        )
         options = f"-k {folder} -c listen_addresses='' -c fsync=on -c max_connections=60"
-        _run([pg_ctl, "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start"], user)
+        _run(
+            [pg_ctl, "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start"], user
+        )
         try:
             yield f"postgresql://superarm@/postgres?host={quote(str(folder), safe='')}"
         finally:
@@ -59,6 +77,8 @@ def call(program, *args):
 
 
 def _run(command, user):
-    as_user = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    as_user = (
+        {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    )
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/", **as_user)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"

@@ -17,7 +17,9 @@ class Client:
     def __init__(self, app, runner):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         self.app, self._runner = app, runner
-        self._client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60)
+        self._client = httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1", timeout=60
+        )
 
     def request(self, method, path, **options):
         return self._runner.run(self._client.request(method, path, **options))
@@ -36,7 +38,9 @@ class Client:
 
     def together(self, requests):
         async def ask():
-            return await asyncio.gather(*(self._client.request(*args, **options) for *args, options in requests))
+            return await asyncio.gather(
+                *(self._client.request(*args, **options) for *args, options in requests)
+            )
 
         return self._runner.run(ask())
 
@@ -49,7 +53,9 @@ def client_of(path, *, checkpoints=True, limits=None, with_keys=False, names=(),
     store = SQLiteStore(path)
     if not checkpoints:
         store._write([("DELETE FROM checkpoints", ())])
-    service = Service(Engine(store, **options), limits or Limits(), with_keys=with_keys, names=frozenset(names))
+    service = Service(
+        Engine(store, **options), limits or Limits(), with_keys=with_keys, names=frozenset(names)
+    )
     with client_on(service) as client:
         yield client
 
@@ -75,7 +81,10 @@ def events_of(client, bandit, **params):
 
 
 def create(client, **more):
-    answer = client.post("/v1/bandits", json={"name": "canteen", "arms": ["ant", "bee", "cat", "dog"], "k": 2, **more})
+    answer = client.post(
+        "/v1/bandits",
+        json={"name": "canteen", "arms": ["ant", "bee", "cat", "dog"], "k": 2, **more},
+    )
     assert answer.status_code == 201, answer.text
     return answer.json()["id"]
 
@@ -85,5 +94,7 @@ def play(client, bandit, n_rounds):
         decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
         outcomes = {arm: 0.5 * ((number + place) % 3) for place, arm in enumerate(decision["arms"])}
         if number % 4:
-            answer = client.post(f"/v1/decisions/{decision['id']}/outcomes", json={"outcomes": outcomes})
+            answer = client.post(
+                f"/v1/decisions/{decision['id']}/outcomes", json={"outcomes": outcomes}
+            )
             assert answer.status_code == 200, answer.text

@@ -26,7 +26,11 @@ def test_oracles(name):
 def test_budgets_are_kept(name, of):
     make, certifies = parts.BUDGETED[name]
     for budget in (1, 2, 3, 5, 7, 12, 20, 100_000):
-        reward, twin, rng = sa.Counted(parts.REWARDS[of]()), parts.REWARDS[of](), np.random.default_rng(3)
+        reward, twin, rng = (
+            sa.Counted(parts.REWARDS[of]()),
+            parts.REWARDS[of](),
+            np.random.default_rng(3),
+        )
         oracle, unlimited = make(budget), make(None)
         for k in (1, 3, 7, 3):
             theta, before = rng.random(7), reward.evaluations
@@ -49,7 +53,9 @@ def test_equal_arms_have_equal_chances_under_a_budget(name):
     """Each of 7 equal arms is in a set of 3 now and then: (4/7)^200 < 1e-48 that one never is by chance."""
     oracle, rng = parts.BUDGETED[name][0](4), np.random.default_rng(0)
     reward, theta = sa.LinearReward(7), np.full(7, 0.5)
-    chosen = np.bincount(np.ravel([oracle.select(reward, theta, 3, rng=rng) for _ in range(200)]), minlength=7)
+    chosen = np.bincount(
+        np.ravel([oracle.select(reward, theta, 3, rng=rng) for _ in range(200)]), minlength=7
+    )
     assert (chosen > 0).all() or name == "group testing, fixed pools"
 
 
@@ -173,9 +179,21 @@ class Biased(sa.BernoulliArms):
         (check_reward, PeeksOutside(5), "single calls"),
         (check_reward, sa.BlackBox(parts.total, n_arms=5, lipschitz=0.1, upper=5), "lipschitz"),
         (check_reward, sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=3), "upper"),
-        (check_reward, sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=5, monotone=True), "monotone"),
-        (check_reward, sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=5, zero_is_absent=True), "zero_is_absent"),
-        (check_reward, sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=5, diminishing=True), "diminishing: a"),
+        (
+            check_reward,
+            sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=5, monotone=True),
+            "monotone",
+        ),
+        (
+            check_reward,
+            sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=5, zero_is_absent=True),
+            "zero_is_absent",
+        ),
+        (
+            check_reward,
+            sa.BlackBox(parts.bumpy, n_arms=5, lipschitz=2, upper=5, diminishing=True),
+            "diminishing: a",
+        ),
         (check_environment, lambda: Biased([0.5, 0.9, 0.9]), "average to mu"),
     ],
 )

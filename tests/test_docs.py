@@ -9,7 +9,8 @@ from typer.main import get_command
 
 import superarm as sa
 from server_process import Server
-from superarm import cli, client, datasets, testing, theory
+from superarm import cli, client, testing, theory
+from superarm.environments import datasets
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -21,7 +22,9 @@ def blocks(page):
     return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name
+)
 def test_every_python_block_runs(page, tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if any("superarm.client" in block for block in blocks(page)):  # then a service must be there
@@ -41,7 +44,11 @@ def run(page):
 
 
 def test_pages_with_examples_are_found():
-    assert {page.name for page in PAGES if blocks(page)} >= {"README.md", "CONTRIBUTING.md", "tutorial.md"}
+    assert {page.name for page in PAGES if blocks(page)} >= {
+        "README.md",
+        "CONTRIBUTING.md",
+        "tutorial.md",
+    }
 
 
 @pytest.mark.parametrize("name", [name for name in sa.__all__ if name != "theory"])
@@ -77,11 +84,15 @@ def test_make_help_lists_every_target():
     makefile = (ROOT / "Makefile").read_text()
     targets = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE).group(1).split()
     for target in targets:
-        assert re.search(rf"^{target}:.*## ", makefile, re.MULTILINE), f"make {target} is not in make help"
+        assert re.search(rf"^{target}:.*## ", makefile, re.MULTILINE), (
+            f"make {target} is not in make help"
+        )
 
 
 def test_the_changelog_has_this_version():
-    assert f"## {sa.__version__}" in (ROOT / "CHANGELOG.md").read_text().replace("[", "").replace("]", "")
+    assert f"## {sa.__version__}" in (ROOT / "CHANGELOG.md").read_text().replace("[", "").replace(
+        "]", ""
+    )
 
 
 def test_pages_speak_of_the_project_alone():

@@ -45,7 +45,12 @@ def test_the_spread_is_that_of_drawn_cascades():
     expected = 0.0
     for case in range(8):
         accepted = {seed for j, seed in enumerate(seeds) if case >> j & 1}
-        chance = np.prod([mean if seed in accepted else 1 - mean for seed, mean in zip(seeds, means, strict=True)])
+        chance = np.prod(
+            [
+                mean if seed in accepted else 1 - mean
+                for seed, mean in zip(seeds, means, strict=True)
+            ]
+        )
         expected += chance * drawn_cascades(seeds, accepted, 5)
     assert influence.simulated(5)(seeds, means) == pytest.approx(expected, rel=1e-12)
 
@@ -63,15 +68,21 @@ def test_influence(tmp_path):
     result = influence.main(quick=True, out=tmp_path)
     assert is_png(result["picture"])
     found = result["policies"]
-    assert np.array_equal(found["CTS"]["regret"], found["CTS, lazy"]["regret"])  # the same decisions
+    assert np.array_equal(
+        found["CTS"]["regret"], found["CTS, lazy"]["regret"]
+    )  # the same decisions
     assert np.allclose(found["CTS, greedy"]["regret"], found["CTS, lazy greedy"]["regret"])
     assert found["CTS, greedy"]["regret"].mean() < found["random"]["regret"].mean()
-    assert found["CTS, lazy greedy"]["evaluations"].mean() < found["CTS, greedy"]["evaluations"].mean()
+    assert (
+        found["CTS, lazy greedy"]["evaluations"].mean() < found["CTS, greedy"]["evaluations"].mean()
+    )
     assert all(one["same"] for one in found.values() if one["seconds"] is not None)
 
 
 def test_how_many_evaluations_wait_for_others():
-    reward = common.InBatches(lambda arms, means: float(len(arms)), n_arms=40, lipschitz=1.0, upper=40.0)
+    reward = common.InBatches(
+        lambda arms, means: float(len(arms)), n_arms=40, lipschitz=1.0, upper=40.0
+    )
     sa.Greedy().select(reward, np.ones(40), 2, rng=np.random.default_rng(0))
     assert reward.sizes == [40, 39]
     assert [common.steps(reward.sizes, n) for n in (1, 2, 16, 100)] == [79, 40, 6, 2]
@@ -90,7 +101,14 @@ def test_rounds_to_a_quality():
     """By hand: the mean of the last two rounds reaches 0.8 in round 4."""
     values = np.array([0.0, 0.5, 0.7, 1.0, 1.0])
     nothing = np.zeros((5, 1))
-    trace = sa.Trace(nothing.astype(int), nothing, values, nothing[:, 0].astype(int), nothing[:, 0], best_value=1.0)
+    trace = sa.Trace(
+        nothing.astype(int),
+        nothing,
+        values,
+        nothing[:, 0].astype(int),
+        nothing[:, 0],
+        best_value=1.0,
+    )
     assert influence.rounds_to([trace], np.zeros(1), share=0.8, window=2).tolist() == [4]
     assert influence.rounds_to([trace], np.zeros(1), share=1.1, window=2).tolist() == [6]
 
@@ -115,7 +133,9 @@ def test_feature_selection(tmp_path):
     assert is_png(found["picture"])
     searches = found["searches"]
     assert searches["CTS, greedy"]["evaluations"] == [64 + 63 + 1]  # and what was found, once more
-    assert all(one["evaluations"][0] <= 64 + 63 + 33 for one in searches.values())  # no one has more to spend
+    assert all(
+        one["evaluations"][0] <= 64 + 63 + 33 for one in searches.values()
+    )  # no one has more to spend
     assert searches["CTS, greedy"]["best"] >= searches["CTS"]["best"]
     assert searches["CTS, local search"]["best"] >= searches["CTS"]["best"]
     assert all(one["same"] for one in searches.values())  # processes change nothing
@@ -139,14 +159,18 @@ def test_runs_are_paired_and_read_the_table():
     sums = table.sum(axis=1)
     assert not np.array_equal(got[0], sums)
     assert np.array_equal(np.sort(got[0]), np.sort(sums))
-    again = replaying.play(lambda: world, {"CTS": replaying.LEARNERS["CTS"]}, 6, n_runs=2, horizon=50)["CTS"]
+    again = replaying.play(
+        lambda: world, {"CTS": replaying.LEARNERS["CTS"]}, 6, n_runs=2, horizon=50
+    )["CTS"]
     assert np.array_equal(got, again)  # all six arms: the same rows in the same order
 
 
 TABLES = [(flights, 10, 2.535, 3.86), (yeast, 4, 1.211, 2.332), (ta_feng, 20, 0.0918, 0.3864)]
 
 
-@pytest.mark.parametrize(("example", "k", "chance", "best"), TABLES, ids=["flights", "yeast", "ta_feng"])
+@pytest.mark.parametrize(
+    ("example", "k", "chance", "best"), TABLES, ids=["flights", "yeast", "ta_feng"]
+)
 def test_replayed_tables(example, k, chance, best, tmp_path):
     found = example.main(quick=True, out=tmp_path)
     assert is_png(found["picture"])
@@ -175,12 +199,19 @@ def test_open_bandit(tmp_path):
     assert is_png(result["picture"])
     logged, wanted = (open_bandit.impressions(policy, "all") for policy in ("random", "bts"))
     clicked = np.flatnonzero(logged.clicks).tolist()
-    shown = [np.mean((wanted.items == logged.items[t]) & (wanted.positions == logged.positions[t])) for t in clicked]
-    assert result["found"]["all", "bts"]["ips"].value == pytest.approx(sum(shown) * 240 / 10_000, rel=1e-12)
+    shown = [
+        np.mean((wanted.items == logged.items[t]) & (wanted.positions == logged.positions[t]))
+        for t in clicked
+    ]
+    assert result["found"]["all", "bts"]["ips"].value == pytest.approx(
+        sum(shown) * 240 / 10_000, rel=1e-12
+    )
     assert len(result["found"]) == 2
     for row in result["found"].values():
         assert row["own"].low < row["known"] < row["own"].high
-        assert all(row[name].low <= row[name].value <= row[name].high for name in open_bandit.ESTIMATORS)
+        assert all(
+            row[name].low <= row[name].value <= row[name].high for name in open_bandit.ESTIMATORS
+        )
 
 
 def test_what_half_a_year_says_of_the_next():
@@ -192,7 +223,8 @@ def test_what_half_a_year_says_of_the_next():
 def test_worlds_that_change_begin_alike():
     rngs = [np.random.default_rng(3) for _ in range(3)]
     kinds = [
-        changing_world.world(kind, 40, rng) for kind, rng in zip(changing_world.WORLDS.values(), rngs, strict=True)
+        changing_world.world(kind, 40, rng)
+        for kind, rng in zip(changing_world.WORLDS.values(), rngs, strict=True)
     ]
     for other in kinds[1:]:
         assert np.array_equal(kinds[0].mu, other.mu)
@@ -203,11 +235,19 @@ def test_worlds_that_change_begin_alike():
 
 def test_changing_world(tmp_path, monkeypatch, capsys):
     path = tmp_path / "changing.png"
-    monkeypatch.setattr(sys, "argv", ["changing_world.py", "--runs", "2", "--rounds", "40", "--picture", str(path)])
+    monkeypatch.setattr(
+        sys, "argv", ["changing_world.py", "--runs", "2", "--rounds", "40", "--picture", str(path)]
+    )
     changing_world.main()
     assert is_png(path)
     shown = capsys.readouterr().out
-    for name in ("random sets", "BetaBelief", "Discounted, 0.997", "Sliding, 300", *changing_world.WORLDS):
+    for name in (
+        "random sets",
+        "BetaBelief",
+        "Discounted, 0.997",
+        "Sliding, 300",
+        *changing_world.WORLDS,
+    ):
         assert name in shown
     assert "40 rounds in % of that of random sets, 2 runs" in shown
 

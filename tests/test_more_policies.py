@@ -75,7 +75,9 @@ def test_epsilon_random_explores_with_probability_epsilon():
 
 def test_epsilon_random_explores_by_its_schedule():
     """Every round while c/t >= 1, and about c ln(T/c) of the others: within 5 standard deviations; error 6e-7."""
-    found = explored(sa.EpsilonRandom(sa.Singletons(), decaying(20)), 3000, np.random.default_rng(0))
+    found = explored(
+        sa.EpsilonRandom(sa.Singletons(), decaying(20)), 3000, np.random.default_rng(0)
+    )
     chances = np.minimum(1, 20 / np.arange(1, 3001))
     assert found[:20].all()
     assert abs(found.sum() - chances.sum()) < 5 * np.sqrt((chances * (1 - chances)).sum())
@@ -84,7 +86,10 @@ def test_epsilon_random_explores_by_its_schedule():
 def test_epsilon_random_picks_any_set():
     """All 15 pairs of 6 arms equally often in 3,000 random sets: chi-square, error 1e-6."""
     oracle, rng = sa.EpsilonRandom(sa.Singletons(), 1.0), np.random.default_rng(0)
-    sets = [tuple(oracle.select(sa.LinearReward(6), np.linspace(0, 1, 6), 2, rng=rng)) for _ in range(3000)]
+    sets = [
+        tuple(oracle.select(sa.LinearReward(6), np.linspace(0, 1, 6), 2, rng=rng))
+        for _ in range(3000)
+    ]
     observed = [sets.count(pair) for pair in itertools.combinations(range(6), 2)]
     assert stats.chisquare(observed).pvalue > 1e-6
 
@@ -104,14 +109,17 @@ def test_they_go_on_after_save_and_load(make):
         saved = make()
         saved.load(json.loads(text))
         results = [
-            one.select(sa.LinearReward(20), theta, 3, rng=rng) for one, rng in zip((plain, saved), rngs, strict=True)
+            one.select(sa.LinearReward(20), theta, 3, rng=rng)
+            for one, rng in zip((plain, saved), rngs, strict=True)
         ]
         np.testing.assert_array_equal(*results)
     plain.forget()
     assert len(plain.select(sa.LinearReward(20), theta, 3, rng=rngs[0])) == 3
 
 
-@pytest.mark.parametrize(("n_arms", "k", "n"), [(20, 3, 2), (7, 7, 3), (10, 4, 1), (5, 1, 4), (6, 2, 0)])
+@pytest.mark.parametrize(
+    ("n_arms", "k", "n"), [(20, 3, 2), (7, 7, 3), (10, 4, 1), (5, 1, 4), (6, 2, 0)]
+)
 def test_explore_then_commit_picks_every_arm_so_often_and_then_one_set(n_arms, k, n):
     reward, rng = sa.Counted(sa.LinearReward(n_arms)), np.random.default_rng(0)
     oracle, rounds = sa.ExploreThenCommit(sa.Singletons(), n), -(-n * n_arms // k)
@@ -127,7 +135,9 @@ def test_explore_then_commit_picks_every_arm_so_often_and_then_one_set(n_arms, k
     committed = oracle.select(reward, theta, k, rng=rng)
     np.testing.assert_array_equal(committed, np.sort(np.argsort(theta)[-k:]))
     for _ in range(20):  # what is believed later is ignored
-        np.testing.assert_array_equal(oracle.select(reward, rng.random(n_arms), k, rng=rng), committed)
+        np.testing.assert_array_equal(
+            oracle.select(reward, rng.random(n_arms), k, rng=rng), committed
+        )
     assert reward.evaluations == n_arms
 
 
@@ -142,7 +152,11 @@ def test_explore_then_commit_picks_every_arm_so_often_and_then_one_set(n_arms, k
 )
 def test_exploring_within_choices_ends(choices):
     """Every arm that is in some set and not in all is picked three times, in at most three rounds each."""
-    oracle, rng, known = sa.ExploreThenCommit(sa.TopK(), 3), np.random.default_rng(0), choices.over(7)
+    oracle, rng, known = (
+        sa.ExploreThenCommit(sa.TopK(), 3),
+        np.random.default_rng(0),
+        choices.over(7),
+    )
     picked, rounds = np.zeros(7, int), 0
     while True:
         arms = oracle.select(sa.LinearReward(7), rng.random(7), choices, rng=rng)
@@ -161,7 +175,10 @@ def test_exploring_within_choices_ends(choices):
 def told(counts, means, n_updates=40):
     """A MeanBelief with these counts, means and number of updates."""
     belief = sa.MeanBelief(len(counts))
-    belief.tally.counts, belief.tally.sums = np.array(counts, float), np.array(counts, float) * means
+    belief.tally.counts, belief.tally.sums = (
+        np.array(counts, float),
+        np.array(counts, float) * means,
+    )
     belief.tally.rounds = n_updates
     return belief
 
@@ -233,7 +250,8 @@ def test_escb_within_choices_is_exact_and_refuses_too_many():
         arms = sa.ESCBIndex(belief).select(sa.LinearReward(7), means, choices, rng=rng)
         level = np.log(41) / 2
         index = {
-            tuple(s.tolist()): means[s].sum() + np.sqrt(level * (1 / counts[s]).sum()) for s in choices.over(7).sets()
+            tuple(s.tolist()): means[s].sum() + np.sqrt(level * (1 / counts[s]).sum())
+            for s in choices.over(7).sets()
         }
         assert tuple(arms.tolist()) == max(index, key=index.get)
     with pytest.raises(ValueError, match="more than its limit of 5"):
@@ -297,7 +315,9 @@ def test_dependent_rounding_keeps_every_chance(p, data):
     law = naive.rounding_law(margins.tolist())
     assert {len(arms) for arms in law} == {k}
     for i in range(len(p)):
-        assert sum(chance for arms, chance in law.items() if i in arms) == pytest.approx(margins[i], abs=1e-9)
+        assert sum(chance for arms, chance in law.items() if i in arms) == pytest.approx(
+            margins[i], abs=1e-9
+        )
         for j in range(i):
             both = sum(chance for arms, chance in law.items() if i in arms and j in arms)
             assert both <= margins[i] * margins[j] + 1e-9
@@ -312,7 +332,11 @@ def test_chances_of_tiny_means_are_chances():
 
 def test_dependent_rounding_has_that_law():
     """8,000 sets against the enumerated law, chi-square; error 1e-6."""
-    p, rng, oracle = [0.9, 0.2, 0.5, 0.35, 0.6, 0.45], np.random.default_rng(0), sa.DependentRounding()
+    p, rng, oracle = (
+        [0.9, 0.2, 0.5, 0.35, 0.6, 0.45],
+        np.random.default_rng(0),
+        sa.DependentRounding(),
+    )
     law = naive.rounding_law(p)
     sets = [tuple(oracle.select(sa.LinearReward(6), p, 3, rng=rng).tolist()) for _ in range(8000)]
     observed = np.array([sets.count(arms) for arms in law])
@@ -404,14 +428,18 @@ def test_they_learn():
             it = sa.linear_instance(30, 3, 0.3, rng=rng)
             return build(it.reward), it
 
-        return np.mean([trace.regret()[-1] for trace in sa.replicate(make, n_runs=4, horizon=500, seed=0)])
+        return np.mean(
+            [trace.regret()[-1] for trace in sa.replicate(make, n_runs=4, horizon=500, seed=0)]
+        )
 
     chance = final(lambda reward: sa.random_sets(reward, 3))
     built = {
         "single seed": lambda reward: sa.single_seed_ts(reward, 3, oracle=sa.TopK()),
         "escb": lambda reward: sa.escb(reward, 3),
         "epsilon": lambda reward: sa.epsilon_greedy(reward, 3, oracle=sa.TopK()),
-        "decaying": lambda reward: sa.epsilon_greedy(reward, 3, epsilon=decaying(50), oracle=sa.TopK()),
+        "decaying": lambda reward: sa.epsilon_greedy(
+            reward, 3, epsilon=decaying(50), oracle=sa.TopK()
+        ),
         "commit": lambda reward: sa.explore_then_commit(reward, 3, n_explore=8, oracle=sa.TopK()),
         "exp3": lambda reward: sa.exp3(reward, 3, horizon=500),
     }
@@ -432,12 +460,20 @@ def test_they_learn():
         (lambda: sa.ESCBIndex(sa.BetaBelief(3)), "must have a tally"),
         (lambda: sa.ESCBIndex(sa.MeanBelief(3), c=-1), "c must be at least 0"),
         (lambda: ask(sa.escb(sa.AnySuccess(4), 2)), "reward must be additive"),
-        (lambda: ask(sa.Policy(sa.MeanBelief(4), sa.ESCBIndex(sa.MeanBelief(3)), sa.LinearReward(4), 2)), "4 arms"),
+        (
+            lambda: ask(
+                sa.Policy(sa.MeanBelief(4), sa.ESCBIndex(sa.MeanBelief(3)), sa.LinearReward(4), 2)
+            ),
+            "4 arms",
+        ),
         (lambda: sa.Exp3Belief(3, 4, gamma=0.1), "k must be between"),
         (lambda: sa.Exp3Belief(3, 2, gamma=0), "gamma must be in"),
         (lambda: sa.exp3(sa.LinearReward(4), 2), "either horizon or gamma"),
         (lambda: sa.exp3(sa.LinearReward(4), 2, horizon=10, gamma=0.1), "either horizon or gamma"),
-        (lambda: ask(sa.exp3(sa.LinearReward(4), 2, gamma=0.1), feasible=sa.Feasible(2)), "constraints are not known"),
+        (
+            lambda: ask(sa.exp3(sa.LinearReward(4), 2, gamma=0.1), feasible=sa.Feasible(2)),
+            "constraints are not known",
+        ),
     ],
 )
 def test_refuses(call, says):

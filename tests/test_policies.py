@@ -36,7 +36,10 @@ def test_gt_qts_is_algorithm_1():
     pools = sa.Pools.singletons(np.arange(30), 30)
     traces = [
         sa.simulate(policy, it, horizon=200, rng=np.random.default_rng(1))
-        for policy in (sa.cts(it.reward, 3), sa.gt_qts(it.reward, 3, delta=0.2, quantize=False, pools=pools))
+        for policy in (
+            sa.cts(it.reward, 3),
+            sa.gt_qts(it.reward, 3, delta=0.2, quantize=False, pools=pools),
+        )
     ]
     np.testing.assert_array_equal(traces[0].arms, traces[1].arms)
 
@@ -50,7 +53,9 @@ def test_cts_learns_and_the_others_are_in_order():
             it = sa.linear_instance(50, 3, 0.3, rng=rng)
             return policy(it), it
 
-        return np.mean([trace.regret()[-1] for trace in sa.replicate(make, n_runs=5, horizon=1000, seed=0)])
+        return np.mean(
+            [trace.regret()[-1] for trace in sa.replicate(make, n_runs=5, horizon=1000, seed=0)]
+        )
 
     chance = final(lambda it: sa.random_sets(it.reward, 3))
     cucb = final(lambda it: sa.cucb(it.reward, 3))

@@ -21,9 +21,14 @@ CHOICES = {
     "k": lambda: 2,
     "available": lambda: sa.Feasible(2, available=[0, 2, 3, 5], n_arms=N_ARMS),
     "quotas": lambda: sa.Feasible(
-        3, must=[1], groups=[parts.Group([0, 1, 2], most=2), parts.Group([3, 4], least=1)], n_arms=N_ARMS
+        3,
+        must=[1],
+        groups=[parts.Group([0, 1, 2], most=2), parts.Group([3, 4], least=1)],
+        n_arms=N_ARMS,
     ),
-    "knapsack": lambda: sa.Feasible(3, at_most=True, weights=np.linspace(0.5, 1.5, N_ARMS), budget=2.6),
+    "knapsack": lambda: sa.Feasible(
+        3, at_most=True, weights=np.linspace(0.5, 1.5, N_ARMS), budget=2.6
+    ),
     "matchings": lambda: parts.Matchings([0, 0, 1, 1, 2, 2], [0, 1, 0, 2, 1, 2]),
     "paths": lambda: parts.Paths([0, 0, 1, 2, 1, 3], [1, 2, 3, 3, 4, 4], 0, 4),
     "spanning trees": lambda: parts.SpanningTrees([0, 1, 2, 3, 0, 1], [1, 2, 3, 0, 2, 3]),
@@ -38,17 +43,23 @@ REWARDS = {
 def digest(value):
     """Sixteen digits that change with any bit of an array, or with plain data."""
     if isinstance(value, np.ndarray):
-        return hashlib.sha256(str(value.dtype).encode() + str(value.shape).encode() + value.tobytes()).hexdigest()[:16]
+        return hashlib.sha256(
+            str(value.dtype).encode() + str(value.shape).encode() + value.tobytes()
+        ).hexdigest()[:16]
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def of_trace(trace):
-    return digest([digest(trace.arms.astype(np.int64)), digest(trace.outcomes), trace.evaluations.tolist()])
+    return digest(
+        [digest(trace.arms.astype(np.int64)), digest(trace.outcomes), trace.evaluations.tolist()]
+    )
 
 
 def played(policy, horizon=40, n_arms=N_ARMS, environment=None):
     environment = environment or sa.BernoulliArms(np.linspace(0.1, 0.9, n_arms))
-    return of_trace(sa.simulate(policy, environment, horizon=horizon, rng=np.random.default_rng(11)))
+    return of_trace(
+        sa.simulate(policy, environment, horizon=horizon, rng=np.random.default_rng(11))
+    )
 
 
 def or_refusal(case):
@@ -73,8 +84,12 @@ def oracles():
         for reward in REWARDS:
             for choice in CHOICES:
 
-                def case(make=make, reward=reward, choice=choice, horizon=2 if "lemma" in name else 25):
-                    policy = sa.Policy(sa.BetaBelief(N_ARMS), make(), REWARDS[reward](), CHOICES[choice]())
+                def case(
+                    make=make, reward=reward, choice=choice, horizon=2 if "lemma" in name else 25
+                ):
+                    policy = sa.Policy(
+                        sa.BetaBelief(N_ARMS), make(), REWARDS[reward](), CHOICES[choice]()
+                    )
                     return played(policy, horizon)
 
                 yield f"{name} / {reward} / {choice}", case
@@ -88,7 +103,12 @@ def budgets():
         for choice in ("k", "quotas"):
 
             def case(make=make, choice=choice):
-                return played(sa.Policy(sa.BetaBelief(N_ARMS), make(5), REWARDS["network"](), CHOICES[choice]()), 25)
+                return played(
+                    sa.Policy(
+                        sa.BetaBelief(N_ARMS), make(5), REWARDS["network"](), CHOICES[choice]()
+                    ),
+                    25,
+                )
 
             yield f"{name} / {choice}", case
 
@@ -108,22 +128,42 @@ def worlds():
 def larger():
     """The lazy oracles and the samplers where they are lazy: more arms, more rounds."""
     rng = np.random.default_rng(3)
-    network, linear = sa.network_instance(60, 4, 0.1, rng=rng), sa.linear_instance(300, 5, 0.2, rng=rng)
-    for name, oracle in {"lazy": sa.LazySingletons, "lazy greedy": sa.LazyGreedy, "top k": sa.TopK}.items():
+    network, linear = (
+        sa.network_instance(60, 4, 0.1, rng=rng),
+        sa.linear_instance(300, 5, 0.2, rng=rng),
+    )
+    for name, oracle in {
+        "lazy": sa.LazySingletons,
+        "lazy greedy": sa.LazyGreedy,
+        "top k": sa.TopK,
+    }.items():
         for label, it in {"network": network, "linear": linear}.items():
             if name != "top k" or label == "linear":
                 policy = sa.cts(it.reward, it.k, oracle=oracle())
-                yield f"{name} / {label}", lambda policy=policy, it=it: played(policy, 150, environment=it)
+                yield (
+                    f"{name} / {label}",
+                    lambda policy=policy, it=it: played(policy, 150, environment=it),
+                )
     some = sa.Feasible(5, available=np.arange(0, 290), n_arms=300)
-    yield "top k, available", lambda: played(sa.cts(linear.reward, some, oracle=sa.TopK()), 150, environment=linear)
+    yield (
+        "top k, available",
+        lambda: played(sa.cts(linear.reward, some, oracle=sa.TopK()), 150, environment=linear),
+    )
 
 
 def sampled():
     """Propensities, one by one and at once."""
-    for name, oracle in {"top k": sa.TopK, "lazy": sa.LazySingletons, "singletons": sa.Singletons}.items():
+    for name, oracle in {
+        "top k": sa.TopK,
+        "lazy": sa.LazySingletons,
+        "singletons": sa.Singletons,
+    }.items():
 
         def case(oracle=oracle):
-            policy, rng = sa.cts(sa.LinearReward(N_ARMS), 2, oracle=oracle()), np.random.default_rng(1)
+            policy, rng = (
+                sa.cts(sa.LinearReward(N_ARMS), 2, oracle=oracle()),
+                np.random.default_rng(1),
+            )
             for _ in range(20):
                 arms = policy.ask(rng=rng)
                 policy.tell(arms, (arms % 2).astype(float), rng=rng)
@@ -135,7 +175,10 @@ def sampled():
 def batches():
     """The batch engine."""
     draw = lambda rng: sa.linear_instance(20, 3, 0.2, rng=rng)  # noqa: E731
-    for name, oracle in {"cts": sa.Singletons(), "gt": sa.GroupTesting(delta=0.2, n_tests=20)}.items():
+    for name, oracle in {
+        "cts": sa.Singletons(),
+        "gt": sa.GroupTesting(delta=0.2, n_tests=20),
+    }.items():
 
         def case(oracle=oracle):
             trace = parts.simulate_batch(draw, oracle, n_runs=3, horizon=50, seed=2)
@@ -179,7 +222,9 @@ def converse(session, n_rounds):
 
 
 def new_session(make):
-    return sa.Session(make(), list("abcdef"), seed=7, clock=lambda: 0.0, expiry=parts.Expiry(after_rounds=9))
+    return sa.Session(
+        make(), list("abcdef"), seed=7, clock=lambda: 0.0, expiry=parts.Expiry(after_rounds=9)
+    )
 
 
 def sessions():
@@ -201,7 +246,9 @@ def resumed():
     for name, make in session_cases().items():
 
         def case(name=name, make=make):
-            session = sa.Session.load(FILES / f"{name.replace(' ', '-')}.superarm", make, clock=lambda: 0.0)
+            session = sa.Session.load(
+                FILES / f"{name.replace(' ', '-')}.superarm", make, clock=lambda: 0.0
+            )
             return digest(converse(session, 20))
 
         yield name, case
@@ -225,7 +272,9 @@ def all_digests():
     from unchanged_studies import STUDIES
 
     groups = {**GROUPS, **STUDIES}
-    return {name: {case: or_refusal(run) for case, run in group()} for name, group in groups.items()}
+    return {
+        name: {case: or_refusal(run) for case, run in group()} for name, group in groups.items()
+    }
 
 
 if __name__ == "__main__":

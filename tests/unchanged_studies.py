@@ -13,7 +13,7 @@ from superarm.experiments.demo import PROBLEMS, Make
 from superarm.own_table import findings
 from superarm.own_table.playing import PLAYERS, play_all, prepare
 from superarm.own_table.reading import read
-from superarm.simulate import run_one
+from superarm.simulation.simulate import run_one
 from unchanged import digest, of_trace, played
 
 CANTEEN = Path(__file__).parents[1] / "docs" / "canteen.csv"
@@ -38,7 +38,10 @@ def named():
         for kind, it in instances.items():
             if kind == "linear" or not contestant.additive:
                 policy = contestant.make(Task(it.reward, it.k, 60, 0.2))
-                yield f"{label} / {kind}", lambda policy=policy, it=it: played(policy, 60, environment=it)
+                yield (
+                    f"{label} / {kind}",
+                    lambda policy=policy, it=it: played(policy, 60, environment=it),
+                )
 
 
 def reproduction():
@@ -54,7 +57,10 @@ def compared():
     for name, cells in comparison(Scale(quick=True, runs=1)).items():
         if name in ("linear", "network", "turning"):
             for cell in cells:
-                yield f"{name} / {cell.settings['label']}", lambda cell=cell: digest(run_cell(cell).row)
+                yield (
+                    f"{name} / {cell.settings['label']}",
+                    lambda cell=cell: digest(run_cell(cell).row),
+                )
 
 
 def demo():
@@ -78,7 +84,9 @@ def own_table():
             def case(game=game, name=name):
                 runs = play_all(game, [name], n_runs=2, seed=0)
                 said = findings.numbers(game, runs, {})
-                return digest([said["checkpoints"], [[c["reward"], c["regret"]] for c in said["curves"]]])
+                return digest(
+                    [said["checkpoints"], [[c["reward"], c["regret"]] for c in said["curves"]]]
+                )
 
             yield f"{order} / {name}", case
 

@@ -1,7 +1,8 @@
 """superarm: pick the best k of m items, round after round, and learn from what each picked item does."""
 
 from superarm import theory
-from superarm.batch import BatchTrace, simulate_batch
+from superarm.advice import Inspection, Property, Recommendation, Witness, auto, inspect
+from superarm.advice.planning import Plan, PlanRow, plan
 from superarm.beliefs import (
     BetaBelief,
     DiscountedBetaBelief,
@@ -14,7 +15,18 @@ from superarm.beliefs import (
     SlidingBetaBelief,
     UCBBelief,
 )
-from superarm.core import Belief, Choices, Counted, Draw, Environment, Oracle, Policy, Pools, Reward, top_k
+from superarm.core import (
+    Belief,
+    Choices,
+    Counted,
+    Draw,
+    Environment,
+    Oracle,
+    Policy,
+    Pools,
+    Reward,
+    top_k,
+)
 from superarm.environments import (
     BernoulliArms,
     CascadingArms,
@@ -24,10 +36,8 @@ from superarm.environments import (
     ReplayEnvironment,
     TriggeredArms,
 )
-from superarm.feasible import Feasible, Group
-from superarm.inspection import Inspection, Property, Recommendation, Witness, auto, inspect
-from superarm.instances import ChangingInstance, Instance, linear_instance, network_instance
 from superarm.offpolicy import Estimate, Log, Target, doubly_robust, ips, set_ips, set_snips, snips
+from superarm.offpolicy.propensities import Propensities, propensities
 from superarm.oracles import (
     DependentRounding,
     EpsilonRandom,
@@ -44,7 +54,6 @@ from superarm.oracles import (
     Singletons,
     TopK,
 )
-from superarm.planning import Plan, PlanRow, plan
 from superarm.policies import (
     cts,
     cucb,
@@ -56,8 +65,6 @@ from superarm.policies import (
     random_sets,
     single_seed_ts,
 )
-from superarm.propensities import Propensities, propensities
-from superarm.quantizer import Quantizer
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
 from superarm.sessions import (
     ConflictError,
@@ -70,8 +77,17 @@ from superarm.sessions import (
     SessionFileError,
     UnknownDecisionError,
 )
-from superarm.simulate import Trace, replicate, simulate
-from superarm.structures import Matchings, Paths, SpanningTrees
+from superarm.sets import Matchings, Paths, SpanningTrees
+from superarm.sets.feasible import Feasible, Group
+from superarm.simulation.batch import BatchTrace, simulate_batch
+from superarm.simulation.instances import (
+    ChangingInstance,
+    Instance,
+    linear_instance,
+    network_instance,
+)
+from superarm.simulation.simulate import Trace, replicate, simulate
+from superarm.theory.quantizer import Quantizer
 from superarm.version import __version__ as __version__
 
 __all__ = [

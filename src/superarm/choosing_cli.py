@@ -15,12 +15,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from superarm.advice import Inspection, n_evaluations
+from superarm.advice import inspect as inspect_reward
+from superarm.advice.planning import Plan
+from superarm.advice.planning import plan as plan_oracles
+from superarm.advice.result import shown_s
 from superarm.core import Reward
-from superarm.inspection import Inspection, n_evaluations
-from superarm.inspection import inspect as inspect_reward
-from superarm.inspection.result import shown_s
-from superarm.planning import Plan
-from superarm.planning import plan as plan_oracles
 
 _STYLES = {"ERROR": "bold red", "fails": "yellow", "ok": "green", "holds": "green"}
 
@@ -34,11 +34,15 @@ def inspect(
             "of a function without arguments that makes one.",
         ),
     ],
-    k: Annotated[int | None, typer.Option(min=1, help="Arms in a set; 5 unless given, or all if fewer.")] = None,
+    k: Annotated[
+        int | None, typer.Option(min=1, help="Arms in a set; 5 unless given, or all if fewer.")
+    ] = None,
     probes: Annotated[int, typer.Option(min=4, help="Probes of each property.")] = 200,
     tolerance: Annotated[float, typer.Option(help="Share of a value that may be rounding.")] = 1e-9,
     seed: Annotated[int, typer.Option(min=0, help="The probes follow from it.")] = 0,
-    json_: Annotated[bool, typer.Option("--json", help="Print the data instead of the tables.")] = False,
+    json_: Annotated[
+        bool, typer.Option("--json", help="Print the data instead of the tables.")
+    ] = False,
 ) -> None:
     """Probe a reward: what it is like, whether it keeps what it declares, and which oracle suits it.
 
@@ -66,15 +70,21 @@ def plan(
     k: Annotated[int, typer.Option("--k", min=1, help="How many arms a set has.")],
     cost: Annotated[float, typer.Option(min=0.0, help="Seconds of one evaluation of the reward.")],
     horizon: Annotated[int, typer.Option(min=1, help="How many rounds.")],
-    seed: Annotated[int, typer.Option(min=0, help="The measured problem follows from it, the times do not.")] = 0,
-    json_: Annotated[bool, typer.Option("--json", help="Print the data instead of the tables.")] = False,
+    seed: Annotated[
+        int, typer.Option(min=0, help="The measured problem follows from it, the times do not.")
+    ] = 0,
+    json_: Annotated[
+        bool, typer.Option("--json", help="Print the data instead of the tables.")
+    ] = False,
 ) -> None:
     """What every oracle would cost: evaluations and time a round, over the horizon, and break-even costs.
 
     Measures for some seconds on this machine.
     """
     try:
-        found = plan_oracles(n_arms=m, k=k, cost_s=cost, horizon=horizon, rng=np.random.default_rng(seed))
+        found = plan_oracles(
+            n_arms=m, k=k, cost_s=cost, horizon=horizon, rng=np.random.default_rng(seed)
+        )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     if json_:
@@ -91,7 +101,9 @@ def load_reward(target: str) -> Reward:
     try:
         module = _load_module(where)
     except Exception as error:  # the module is the user's, and may fail in any way
-        raise typer.BadParameter(f"{where} could not be imported: {type(error).__name__}: {error}") from None
+        raise typer.BadParameter(
+            f"{where} could not be imported: {type(error).__name__}: {error}"
+        ) from None
     if not hasattr(module, name):
         raise typer.BadParameter(f"{where} has no attribute {name!r}")
     found = getattr(module, name)
@@ -104,7 +116,9 @@ def load_reward(target: str) -> Reward:
                 f"{type(error).__name__}: {error}"
             ) from None
     if not isinstance(found, Reward):
-        raise typer.BadParameter(f"{name} must be a reward or make one, got {type(found).__name__}; see BlackBox")
+        raise typer.BadParameter(
+            f"{name} must be a reward or make one, got {type(found).__name__}; see BlackBox"
+        )
     return found
 
 
@@ -119,7 +133,9 @@ def _load_module(where: str) -> ModuleType:
     if spec is None or spec.loader is None or not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where pickle looks for functions, and so the processes of an executor
+    sys.modules[name] = (
+        module  # where pickle looks for functions, and so the processes of an executor
+    )
     spec.loader.exec_module(module)
     return module
 
@@ -127,7 +143,12 @@ def _load_module(where: str) -> ModuleType:
 def _print_inspection(found: Inspection) -> None:
     console = Console()
     table = Table(title=found.summary(), title_justify="left")
-    for head, side in (("property", "left"), ("verdict", "left"), ("violated", "right"), ("rate (95%)", "right")):
+    for head, side in (
+        ("property", "left"),
+        ("verdict", "left"),
+        ("violated", "right"),
+        ("rate (95%)", "right"),
+    ):
         table.add_column(head, justify=side, no_wrap=True)  # type: ignore[arg-type]
     table.add_column("worst", justify="right")
     for name, verdict, *rest in found.table():
@@ -140,7 +161,11 @@ def _print_inspection(found: Inspection) -> None:
 def _print_plan(found: Plan) -> None:
     console = Console()
     title = f"{found.k} of {found.n_arms:,} arms, {shown_s(found.cost_s)} an evaluation, {found.horizon:,} rounds"
-    table = Table(title=title, title_justify="left", caption=f"measured on: {found.measured_on}; * extrapolated")
+    table = Table(
+        title=title,
+        title_justify="left",
+        caption=f"measured on: {found.measured_on}; * extrapolated",
+    )
     for head in ("oracle", "picks"):
         table.add_column(head, no_wrap=True)
     for head in ("evaluations", "", "besides", "a round", "in all"):
@@ -157,11 +182,15 @@ def _print_plan(found: Plan) -> None:
         )
     console.print(table)
     names = [row.oracle for row in found.rows]
-    matrix = Table(title="Row is faster than column once an evaluation takes longer than", title_justify="left")
+    matrix = Table(
+        title="Row is faster than column once an evaluation takes longer than", title_justify="left"
+    )
     matrix.add_column("")
     for name in names:
         matrix.add_column(name, justify="right", no_wrap=True)
     for name in names:
         cells = [found.break_even[name].get(other) for other in names]
-        matrix.add_row(name, *("" if cell is None else "0" if cell == 0 else shown_s(cell) for cell in cells))
+        matrix.add_row(
+            name, *("" if cell is None else "0" if cell == 0 else shown_s(cell) for cell in cells)
+        )
     console.print(matrix)

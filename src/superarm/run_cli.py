@@ -37,24 +37,37 @@ def run(
     k: Annotated[int, typer.Option("--k", min=1, help="How many arms are picked in a round.")],
     policy: Annotated[
         list[str] | None,
-        typer.Option(help=f"Who plays, once for each: {', '.join(PLAYERS)}. Without it: {', '.join(USUAL)}."),
+        typer.Option(
+            help=f"Who plays, once for each: {', '.join(PLAYERS)}. Without it: {', '.join(USUAL)}."
+        ),
     ] = None,
-    runs: Annotated[int, typer.Option(min=2, help="Runs of each policy; all policies meet the same rows.")] = 10,
+    runs: Annotated[
+        int, typer.Option(min=2, help="Runs of each policy; all policies meet the same rows.")
+    ] = 10,
     order: Annotated[
-        Literal["given", "shuffled"], typer.Option(help="The rows as they come, or in an order drawn for each run.")
+        Literal["given", "shuffled"],
+        typer.Option(help="The rows as they come, or in an order drawn for each run."),
     ] = "given",
     horizon: Annotated[
-        int | None, typer.Option(min=1, help=f"Rounds in a run; all rows, or {_USUAL_HORIZON:,} if there are more.")
+        int | None,
+        typer.Option(
+            min=1, help=f"Rounds in a run; all rows, or {_USUAL_HORIZON:,} if there are more."
+        ),
     ] = None,
     skip: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave out a column that is no arm: its name, or its number from 1."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Leave out a column that is no arm: its name, or its number from 1.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Everything follows from it.")] = 0,
-    workers: Annotated[int, typer.Option(min=1, help="Processes; the files are the same for any number.")] = 2,
-    out: Annotated[Path, typer.Option(file_okay=False, help="Folder for the report and the numbers.")] = Path(
-        "superarm-run"
-    ),
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes; the files are the same for any number.")
+    ] = 2,
+    out: Annotated[
+        Path, typer.Option(file_okay=False, help="Folder for the report and the numbers.")
+    ] = Path("superarm-run"),
 ) -> None:
     """Play policies over a table of your own, and write a report that explains what they did.
 
@@ -63,7 +76,9 @@ def run(
     `report.html` says how far each came from chance to the best set that never changes, known only afterwards.
     """
     if find_spec("matplotlib") is None:
-        raise typer.BadParameter("the report has a picture and needs matplotlib: pip install 'superarm[plots]'")
+        raise typer.BadParameter(
+            "the report has a picture and needs matplotlib: pip install 'superarm[plots]'"
+        )
     console = Console()
     policies = list(dict.fromkeys(policy or USUAL))
     if unknown := [name for name in policies if name not in PLAYERS]:
@@ -104,7 +119,9 @@ def _read(path: Path, skip: list[str], console: Console) -> OwnTable:
     return found
 
 
-def _prepare(found: OwnTable, k: int, horizon: int | None, order: Literal["given", "shuffled"]) -> Game:
+def _prepare(
+    found: OwnTable, k: int, horizon: int | None, order: Literal["given", "shuffled"]
+) -> Game:
     n_rows, n_arms = found.cells.shape
     if k >= n_arms:
         raise typer.BadParameter(
@@ -112,19 +129,30 @@ def _prepare(found: OwnTable, k: int, horizon: int | None, order: Literal["given
             f"choose where all of them are picked"
         )
     if horizon is not None and horizon > n_rows:
-        raise typer.BadParameter(f"--horizon must be at most {n_rows:,}, the number of rows, got {horizon:,}")
+        raise typer.BadParameter(
+            f"--horizon must be at most {n_rows:,}, the number of rows, got {horizon:,}"
+        )
     try:
         return prepare(found.cells, found.names, k, horizon or min(n_rows, _USUAL_HORIZON), order)
     except ValueError as error:  # a column may be empty in the rows that are played, and not in all
         raise typer.BadParameter(f"{error}, or play more rows with --horizon") from None
 
 
-def _play(game: Game, policies: list[str], runs: int, seed: int, workers: int, console: Console) -> list[Run]:
-    start = engine.processes(workers) if workers > 1 else nullcontext  # one needs no process of its own
+def _play(
+    game: Game, policies: list[str], runs: int, seed: int, workers: int, console: Console
+) -> list[Run]:
+    start = (
+        engine.processes(workers) if workers > 1 else nullcontext
+    )  # one needs no process of its own
     with engine.one_blas_thread(), start() as executor, _progress(console) as bar:
         task = bar.add_task("playing", total=runs * len(policies))
         return play_all(
-            game, policies, n_runs=runs, seed=seed, executor=executor, progress=lambda one: bar.advance(task)
+            game,
+            policies,
+            n_runs=runs,
+            seed=seed,
+            executor=executor,
+            progress=lambda one: bar.advance(task),
         )
 
 
@@ -132,7 +160,10 @@ def _write(game: Game, runs: list[Run], settings: dict[str, object], out: Path) 
     image = page.picture(game, runs)
     files = {
         "report.html": page.html(game, runs, settings, __version__, image),
-        "numbers.json": json.dumps(findings.numbers(game, runs, settings), indent=1, allow_nan=False) + "\n",
+        "numbers.json": json.dumps(
+            findings.numbers(game, runs, settings), indent=1, allow_nan=False
+        )
+        + "\n",
         "runs.csv": findings.as_csv(findings.runs_table(runs)),
         "arms.csv": findings.as_csv(findings.arms_table(game, runs)),
     }

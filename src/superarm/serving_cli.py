@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from superarm.service.store import Store
 
 _WHERE = "A file of SQLite, or postgresql://..."
-Rewards = Annotated[str | None, typer.Option(metavar="MODULE", help="A Python module with rewards of your own.")]
+Rewards = Annotated[
+    str | None, typer.Option(metavar="MODULE", help="A Python module with rewards of your own.")
+]
 _DATABASE = "SUPERARM_DATABASE"  # an address with a password is nothing for a command line, which others can see
 Of = Annotated[str, typer.Option("--database", envvar=_DATABASE, help=_WHERE)]
 
 keys = typer.Typer(
-    name="keys", help="API keys of a database: make, list and drop them. A running server knows within seconds."
+    name="keys",
+    help="API keys of a database: make, list and drop them. A running server knows within seconds.",
 )
 
 
@@ -30,35 +33,65 @@ def serve(
         str, typer.Option(envvar=_DATABASE, help=f"{_WHERE}; a file is made if there is none.")
     ] = "superarm.db",
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for a free one.")] = 8321,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for a free one.")
+    ] = 8321,
     rewards: Rewards = None,
     with_keys: Annotated[
-        bool | None, typer.Option("--keys/--no-keys", help="Ask for API keys; unless the host is loopback, by default.")
+        bool | None,
+        typer.Option(
+            "--keys/--no-keys", help="Ask for API keys; unless the host is loopback, by default."
+        ),
     ] = None,
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A name of the service behind a proxy, without keys; may be given again."),
+        typer.Option(
+            metavar="NAME",
+            help="A name of the service behind a proxy, without keys; may be given again.",
+        ),
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded-For counts; may be given again."),
+        typer.Option(
+            metavar="ADDRESS", help="A proxy whose X-Forwarded-For counts; may be given again."
+        ),
     ] = None,
-    most_body: Annotated[int, typer.Option(min=1, help="The most bytes of a request's body.")] = 64 << 20,
+    most_body: Annotated[int, typer.Option(min=1, help="The most bytes of a request's body.")] = 64
+    << 20,
     most_arms: Annotated[int, typer.Option(min=1, help="The most arms of a bandit.")] = 2_000_000,
-    most_open: Annotated[int, typer.Option(min=1, help="The most open decisions of a bandit.")] = 100_000,
+    most_open: Annotated[
+        int, typer.Option(min=1, help="The most open decisions of a bandit.")
+    ] = 100_000,
     most_samples: Annotated[
-        int, typer.Option(min=0, help="The most samples that a request may draw for propensities; 0 for none.")
+        int,
+        typer.Option(
+            min=0, help="The most samples that a request may draw for propensities; 0 for none."
+        ),
     ] = 10_000,
     rate: Annotated[
-        float, typer.Option(min=0.0, help="The most requests a second of a key or an address; 0 for any number.")
+        float,
+        typer.Option(
+            min=0.0, help="The most requests a second of a key or an address; 0 for any number."
+        ),
     ] = 0.0,
-    checkpoint_every: Annotated[int, typer.Option(min=1, help="Events between two checkpoints of a bandit.")] = 2000,
-    threads: Annotated[int, typer.Option(min=1, help="How many bandits decide at the same time.")] = 8,
-    most_loaded: Annotated[int, typer.Option(min=1, help="How many bandits are kept in memory.")] = 1000,
+    checkpoint_every: Annotated[
+        int, typer.Option(min=1, help="Events between two checkpoints of a bandit.")
+    ] = 2000,
+    threads: Annotated[
+        int, typer.Option(min=1, help="How many bandits decide at the same time.")
+    ] = 8,
+    most_loaded: Annotated[
+        int, typer.Option(min=1, help="How many bandits are kept in memory.")
+    ] = 1000,
     check_all: Annotated[
-        bool, typer.Option("--check-all", help="Check whole logs at the start, not only from the checkpoints on.")
+        bool,
+        typer.Option(
+            "--check-all", help="Check whole logs at the start, not only from the checkpoints on."
+        ),
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No line in the log for each request.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="No line in the log for each request.")
+    ] = False,
 ) -> None:
     """Serve bandits over HTTP: decisions with ids, outcomes whenever they come, nothing lost.
 
@@ -92,10 +125,15 @@ def serve(
 
 def replay(
     database: Annotated[str, typer.Argument(help=_WHERE)],
-    bandit: Annotated[str | None, typer.Argument(help="The id or the name of one bandit; all unless given.")] = None,
+    bandit: Annotated[
+        str | None, typer.Argument(help="The id or the name of one bandit; all unless given.")
+    ] = None,
     rewards: Rewards = None,
     decide: Annotated[
-        bool, typer.Option("--decide", help="Make every decision again, too, and see that it is the same.")
+        bool,
+        typer.Option(
+            "--decide", help="Make every decision again, too, and see that it is the same."
+        ),
     ] = False,
 ) -> None:
     """Rebuild every belief from the log, and say whether it is the same as what the server kept, bit for bit.
@@ -125,12 +163,22 @@ def replay(
                     continue
                 except Problem as problem:
                     good = False
-                    console.print(f"{head} not rebuilt: {escape(problem.detail)}; say --rewards MODULE", soft_wrap=True)
+                    console.print(
+                        f"{head} not rebuilt: {escape(problem.detail)}; say --rewards MODULE",
+                        soft_wrap=True,
+                    )
                     continue
                 good &= found.same is not False
-                where = "" if found.checkpoint is None else f"as from the checkpoint at event {found.checkpoint:,}: "
+                where = (
+                    ""
+                    if found.checkpoint is None
+                    else f"as from the checkpoint at event {found.checkpoint:,}: "
+                )
                 again = ", decided again" if decide else ""
-                console.print(f"{head} {found.live.seq:,} events{again}, {where}{says[found.same]}", soft_wrap=True)
+                console.print(
+                    f"{head} {found.live.seq:,} events{again}, {where}{says[found.same]}",
+                    soft_wrap=True,
+                )
     except serving.StartError as error:
         _stop(str(error))
     if not good:
@@ -175,7 +223,9 @@ def list_keys(database: Of = "superarm.db") -> None:
 
 
 @keys.command("drop")
-def drop_key(id: Annotated[str, typer.Argument(help="The id of the key.")], database: Of = "superarm.db") -> None:
+def drop_key(
+    id: Annotated[str, typer.Argument(help="The id of the key.")], database: Of = "superarm.db"
+) -> None:
     """Drop a key; within seconds it no longer works."""
     _need_service()
     from superarm.service import serving

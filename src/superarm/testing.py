@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray, as_set, as_theta
 from superarm.core import Belief, Draw, Environment, Oracle, Pools, Reward
-from superarm.feasible import Feasible, Group
+from superarm.core.arguments import FloatArray, IndexArray, as_set, as_theta
+from superarm.sets.feasible import Feasible, Group
 
 __all__ = ["check_belief", "check_environment", "check_oracle", "check_reward"]
 
@@ -36,7 +36,10 @@ def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
     """
     rng = np.random.default_rng(seed)
     belief = make(5)
-    _claim(isinstance(belief, Belief), f"{_name(belief)} must have n_arms, sample, update, state and load")
+    _claim(
+        isinstance(belief, Belief),
+        f"{_name(belief)} must have n_arms, sample, update, state and load",
+    )
     _claim(belief.n_arms == 5, f"n_arms must be what was asked for, got {belief.n_arms}")
     _check_sample(belief, seed)
     for _ in range(200):
@@ -45,7 +48,10 @@ def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
     belief.update([], [], rng=rng)
     _check_sample(belief, seed)
     mean = np.mean([belief.sample(rng=rng) for _ in range(200)], axis=0)
-    _claim(mean[4] > mean[1] + 0.5, f"an arm that always succeeds must look better than one that never does: {mean}")
+    _claim(
+        mean[4] > mean[1] + 0.5,
+        f"an arm that always succeeds must look better than one that never does: {mean}",
+    )
 
     saved = json.loads(json.dumps(belief.state()))
     twin = make(5)
@@ -67,7 +73,12 @@ def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
 
 
 def check_oracle(
-    make: Callable[[], Oracle], *, exact: bool = False, draws: bool = True, feasible: bool = False, seed: int = 0
+    make: Callable[[], Oracle],
+    *,
+    exact: bool = False,
+    draws: bool = True,
+    feasible: bool = False,
+    seed: int = 0,
 ) -> None:
     """Check an oracle: ``make()`` gives a fresh one.
 
@@ -86,29 +97,45 @@ def check_oracle(
     if not draws:
         rng, untouched = np.random.default_rng(seed), np.random.default_rng(seed)
         make().select(reward, theta, 3, rng=rng)
-        _claim(rng.bit_generator.state == untouched.bit_generator.state, "nothing must be drawn where there is no tie")
+        _claim(
+            rng.bit_generator.state == untouched.bit_generator.state,
+            "nothing must be drawn where there is no tie",
+        )
     for k in (1, 3, 6):
         arms = make().select(reward, theta, k, rng=np.random.default_rng(seed))
         again = make().select(reward, theta, k, rng=np.random.default_rng(seed))
-        _claim(isinstance(arms, np.ndarray) and arms.dtype == np.intp, f"arms must be an intp array, got {arms!r}")
+        _claim(
+            isinstance(arms, np.ndarray) and arms.dtype == np.intp,
+            f"arms must be an intp array, got {arms!r}",
+        )
         _claim(arms.shape == (k,), f"arms must have shape ({k},), got {arms.shape}")
         _claim(bool((np.diff(arms) > 0).all()), f"arms must be distinct and ascending, got {arms}")
         _claim(bool(arms[0] >= 0 and arms[-1] < 6), f"arms must be between 0 and 5, got {arms}")
-        _claim(np.array_equal(arms, again), f"the same generator must give the same arms, got {arms} and {again}")
+        _claim(
+            np.array_equal(arms, again),
+            f"the same generator must give the same arms, got {arms} and {again}",
+        )
         _claim(np.array_equal(theta, before), "select must not write into theta")
         rng = np.random.default_rng(seed)
         drawn = make().select(reward, Draw(_Guess(theta), rng), k, rng=rng)
-        _claim(np.array_equal(arms, drawn), f"a Draw must give the arms that an array gives: {arms}, got {drawn}")
+        _claim(
+            np.array_equal(arms, drawn),
+            f"a Draw must give the arms that an array gives: {arms}, got {drawn}",
+        )
         if exact:
             best = np.sort(np.argsort(theta)[-k:])
             _claim(np.array_equal(arms, best), f"an exact oracle must find {best}, got {arms}")
     oracle = make()
     rng = np.random.default_rng(seed)
     chosen = np.bincount(
-        np.ravel([oracle.select(reward, np.full(6, 0.5), 2, rng=rng) for _ in range(200)]), minlength=6
+        np.ravel([oracle.select(reward, np.full(6, 0.5), 2, rng=rng) for _ in range(200)]),
+        minlength=6,
     )
     # Each of 6 equal arms is in a set of 2 with chance 1/3: (2/3)^200 < 1e-35 that one never is.
-    _claim(bool((chosen > 0).all()), f"equal arms must be chosen at random, not by index: {chosen} times each")
+    _claim(
+        bool((chosen > 0).all()),
+        f"equal arms must be chosen at random, not by index: {chosen} times each",
+    )
 
     asked = reward.n_asked
     for bad in (theta[:5], np.append(theta[:5], _NAN), np.append(theta[:5], 1.5), theta[None]):
@@ -135,21 +162,32 @@ def check_reward(reward: Reward, *, n_probes: int = 200, seed: int = 0) -> None:
     pools = Pools.of(sets, n_arms)
     for theta in (rng.random(n_arms), np.zeros(n_arms), np.ones(n_arms)):
         values = reward.batch(pools, theta)
-        _claim(values.shape == (len(pools),), f"batch must have shape ({len(pools)},), got {values.shape}")
-        single = np.array([reward(arms, theta[arms]) for arms in sets])
-        _claim(np.allclose(values, single, rtol=0, atol=slack), "batch must agree with single calls")
         _claim(
-            bool((values >= -slack).all() and (values <= reward.upper + slack).all()), "values must be in [0, upper]"
+            values.shape == (len(pools),),
+            f"batch must have shape ({len(pools)},), got {values.shape}",
+        )
+        single = np.array([reward(arms, theta[arms]) for arms in sets])
+        _claim(
+            np.allclose(values, single, rtol=0, atol=slack), "batch must agree with single calls"
+        )
+        _claim(
+            bool((values >= -slack).all() and (values <= reward.upper + slack).all()),
+            "values must be in [0, upper]",
         )
         moved = rng.random(n_arms)
         change = np.abs(reward.batch(pools, moved) - values)
         allowed = pools.sum(lipschitz * np.abs(moved - theta)) + slack
-        _claim(bool((change <= allowed).all()), "the declared lipschitz must bound how values change")
+        _claim(
+            bool((change <= allowed).all()), "the declared lipschitz must bound how values change"
+        )
         one = pools[0]
         outside = moved.copy()
         outside[one] = theta[one]
         alone = reward.batch(Pools.of([one], n_arms), outside)
-        _claim(bool(np.isclose(alone[0], values[0], rtol=0, atol=slack)), "a value must not depend on arms outside")
+        _claim(
+            bool(np.isclose(alone[0], values[0], rtol=0, atol=slack)),
+            "a value must not depend on arms outside",
+        )
     _check_declarations(reward, slack, rng)
     for bad in (np.zeros(n_arms + 1), np.full(n_arms, _NAN), np.full(n_arms, 1.5)):
         _raises(lambda bad=bad: reward.batch(pools, bad), f"theta of shape {bad.shape}, {bad[0]}")  # type: ignore[misc]
@@ -172,10 +210,19 @@ def check_environment(make: Callable[[], Environment], *, seed: int = 0) -> None
     arms = np.array([n_arms - 1, 0])
     outcomes = environment.pull(arms, rng=np.random.default_rng(seed))
     again = make().pull(arms, rng=np.random.default_rng(seed))
-    _claim(outcomes.shape == (2,), f"pull must give one outcome for each arm, got shape {outcomes.shape}")
-    _claim(np.array_equal(outcomes, again, equal_nan=True), "the same generator must give the same outcomes")
+    _claim(
+        outcomes.shape == (2,),
+        f"pull must give one outcome for each arm, got shape {outcomes.shape}",
+    )
+    _claim(
+        np.array_equal(outcomes, again, equal_nan=True),
+        "the same generator must give the same outcomes",
+    )
     seen = outcomes[~np.isnan(outcomes)]
-    _claim(bool(((seen >= 0) & (seen <= 1)).all()), f"outcomes must be in [0, 1] or NaN, got {outcomes}")
+    _claim(
+        bool(((seen >= 0) & (seen <= 1)).all()),
+        f"outcomes must be in [0, 1] or NaN, got {outcomes}",
+    )
     rng = np.random.default_rng(seed)
     for bad in ([n_arms], [-1], [0, 0]):
         _raises(lambda bad=bad: environment.pull(bad, rng=rng), f"arms = {bad}")  # type: ignore[misc]
@@ -207,11 +254,19 @@ def _check_observe(make: Callable[[], Any], arms: IndexArray, seed: int) -> None
         seen, did = make().observe(arms, rng=np.random.default_rng([seed, j]))
         pulled = make().pull(arms, rng=np.random.default_rng([seed, j]))
         _claim(len(np.unique(seen)) == len(seen), f"observe must tell of distinct arms, got {seen}")
-        _claim(seen.shape == did.shape, f"observe must give one outcome for each arm, got {did} for {seen}")
+        _claim(
+            seen.shape == did.shape,
+            f"observe must give one outcome for each arm, got {did} for {seen}",
+        )
         _claim(bool(((did >= 0) & (did <= 1)).all()), f"outcomes must be in [0, 1], got {did}")
         told = dict(zip(seen.tolist(), did.tolist(), strict=True))
-        same = np.array_equal(pulled, [told.get(arm, _NAN) for arm in arms.tolist()], equal_nan=True)
-        _claim(same, f"observe and pull must agree on the arms that are pulled, got {told} and {pulled}")
+        same = np.array_equal(
+            pulled, [told.get(arm, _NAN) for arm in arms.tolist()], equal_nan=True
+        )
+        _claim(
+            same,
+            f"observe and pull must agree on the arms that are pulled, got {told} and {pulled}",
+        )
 
 
 def _check_means(environment: Any, arms: IndexArray, rng: np.random.Generator) -> None:
@@ -234,7 +289,13 @@ def _check_means(environment: Any, arms: IndexArray, rng: np.random.Generator) -
 
 
 def _check_feasible(
-    make: Callable[[], Oracle], theta: FloatArray, *, exact: bool, draws: bool, required: bool, seed: int
+    make: Callable[[], Oracle],
+    theta: FloatArray,
+    *,
+    exact: bool,
+    draws: bool,
+    required: bool,
+    seed: int,
 ) -> None:
     reward = _Sum(6)
     pairs = [Group([0, 1], most=1), Group([2, 3], least=1), Group([4, 5], most=1)]
@@ -259,18 +320,28 @@ def _check_feasible(
         _claim(bool((np.diff(arms) > 0).all()), f"arms must be distinct and ascending, got {arms}")
         best = max(float(theta[one].sum()) for one in known.sets())
         if exact and known.weights is None:
-            _claim(float(theta[arms].sum()) > best - 1e-9, f"an exact oracle must find a set worth {best}, got {arms}")
+            _claim(
+                float(theta[arms].sum()) > best - 1e-9,
+                f"an exact oracle must find a set worth {best}, got {arms}",
+            )
         if not draws:
-            _claim(rng.bit_generator.state == untouched.bit_generator.state, "nothing must be drawn without a tie")
+            _claim(
+                rng.bit_generator.state == untouched.bit_generator.state,
+                "nothing must be drawn without a tie",
+            )
     oracle, rng = make(), np.random.default_rng(seed)
     chosen = np.zeros(6, np.intp)
     for _ in range(200):
         chosen[oracle.select(reward, np.full(6, 0.5), requests[2], rng=rng)] += 1
     # There are 12 sets, each arm in 5 or more: (7/12)^200 < 1e-46 that one never is, if all are as likely.
-    _claim(bool((chosen > 0).all()), f"equal arms must be chosen at random, not by index: {chosen} times each")
+    _claim(
+        bool((chosen > 0).all()),
+        f"equal arms must be chosen at random, not by index: {chosen} times each",
+    )
     asked = reward.n_asked
     _raises(
-        lambda: oracle.select(reward, theta, Feasible(3, available=[0, 1]), rng=rng), "more arms than are available"
+        lambda: oracle.select(reward, theta, Feasible(3, available=[0, 1]), rng=rng),
+        "more arms than are available",
     )
     _claim(reward.n_asked == asked, "a request that is refused must not cost evaluations")
 
@@ -291,12 +362,16 @@ def _check_declarations(reward: Reward, slack: float, rng: np.random.Generator) 
     empty = reward.batch(Pools.of([[]], n_arms), np.zeros(n_arms))[0]
     if reward.zero_is_absent:
         alone = reward.batch(singletons, np.zeros(n_arms))
-        _claim(np.allclose(alone, empty, rtol=0, atol=slack), "zero_is_absent: a mean of 0 must be worth the empty set")
+        _claim(
+            np.allclose(alone, empty, rtol=0, atol=slack),
+            "zero_is_absent: a mean of 0 must be worth the empty set",
+        )
     grid = np.linspace(0, 1, 33)
     curves = np.array([reward.batch(singletons, np.full(n_arms, x)) for x in grid])
     if reward.monotone:
         _claim(
-            bool((np.diff(curves, axis=0) >= -slack).all()), "monotone: a single arm's value must rise with its mean"
+            bool((np.diff(curves, axis=0) >= -slack).all()),
+            "monotone: a single arm's value must rise with its mean",
         )
     if getattr(reward, "diminishing", False):
         for _ in range(50):
@@ -304,16 +379,28 @@ def _check_declarations(reward: Reward, slack: float, rng: np.random.Generator) 
             high = low + (1 - low) * rng.random(n_arms) * (rng.random(n_arms) < 0.5)
             arm = int(rng.integers(n_arms))
             by = rng.random() * (1 - high[arm])
-            gains = [_of_the_present(reward, means, arm, by) - _of_the_present(reward, means) for means in (low, high)]
+            gains = [
+                _of_the_present(reward, means, arm, by) - _of_the_present(reward, means)
+                for means in (low, high)
+            ]
             _claim(gains[1] >= -slack, "diminishing: a higher mean must not lower a value")
-            _claim(gains[1] <= gains[0] + slack, "diminishing: a higher mean must raise a value less at higher means")
+            _claim(
+                gains[1] <= gains[0] + slack,
+                "diminishing: a higher mean must raise a value less at higher means",
+            )
     if reward.additive:
         theta = rng.random(n_arms)
         alone = reward.batch(singletons, theta)
         order = np.argsort(theta)
-        _claim(bool((np.diff(alone[order]) >= -slack).all()), "additive: the order of theta must be the order of value")
+        _claim(
+            bool((np.diff(alone[order]) >= -slack).all()),
+            "additive: the order of theta must be the order of value",
+        )
         pair = reward([0, 1], theta[:2])
-        _claim(abs(pair - alone[0] - alone[1] + empty) <= slack, "additive: a pair must be worth the sum of its arms")
+        _claim(
+            abs(pair - alone[0] - alone[1] + empty) <= slack,
+            "additive: a pair must be worth the sum of its arms",
+        )
 
 
 def _of_the_present(reward: Reward, means: FloatArray, arm: int = 0, by: float = 0.0) -> float:
@@ -327,9 +414,15 @@ def _of_the_present(reward: Reward, means: FloatArray, arm: int = 0, by: float =
 def _check_sample(belief: Belief, seed: int) -> None:
     theta = belief.sample(rng=np.random.default_rng(seed))
     again = belief.sample(rng=np.random.default_rng(seed))
-    _claim(theta.shape == (belief.n_arms,), f"sample must have shape ({belief.n_arms},), got {theta.shape}")
+    _claim(
+        theta.shape == (belief.n_arms,),
+        f"sample must have shape ({belief.n_arms},), got {theta.shape}",
+    )
     _claim(bool(((theta >= 0) & (theta <= 1)).all()), f"a sample must be in [0, 1], got {theta}")
-    _claim(np.array_equal(theta, again), "the same generator must give the same sample, and sampling change nothing")
+    _claim(
+        np.array_equal(theta, again),
+        "the same generator must give the same sample, and sampling change nothing",
+    )
 
 
 def _same_sample(one: Belief, other: Belief, seed: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, as_count, as_finite
+from superarm.core.arguments import FloatArray, as_count, as_finite
 
 
 def as_prior(prior: tuple[ArrayLike, ArrayLike], n_arms: int) -> tuple[FloatArray, FloatArray]:
@@ -17,17 +17,26 @@ def as_prior(prior: tuple[ArrayLike, ArrayLike], n_arms: int) -> tuple[FloatArra
     for name, value in zip("ab", prior, strict=True):
         given = np.asarray(value)
         if given.shape not in ((), (n_arms,)) or given.dtype.kind not in "iuf":
-            raise ValueError(f"prior {name} must be a number or have shape ({n_arms},), got {value!r}")
+            raise ValueError(
+                f"prior {name} must be a number or have shape ({n_arms},), got {value!r}"
+            )
         if not (given.min() > 0 and np.isfinite(given.max())):
             raise ValueError(f"prior {name} must be finite and above 0, got {given.min()}")
     return np.full(n_arms, prior[0], np.float64), np.full(n_arms, prior[1], np.float64)
 
 
-def as_counts(successes: ArrayLike, trials: ArrayLike, strength: Any) -> tuple[FloatArray, FloatArray]:
+def as_counts(
+    successes: ArrayLike, trials: ArrayLike, strength: Any
+) -> tuple[FloatArray, FloatArray]:
     """Successes and failures as they count: each ``strength`` times what was seen. Shape (n_arms,) each."""
-    won, of = as_finite(successes, "successes", ndim=1, least=0.0), as_finite(trials, "trials", ndim=1, least=0.0)
+    won, of = (
+        as_finite(successes, "successes", ndim=1, least=0.0),
+        as_finite(trials, "trials", ndim=1, least=0.0),
+    )
     if won.shape != of.shape:
-        raise ValueError(f"successes and trials must have one number an arm, got {len(won)} and {len(of)}")
+        raise ValueError(
+            f"successes and trials must have one number an arm, got {len(won)} and {len(of)}"
+        )
     if (won > of).any():
         arm = int(np.flatnonzero(won > of)[0])
         raise ValueError(
@@ -39,12 +48,20 @@ def as_counts(successes: ArrayLike, trials: ArrayLike, strength: Any) -> tuple[F
 
 
 def grown(
-    n: Any, prior: tuple[ArrayLike, ArrayLike] | None, a: FloatArray, b: FloatArray, *counts: FloatArray
+    n: Any,
+    prior: tuple[ArrayLike, ArrayLike] | None,
+    a: FloatArray,
+    b: FloatArray,
+    *counts: FloatArray,
 ) -> tuple[FloatArray, ...]:
     """The priors a and b, and counts of what was seen, with room for n more arms that come last."""
     n = as_count(n, "n", least=1)
     new_a, new_b = as_prior((1.0, 1.0) if prior is None else prior, n)
-    return np.append(a, new_a), np.append(b, new_b), *(np.append(each, np.zeros(n)) for each in counts)
+    return (
+        np.append(a, new_a),
+        np.append(b, new_b),
+        *(np.append(each, np.zeros(n)) for each in counts),
+    )
 
 
 _CERTAIN = frozenset((0.0, 1.0))

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from superarm._top_k import kth_largest
-from superarm.checks import FloatArray, IndexArray
+from superarm.core._top_k import kth_largest
+from superarm.core.arguments import FloatArray, IndexArray
 
 
 class Above:
@@ -94,14 +94,18 @@ class Above:
         tail = self._tail(arms) * (1 - rng.random(len(arms)))
         return arms, np.minimum(betaincinv(self.b[arms], self.a[arms], tail), self.margin)
 
-    def draw_rest(self, arms: IndexArray, below: FloatArray, *, rng: np.random.Generator) -> FloatArray:
+    def draw_rest(
+        self, arms: IndexArray, below: FloatArray, *, rng: np.random.Generator
+    ) -> FloatArray:
         """Draws of all arms, shape (n_arms,), given that ``arms`` and no others are above; O(n_arms)."""
         level = 1 - self.margin
         theta = rng.beta(self.a, self.b)
         theta[arms] = 0.0
         over = np.flatnonzero(theta > level)
         a, b = self.a[over], self.b[over]
-        theta[over] = np.minimum(betaincinv(a, b, betainc(a, b, level) * rng.random(len(over))), level)
+        theta[over] = np.minimum(
+            betaincinv(a, b, betainc(a, b, level) * rng.random(len(over))), level
+        )
         theta[arms] = 1 - below
         return theta
 

@@ -7,11 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._top_k import top_k
 from superarm.beliefs._beta import as_counts, as_prior, flip, grown
 from superarm.beliefs.above import Above, n_wanted
 from superarm.beliefs.posteriors import BetaPosterior
-from superarm.checks import FloatArray, IndexArray, as_count, as_feedback, as_fraction, as_k, as_state
+from superarm.core._top_k import top_k
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_count,
+    as_feedback,
+    as_fraction,
+    as_k,
+    as_state,
+)
 
 _LEAST = 2048  # from so many arms on, sample_top draws few of them
 _SHARE = 16  # as long as it wants no more than one in so many; an update of more begins anew
@@ -49,7 +57,9 @@ class BetaBelief:
     (array([ 208, 1527, 8712]), array([0.9998, 0.9999, 0.9998]))
     """
 
-    _above: Above | None = None  # what sample_top keeps, from its first call on; read through _account
+    _above: Above | None = (
+        None  # what sample_top keeps, from its first call on; read through _account
+    )
 
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
@@ -158,11 +168,18 @@ class BetaBelief:
     def level(self, level: tuple[int, float] | None) -> None:
         if level != self.level:
             self._forget()
-            self._above = None if level is None or not self._pays(level[0]) else Above(self.a, self.b, *level)
+            self._above = (
+                None if level is None or not self._pays(level[0]) else Above(self.a, self.b, *level)
+            )
 
     def state(self) -> dict[str, Any]:
         """The posteriors as plain JSON, and the level that ``sample_top`` works with, once it has one."""
-        state = {"belief": "BetaBelief", "n_arms": self.n_arms, "a": self.a.tolist(), "b": self.b.tolist()}
+        state = {
+            "belief": "BetaBelief",
+            "n_arms": self.n_arms,
+            "a": self.a.tolist(),
+            "b": self.b.tolist(),
+        }
         above = self._account()
         return state if above is None else {**state, "top": {"k": above.k, "margin": above.margin}}
 
@@ -176,7 +193,10 @@ class BetaBelief:
             top = state["top"]
             if not isinstance(top, dict) or top.keys() != {"k", "margin"}:
                 raise ValueError(f"state['top'] must have k and margin, got {top!r}")
-            k, margin = as_k(top["k"], self.n_arms), as_fraction(top["margin"], "state['top']['margin']")
+            k, margin = (
+                as_k(top["k"], self.n_arms),
+                as_fraction(top["margin"], "state['top']['margin']"),
+            )
             above = Above(arrays["a"], arrays["b"], k, margin) if self._pays(k) else None
         self.a, self.b, self._above = arrays["a"], arrays["b"], above
 
@@ -186,7 +206,10 @@ class BetaBelief:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.a, self.b = self.a.copy(), self.b.copy()  # unpickled arrays can be such as cannot be unlocked
+        self.a, self.b = (
+            self.a.copy(),
+            self.b.copy(),
+        )  # unpickled arrays can be such as cannot be unlocked
         level = state.get("_above")
         self._above = None if level is None else Above(self.a, self.b, *level)
 
@@ -199,7 +222,9 @@ class BetaBelief:
     def _account(self, n_changes: int = 0) -> Above | None:
         """What sample_top keeps; forgotten where the posteriors were changed by hand, or many are about to change."""
         above = self._above
-        if above is not None and not (above.is_about(self.a, self.b) and _SHARE * n_changes <= self.n_arms):
+        if above is not None and not (
+            above.is_about(self.a, self.b) and _SHARE * n_changes <= self.n_arms
+        ):
             self._forget()
         return self._above
 

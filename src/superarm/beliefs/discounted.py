@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs._beta import as_counts, as_prior, flip, grown
 from superarm.beliefs.posteriors import BetaPosterior
-from superarm.checks import FloatArray, IndexArray, as_count, as_feedback, as_fraction, as_state
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_count,
+    as_feedback,
+    as_fraction,
+    as_state,
+)
 
 _LEAST = 1e-100  # a unit below this is folded into the counts: far from where floats end, and rarely reached
 
@@ -52,12 +59,18 @@ class DiscountedBetaBelief:
     (array([2.5, 1. , 1. ]), array([1. , 1. , 1.5]))
     """
 
-    def __init__(self, n_arms: int, discount: float = 0.99, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
+    def __init__(
+        self, n_arms: int, discount: float = 0.99, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)
+    ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.discount = as_fraction(discount, "discount", high="]")
         self._prior_a, self._prior_b = as_prior(prior, self.n_arms)
         # What was seen, in units of which one is worth less with every round: a = prior a + unit · successes.
-        self._successes, self._failures, self._unit = np.zeros(self.n_arms), np.zeros(self.n_arms), 1.0
+        self._successes, self._failures, self._unit = (
+            np.zeros(self.n_arms),
+            np.zeros(self.n_arms),
+            1.0,
+        )
 
     @classmethod
     def from_counts(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.checks import FloatArray, as_count, as_feedback, as_fraction, as_k, as_state
+from superarm.core.arguments import FloatArray, as_count, as_feedback, as_fraction, as_k, as_state
 
 
 def exp3_gamma(n_arms: int, k: int, horizon: int) -> float:
@@ -25,7 +25,9 @@ def exp3_gamma(n_arms: int, k: int, horizon: int) -> float:
     n_arms = as_count(n_arms, "n_arms", least=1)
     k, horizon = as_k(k, n_arms), as_count(horizon, "horizon", least=1)
     root = math.sqrt(n_arms * math.log(n_arms / k) / ((math.e - 1) * k * horizon))
-    return min(1.0, root) or 1.0  # with k = n_arms there is nothing to choose, and gamma must be above 0
+    return (
+        min(1.0, root) or 1.0
+    )  # with k = n_arms there is nothing to choose, and gamma must be above 0
 
 
 class Exp3Belief:
@@ -98,8 +100,13 @@ class Exp3Belief:
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over what ``state()`` described."""
-        arrays = as_state(state, "Exp3Belief", self.n_arms, arrays=("log_weights",), others=("k", "gamma"))
-        k, gamma = as_k(state["k"], self.n_arms), as_fraction(state["gamma"], "state['gamma']", high="]")
+        arrays = as_state(
+            state, "Exp3Belief", self.n_arms, arrays=("log_weights",), others=("k", "gamma")
+        )
+        k, gamma = (
+            as_k(state["k"], self.n_arms),
+            as_fraction(state["gamma"], "state['gamma']", high="]"),
+        )
         self.k, self.gamma, self.log_weights = k, gamma, arrays["log_weights"]
 
     def _probabilities(self) -> tuple[FloatArray, NDArray[np.bool_]]:
@@ -118,7 +125,9 @@ class Exp3Belief:
             # weight is not above alpha is the one.
             n_lowered = np.arange(1, k + 1)
             with np.errstate(divide="ignore"):
-                alpha = np.where(n_lowered * share < 1, share * rest / (1 - n_lowered * share), np.inf)
+                alpha = np.where(
+                    n_lowered * share < 1, share * rest / (1 - n_lowered * share), np.inf
+                )
             above = np.append(weights[largest[1:]], 0.0) <= alpha
             j = int(np.argmax(above))
             lowered[largest[: j + 1]] = True

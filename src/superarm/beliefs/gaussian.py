@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from superarm.beliefs.posteriors import GaussianPosterior
 from superarm.beliefs.tally import Tally
-from superarm.checks import FloatArray, IndexArray, as_count, as_fraction, as_positive
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
 
 
 class GaussianBelief:
@@ -47,7 +47,9 @@ class GaussianBelief:
     (array([0.5 , 0.75]), array([0.25 , 0.125]))
     """
 
-    def __init__(self, n_arms: int, prior: tuple[float, float] = (0.5, 0.25), noise_var: float = 0.25) -> None:
+    def __init__(
+        self, n_arms: int, prior: tuple[float, float] = (0.5, 0.25), noise_var: float = 0.25
+    ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         if not isinstance(prior, tuple | list) or len(prior) != 2:
             raise TypeError(f"prior must be a pair (mean, variance), got {prior!r}")
@@ -69,7 +71,9 @@ class GaussianBelief:
     def posterior(self, arms: IndexArray) -> GaussianPosterior:
         """What is known of some arms now; it stays as it is when the belief learns."""
         var = 1 / (1 / self.prior_var + self.tally.counts[arms] / self.noise_var)
-        return GaussianPosterior(var * (self.prior_mean / self.prior_var + self.tally.sums[arms] / self.noise_var), var)
+        return GaussianPosterior(
+            var * (self.prior_mean / self.prior_var + self.tally.sums[arms] / self.noise_var), var
+        )
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """One draw from every posterior, by inverting its distribution function: one uniform an arm."""
@@ -101,5 +105,9 @@ class GaussianBelief:
         tally = Tally.read(state, "GaussianBelief", self.n_arms, others=("prior", "noise_var"))
         # Made anew, so that its checks are passed before anything here changes.
         new = GaussianBelief(self.n_arms, prior=tuple(state["prior"]), noise_var=state["noise_var"])
-        self.prior_mean, self.prior_var, self.noise_var = new.prior_mean, new.prior_var, new.noise_var
+        self.prior_mean, self.prior_var, self.noise_var = (
+            new.prior_mean,
+            new.prior_var,
+            new.noise_var,
+        )
         self.tally = tally

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from superarm.beliefs.tally import Tally
-from superarm.checks import FloatArray, as_count, as_finite
+from superarm.core.arguments import FloatArray, as_count, as_finite
 
 _ROUNDS_OF_NEWTON = 100  # a handful is enough; the bound only keeps rounding from looping for ever
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs.tally import Tally
-from superarm.checks import FloatArray, as_count, as_fraction
+from superarm.core.arguments import FloatArray, as_count, as_fraction
 
 
 class MeanBelief:
@@ -59,7 +59,12 @@ class MeanBelief:
 
     def state(self) -> dict[str, Any]:
         """What was seen, as plain JSON."""
-        return {"belief": "MeanBelief", "n_arms": self.n_arms, "unseen": self.unseen, **self.tally.state()}
+        return {
+            "belief": "MeanBelief",
+            "n_arms": self.n_arms,
+            "unseen": self.unseen,
+            **self.tally.state(),
+        }
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over what ``state()`` described."""

@@ -14,7 +14,15 @@ from scipy.special import expit
 
 from superarm.beliefs._beta import as_prior, flip
 from superarm.beliefs.posteriors import BetaPosterior
-from superarm.checks import FloatArray, IndexArray, as_count, as_feedback, as_finite, as_state, as_unit
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_count,
+    as_feedback,
+    as_finite,
+    as_state,
+    as_unit,
+)
 
 _ROUNDS_OF_NEWTON = 200  # a handful is enough; the bound only keeps rounding from looping for ever
 _NODES = 128  # of the quadrature
@@ -55,12 +63,16 @@ class PositionBiasedBelief:
     array([0.045, 0.5  , 0.337])
     """
 
-    def __init__(self, n_arms: int, weights: ArrayLike, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
+    def __init__(
+        self, n_arms: int, weights: ArrayLike, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)
+    ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         shares = as_finite(weights, "weights", ndim=1)
         self.weights: FloatArray = as_unit(shares, "weights", shares.shape)
         if not self.weights.min() > 0:
-            raise ValueError(f"weights must be above 0, got {self.weights.min()}; leave out places nobody looks at")
+            raise ValueError(
+                f"weights must be above 0, got {self.weights.min()}; leave out places nobody looks at"
+            )
         self.weights.flags.writeable = False
         self._prior_a, self._prior_b = as_prior(prior, self.n_arms)
         self._successes, self._looks = np.zeros(self.n_arms), np.zeros(self.n_arms)
@@ -89,7 +101,12 @@ class PositionBiasedBelief:
         return rng.beta(self.a, self.b)
 
     def update(
-        self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator, places: ArrayLike | None = None
+        self,
+        arms: ArrayLike,
+        outcomes: ArrayLike,
+        *,
+        rng: np.random.Generator,
+        places: ArrayLike | None = None,
     ) -> None:
         """Learn what the arms did in their places, which are 0, 1, 2, ... in the order of the arms unless given.
 
@@ -131,7 +148,9 @@ class PositionBiasedBelief:
     def load(self, state: dict[str, Any]) -> None:
         """Take over what ``state()`` described, the weights included."""
         keys = ("a", "b", "successes", "looks", "posterior_a", "posterior_b")
-        arrays = as_state(state, "PositionBiasedBelief", self.n_arms, arrays=keys, others=("weights", "failures"))
+        arrays = as_state(
+            state, "PositionBiasedBelief", self.n_arms, arrays=keys, others=("weights", "failures")
+        )
         # Made anew, so that everything is checked before anything here changes.
         new = PositionBiasedBelief(self.n_arms, state["weights"], (arrays["a"], arrays["b"]))
         failures = as_finite(state["failures"], "state['failures']", ndim=2, least=0.0).T
@@ -141,7 +160,11 @@ class PositionBiasedBelief:
                 f"got shape {failures.T.shape}"
             )
         new.a, new.b = as_prior((arrays["posterior_a"], arrays["posterior_b"]), self.n_arms)
-        new._successes, new._looks, new._failures = arrays["successes"], arrays["looks"], failures.copy()
+        new._successes, new._looks, new._failures = (
+            arrays["successes"],
+            arrays["looks"],
+            failures.copy(),
+        )
         self.__dict__.update(new.__dict__)
 
     def _as_places(self, places: ArrayLike, n: int) -> IndexArray:
@@ -157,14 +180,21 @@ class PositionBiasedBelief:
 
     def _match(self, arms: IndexArray) -> None:
         """Set a and b of some arms by mean and variance of their posteriors."""
-        won, lost, failures = self._prior_a[arms] + self._successes[arms], self._prior_b[arms], self._failures[arms]
+        won, lost, failures = (
+            self._prior_a[arms] + self._successes[arms],
+            self._prior_b[arms],
+            self._failures[arms],
+        )
         peak, std = _peak(won, lost, failures * self.weights, 1 - self.weights)
         # The density of the log odds x falls like e^(won x) to the left and e^(-lost x) to the right, and is about
         # normal in between. With x = peak + std sinh(t) and equal steps of t both ends and the middle are well seen.
         left, right = (np.arcsinh(16 + 40 / (rate * std)) for rate in (won, lost))
         t = -left + (left + right) * np.linspace(0, 1, _NODES)[:, None]  # (nodes, arms)
         x = peak + std * np.sinh(t)
-        theta, rest = expit(x), np.maximum(expit(-x), 1e-300)  # rest: 1 - theta without its rounding
+        theta, rest = (
+            expit(x),
+            np.maximum(expit(-x), 1e-300),
+        )  # rest: 1 - theta without its rounding
         missed = np.log(1 - self.weights + self.weights * rest[..., None])  # log(1 - w theta)
         odds = np.logaddexp(0, x)  # -log(1 - theta)
         log = won * (x - odds) - lost * odds + (failures * missed).sum(axis=-1)
@@ -176,7 +206,9 @@ class PositionBiasedBelief:
         self.a[arms], self.b[arms] = mean * size, (1 - mean) * size
 
 
-def _peak(won: FloatArray, lost: FloatArray, weighted: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _peak(
+    won: FloatArray, lost: FloatArray, weighted: FloatArray, rest: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Where the density of the log odds has its peak, and the standard deviation that its curvature there stands for.
 
     In the odds u the peak is where won = lost u + sum_j weighted_j u / (1 + rest_j u). The right side is concave and

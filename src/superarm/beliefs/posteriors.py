@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtr, ndtri
 
-from superarm.checks import FloatArray, as_fraction
+from superarm.core.arguments import FloatArray, as_fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,10 @@ class BetaPosterior:
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """The ends of the equal-tailed intervals, shape (n,) each."""
         tail = (1 - as_fraction(level, "level")) / 2
-        low, rest = (np.asarray(betaincinv(*ab, tail), np.float64) for ab in ((self.a, self.b), (self.b, self.a)))
+        low, rest = (
+            np.asarray(betaincinv(*ab, tail), np.float64)
+            for ab in ((self.a, self.b), (self.b, self.a))
+        )
         return low, 1 - rest
 
 
@@ -71,6 +74,8 @@ class GaussianPosterior:
         tail = (1 - as_fraction(level, "level")) / 2
         std = np.sqrt(self.var)
         low, high = ndtr(-self.location / std), ndtr((1 - self.location) / std)
-        ends = (self.location + std * ndtri(low + (high - low) * share) for share in (tail, 1 - tail))
+        ends = (
+            self.location + std * ndtri(low + (high - low) * share) for share in (tail, 1 - tail)
+        )
         first, last = (np.clip(end, 0.0, 1.0) for end in ends)
         return first, last

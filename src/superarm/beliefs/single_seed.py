@@ -15,7 +15,7 @@ from scipy.special import betaincinv
 
 from superarm.beliefs.beta import BetaBelief
 from superarm.beliefs.posteriors import BetaPosterior
-from superarm.checks import FloatArray, IndexArray, as_state
+from superarm.core.arguments import FloatArray, IndexArray, as_state
 
 
 class SingleSeedBelief:
@@ -65,7 +65,9 @@ class SingleSeedBelief:
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """The same quantile of every posterior, at a level drawn once."""
         pairs, which = np.unique(self.posteriors.a + 1j * self.posteriors.b, return_inverse=True)
-        quantiles: FloatArray = np.asarray(betaincinv(pairs.real, pairs.imag, rng.random()), np.float64)
+        quantiles: FloatArray = np.asarray(
+            betaincinv(pairs.real, pairs.imag, rng.random()), np.float64
+        )
         return quantiles[which]
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:

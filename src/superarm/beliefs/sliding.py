@@ -15,7 +15,15 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs._beta import as_prior, flip, grown
 from superarm.beliefs.posteriors import BetaPosterior
-from superarm.checks import FloatArray, IndexArray, as_arms, as_count, as_feedback, as_state, as_unit
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_arms,
+    as_count,
+    as_feedback,
+    as_state,
+    as_unit,
+)
 
 Round = tuple[IndexArray, FloatArray]  # the arms that were told about, and 0 or 1 for each
 
@@ -54,7 +62,9 @@ class SlidingBetaBelief:
     (array([2., 1.]), array([2., 1.]))
     """
 
-    def __init__(self, n_arms: int, window: int = 1000, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
+    def __init__(
+        self, n_arms: int, window: int = 1000, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)
+    ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.window = as_count(window, "window", least=1)
         self._prior_a, self._prior_b = as_prior(prior, self.n_arms)
@@ -78,7 +88,10 @@ class SlidingBetaBelief:
 
     def posterior(self, arms: IndexArray) -> BetaPosterior:
         """What is known of some arms now; it stays as it is when the belief learns."""
-        a, b = self._prior_a[arms] + self._successes[arms], self._prior_b[arms] + self._failures[arms]
+        a, b = (
+            self._prior_a[arms] + self._successes[arms],
+            self._prior_b[arms] + self._failures[arms],
+        )
         return BetaPosterior(a, b)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
@@ -128,7 +141,9 @@ class SlidingBetaBelief:
         for arms, coins in _rounds(state, self.n_arms):
             new._add(arms, coins)
         if len(new._rounds) > new.window:
-            raise ValueError(f"state must have at most {new.window} rounds (its window), got {len(new._rounds)}")
+            raise ValueError(
+                f"state must have at most {new.window} rounds (its window), got {len(new._rounds)}"
+            )
         self.__dict__.update(new.__dict__)
 
     def _add(self, arms: IndexArray, coins: FloatArray) -> None:
@@ -142,7 +157,9 @@ def _rounds(state: dict[str, Any], n_arms: int) -> list[Round]:
     n_told = sum(sizes)
     for key in ("arms", "coins"):
         if len(state[key]) != n_told:
-            raise ValueError(f"state[{key!r}] must have {n_told} numbers (the sum of its sizes), got {len(state[key])}")
+            raise ValueError(
+                f"state[{key!r}] must have {n_told} numbers (the sum of its sizes), got {len(state[key])}"
+            )
     if not set(state["coins"]) <= {0, 1}:
         raise ValueError("state['coins'] must be 0 or 1 each")
     ends = np.cumsum([0, *sizes]).tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, as_count, as_feedback, as_state
+from superarm.core.arguments import FloatArray, as_count, as_feedback, as_state
 
 
 @dataclass
@@ -39,8 +39,13 @@ class Tally:
         """Make room for n more arms, nothing seen of them yet; refuses a prior of their own. How many there are now."""
         n = as_count(n, "n", least=1)
         if prior is not None:
-            raise TypeError(f"a {belief} has no prior for each arm, got prior={prior!r}; leave it out")
-        self.counts, self.sums = np.append(self.counts, np.zeros(n)), np.append(self.sums, np.zeros(n))
+            raise TypeError(
+                f"a {belief} has no prior for each arm, got prior={prior!r}; leave it out"
+            )
+        self.counts, self.sums = (
+            np.append(self.counts, np.zeros(n)),
+            np.append(self.sums, np.zeros(n)),
+        )
         return len(self.counts)
 
     def state(self) -> dict[str, Any]:
@@ -50,7 +55,11 @@ class Tally:
     @classmethod
     def read(cls, state: Any, belief: str, n_arms: int, *, others: tuple[str, ...]) -> Tally:
         """The tally in the state of a belief, which must also have the ``others``."""
-        arrays = as_state(state, belief, n_arms, arrays=("counts", "sums"), others=("rounds", *others))
+        arrays = as_state(
+            state, belief, n_arms, arrays=("counts", "sums"), others=("rounds", *others)
+        )
         if (arrays["sums"] > arrays["counts"]).any():
-            raise ValueError("state must have sums of outcomes in [0, 1], got a sum above its count")
+            raise ValueError(
+                "state must have sums of outcomes in [0, 1], got a sum above its count"
+            )
         return cls(arrays["counts"], arrays["sums"], as_count(state["rounds"], "state['rounds']"))

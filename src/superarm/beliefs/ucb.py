@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs.tally import Tally
-from superarm.checks import FloatArray, as_count, as_positive
+from superarm.core.arguments import FloatArray, as_count, as_positive
 
 
 class UCBBelief:
@@ -63,7 +63,12 @@ class UCBBelief:
 
     def state(self) -> dict[str, Any]:
         """What was seen, as plain JSON."""
-        return {"belief": "UCBBelief", "n_arms": self.n_arms, "exploration": self.exploration, **self.tally.state()}
+        return {
+            "belief": "UCBBelief",
+            "n_arms": self.n_arms,
+            "exploration": self.exploration,
+            **self.tally.state(),
+        }
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over what ``state()`` described."""

@@ -21,7 +21,10 @@ def write(results: Row, folder: Path) -> list[Path]:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
         writer.writerows(results["rows"])
-    texts = {"performance.json": json.dumps(results, indent=1) + "\n", "performance.md": page.render(results)}
+    texts = {
+        "performance.json": json.dumps(results, indent=1) + "\n",
+        "performance.md": page.render(results),
+    }
     images = {
         "performance-thompson.png": pictures.thompson(results),
         "performance-oracles.png": pictures.oracles(results),
@@ -37,6 +40,8 @@ def read(folder: Path) -> Row:
     """The results that ``write`` wrote into a folder."""
     path = folder / "performance.json"
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} must have performance.json, which superarm bench writes there")
+        raise FileNotFoundError(
+            f"{folder} must have performance.json, which superarm bench writes there"
+        )
     results: Row = json.loads(path.read_text(encoding="utf-8"))
     return results

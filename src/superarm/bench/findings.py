@@ -15,7 +15,11 @@ _LARGE = 10_000
 
 def of_part(results: Row, part: str, **wanted: Any) -> list[Row]:
     """The rows of one part of the benchmark, with these values."""
-    return [row for row in results["rows"] if row["part"] == part and all(row[key] == x for key, x in wanted.items())]
+    return [
+        row
+        for row in results["rows"]
+        if row["part"] == part and all(row[key] == x for key, x in wanted.items())
+    ]
 
 
 def names(rows: list[Row]) -> list[str]:

@@ -14,9 +14,9 @@ import numpy as np
 import scipy
 
 import superarm as sa
+from superarm.advice.planning import Timed
 from superarm.bench import parts, programs
 from superarm.bench.timing import Program, Timing, peak_bytes, side_by_side
-from superarm.planning import Timed
 
 Row = dict[str, Any]
 
@@ -92,14 +92,20 @@ def jobs(scale: Scale) -> list[Job]:
     ]
 
 
-def run(scale: Scale, *, executor: Executor | None = None, progress: Callable[[Job], None] | None = None) -> Row:
+def run(
+    scale: Scale, *, executor: Executor | None = None, progress: Callable[[Job], None] | None = None
+) -> Row:
     """Measure everything, one job after the other: ``{"machine": ..., "rows": [...]}``, plain JSON.
 
     With an executor the jobs run there, one at a time; `superarm bench` has one worker process with one BLAS thread.
     """
     rows: list[Row] = []
     for job in jobs(scale):
-        rows += executor.submit(run_job, job, scale, rows).result() if executor else run_job(job, scale, rows)
+        rows += (
+            executor.submit(run_job, job, scale, rows).result()
+            if executor
+            else run_job(job, scale, rows)
+        )
         if progress is not None:
             progress(job)
     missing = [one.name for one in programs.CONTESTANTS if not one.is_there]
@@ -132,7 +138,8 @@ def _thompson(m: int, scale: Scale, known: list[Row]) -> list[Row]:
             ready[one.name] = one.make(m, K, programs.bernoulli_world(m, seed=1))
     notes = {one.name: one.note for one in programs.CONTESTANTS}
     return [
-        _row(name, m, timing, note=notes[name], **cold) for name, timing, cold in _twice(ready, scale.n_turns, scale)
+        _row(name, m, timing, note=notes[name], **cold)
+        for name, timing, cold in _twice(ready, scale.n_turns, scale)
     ]
 
 
@@ -140,9 +147,15 @@ def _group_testing(at: int, scale: Scale, known: list[Row]) -> list[Row]:
     name, inclusion = programs.INCLUSIONS[at]
     m = scale.group_testing
     theta, p = np.random.default_rng(0).random(m), inclusion(m, K)
-    makers = {"superarm": programs.superarm_group_testing, "plain numpy": programs.numpy_group_testing}
+    makers = {
+        "superarm": programs.superarm_group_testing,
+        "plain numpy": programs.numpy_group_testing,
+    }
     ready = {who: make(theta, K, N_TESTS, p, DELTA) for who, make in makers.items()}
-    return [_row(who, m, timing, p=name, **cold) for who, timing, cold in _twice(ready, 10 * scale.n_turns, scale)]
+    return [
+        _row(who, m, timing, p=name, **cold)
+        for who, timing, cold in _twice(ready, 10 * scale.n_turns, scale)
+    ]
 
 
 def _twice(ready: dict[str, Program], n_turns: int, scale: Scale) -> list[tuple[str, Timing, Row]]:
@@ -158,7 +171,9 @@ def _twice(ready: dict[str, Program], n_turns: int, scale: Scale) -> list[tuple[
 def _oracles(m: int, scale: Scale, known: list[Row]) -> list[Row]:
     instance = sa.network_instance(m, K, 0.2, rng=np.random.default_rng(0))
     players = [
-        _Player(row, row.make(m, K), instance) for row in parts.ORACLES if not _too_slow(row.name, m, scale, known)
+        _Player(row, row.make(m, K), instance)
+        for row in parts.ORACLES
+        if not _too_slow(row.name, m, scale, known)
     ]
     for turn in range(scale.n_rounds):
         for player in reversed(players) if turn % 2 else players:
@@ -211,7 +226,9 @@ def _operation(at: int, scale: Scale, known: list[Row]) -> list[Row]:
     row, rng = parts.OPERATIONS[at], np.random.default_rng(0)
     found = []
     for m in scale.operations:
-        times = side_by_side({row.name: row.make(m, rng)}, n_turns=scale.n_turns, most_s=scale.most_s / 10)
+        times = side_by_side(
+            {row.name: row.make(m, rng)}, n_turns=scale.n_turns, most_s=scale.most_s / 10
+        )
         found.append(_row(row.name, m, times[row.name], law=row.law, power=row.power))
     return found
 
@@ -222,8 +239,16 @@ def _memory(m: int, scale: Scale, known: list[Row]) -> list[Row]:
     for one in programs.CONTESTANTS:
         if one.is_there and (one.needs is None or m == scale.memory[0]):
             world = programs.bernoulli_world(m, seed=1)
-            one.make(10, K, programs.bernoulli_world(10, seed=1))()  # so that what an import keeps does not count
-            found.append({"name": one.name, "n_arms": m, "peak_bytes": peak_bytes(_built_and_played(one, m, world))})
+            one.make(
+                10, K, programs.bernoulli_world(10, seed=1)
+            )()  # so that what an import keeps does not count
+            found.append(
+                {
+                    "name": one.name,
+                    "n_arms": m,
+                    "peak_bytes": peak_bytes(_built_and_played(one, m, world)),
+                }
+            )
     return found
 
 
@@ -253,7 +278,9 @@ def _row(name: str, m: int, timing: Timing, **more: Any) -> Row:
 
 
 def _machine() -> dict[str, Any]:
-    peers = {one.needs: version(one.needs) for one in programs.CONTESTANTS if one.needs and one.is_there}
+    peers = {
+        one.needs: version(one.needs) for one in programs.CONTESTANTS if one.needs and one.is_there
+    }
     return {
         "processor": platform.machine(),
         "system": platform.system(),

@@ -19,9 +19,15 @@ def render(results: Row) -> str:
 
 
 def _head(results: Row) -> str:
-    machine = ", ".join(f"{name} {what}" for name, what in results["machine"].items() if name not in _PLACE)
+    machine = ", ".join(
+        f"{name} {what}" for name, what in results["machine"].items() if name not in _PLACE
+    )
     place = " ".join(results["machine"][name] for name in _PLACE)
-    quick = "\n\n**Small sizes (`--quick`): this shows that all works, and little else.**" if results["quick"] else ""
+    quick = (
+        "\n\n**Small sizes (`--quick`): this shows that all works, and little else.**"
+        if results["quick"]
+        else ""
+    )
     return f"""# Performance
 
 What superarm costs, measured by `superarm bench`, which also wrote this page. [Costs](costs.md) has the laws, this page
@@ -44,12 +50,20 @@ def _thompson(results: Row) -> str:
     rows = of_part(results, "thompson")
     sizes = _sizes(rows)
     times = [
-        [name, _of(rows, name, "note"), *(_at(rows, name, m, _spread) for m in sizes), _power(rows, name)]
+        [
+            name,
+            _of(rows, name, "note"),
+            *(_at(rows, name, m, _spread) for m in sizes),
+            _power(rows, name),
+        ]
         for name in names(rows)
     ]
     others = [name for name in names(rows) if name != "superarm"]
     ratios = [[name, *(_at(rows, name, m, _ratio) for m in sizes)] for name in others]
-    cold = [[name, *(_at(rows, name, m, lambda row: _ratio(_cold(row))) for m in sizes)] for name in others]
+    cold = [
+        [name, *(_at(rows, name, m, lambda row: _ratio(_cold(row))) for m in sizes)]
+        for name in others
+    ]
     missing = ", ".join(results["not_installed"])
     left_out = f" Not installed, so not measured: {missing}." if missing else ""
     return f"""## Thompson sampling side by side
@@ -76,9 +90,14 @@ def _group_testing(results: Row) -> str:
     rows = of_part(results, "group testing")
     lines = []
     for p in dict.fromkeys(row["p"] for row in rows):
-        ours, theirs = (of_part(results, "group testing", p=p, name=name)[0] for name in ("superarm", "plain numpy"))
+        ours, theirs = (
+            of_part(results, "group testing", p=p, name=name)[0]
+            for name in ("superarm", "plain numpy")
+        )
         cold = _ratio(_cold(theirs))
-        lines.append([p, _spread(ours), _spread(theirs), _ratio(theirs), _ms(ours["cold_median_s"]), cold])
+        lines.append(
+            [p, _spread(ours), _spread(theirs), _ratio(theirs), _ms(ours["cold_median_s"]), cold]
+        )
     return f"""## A round of group testing
 
 `GroupTesting.select` (tests drawn, scored, quantized and decoded; 302 tests of {rows[0]["n_arms"]:,} arms, linear
@@ -101,7 +120,13 @@ def _oracles(results: Row) -> str:
     ]
     times = _grown(rows, sizes)
     memory = [
-        [name, *(_at(rows, name, m, lambda row: f"{row['peak_bytes'] / row['n_arms']:,.0f}") for m in sizes)]
+        [
+            name,
+            *(
+                _at(rows, name, m, lambda row: f"{row['peak_bytes'] / row['n_arms']:,.0f}")
+                for m in sizes
+            ),
+        ]
         for name in names(rows)
     ]
     return f"""## Oracles
@@ -129,7 +154,11 @@ A cheap round is not a good one: `RandomSets` learns nothing, and how little `Gr
 
 def _dear(results: Row) -> str:
     rows = of_part(results, "oracles")
-    complete = [m for m in _sizes(rows) if {row["name"] for row in rows if row["n_arms"] == m} == set(names(rows))]
+    complete = [
+        m
+        for m in _sizes(rows)
+        if {row["name"] for row in rows if row["n_arms"] == m} == set(names(rows))
+    ]
     m = max(complete)
     here = [row for row in rows if row["n_arms"] == m and row["name"] != "RandomSets"]
     lines = [[one["name"], *(_cell(one, other) for other in here)] for one in here]
@@ -158,7 +187,13 @@ def _memory(results: Row) -> str:
     rows = of_part(results, "memory")
     sizes = _sizes(rows)
     lines = [
-        [name, *(_at(rows, name, m, lambda row: f"{row['peak_bytes'] / row['n_arms']:,.0f}") for m in sizes)]
+        [
+            name,
+            *(
+                _at(rows, name, m, lambda row: f"{row['peak_bytes'] / row['n_arms']:,.0f}")
+                for m in sizes
+            ),
+        ]
         for name in names(rows)
     ]
     largest = max((row for row in rows if row["name"] == "superarm"), key=lambda row: row["n_arms"])
@@ -176,7 +211,9 @@ _RATIOS = ("ratio", "ratio_low", "ratio_high")
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    texts = sum(name in ("program", "how", "oracle", "operation", "law", "cheaper") for name in head)
+    texts = sum(
+        name in ("program", "how", "oracle", "operation", "law", "cheaper") for name in head
+    )
     rule = ["---"] * texts + ["---:"] * (len(head) - texts)
     return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *lines))
 
@@ -203,7 +240,9 @@ def _grown(rows: list[Row], sizes: list[int]) -> list[list[str]]:
     for name in names(rows):
         expected = _of(rows, name, "power")
         powers = ["–" if expected is None else f"{expected:g}", _power(rows, name)]
-        found.append([name, _of(rows, name, "law"), *(_at(rows, name, m, _spread) for m in sizes), *powers])
+        found.append(
+            [name, _of(rows, name, "law"), *(_at(rows, name, m, _spread) for m in sizes), *powers]
+        )
     return found
 
 
@@ -212,7 +251,9 @@ def _spread(row: Row) -> str:
 
 
 def _ratio(row: Row) -> str:
-    middle, low, high = (f"{row[key]:.2g}" if row[key] < 99.5 else f"{row[key]:.0f}" for key in _RATIOS)
+    middle, low, high = (
+        f"{row[key]:.2g}" if row[key] < 99.5 else f"{row[key]:.0f}" for key in _RATIOS
+    )
     return f"{middle}× ({low} to {high})"
 
 

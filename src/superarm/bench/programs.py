@@ -15,7 +15,7 @@ import numpy as np
 
 import superarm as sa
 from superarm.bench.timing import Program
-from superarm.checks import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray
 
 World = Callable[[Any], FloatArray]
 
@@ -103,7 +103,9 @@ def mabwiser_thompson(n_arms: int, k: int, world: World) -> Program:
 
     def one_round() -> IndexArray:
         expectations = bandit.predict_expectations()
-        arms = np.argpartition(np.fromiter(map(expectations.__getitem__, range(n_arms)), float, n_arms), -k)[-k:]
+        arms = np.argpartition(
+            np.fromiter(map(expectations.__getitem__, range(n_arms)), float, n_arms), -k
+        )[-k:]
         bandit.partial_fit(arms, world(arms).astype(int))
         return arms
 
@@ -129,15 +131,29 @@ def river_thompson(n_arms: int, k: int, world: World) -> Program:
 
 
 CONTESTANTS = [
-    Contestant("superarm", top_k_thompson, note="`TopK`: exact in law, and no more draws than the k largest take"),
+    Contestant(
+        "superarm",
+        top_k_thompson,
+        note="`TopK`: exact in law, and no more draws than the k largest take",
+    ),
     Contestant(
         "superarm, the paper's program",
         lambda m, k, world: play(sa.cts(sa.LinearReward(m), k), world),
         note="`cts`: a draw and an evaluation for each arm",
     ),
     Contestant("plain numpy", numpy_thompson, note="`rng.beta`, `np.argpartition`, two counts"),
-    Contestant("pybandits", pybandits_thompson, needs="pybandits", note="its scores, the k largest by numpy"),
-    Contestant("mabwiser", mabwiser_thompson, needs="mabwiser", note="its expectations, the k largest by numpy"),
+    Contestant(
+        "pybandits",
+        pybandits_thompson,
+        needs="pybandits",
+        note="its scores, the k largest by numpy",
+    ),
+    Contestant(
+        "mabwiser",
+        mabwiser_thompson,
+        needs="mabwiser",
+        note="its expectations, the k largest by numpy",
+    ),
     Contestant("river", river_thompson, needs="river", note="one arm a pull, so k pulls a round"),
 ]
 
@@ -166,7 +182,9 @@ def numpy_group_testing(theta: FloatArray, k: int, n_tests: int, p: float, delta
     return one_round
 
 
-def superarm_group_testing(theta: FloatArray, k: int, n_tests: int, p: float, delta: float) -> Program:
+def superarm_group_testing(
+    theta: FloatArray, k: int, n_tests: int, p: float, delta: float
+) -> Program:
     """The same with `GroupTesting`."""
     rng, reward = np.random.default_rng(0), sa.LinearReward(len(theta))
     oracle = sa.GroupTesting(delta=delta, p=p, n_tests=n_tests)

@@ -32,7 +32,11 @@ class Timing:
 
 
 def side_by_side(
-    programs: Mapping[str, Program], *, n_turns: int, turn_s: float = TURN_S, most_s: float = math.inf
+    programs: Mapping[str, Program],
+    *,
+    n_turns: int,
+    turn_s: float = TURN_S,
+    most_s: float = math.inf,
 ) -> dict[str, Timing]:
     """How long a call of each program takes, the programs taking turns, in reversed order every other time.
 
@@ -48,7 +52,10 @@ def side_by_side(
     True
     """
     begin = time.perf_counter()
-    repeats = {name: max(1, round(turn_s / max(_warm_s(program), 1e-9))) for name, program in programs.items()}
+    repeats = {
+        name: max(1, round(turn_s / max(_warm_s(program), 1e-9)))
+        for name, program in programs.items()
+    }
     turns: dict[str, list[float]] = {name: [] for name in programs}
     for turn in range(n_turns):
         if turn >= 3 and time.perf_counter() - begin > most_s:

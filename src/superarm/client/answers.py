@@ -51,7 +51,10 @@ class Decision:
         """From the service's JSON; a fresh one is open, and nothing was told."""
         known = _known(cls, {"status": "open", **answer})
         values = answer["values"]
-        known["arms"], known["values"] = tuple(answer["arms"]), None if values is None else tuple(values)
+        known["arms"], known["values"] = (
+            tuple(answer["arms"]),
+            None if values is None else tuple(values),
+        )
         known["outcomes"] = dict(answer.get("outcomes") or {})
         if known.get("propensities") is not None:
             known["propensities"] = tuple(known["propensities"])

@@ -33,7 +33,9 @@ def _now(verb: Callable[P, Steps[T]]) -> Callable[Concatenate[Client, P], T]:
     return _with_self(method, verb)
 
 
-def _later(verb: Callable[P, Steps[T]]) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
+def _later(
+    verb: Callable[P, Steps[T]],
+) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
     """A verb as a method to be awaited."""
 
     @functools.wraps(verb)
@@ -100,7 +102,9 @@ class Client:
     restore = _now(verbs.restore)
     health = _now(verbs.health)
 
-    def log(self, bandit: Bandit | str, *, after: int = 0, follow: bool = False) -> Iterator[dict[str, Any]]:
+    def log(
+        self, bandit: Bandit | str, *, after: int = 0, follow: bool = False
+    ) -> Iterator[dict[str, Any]]:
         """The events of a bandit after a number, in order; with ``follow``, those to come as well, without an end."""
         reading = Reading(bandit, after, follow, self._retries)
         while True:
@@ -183,7 +187,9 @@ class AsyncClient:
     restore = _later(verbs.restore)
     health = _later(verbs.health)
 
-    async def log(self, bandit: Bandit | str, *, after: int = 0, follow: bool = False) -> AsyncIterator[dict[str, Any]]:
+    async def log(
+        self, bandit: Bandit | str, *, after: int = 0, follow: bool = False
+    ) -> AsyncIterator[dict[str, Any]]:
         """The events of a bandit after a number, in order; with ``follow``, those to come as well, without an end."""
         reading = Reading(bandit, after, follow, self._retries)
         while True:
@@ -235,14 +241,21 @@ def _options(url: str | None, key: str | None, timeout_s: float) -> dict[str, An
     headers = {"User-Agent": f"superarm/{__version__}"}
     if key:
         if not key.isascii() or not key.isprintable() or " " in key:
-            raise ValueError("key must be printable ASCII without spaces, got something else; copy it again")
+            raise ValueError(
+                "key must be printable ASCII without spaces, got something else; copy it again"
+            )
         headers["Authorization"] = f"Bearer {key}"
     return {"base_url": url, "timeout": timeout_s, "headers": headers}
 
 
 def _sent(request: Request, *, follow: bool = False) -> dict[str, Any]:
     """A request in httpx's words."""
-    sent: dict[str, Any] = {"method": request.method, "url": request.path, "params": request.params, "headers": {}}
+    sent: dict[str, Any] = {
+        "method": request.method,
+        "url": request.path,
+        "params": request.params,
+        "headers": {},
+    }
     if request.body is not None:
         # ASCII, so that names with lone surrogates come to be refused by the service instead of failing here.
         sent["content"] = json.dumps(request.body, allow_nan=False).encode()

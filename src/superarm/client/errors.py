@@ -94,6 +94,10 @@ def problem_of(response: httpx.Response) -> ProblemError:
         found = response.json()
     except (json.JSONDecodeError, UnicodeDecodeError):
         found = None
-    problem = found if isinstance(found, dict) else {"title": response.reason_phrase, "detail": response.text[:500]}
+    problem = (
+        found
+        if isinstance(found, dict)
+        else {"title": response.reason_phrase, "detail": response.text[:500]}
+    )
     usual = ServerError if response.status_code >= 500 else InvalidError
     return _BY_STATUS.get(response.status_code, usual)(response.status_code, problem)

@@ -32,7 +32,9 @@ class Reading:
             event = json.loads(line)
             self.after, self._n_failed = int(event["seq"]), 0
         except (ValueError, KeyError, TypeError):
-            raise UnreachableError(f"a line of the log must be an event with a seq, got {line!r:.60}") from None
+            raise UnreachableError(
+                f"a line of the log must be an event with a seq, got {line!r:.60}"
+            ) from None
         return event
 
     def failed(self, reply: httpx.Response | httpx.TransportError) -> Pause:

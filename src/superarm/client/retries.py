@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import httpx
 
-from superarm.checks import as_count, as_positive
 from superarm.client.errors import ClientError, UnreachableError, problem_of
+from superarm.core.arguments import as_count, as_positive
 
 T = TypeVar("T")
 AGAIN = frozenset({429, 502, 503, 504})
@@ -65,7 +65,9 @@ class Retries:
 
     def pause_after(self, n_failed: int, reply: httpx.Response | Exception) -> Pause:
         """How long to wait when so many tries have failed, the last one with this reply."""
-        seconds = min(self.most_s, self.first_s * 2 ** min(n_failed - 1, 60)) * random.uniform(0.5, 1)
+        seconds = min(self.most_s, self.first_s * 2 ** min(n_failed - 1, 60)) * random.uniform(
+            0.5, 1
+        )
         if isinstance(reply, httpx.Response):
             asked = reply.headers.get("Retry-After", "")
             if asked.isascii() and asked.isdigit():

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from superarm.client.answers import Bandit, Decision
 from superarm.client.retries import Request, Steps
-from superarm.feasible import Group
+from superarm.sets.feasible import Group
 
 Name = str | int
 
@@ -61,7 +61,9 @@ def bandits() -> Steps[list[Bandit]]:
         params = {"limit": 100, "after": page["next"]}
 
 
-def bandit(bandit: Bandit | str, *, top: int | None = None, query: str | None = None) -> Steps[Bandit]:
+def bandit(
+    bandit: Bandit | str, *, top: int | None = None, query: str | None = None
+) -> Steps[Bandit]:
     """One bandit as it is now, with what is known of its ``top`` best arms whose names have ``query`` in them."""
     return Bandit.of((yield Request("GET", _path(bandit), _given({"top": top, "query": query}))))
 
@@ -133,7 +135,9 @@ def ask(
         "must": None if must is None else _names(must, "must"),
         "must_not": None if must_not is None else _names(must_not, "must_not"),
         "groups": None if groups is None else [_group(group) for group in groups],
-        "weights": None if weights is None else {str(arm): weight for arm, weight in weights.items()},
+        "weights": None
+        if weights is None
+        else {str(arm): weight for arm, weight in weights.items()},
         "capacity": capacity,
         "propensities": propensities,
     }
@@ -144,7 +148,9 @@ def ask(
 def tell(decision: Decision | str, outcomes: Mapping[Any, float]) -> Steps[tuple[str, ...]]:
     """What some arms of a decision did, each in [0, 1]; says of which arms that was news."""
     body = {"outcomes": {str(arm): float(x) for arm, x in outcomes.items()}}
-    return tuple((yield Request("POST", f"/v1/decisions/{_id(decision)}/outcomes", body=body))["new"])
+    return tuple(
+        (yield Request("POST", f"/v1/decisions/{_id(decision)}/outcomes", body=body))["new"]
+    )
 
 
 def decision(decision: Decision | str) -> Steps[Decision]:
@@ -158,7 +164,11 @@ def explain(decision: Decision | str) -> Steps[dict[str, Any]]:
 
 
 def add_arms(
-    bandit: Bandit | str, names: Iterable[Name], *, prior: Sequence[float] | None = None, key: str | None = None
+    bandit: Bandit | str,
+    names: Iterable[Name],
+    *,
+    prior: Sequence[float] | None = None,
+    key: str | None = None,
 ) -> Steps[dict[str, Any]]:
     """Add arms, with a prior of their own if wanted; those that are retired are restored."""
     body = _given({"arms": _names(names, "names"), "prior": None if prior is None else list(prior)})
@@ -179,7 +189,9 @@ def restore(bandit: Bandit | str, *names: Name) -> Steps[None]:
         if name not in retired:
             found = yield Request("GET", _path(bandit), {"top": 10_000, "query": name})
             if name not in [row["arm"] for row in found["posterior"]]:
-                raise ValueError(f"names must be of arms that the bandit has, got {name!r}; add_arms adds new ones")
+                raise ValueError(
+                    f"names must be of arms that the bandit has, got {name!r}; add_arms adds new ones"
+                )
     back = [name for name in wanted if name in retired]
     if back:
         yield from add_arms(bandit, back)
@@ -192,7 +204,9 @@ def health() -> Steps[dict[str, Any]]:
 
 def log(bandit: Bandit | str, after: int, follow: bool) -> Request:
     """The events of a bandit after a number; asked for by the clients themselves, since the answer is a stream."""
-    return Request("GET", _path(bandit, "log"), {"after": after, "follow": "true" if follow else "false"})
+    return Request(
+        "GET", _path(bandit, "log"), {"after": after, "follow": "true" if follow else "false"}
+    )
 
 
 def _key() -> str:
@@ -202,7 +216,9 @@ def _key() -> str:
 def _id(thing: Bandit | Decision | str) -> str:
     found = thing if isinstance(thing, str) else getattr(thing, "id", None)
     if not isinstance(found, str) or not found:
-        raise TypeError(f"a bandit or decision must be given as itself or as its id, got {thing!r:.60}")
+        raise TypeError(
+            f"a bandit or decision must be given as itself or as its id, got {thing!r:.60}"
+        )
     return quote(found, safe="")
 
 
@@ -225,7 +241,9 @@ def _group(group: Group | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(group, Mapping):
         return {**group, "arms": _names(group["arms"], "the arms of a group")}
     arms: Any = group.arms
-    return _given({"arms": _names(arms, "the arms of a group"), "least": group.least, "most": group.most})
+    return _given(
+        {"arms": _names(arms, "the arms of a group"), "least": group.least, "most": group.most}
+    )
 
 
 def _given(members: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, as_arms, as_count, as_finite, as_unit
+from superarm.core.arguments import FloatArray, as_arms, as_count, as_finite, as_unit
 
 
 class ChangingArms:
@@ -38,7 +38,9 @@ class ChangingArms:
     def __init__(self, schedule: Sequence[tuple[int, ArrayLike]]) -> None:
         pairs = [tuple(pair) for pair in schedule]
         if not pairs or any(len(pair) != 2 for pair in pairs):
-            raise ValueError(f"schedule must be pairs (first round, mu), at least one, got {schedule!r}")
+            raise ValueError(
+                f"schedule must be pairs (first round, mu), at least one, got {schedule!r}"
+            )
         starts = [as_count(start, "a first round") for start, _ in pairs]
         if starts[0] != 0 or any(late <= early for early, late in pairwise(starts)):
             raise ValueError(f"first rounds must begin with 0 and ascend, got {starts}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, as_arms, as_finite, as_unit
+from superarm.core.arguments import FloatArray, as_arms, as_finite, as_unit
 
 
 class DriftingArms:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, as_arms, as_finite, as_unit
+from superarm.core.arguments import FloatArray, as_arms, as_finite, as_unit
 
 
 class PositionBiasedArms:
@@ -42,7 +42,9 @@ class PositionBiasedArms:
         self.mu: FloatArray = as_unit(given, "mu", given.shape)
         self.weights: FloatArray = as_unit(shares, "weights", shares.shape)
         if not self.weights.min() > 0:
-            raise ValueError(f"weights must be above 0, got {self.weights.min()}; leave out places nobody looks at")
+            raise ValueError(
+                f"weights must be above 0, got {self.weights.min()}; leave out places nobody looks at"
+            )
         self.mu.flags.writeable = self.weights.flags.writeable = False
         self.n_arms = len(self.mu)
 
@@ -50,7 +52,9 @@ class PositionBiasedArms:
         """The means of the outcomes of a pull of these arms in this order, shape (k,)."""
         arms = as_arms(arms, self.n_arms)
         if len(arms) > len(self.weights):
-            raise ValueError(f"arms must be at most {len(self.weights)}, one for each of the weights, got {len(arms)}")
+            raise ValueError(
+                f"arms must be at most {len(self.weights)}, one for each of the weights, got {len(arms)}"
+            )
         return self.weights[: len(arms)] * self.mu[arms]
 
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:

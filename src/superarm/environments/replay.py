@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.checks import FloatArray, IndexArray, as_arms, as_k
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_k
 
 
 class ReplayEnvironment:
@@ -64,7 +64,9 @@ class ReplayEnvironment:
             raise ValueError(f"order must be 'given' or 'shuffled', got {order!r}")
         self.table = _as_table(table)
         self.n_rounds, self.n_arms = self.table.shape
-        self.names = _as_names(getattr(table, "columns", None) if names is None else names, self.n_arms)
+        self.names = _as_names(
+            getattr(table, "columns", None) if names is None else names, self.n_arms
+        )
         self.means, self.n_missing = _means(self.table, self.names)
         self.order, self.repeat = order, repeat
         self._played, self._rows = 0, None
@@ -80,7 +82,9 @@ class ReplayEnvironment:
     def rows(self) -> IndexArray:
         """Shape (n_rounds,): in which order the rows come; of a shuffled table, known from the first pull on."""
         if self._rows is None and self.order == "shuffled":
-            raise ValueError("the order of a shuffled table is drawn at the first pull: pull before you ask for rows")
+            raise ValueError(
+                "the order of a shuffled table is drawn at the first pull: pull before you ask for rows"
+            )
         return np.arange(self.n_rounds) if self._rows is None else self._rows
 
     def fresh(self) -> ReplayEnvironment:
@@ -148,8 +152,13 @@ def _as_table(table: Any) -> NDArray[Any]:
             f"leave out columns of text, and with pandas try table.astype(float)"
         )
     if given.ndim != 2 or not given.size:
-        raise ValueError(f"table must have a row a round and a column an arm, got shape {given.shape}")
-    low, high = np.fmin.reduce(given, axis=None), np.fmax.reduce(given, axis=None)  # the NaNs left aside
+        raise ValueError(
+            f"table must have a row a round and a column an arm, got shape {given.shape}"
+        )
+    low, high = (
+        np.fmin.reduce(given, axis=None),
+        np.fmax.reduce(given, axis=None),
+    )  # the NaNs left aside
     if low < 0 or high > 1:
         row, arm = np.argwhere((given < 0) | (given > 1))[0]
         raise ValueError(
@@ -164,7 +173,9 @@ def _as_table(table: Any) -> NDArray[Any]:
 def _as_names(names: Any, n_arms: int) -> tuple[str, ...]:
     known = tuple(str(name) for name in (range(n_arms) if names is None else names))
     if len(known) != n_arms or len(set(known)) != n_arms:
-        raise ValueError(f"names must be {n_arms} different names, one an arm, got {len(set(known))} in {len(known)}")
+        raise ValueError(
+            f"names must be {n_arms} different names, one an arm, got {len(set(known))} in {len(known)}"
+        )
     return known
 
 
@@ -178,7 +189,9 @@ def _means(table: NDArray[Any], names: tuple[str, ...]) -> tuple[FloatArray, Ind
         totals += strip.sum(axis=0, dtype=np.float64, where=seen)
         n_seen += seen.sum(axis=0)
     if not n_seen.all():
-        raise ValueError(f"every arm needs an outcome, got none for {names[int(np.argmin(n_seen))]!r}; leave it out")
+        raise ValueError(
+            f"every arm needs an outcome, got none for {names[int(np.argmin(n_seen))]!r}; leave it out"
+        )
     means = totals / n_seen
     means.flags.writeable = False
     return means, len(table) - n_seen

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray, as_arms, as_finite, as_unit
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_finite, as_unit
 
 
 class TriggeredArms:
@@ -46,7 +46,9 @@ class TriggeredArms:
         self.P: FloatArray = as_unit(matrix, "P", (self.n_arms, self.n_arms))
         self.mu.flags.writeable = self.P.flags.writeable = False
 
-    def observe(self, arms: ArrayLike, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
+    def observe(
+        self, arms: ArrayLike, *, rng: np.random.Generator
+    ) -> tuple[IndexArray, FloatArray]:
         """The arms that a pull of these triggers, ascending, and one outcome, 0 or 1, for each."""
         arms = as_arms(arms, self.n_arms)
         chances = 1 - np.prod(1 - self.P[arms], axis=0)

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from superarm.batch import BatchTrace, simulate_batch
 from superarm.core import Oracle
 from superarm.experiments.catalogue import RequestError
 from superarm.experiments.cell import Cell, Recorded, canonical
 from superarm.experiments.play import checkpoints, draw, gap_max, options_of
 from superarm.experiments.store import Store
-from superarm.instances import Instance
 from superarm.oracles import GroupTesting, RandomSets, Singletons
+from superarm.simulation.batch import BatchTrace, simulate_batch
+from superarm.simulation.instances import Instance
 
 ENGINES = ("process", "batch", "torch")
 # The others need what is only known run by run: theta, times, or regret that is equal to the last digit.
@@ -54,7 +54,11 @@ def can_play(cell: Cell) -> bool:
 
 
 def run_together(
-    cells: Sequence[Cell], store: Store, engine: str, *, progress: Callable[[Cell], None] | None = None
+    cells: Sequence[Cell],
+    store: Store,
+    engine: str,
+    *,
+    progress: Callable[[Cell], None] | None = None,
 ) -> None:
     """Play cells that differ in their run only together.
 
@@ -76,7 +80,11 @@ def run_together(
 
 def _simulate(runs: list[Cell], engine: str) -> BatchTrace:
     settings = runs[0].settings
-    problem, k, n_arms = settings["problem"], settings["problem"]["k"], settings["problem"]["n_arms"]
+    problem, k, n_arms = (
+        settings["problem"],
+        settings["problem"]["k"],
+        settings["problem"]["n_arms"],
+    )
 
     def instance(rng: np.random.Generator) -> Instance:
         return draw(problem, rng=rng)

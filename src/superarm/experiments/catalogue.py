@@ -47,7 +47,9 @@ class Scale:
         """One of two values."""
         return quick if self.quick else full
 
-    def cells(self, kind: str, settings: list[dict[str, Any]], *, runs: int, quick_runs: int = 5) -> list[Cell]:
+    def cells(
+        self, kind: str, settings: list[dict[str, Any]], *, runs: int, quick_runs: int = 5
+    ) -> list[Cell]:
         """Every setting in every run, all settings of a run together."""
         n_runs = self.runs or self.pick(runs, quick_runs)
         return [Cell(kind, each, self.seed, run) for run in range(n_runs) for each in settings]
@@ -89,7 +91,11 @@ class Experiment(Protocol):
 
 def names() -> list[str]:
     """The names of all experiments, in the order of the report."""
-    found = [module.name for module in pkgutil.iter_modules(paper.__path__) if not module.name.startswith("_")]
+    found = [
+        module.name
+        for module in pkgutil.iter_modules(paper.__path__)
+        if not module.name.startswith("_")
+    ]
     return sorted(found, key=lambda name: (getattr(_module(name), "PART", 1), name))
 
 

@@ -19,7 +19,9 @@ Numbers = Mapping[str, Any]
 SLIGHTLY = 1.25  # "slightly larger": at most a quarter more
 ABOUT = 0.25  # "about": within a quarter
 LIKE_CHANCE = 0.9  # a regret above nine tenths of chance's is no learning to speak of
-LOGARITHMIC = 0.25  # an exponent of m below this is logarithmic growth over the sizes that were tried
+LOGARITHMIC = (
+    0.25  # an exponent of m below this is logarithmic growth over the sizes that were tried
+)
 
 
 class Verdict(StrEnum):
@@ -49,7 +51,9 @@ def fewer_evaluations(fig2a: Numbers) -> Claim:
     regret = slightly_larger_regret("linear", fig2a)
     verdict, because = Verdict.NOT_REPRODUCED, "reproduced if the ratio is at least 16"
     if ratio >= 16:
-        verdict = Verdict.REPRODUCED if regret.verdict is Verdict.REPRODUCED else Verdict.CONDITIONALLY
+        verdict = (
+            Verdict.REPRODUCED if regret.verdict is Verdict.REPRODUCED else Verdict.CONDITIONALLY
+        )
         because += ", which is the number of tests it was given; the condition: whatever they find (see the next claim)"
     return Claim(
         "GT+QTS needs 16 times fewer reward evaluations a round than CTS.",
@@ -62,10 +66,16 @@ def fewer_evaluations(fig2a: Numbers) -> Claim:
 
 def slightly_larger_regret(name: str, analysis: Numbers) -> Claim:
     """Regret slightly larger than CTS's: the most favourable of the literal settings must stay below the limit."""
-    found = {label: analysis["policies"][label] for label in LITERAL if label in analysis["policies"]}
+    found = {
+        label: analysis["policies"][label] for label in LITERAL if label in analysis["policies"]
+    }
     # Each setting has its own interval; at a level divided by their number, all of them hold together.
     ratios = {
-        label: vars(paired_ratio(one["regret"], analysis["policies"]["CTS"]["regret"], 1 - 0.05 / len(found)))
+        label: vars(
+            paired_ratio(
+                one["regret"], analysis["policies"]["CTS"]["regret"], 1 - 0.05 / len(found)
+            )
+        )
         for label, one in found.items()
     }
     best = min(ratios, key=lambda label: ratios[label]["mean"])
@@ -89,9 +99,7 @@ def fewer_tests_suffice(fig2c: Numbers) -> Claim:
     because = "reproduced if the interval of the ratio is within 0.95 and 1.05"
     if verdict is Verdict.REPRODUCED and chance["high"] >= LIKE_CHANCE:
         verdict = Verdict.CONDITIONALLY
-        because += (
-            f"; the condition: neither learns to speak of (310 tests have {chance['mean']:.0%} of chance's regret)"
-        )
+        because += f"; the condition: neither learns to speak of (310 tests have {chance['mean']:.0%} of chance's regret)"
     return Claim(
         "200 tests are enough for a regret within 5% of that of 310 tests.",
         f"200 tests have {ratio['mean']:.3f} × the regret of 310 ({family})",
@@ -105,18 +113,29 @@ def non_separable_rounds(fig1: Numbers) -> Claim:
     """Non-separable rounds grow faster than log(t) / gap²: over the last tenfold, and than over the one before."""
     found = fig1["found"]
     each = {
-        label: _both(_above(one["growth_over_reference"], 1.0), _above(one["growth_over_before"], 1.0))
+        label: _both(
+            _above(one["growth_over_reference"], 1.0), _above(one["growth_over_before"], 1.0)
+        )
         for label, one in found.items()
     }
     faster = [label for label, verdict in each.items() if verdict is Verdict.REPRODUCED]
     if len(faster) == len(each):
-        verdict, because = Verdict.REPRODUCED, "both growths are above log(t)'s for every policy and size"
+        verdict, because = (
+            Verdict.REPRODUCED,
+            "both growths are above log(t)'s for every policy and size",
+        )
     elif faster:
         verdict, because = Verdict.CONDITIONALLY, f"the condition: {'; '.join(faster)}"
     elif any(one is Verdict.UNDECIDED for one in each.values()):
-        verdict, because = Verdict.UNDECIDED, "no policy's and size's intervals are above 1, and not all are below"
+        verdict, because = (
+            Verdict.UNDECIDED,
+            "no policy's and size's intervals are above 1, and not all are below",
+        )
     else:
-        verdict, because = Verdict.NOT_REPRODUCED, "a growth is below log(t)'s for every policy and size"
+        verdict, because = (
+            Verdict.NOT_REPRODUCED,
+            "a growth is below log(t)'s for every policy and size",
+        )
     slowest = min(found, key=lambda label: found[label]["growth_over_before"]["mean"])
     shares = "; ".join(f"{label}: {one['share']:.0%}" for label, one in found.items())
     return Claim(
@@ -158,10 +177,17 @@ def networks_are_separable(theory: Numbers) -> Claim:
     violated = [std for std, found in networks.items() if found["improved"]]
     clean = [std for std, found in networks.items() if not found["improved"]]
     if not violated:
-        verdict, because = Verdict.UNDECIDED, "no violation was found, which does not prove that there is none"
+        verdict, because = (
+            Verdict.UNDECIDED,
+            "no violation was found, which does not prove that there is none",
+        )
     elif steepest in violated:
         verdict = Verdict.NOT_REPRODUCED
-        flat = f"no violation was found when scaled by {' or '.join(clean)}" if clean else "and at every scale tried"
+        flat = (
+            f"no violation was found when scaled by {' or '.join(clean)}"
+            if clean
+            else "and at every scale tried"
+        )
         because = f"violated with the paper's own weights, {flat}"
     else:
         verdict = Verdict.CONDITIONALLY
@@ -184,9 +210,14 @@ def logarithmic_tests(theory: Numbers) -> Claim:
         verdict, because = Verdict.REPRODUCED, "the exponent of m is that of a logarithm"
     elif fixed <= LOGARITHMIC:
         verdict = Verdict.CONDITIONALLY
-        because = "the condition: M stays fixed as m grows (for a sum over pools of pm arms it is m)"
+        because = (
+            "the condition: M stays fixed as m grows (for a sum over pools of pm arms it is m)"
+        )
     else:
-        verdict, because = Verdict.NOT_REPRODUCED, "the exponent of m is above a logarithm's either way"
+        verdict, because = (
+            Verdict.NOT_REPRODUCED,
+            "the exponent of m is above a logarithm's either way",
+        )
     return Claim(
         "The number of tests of Lemma 1 is O(log m).",
         f"exponent of m: {fixed:.2f} with M = K, {real:.2f} with M = m; at m = {paper['n_arms']:,} it asks for "
@@ -212,7 +243,11 @@ RULES: list[tuple[tuple[str, ...], Callable[..., Claim]]] = [
 
 def judge(numbers: Mapping[str, Numbers]) -> list[Claim]:
     """All claims whose numbers are there."""
-    return [rule(*(numbers[name] for name in needs)) for needs, rule in RULES if all(n in numbers for n in needs)]
+    return [
+        rule(*(numbers[name] for name in needs))
+        for needs, rule in RULES
+        if all(n in numbers for n in needs)
+    ]
 
 
 def _below(interval: Mapping[str, float], limit: float) -> Verdict:

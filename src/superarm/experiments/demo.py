@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from superarm.checks import FloatArray
 from superarm.core import Policy
+from superarm.core.arguments import FloatArray
 from superarm.experiments.figures import band, label_ends, plain, style
 from superarm.experiments.play import draw, make_policy
-from superarm.instances import Instance
-from superarm.simulate import replicate
+from superarm.simulation.instances import Instance
+from superarm.simulation.simulate import replicate
 
 
 @dataclass(frozen=True)
@@ -156,4 +156,6 @@ def draw_regret(figure: Any, results: Sequence[Result]) -> None:
         axis.set_xlim(0, len(rounds))
         axis.set_ylim(0)
         names = {f"{result.policy} ({result.cost} evals)": result for result in panel}
-        label_ends(axis, {name: (result.mean, style(result.policy)[0]) for name, result in names.items()})
+        label_ends(
+            axis, {name: (result.mean, style(result.policy)[0]) for name, result in names.items()}
+        )

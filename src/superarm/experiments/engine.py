@@ -6,7 +6,14 @@ import hashlib
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    as_completed,
+)
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +32,17 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _MOST_RESTARTS = 3
 
 # Modules that show rows and don't make them: they may change between a run and its report.
-_PRESENTATION = {"cli", "claims", "comparing_cli", "demo", "figures", "page", "picture", "report", "reproduce"}
+_PRESENTATION = {
+    "cli",
+    "claims",
+    "comparing_cli",
+    "demo",
+    "figures",
+    "page",
+    "picture",
+    "report",
+    "reproduce",
+}
 _APART = {"bench", "client", "service"}  # packages that no experiment uses
 
 
@@ -78,7 +95,9 @@ def dask_workers(address: str) -> StartExecutor:
         for worker, found in client.run(versions).items():
             if found != versions():
                 client.close()
-                raise RequestError(f"the dask worker {worker} must have {versions()}, as here, but has {found}")
+                raise RequestError(
+                    f"the dask worker {worker} must have {versions()}, as here, but has {found}"
+                )
         return _DaskExecutor(client)
 
     return start
@@ -87,7 +106,11 @@ def dask_workers(address: str) -> StartExecutor:
 def versions() -> dict[str, str]:
     """What decides the rows besides the settings: the program, and the libraries that draw and add."""
     sources = sorted(Path(superarm.__file__).parent.rglob("*.py"))
-    used = [path for path in sources if path.stem not in _PRESENTATION and path.parent.name not in _APART]
+    used = [
+        path
+        for path in sources
+        if path.stem not in _PRESENTATION and path.parent.name not in _APART
+    ]
     code = hashlib.sha256(b"".join(path.read_bytes() for path in used)).hexdigest()
     return {
         "superarm": superarm.__version__,
@@ -101,7 +124,10 @@ class _DaskExecutor(Executor):
     """A dask client as an executor that ends its connection, and leaves the cluster running."""
 
     def __init__(self, client: Any) -> None:
-        self._client, self._executor = client, client.get_executor(pure=False, retries=_MOST_RESTARTS)
+        self._client, self._executor = (
+            client,
+            client.get_executor(pure=False, retries=_MOST_RESTARTS),
+        )
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         return self._executor.submit(fn, *args, **kwargs)
@@ -126,7 +152,9 @@ def one_blas_thread() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _run_all(executor: Executor, left: dict[str, Cell], store: Store, report: Callable[[Cell], None]) -> None:
+def _run_all(
+    executor: Executor, left: dict[str, Cell], store: Store, report: Callable[[Cell], None]
+) -> None:
     futures = {executor.submit(run_cell, cell): cell for cell in left.values()}
     failure: BaseException | None = None
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.checks import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.experiments.stats import mean_interval
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, and a dash where two share one. A policy keeps
@@ -37,7 +37,9 @@ _STYLES = {
 
 def style(label: str) -> tuple[str, str]:
     """The colour and the dash of a policy."""
-    return next((found for name, found in _STYLES.items() if label.startswith(name)), ("#555555", ":"))
+    return next(
+        (found for name, found in _STYLES.items() if label.startswith(name)), ("#555555", ":")
+    )
 
 
 def render(draw: Callable[[Any], None], *, size: tuple[float, float] = (12.5, 4.8)) -> bytes:
@@ -52,11 +54,19 @@ def render(draw: Callable[[Any], None], *, size: tuple[float, float] = (12.5, 4.
 
 
 def band(
-    axis: Any, x: FloatArray | IndexArray, runs: FloatArray, colour: str, dash: str = "-", *, least: float = 0.0
+    axis: Any,
+    x: FloatArray | IndexArray,
+    runs: FloatArray,
+    colour: str,
+    dash: str = "-",
+    *,
+    least: float = 0.0,
 ) -> None:
     """The mean over runs, shape (n_runs, len(x)), with its 95% interval, which is not drawn below ``least``."""
     intervals = [mean_interval(column) for column in runs.T]
-    axis.plot(x, [interval.mean for interval in intervals], color=colour, linestyle=dash, linewidth=1.7)
+    axis.plot(
+        x, [interval.mean for interval in intervals], color=colour, linestyle=dash, linewidth=1.7
+    )
     if len(runs) > 1:
         low, high = np.maximum(least, [i.low for i in intervals]), [i.high for i in intervals]
         axis.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)

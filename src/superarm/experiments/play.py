@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from superarm._top_k import kth_largest
-from superarm.checks import FloatArray, IndexArray, as_theta
 from superarm.core import Belief, Policy, Pools, Reward
+from superarm.core._top_k import kth_largest
+from superarm.core.arguments import FloatArray, IndexArray, as_theta
 from superarm.experiments.cell import Cell, Recorded
-from superarm.instances import Instance, linear_instance, network_instance
 from superarm.oracles import Greedy, LazyGreedy, LazySingletons, LocalSearch, Rarely
 from superarm.oracles.rarely import growing
 from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.rewards import BlackBox, LinearReward, NetworkReward
-from superarm.simulate import run_one
+from superarm.simulation.instances import Instance, linear_instance, network_instance
+from superarm.simulation.simulate import run_one
 
 INSTANCES = {"linear": linear_instance, "network": network_instance}
 
@@ -73,7 +73,9 @@ def make_policy(spec: dict[str, Any], instance: Instance, *, calls: str = "batch
     if calls == "single" and isinstance(reward, NetworkReward):
         reward = RowByRow(reward)
     elif calls == "by size":
-        reward = BlackBox(reward, n_arms=reward.n_arms, lipschitz=reward.lipschitz, upper=reward.upper)
+        reward = BlackBox(
+            reward, n_arms=reward.n_arms, lipschitz=reward.lipschitz, upper=reward.upper
+        )
     elif calls != "batch":
         raise ValueError(f"calls must be batch, by size, or single for a network, got {calls!r}")
     options = options_of(spec, instance.k, instance.n_arms)
@@ -86,7 +88,9 @@ def make_policy(spec: dict[str, Any], instance: Instance, *, calls: str = "batch
         "cts local search": lambda reward, k, budget: cts(
             reward, k, oracle=LocalSearch(LazySingletons(), budget=budget)
         ),
-        "cts rarely": lambda reward, k: cts(reward, k, oracle=Rarely(LazySingletons(), when=growing())),
+        "cts rarely": lambda reward, k: cts(
+            reward, k, oracle=Rarely(LazySingletons(), when=growing())
+        ),
         "cucb": cucb,
         "gt_qts": gt_qts,
     }

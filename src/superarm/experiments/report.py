@@ -53,9 +53,12 @@ def html(
     ``total_s`` is what all cells took; experiments share cells, so it is less than the sum.
     """
     sections = "".join(
-        _section(name, title, analysis, pictures[name], seconds[name]) for name, (title, analysis) in analyses.items()
+        _section(name, title, analysis, pictures[name], seconds[name])
+        for name, (title, analysis) in analyses.items()
     )
-    contents = " · ".join(f'<a href="#{name}">{escape(title)}</a>' for name, (title, _) in analyses.items())
+    contents = " · ".join(
+        f'<a href="#{name}">{escape(title)}</a>' for name, (title, _) in analyses.items()
+    )
     quick = (
         '<p class="quick"><strong>Reduced sizes.</strong> This is a quick run: it shows that everything works. '
         "Its numbers, and so its verdicts, are not about the paper's sizes.</p>"
@@ -88,7 +91,9 @@ def _claims(claims: Sequence[Claim]) -> str:
         f"<td><small>{escape(claim.because)}</small></td></tr>"
         for claim in claims
     )
-    heads = "".join(f"<th>{head}</th>" for head in ("claim", "measured", "95% interval", "verdict", "rule"))
+    heads = "".join(
+        f"<th>{head}</th>" for head in ("claim", "measured", "95% interval", "verdict", "rule")
+    )
     return f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
@@ -107,7 +112,9 @@ Rows: <code>{name}/rows.jsonl</code>.</small></p>
 def table(caption: str, rows: Sequence[Sequence[str]]) -> str:
     """A table of numbers; the first of the rows is its head."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in rows[0])
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:]
+    )
     return (
         f'<div class="scroll"><table class="numbers"><caption>{escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"

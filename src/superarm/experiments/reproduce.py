@@ -19,7 +19,13 @@ from superarm.version import __version__
 
 def manifest_of(scale: Scale, engine: str = "process") -> dict[str, Any]:
     """What a folder of rows is a folder of."""
-    return {**versions(), **batched.about(engine), "quick": scale.quick, "runs": scale.runs, "seed": scale.seed}
+    return {
+        **versions(),
+        **batched.about(engine),
+        "quick": scale.quick,
+        "runs": scale.runs,
+        "seed": scale.seed,
+    }
 
 
 def plan(names: Sequence[str], scale: Scale) -> dict[str, list[Cell]]:
@@ -53,7 +59,9 @@ def run(
         batched.run_together(together, store, engine, progress=progress)
     ordered = sorted(distinct.values(), key=cost, reverse=True)
     timed = [cell for cell in ordered if cell.settings.get("purpose") == "time"]
-    run_cells([cell for cell in ordered if cell not in timed], store, start=start, progress=progress)
+    run_cells(
+        [cell for cell in ordered if cell not in timed], store, start=start, progress=progress
+    )
     run_cells(timed, store, start=processes(1), progress=progress)
 
 
@@ -64,7 +72,9 @@ def make_report(store: Store) -> tuple[Path, list[Claim]]:
         raise RequestError(f"{store.folder} holds no reproduction: there is no manifest.json in it")
     scale = Scale(quick=manifest["quick"], runs=manifest["runs"], seed=manifest["seed"])
     if manifest["superarm"] != __version__:
-        raise RequestError(f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}")
+        raise RequestError(
+            f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}"
+        )
     analyses: dict[str, tuple[str, Analysis]] = {}
     pictures: dict[str, bytes] = {}
     seconds: dict[str, float] = {}
@@ -86,7 +96,9 @@ def make_report(store: Store) -> tuple[Path, list[Claim]]:
         store.write(f"{name}/{name}.png", pictures[name])
         store.write(f"{name}/numbers.json", json.dumps(analysis.numbers, indent=1) + "\n")
     if not analyses:
-        raise RequestError(f"no experiment in {store.folder} is complete; run it again, without --from, to go on")
+        raise RequestError(
+            f"no experiment in {store.folder} is complete; run it again, without --from, to go on"
+        )
     claims = judge({name: analysis.numbers for name, (_, analysis) in analyses.items()})
     store.write("claims.json", json.dumps([vars(claim) for claim in claims], indent=1) + "\n")
     page = report.html(analyses, pictures, claims, manifest, seconds, sum(all_seconds.values()))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from superarm.checks import as_finite
+from superarm.core.arguments import as_finite
 
 
 @dataclass(frozen=True)

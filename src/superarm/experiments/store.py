@@ -45,8 +45,12 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._locked():
             found = self.manifest()
-            if found is None and any(not path.name.startswith(".") for path in self.folder.iterdir()):
-                raise RequestError(f"{self.folder} holds other files and no manifest.json; choose another folder")
+            if found is None and any(
+                not path.name.startswith(".") for path in self.folder.iterdir()
+            ):
+                raise RequestError(
+                    f"{self.folder} holds other files and no manifest.json; choose another folder"
+                )
             found = found or {**manifest, "sweeps": {}}
             for name, value in manifest.items():
                 if found.get(name) != value:
@@ -57,7 +61,9 @@ class Store:
             for name, cells in sweeps.items():
                 sweep = digest([asdict(cell) for cell in cells])
                 if found["sweeps"].setdefault(name, sweep) != sweep:
-                    raise RequestError(f"{self.folder} holds another sweep of {name}; choose another folder")
+                    raise RequestError(
+                        f"{self.folder} holds another sweep of {name}; choose another folder"
+                    )
             self.write("manifest.json", json.dumps(found, indent=2) + "\n")
 
     def manifest(self) -> dict[str, Any] | None:
@@ -68,7 +74,9 @@ class Store:
         try:
             return dict(json.loads(path.read_text()))
         except ValueError:
-            raise RequestError(f"{path} is not JSON; was the folder written by something else?") from None
+            raise RequestError(
+                f"{path} is not JSON; was the folder written by something else?"
+            ) from None
 
     def has(self, cell: Cell) -> bool:
         """Whether a cell is recorded."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from superarm.checks import FloatArray
+from superarm.core.arguments import FloatArray
 
 # Where intervals begin to fail in benchmarks/offpolicy.py: with fewer rounds' worth of weight than the first number, or
 # than the second and half of the log; and where one round is more than such a share of the estimate.

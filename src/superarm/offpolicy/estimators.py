@@ -28,12 +28,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray, as_fraction, as_unit
+from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_unit
 from superarm.offpolicy.estimate import Estimate, estimate
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.problem import Problem, by_arm, by_set
+from superarm.offpolicy.propensities import Propensities
 from superarm.offpolicy.target import Target
-from superarm.propensities import Propensities
 
 
 def ips(
@@ -192,7 +192,9 @@ def _self_normalised(problem: Problem, level: float) -> Estimate:
     return _finish(problem, value, rows, problem.by_unit(off) / mean, level)
 
 
-def _finish(problem: Problem, value: float, rows: FloatArray, of_units: FloatArray, level: float) -> Estimate:
+def _finish(
+    problem: Problem, value: float, rows: FloatArray, of_units: FloatArray, level: float
+) -> Estimate:
     return estimate(
         value / problem.per,
         rows / problem.per,

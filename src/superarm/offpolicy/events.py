@@ -9,7 +9,9 @@ from typing import Any
 Row = dict[str, Any]
 
 
-def decided(events: Iterable[str | bytes | Mapping[str, Any]], after: int) -> tuple[list[Row], list[str]]:
+def decided(
+    events: Iterable[str | bytes | Mapping[str, Any]], after: int
+) -> tuple[list[Row], list[str]]:
     """The decisions with propensities of events after one, as `Log.of` takes them, and the names of all arms."""
     made: dict[str, Row] = {}
     names: list[str] = []
@@ -50,7 +52,9 @@ def _is_blank(given: str | bytes | Mapping[str, Any]) -> bool:
 def _check_place(event: Mapping[str, Any], place: int, bandit: str) -> None:
     """Refuse logs of several bandits, and logs with a gap: an outcome may have been in it."""
     if event["bandit"] != bandit:
-        raise ValueError(f"events must be of one bandit, got {bandit!r} and, as event {place}, {event['bandit']!r}")
+        raise ValueError(
+            f"events must be of one bandit, got {bandit!r} and, as event {place}, {event['bandit']!r}"
+        )
     if event["seq"] != place:
         raise ValueError(
             f"events must come one after the other, from the bandit's creation on, got seq {event['seq']!r} as event "
@@ -75,5 +79,7 @@ def _follow(event: Mapping[str, Any], made: dict[str, Row], names: list[str], af
         told = made[event["decision"]]["outcomes"]
         for arm, outcome in event["outcomes"].items():
             if arm not in told:
-                raise ValueError(f"event {event['seq']} must tell of the arms {list(told)}, got an outcome of {arm!r}")
+                raise ValueError(
+                    f"event {event['seq']} must tell of the arms {list(told)}, got an outcome of {arm!r}"
+                )
             told[arm] = outcome

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.checks import FloatArray, IndexArray, as_count
+from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.offpolicy.events import as_json, decided
 
 
@@ -57,15 +57,34 @@ class Log:
         there = self.there
         self.outcomes = _as_numbers(outcomes, "outcomes", self.arms.shape)
         self.propensities = _as_numbers(propensities, "propensities", self.arms.shape)
-        _refuse("outcomes", self.outcomes[there], lambda x: np.isnan(x) | ((x >= 0) & (x <= 1)), "in [0, 1], or NaN")
-        _refuse("propensities", self.propensities[there], lambda p: (p > 0) & (p <= 1), "above 0 and at most 1")
+        _refuse(
+            "outcomes",
+            self.outcomes[there],
+            lambda x: np.isnan(x) | ((x >= 0) & (x <= 1)),
+            "in [0, 1], or NaN",
+        )
+        _refuse(
+            "propensities",
+            self.propensities[there],
+            lambda p: (p > 0) & (p <= 1),
+            "above 0 and at most 1",
+        )
         self.set_propensities: FloatArray | None = None
         if set_propensities is not None:
-            self.set_propensities = _as_numbers(set_propensities, "set_propensities", (len(self.arms),))
-            _refuse("set_propensities", self.set_propensities, lambda p: (p > 0) & (p <= 1), "above 0 and at most 1")
+            self.set_propensities = _as_numbers(
+                set_propensities, "set_propensities", (len(self.arms),)
+            )
+            _refuse(
+                "set_propensities",
+                self.set_propensities,
+                lambda p: (p > 0) & (p <= 1),
+                "above 0 and at most 1",
+            )
         self.names = tuple(range(self.n_arms)) if names is None else tuple(names)
         if len(set(self.names)) != self.n_arms:
-            raise ValueError(f"names must be {self.n_arms} distinct names (n_arms), got {len(set(self.names))}")
+            raise ValueError(
+                f"names must be {self.n_arms} distinct names (n_arms), got {len(set(self.names))}"
+            )
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]], names: Sequence[str | int] | int) -> Log:
@@ -83,7 +102,11 @@ class Log:
         arms = np.full((len(found), most), -1, np.intp)
         outcomes, chances = np.full(arms.shape, np.nan), np.full(arms.shape, np.nan)
         for place, (picked, told, p, _) in enumerate(found):
-            arms[place, : len(picked)], outcomes[place, : len(picked)], chances[place, : len(picked)] = picked, told, p
+            (
+                arms[place, : len(picked)],
+                outcomes[place, : len(picked)],
+                chances[place, : len(picked)],
+            ) = picked, told, p
         of_sets = [row[3] for row in found if row[3] is not None]
         whole = of_sets if len(of_sets) == len(found) else None
         return cls(arms, outcomes, chances, n_arms=len(known), set_propensities=whole, names=known)
@@ -96,7 +119,9 @@ class Log:
         """
         made = [decision for decision in session.decisions if decision.propensities is not None]
         if not made:
-            raise ValueError("the session must have decisions with propensities, got none; ask(propensities=1000)")
+            raise ValueError(
+                "the session must have decisions with propensities, got none; ask(propensities=1000)"
+            )
         rows = []
         for decision in made:
             told = session.outcomes(decision)
@@ -111,7 +136,9 @@ class Log:
         return cls.of(rows, session.names)
 
     @classmethod
-    def from_events(cls, events: str | Path | Iterable[str | bytes | Mapping[str, Any]], *, after: int = 0) -> Log:
+    def from_events(
+        cls, events: str | Path | Iterable[str | bytes | Mapping[str, Any]], *, after: int = 0
+    ) -> Log:
         """The decisions with propensities of a bandit of the service, from its log: a file of JSON lines, or events.
 
         All of the log, from the bandit's creation on, as ``GET /v1/bandits/{id}/log`` or ``client.log(bandit)`` gives
@@ -147,11 +174,16 @@ class Log:
     def read(cls, path: str | Path, names: Sequence[str | int] | int) -> Log:
         """A log from a file of JSON lines, a round each, as `of` takes them; what else is in a line is left alone."""
         with Path(path).open(encoding="utf-8") as lines:
-            return cls.of((as_json(line, place) for place, line in enumerate(lines, start=1) if line.strip()), names)
+            return cls.of(
+                (as_json(line, place) for place, line in enumerate(lines, start=1) if line.strip()),
+                names,
+            )
 
     def write(self, path: str | Path) -> None:
         """The same as JSON lines."""
-        Path(path).write_text("".join(json.dumps(row) + "\n" for row in self.rows()), encoding="utf-8")
+        Path(path).write_text(
+            "".join(json.dumps(row) + "\n" for row in self.rows()), encoding="utf-8"
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """The rounds, as `of` takes them."""
@@ -182,7 +214,11 @@ class Log:
         return len(self.arms)
 
     def __repr__(self) -> str:
-        missing = f", {self.n_missing} outcome{'s' * (self.n_missing > 1)} missing" if self.n_missing else ""
+        missing = (
+            f", {self.n_missing} outcome{'s' * (self.n_missing > 1)} missing"
+            if self.n_missing
+            else ""
+        )
         return f"Log({len(self)} rounds, {self.n_arms} arms{missing})"
 
     def filled(self, value: float) -> Log:
@@ -218,11 +254,17 @@ def _as_sets(arms: ArrayLike, n_arms: int) -> IndexArray:
         )
     sets = given.astype(np.intp)
     if sets.min() < -1 or sets.max() >= n_arms:
-        raise ValueError(f"arms must be between 0 and {n_arms - 1}, or -1 for none, got {sets.min()} to {sets.max()}")
+        raise ValueError(
+            f"arms must be between 0 and {n_arms - 1}, or -1 for none, got {sets.min()} to {sets.max()}"
+        )
     ordered = np.sort(sets, axis=1)
-    twice = np.flatnonzero(((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1))
+    twice = np.flatnonzero(
+        ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
+    )
     if twice.size:
-        raise ValueError(f"arms must be distinct in a round, got {sets[twice[0]].tolist()} in round {twice[0] + 1}")
+        raise ValueError(
+            f"arms must be distinct in a round, got {sets[twice[0]].tolist()} in round {twice[0] + 1}"
+        )
     return sets
 
 

@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray, as_finite, as_positive
 from superarm.core import Pools
+from superarm.core.arguments import FloatArray, IndexArray, as_finite, as_positive
 from superarm.offpolicy.estimate import check_overlap, check_weights
 from superarm.offpolicy.log import Log
+from superarm.offpolicy.propensities import Propensities
 from superarm.offpolicy.target import Target, as_target
-from superarm.propensities import Propensities
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,9 @@ class Problem:
 
     def by_unit(self, values: FloatArray) -> FloatArray:
         """The mean over rounds of what a unit gets at weight 1, shape (n_units,)."""
-        sums = np.bincount(self.units.ravel(), (self.inverse * values).ravel(), minlength=len(self.chances))
+        sums = np.bincount(
+            self.units.ravel(), (self.inverse * values).ravel(), minlength=len(self.chances)
+        )
         return sums / len(self.units)
 
     def target_var(self, of_units: FloatArray) -> float:
@@ -56,7 +58,10 @@ class Problem:
 
 
 def by_arm(
-    log: Log, target: Target | Propensities | ArrayLike, per: Literal["set", "arm"], clip: float | None
+    log: Log,
+    target: Target | Propensities | ArrayLike,
+    per: Literal["set", "arm"],
+    clip: float | None,
 ) -> Problem:
     """Arms as units."""
     if per not in ("set", "arm"):
@@ -89,7 +94,9 @@ def by_set(
     """The logged sets as units, one a round."""
     wanted = as_target(target, log.n_arms)
     if wanted.set_probability is None:
-        raise ValueError("the target must know the probability of a set: give Target(..., set_probability=...)")
+        raise ValueError(
+            "the target must know the probability of a set: give Target(..., set_probability=...)"
+        )
     if log.set_propensities is None:
         raise ValueError("the log must have set_propensities, to weigh whole sets; ips weighs arms")
     sets = [tuple(np.sort(row[row >= 0]).tolist()) for row in log.arms]
@@ -132,10 +139,14 @@ def _problem(
     if clip is not None:
         most = as_positive(clip, "clip")
         clipped = float((weights > most).sum() / (inverse > 0).sum())
-        inverse = np.minimum(inverse, np.divide(most, wanted, out=np.full(wanted.shape, np.inf), where=wanted > 0))
+        inverse = np.minimum(
+            inverse, np.divide(most, wanted, out=np.full(wanted.shape, np.inf), where=wanted > 0)
+        )
         weights = wanted * inverse
     check_weights(weights.sum(axis=1) / size)
-    return Problem(units, values, inverse, weights, chances, size, per, samples, bounds, clipped, mean_weight)
+    return Problem(
+        units, values, inverse, weights, chances, size, per, samples, bounds, clipped, mean_weight
+    )
 
 
 def _values(log: Log, values: ArrayLike | Callable[[IndexArray, FloatArray], float]) -> FloatArray:
@@ -145,9 +156,13 @@ def _values(log: Log, values: ArrayLike | Callable[[IndexArray, FloatArray], flo
         _check_whole(log)
         there = log.there
         each = zip(log.arms, log.outcomes, there, strict=True)
-        found = as_finite([values(arms[here], told[here]) for arms, told, here in each], "values", ndim=1)
+        found = as_finite(
+            [values(arms[here], told[here]) for arms, told, here in each], "values", ndim=1
+        )
     if found.shape != (len(log),):
-        raise ValueError(f"values must have shape ({len(log)},), one for each round, got {found.shape}")
+        raise ValueError(
+            f"values must have shape ({len(log)},), one for each round, got {found.shape}"
+        )
     return found
 
 

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, as_arms, as_k, as_unit
-from superarm.propensities import Propensities
+from superarm.core.arguments import FloatArray, as_arms, as_k, as_unit
+from superarm.offpolicy.propensities import Propensities
 
 SetProbability: TypeAlias = Callable[[tuple[int, ...]], float]
 
@@ -94,5 +94,7 @@ def as_target(target: Target | Propensities | ArrayLike, n_arms: int) -> Target:
     else:
         found = target if isinstance(target, Target) else Target(target)
     if found.n_arms != n_arms:
-        raise ValueError(f"the target must be of the log's {n_arms} arms, got one of {found.n_arms}")
+        raise ValueError(
+            f"the target must be of the log's {n_arms} arms, got one of {found.n_arms}"
+        )
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.checks import FloatArray, IndexArray, as_count
 from superarm.core import Reward, top_k
+from superarm.core.arguments import FloatArray, IndexArray, as_count
 
 
 def as_budget(budget: int | None) -> int | None:
@@ -13,7 +13,9 @@ def as_budget(budget: int | None) -> int | None:
     return None if budget is None else as_count(budget, "budget", least=1)
 
 
-def likeliest(reward: Reward, theta: FloatArray, arms: IndexArray, n: int, *, rng: np.random.Generator) -> IndexArray:
+def likeliest(
+    reward: Reward, theta: FloatArray, arms: IndexArray, n: int, *, rng: np.random.Generator
+) -> IndexArray:
     """The n of some arms with the largest B_i theta_i, in the order given: all of them if they are not more than n.
 
     Where a mean of zero is an absent arm, that is the most an arm can add.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.checks import FloatArray, IndexArray, as_arms, as_unit
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_unit
 
 
 class Base:
@@ -37,7 +37,9 @@ class Base:
 
     def state(self) -> dict[str, Any]:
         """All of it, as plain JSON."""
-        lists = {name: getattr(self, name).tolist() for name in ("base", "at", "arms", "x", "values")}
+        lists = {
+            name: getattr(self, name).tolist() for name in ("base", "at", "arms", "x", "values")
+        }
         return {"value": self.value, **lists}
 
     @classmethod
@@ -47,10 +49,16 @@ class Base:
         made = cls(base, as_unit(state["at"], "state['at']", base.shape), float(state["value"]))
         arms, values = np.asarray(state["arms"], np.intp), np.asarray(state["values"], np.float64)
         if arms.size and not (arms.min() >= 0 and arms.max() < n_arms):
-            raise ValueError(f"state['arms'] must be between 0 and {n_arms - 1}, got {arms.min()} to {arms.max()}")
+            raise ValueError(
+                f"state['arms'] must be between 0 and {n_arms - 1}, got {arms.min()} to {arms.max()}"
+            )
         if values.shape != arms.shape or not np.isfinite([made.value, *values]).all():
-            raise ValueError(f"state['values'] must be a finite number for each of {len(arms)} arms")
-        made.add(arms, as_unit(np.asarray(state["x"], np.float64), "state['x']", arms.shape), values)
+            raise ValueError(
+                f"state['values'] must be a finite number for each of {len(arms)} arms"
+            )
+        made.add(
+            arms, as_unit(np.asarray(state["x"], np.float64), "state['x']", arms.shape), values
+        )
         return made
 
     def where(self, theta: FloatArray, *, diminishing: bool) -> FloatArray:
@@ -58,7 +66,9 @@ class Base:
         now = theta[self.base]
         return np.minimum(now, self.at) if diminishing else now
 
-    def upper(self, theta: FloatArray, lipschitz: FloatArray, worth: float, *, diminishing: bool) -> FloatArray:
+    def upper(
+        self, theta: FloatArray, lipschitz: FloatArray, worth: float, *, diminishing: bool
+    ) -> FloatArray:
         """Upper bounds on what each of ``arms`` adds to the base, or to any larger set, at the means theta.
 
         With diminishing returns an arm adds no more than to the base at the smaller means ``where``. There, the base

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from superarm.checks import FloatArray, IndexArray
 from superarm.core import Choices, Pools, Reward, top_k
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import likeliest
 
 # By so little a value may fall from rounding.
@@ -43,9 +43,12 @@ def greedy_within(
         return _run(reward, theta, choices, extend, None, budget, rng)
     half = None if budget is None else budget // 2
     one = _run(reward, theta, choices, extend, weights, half, rng)
-    two = _run(reward, theta, choices, extend, None, None if budget is None else budget - one.asked, rng)
+    two = _run(
+        reward, theta, choices, extend, None, None if budget is None else budget - one.asked, rng
+    )
     worth = [
-        found.values[-1] if len(found.order) and not np.isnan(found.values[-1]) else -np.inf for found in (one, two)
+        found.values[-1] if len(found.order) and not np.isnan(found.values[-1]) else -np.inf
+        for found in (one, two)
     ]
     better = one if worth[0] > worth[1] else two
     return Found(better.order, better.values, one.asked + two.asked, one.whole and two.whole)
@@ -64,7 +67,9 @@ def _run(
     values, worth, asked, whole = np.full(len(order), np.nan), np.nan, 0, True
     left = np.flatnonzero(extend(order))
     # What arms add is asked for as the value with them; what there was before is needed now and then.
-    if (len(order) or weights is not None or not choices.same_size) and (budget is None or budget > 0):
+    if (len(order) or weights is not None or not choices.same_size) and (
+        budget is None or budget > 0
+    ):
         worth, asked = reward(order, theta[order]), 1
         values[-1:] = worth
     while len(left):
@@ -77,7 +82,11 @@ def _run(
             with_it = reward.batch(Pools.extensions(order, arms, reward.n_arms), theta)
             asked += len(arms)
             adds = with_it - worth
-            scores = with_it if weights is None or np.isnan(worth) else _for_their_weight(adds, weights[arms])
+            scores = (
+                with_it
+                if weights is None or np.isnan(worth)
+                else _for_their_weight(adds, weights[arms])
+            )
             best = int(top_k(scores, 1, rng=rng)[0])
             falls = with_it[best] < worth - ROUNDING * max(1.0, abs(worth))
             if falls and not choices.same_size and choices.is_feasible(order):

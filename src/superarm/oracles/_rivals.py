@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.checks import FloatArray, IndexArray
 from superarm.core import Choices
+from superarm.core.arguments import FloatArray, IndexArray
 
 # Values closer than this may be equal, for all that bounds can tell.
 _TIE = 1e-12
@@ -30,7 +30,9 @@ def rivals(
     """
     arms = choices.best((lower + upper) / 2, rng=rng)
     width = upper - lower
-    slack = np.where(width > 0, _TIE * max(1.0, float(np.abs(upper[choices.undecided]).max(initial=0.0))), 0.0)
+    slack = np.where(
+        width > 0, _TIE * max(1.0, float(np.abs(upper[choices.undecided]).max(initial=0.0))), 0.0
+    )
     doubted = upper + slack
     doubted[arms] = (lower - slack)[arms]
     # Any of several equal rivals will do, so no draw of the caller's is spent on it.

@@ -16,7 +16,7 @@ from itertools import combinations
 
 import numpy as np
 
-from superarm.checks import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray
 
 _FEW_SETS = 1000  # so many are looked up rather than bounded
 _STEPS = 40  # of the search for the tightest tangent; it needs about six
@@ -131,7 +131,9 @@ class _Tree:
                 # The least point of the left line if that is before the crossing, of the right one if behind it.
                 wanted = min(max(crossing, 0.5 / math.sqrt(right[1])), 0.5 / math.sqrt(left[1]))
             wanted = min(max(wanted, low), high)
-            if wanted == slope or (left is not None and right is not None and wanted in (low, high)):
+            if wanted == slope or (
+                left is not None and right is not None and wanted in (low, high)
+            ):
                 break
             slope = wanted
         return best, at

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.checks import FloatArray, IndexArray
 from superarm.core import top_k
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._gains import Base
 
 # A bound that is closer than this to what it must beat is not trusted to beat it.
@@ -65,4 +65,6 @@ class Stage:
 
     def winner(self, *, rng: np.random.Generator) -> int:
         """The best of the arms that were asked about; without any, the one of the largest bound."""
-        return int(top_k(self.exact if np.isfinite(self.exact).any() else self.upper, 1, rng=rng)[0])
+        return int(
+            top_k(self.exact if np.isfinite(self.exact).any() else self.upper, 1, rng=rng)[0]
+        )

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from superarm.checks import FloatArray, IndexArray, as_count, as_finite
 from superarm.core import Pools
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 
 # How much of what is known of a class's noise is kept from round to round: it looks back about 50 rounds.
 _KEEP = 0.98
@@ -44,7 +44,11 @@ class Weights:
         n_classes = len(self.sizes)
         self.c, self.c_var = np.full(n_classes, empty), np.zeros(n_classes)
         self.noise = np.ones(n_classes)
-        self._excess, self._used, self._made = np.zeros(n_classes), np.zeros(n_classes), np.zeros(n_classes)
+        self._excess, self._used, self._made = (
+            np.zeros(n_classes),
+            np.zeros(n_classes),
+            np.zeros(n_classes),
+        )
         self.rounds = 0
 
     @property
@@ -93,25 +97,39 @@ class Weights:
         learnt = use & (self.telling[classes] > 0)
         # With infinite noise a test would have no part in the solution; leaving it out is the same and cheaper.
         system = _gram(tests, theta * np.sqrt(self.var))[np.ix_(learnt, learnt)]
-        system += np.where(classes[learnt][:, None] == classes[learnt], self.c_var[classes[learnt]], 0.0)
+        system += np.where(
+            classes[learnt][:, None] == classes[learnt], self.c_var[classes[learnt]], 0.0
+        )
         spread = (unsure + self.noise[classes])[learnt]
         system[np.diag_indices_from(system)] = spread
         gain = np.zeros(len(tests))
-        gain[learnt] = linalg.cho_solve(linalg.cho_factor(system, lower=True, overwrite_a=True), missed[learnt])
+        gain[learnt] = linalg.cho_solve(
+            linalg.cho_factor(system, lower=True, overwrite_a=True), missed[learnt]
+        )
         self.w += self.var * np.bincount(arms, x * gain[rows], minlength=self.n_arms)
         self.c += self.c_var * np.bincount(classes, gain, minlength=len(self.c))
         # The precision that each test adds for one arm, the other arms of the test being noise.
         precision = np.where(learnt, 1.0, 0.0)
         per_test = (unsure + self.noise[classes])[rows] - x * x * self.var[arms]
-        self.var = 1 / (1 / self.var + np.bincount(arms, x * x * precision[rows] / per_test, minlength=self.n_arms))
+        self.var = 1 / (
+            1 / self.var
+            + np.bincount(arms, x * x * precision[rows] / per_test, minlength=self.n_arms)
+        )
         per_class = unsure + self.noise[classes] - self.c_var[classes]
-        self.c_var = 1 / (1 / self.c_var + np.bincount(classes, precision / per_class, minlength=len(self.c)))
+        self.c_var = 1 / (
+            1 / self.c_var + np.bincount(classes, precision / per_class, minlength=len(self.c))
+        )
         self._follow(missed, use & ~learnt, classes)
         self.rounds += 1
         return learnt
 
     def _begin(
-        self, sums: FloatArray, classes: IndexArray, scores: FloatArray, use: NDArray[np.bool_], floor: float
+        self,
+        sums: FloatArray,
+        classes: IndexArray,
+        scores: FloatArray,
+        use: NDArray[np.bool_],
+        floor: float,
     ) -> None:
         """One weight for all arms, as uncertain as it is large.
 
@@ -119,11 +137,15 @@ class Weights:
         where they are, since a common error of the weights could hide in them. Otherwise it is the steepest weight
         that a class shows, and the intercepts are free.
         """
-        weight = float(sums[use] @ (scores - self.c[classes])[use] / max((sums[use] ** 2).sum(), 1e-300))
+        weight = float(
+            sums[use] @ (scores - self.c[classes])[use] / max((sums[use] ** 2).sum(), 1e-300)
+        )
         off = scores - self.c[classes] - weight * sums
         mine = [use & (classes == number) for number in range(len(self.c))]
         if weight > 0 and all(
-            abs(off[each].mean()) < 4 * _error_of_mean(off[each], floor) for each in mine if each.any()
+            abs(off[each].mean()) < 4 * _error_of_mean(off[each], floor)
+            for each in mine
+            if each.any()
         ):
             self.c_var[:] = floor
         else:
@@ -135,11 +157,18 @@ class Weights:
         self.w[:], self.var[:] = weight, weight**2
 
     def _measure_noise(
-        self, missed: FloatArray, unsure: FloatArray, used: FloatArray, classes: IndexArray, floor: float
+        self,
+        missed: FloatArray,
+        unsure: FloatArray,
+        used: FloatArray,
+        classes: IndexArray,
+        floor: float,
     ) -> None:
         """The noise of a class is what its tests miss by more than they may for the uncertainty of the weights."""
         n_classes = len(self.sizes)
-        self._excess = _KEEP * self._excess + np.bincount(classes, used * (missed**2 - unsure), minlength=n_classes)
+        self._excess = _KEEP * self._excess + np.bincount(
+            classes, used * (missed**2 - unsure), minlength=n_classes
+        )
         self._used = _KEEP * self._used + np.bincount(classes, used, minlength=n_classes)
         self._made = _KEEP * self._made + np.bincount(classes, minlength=n_classes)
         self.noise = np.maximum(floor, self._excess / np.maximum(self._used, 1e-9))
@@ -164,12 +193,16 @@ class Weights:
         weights = cls(len(arrays["w"]), arrays["sizes"], 0.0)
         for name, values in arrays.items():
             if values.shape != getattr(weights, name).shape:
-                raise ValueError(f"state[{name!r}] must have {len(getattr(weights, name))} numbers, got {len(values)}")
+                raise ValueError(
+                    f"state[{name!r}] must have {len(getattr(weights, name))} numbers, got {len(values)}"
+                )
             setattr(weights, name, values)
         weights.rounds = as_count(state["rounds"], "state['rounds']")
         for name in ("sizes", "noise", *(("var", "c_var") if weights.rounds else ())):
             if not getattr(weights, name).min() > 0:
-                raise ValueError(f"state[{name!r}] must be above 0, got {getattr(weights, name).min()}")
+                raise ValueError(
+                    f"state[{name!r}] must be above 0, got {getattr(weights, name).min()}"
+                )
         return weights
 
 
@@ -191,7 +224,9 @@ def _gram(tests: Pools, scaled: FloatArray) -> FloatArray:
     """A diag(scaled²) A^T, shape (n_tests, n_tests)."""
     if len(tests.members) < _SPARSE_BELOW * len(tests) * tests.n_arms:
         shape = (len(tests), tests.n_arms)
-        design = sparse.csr_array((scaled[tests.members], tests.members, tests.offsets), shape=shape)
+        design = sparse.csr_array(
+            (scaled[tests.members], tests.members, tests.offsets), shape=shape
+        )
         return np.asarray((design @ design.T).toarray(), np.float64)
     dense = tests.dense() * scaled
     return dense @ dense.T

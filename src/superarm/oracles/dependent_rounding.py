@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray
 from superarm.core import Choices, Reward, as_request
+from superarm.core.arguments import FloatArray, IndexArray
 
 _ROUNDING = 1e-12
 
@@ -48,7 +48,9 @@ class DependentRounding:
     def __init__(self) -> None:
         self.report: DependentRoundingReport | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """A set with these chances."""
         theta, k = as_request(reward, theta, k)
         margins = _to_sum(theta, k)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import IndexArray, as_count, as_fraction, as_positive
 from superarm.core import Choices, Oracle, Reward, as_request
+from superarm.core.arguments import IndexArray, as_count, as_fraction, as_positive
 from superarm.oracles.random_sets import RandomSets
 
 
@@ -60,7 +60,9 @@ class EpsilonRandom:
 
     def __init__(self, oracle: Oracle, epsilon: float | Callable[[int], float] = 0.1) -> None:
         self.oracle = oracle
-        self.epsilon = epsilon if callable(epsilon) else as_fraction(epsilon, "epsilon", low="[", high="]")
+        self.epsilon = (
+            epsilon if callable(epsilon) else as_fraction(epsilon, "epsilon", low="[", high="]")
+        )
         self._round = 0
         self._asked = False
 
@@ -69,7 +71,9 @@ class EpsilonRandom:
         """That of the oracle; None where the last set was a random one."""
         return self.oracle.report if self._asked else None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """A random set, or the oracle's."""
         t = self._round + 1
         epsilon = self.epsilon

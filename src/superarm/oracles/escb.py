@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.checks import FloatArray, IndexArray, as_count, as_finite
 from superarm.core import Choices, Pools, Reward, as_request, top_k
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.oracles._root import largest_root
 from superarm.oracles._verbs import verb
 
@@ -89,20 +89,28 @@ class ESCBIndex:
 
     def __init__(self, belief: Counts, *, c: float = 0.0, limit: int = 10_000) -> None:
         if not hasattr(belief, "tally"):
-            raise TypeError(f"belief must have a tally, as MeanBelief has, got a {type(belief).__name__}")
+            raise TypeError(
+                f"belief must have a tally, as MeanBelief has, got a {type(belief).__name__}"
+            )
         self.belief = belief
         self.c = float(as_finite([c], "c", ndim=1, least=0.0)[0])
         self.limit = as_count(limit, "limit", least=1)
         self.report: ESCBReport | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """The set of the largest index."""
         theta, k = as_request(reward, theta, k, constraints=True)
         if not reward.additive:
-            raise ValueError("reward must be additive: the index of ESCB is about sums of means; take cts or cucb")
+            raise ValueError(
+                "reward must be additive: the index of ESCB is about sums of means; take cts or cucb"
+            )
         counts = self.belief.tally.counts
         if len(counts) != reward.n_arms:
-            raise ValueError(f"belief must be about the reward's {reward.n_arms} arms, got one of {len(counts)}")
+            raise ValueError(
+                f"belief must be about the reward's {reward.n_arms} arms, got one of {len(counts)}"
+            )
         unseen = counts == 0
         if not isinstance(k, int):
             unseen = unseen & k.undecided
@@ -110,13 +118,19 @@ class ESCBIndex:
             self.report = ESCBReport(math.inf, math.inf, 0)
             return _most_unseen(theta, unseen, k, rng)
         var = self._level(k) / 2 / np.maximum(counts, 1)
-        return self._largest(theta, var, k, rng) if isinstance(k, int) else self._within(reward, theta, var, k, rng)
+        return (
+            self._largest(theta, var, k, rng)
+            if isinstance(k, int)
+            else self._within(reward, theta, var, k, rng)
+        )
 
     def _level(self, k: int | Choices) -> float:
         log_t = math.log(self.belief.tally.rounds + 1)
         return log_t + self.c * (k if isinstance(k, int) else k.n_most) * math.log(max(log_t, 1.0))
 
-    def _largest(self, theta: FloatArray, var: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
+    def _largest(
+        self, theta: FloatArray, var: FloatArray, k: int, rng: np.random.Generator
+    ) -> IndexArray:
         arms = np.arange(len(theta))
         if len(np.unique(theta + 1j * var)) < len(theta):
             arms = rng.permutation(arms)  # none of two equal arms is preferred for its number
@@ -126,7 +140,12 @@ class ESCBIndex:
         return np.sort(arms[found.arms])
 
     def _within(
-        self, reward: Reward, theta: FloatArray, var: FloatArray, choices: Choices, rng: np.random.Generator
+        self,
+        reward: Reward,
+        theta: FloatArray,
+        var: FloatArray,
+        choices: Choices,
+        rng: np.random.Generator,
     ) -> IndexArray:
         seen = list(islice(verb(self, choices, "sets")(), self.limit + 1))
         if len(seen) > self.limit:

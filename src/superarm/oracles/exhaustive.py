@@ -9,8 +9,8 @@ from itertools import chain, combinations, islice
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray, as_count
 from superarm.core import Choices, Pools, Reward, as_request
+from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles._budget import as_budget
 from superarm.oracles._verbs import verb
 
@@ -60,7 +60,9 @@ class Exhaustive:
         self.budget = as_budget(budget)
         self.report: ExhaustiveReport | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """The best set of all."""
         theta, k = as_request(reward, theta, k, constraints=True)
         if not isinstance(k, int):
@@ -79,8 +81,13 @@ class Exhaustive:
             arms = _ranked(reward, theta, rng)
         every = islice(combinations(arms.tolist(), k), n_seen)
         while block := list(islice(every, _SETS_AT_ONCE)):
-            sets = np.sort(np.fromiter(chain.from_iterable(block), np.intp, len(block) * k).reshape(-1, k), axis=1)
-            values = reward.batch(Pools(sets.ravel(), np.arange(len(sets) + 1) * k, reward.n_arms), theta)
+            sets = np.sort(
+                np.fromiter(chain.from_iterable(block), np.intp, len(block) * k).reshape(-1, k),
+                axis=1,
+            )
+            values = reward.batch(
+                Pools(sets.ravel(), np.arange(len(sets) + 1) * k, reward.n_arms), theta
+            )
             worth, best = np.concatenate([worth, values]), np.concatenate([best, sets])
             rounding = 1e-12 * max(1.0, float(np.abs(worth).max()))
             keep = worth >= worth.max() - rounding
@@ -88,7 +95,9 @@ class Exhaustive:
         self.report = ExhaustiveReport(float(worth.max()), len(best), n_seen == n_sets)
         return best[rng.integers(len(best))] if len(best) > 1 else best[0]
 
-    def _within(self, reward: Reward, theta: FloatArray, choices: Choices, *, rng: np.random.Generator) -> IndexArray:
+    def _within(
+        self, reward: Reward, theta: FloatArray, choices: Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         sets = verb(self, choices, "sets")
         n_looked = getattr(choices, "n_candidates", 0)
         if n_looked > self.limit and self.budget is None:
@@ -100,9 +109,13 @@ class Exhaustive:
         every = sets() if self.budget is None else sets(_ranked(reward, theta, rng))
         seen = list(islice(every, n_seen + 1))
         if len(seen) > n_seen and self.budget is None:
-            raise ValueError(f"Exhaustive evaluates every set, and there are more than its limit of {self.limit:,}")
+            raise ValueError(
+                f"Exhaustive evaluates every set, and there are more than its limit of {self.limit:,}"
+            )
         values = reward.batch(Pools.of(seen[:n_seen], reward.n_arms), theta)
-        best = np.flatnonzero(values >= values.max() - 1e-12 * max(1.0, float(np.abs(values).max())))
+        best = np.flatnonzero(
+            values >= values.max() - 1e-12 * max(1.0, float(np.abs(values).max()))
+        )
         self.report = ExhaustiveReport(float(values.max()), len(best), len(seen) <= n_seen)
         return np.array(seen[int(best[rng.integers(len(best))] if len(best) > 1 else best[0])])
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray, as_count, as_finite
 from superarm.core import Choices, Oracle, Reward, as_request, top_k
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.oracles.rarely import Rarely
 
 
@@ -60,7 +60,9 @@ class ExploreThenCommit:
         """That of the oracle, from the round in which it was asked; None while exploring."""
         return self._commit.report if self._committed else None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """The arms that were picked least, or the set that was committed to."""
         theta, k = as_request(reward, theta, k, constraints=True)
         picked = self._picked if len(self._picked) == reward.n_arms else np.zeros(reward.n_arms)
@@ -68,7 +70,9 @@ class ExploreThenCommit:
         if not isinstance(k, int):
             lacking[~k.undecided] = 0  # in every set or in none
         if lacking.any():
-            arms = top_k(lacking, k, rng=rng) if isinstance(k, int) else _least_picked(lacking, k, rng)
+            arms = (
+                top_k(lacking, k, rng=rng) if isinstance(k, int) else _least_picked(lacking, k, rng)
+            )
             self._picked = picked
             self._picked[arms] += 1
             self._committed = False
@@ -79,7 +83,11 @@ class ExploreThenCommit:
 
     def state(self) -> dict[str, Any]:
         """How often each arm was picked, the set that is repeated and the state of the oracle, as plain JSON."""
-        state = {"oracle": "ExploreThenCommit", "n_explore": self.n_explore, "picked": self._picked.tolist()}
+        state = {
+            "oracle": "ExploreThenCommit",
+            "n_explore": self.n_explore,
+            "picked": self._picked.tolist(),
+        }
         return {**state, "committed": self._committed, "commit": self._commit.state()}
 
     def load(self, state: dict[str, Any]) -> None:
@@ -88,9 +96,15 @@ class ExploreThenCommit:
             raise ValueError(f"state must be that of an ExploreThenCommit, got {state!r:.60}")
         n_explore = as_count(state.get("n_explore"), "state['n_explore']")
         picked = state.get("picked")
-        picked = np.zeros(0) if picked == [] else as_finite(picked, "state['picked']", ndim=1, least=0.0)  # type: ignore[arg-type]
+        picked = (
+            np.zeros(0) if picked == [] else as_finite(picked, "state['picked']", ndim=1, least=0.0)
+        )  # type: ignore[arg-type]
         self._commit.load(state.get("commit"))  # type: ignore[arg-type]  # refuses what is no state
-        self.n_explore, self._picked, self._committed = n_explore, picked, bool(state.get("committed", False))
+        self.n_explore, self._picked, self._committed = (
+            n_explore,
+            picked,
+            bool(state.get("committed", False)),
+        )
 
     def forget(self) -> None:
         """Explore anew, and have the oracle begin anew."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray
 from superarm.core import Choices, Pools, Reward, as_request, top_k
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import as_budget, likeliest
 from superarm.oracles._greedy_within import greedy_within
 from superarm.oracles._verbs import verb
@@ -61,7 +61,9 @@ class Greedy:
         self.budget = as_budget(budget)
         self.report: GreedyReport | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """The k arms that greedy adds."""
         theta, k = as_request(reward, theta, k, constraints=True)
         if not isinstance(k, int):

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm import theory
-from superarm.checks import FloatArray, IndexArray, as_count, as_fraction, as_positive
 from superarm.core import Choices, Pools, Reward, as_request, lipschitz_constant, top_k
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
 from superarm.oracles._budget import as_budget
 from superarm.oracles._weights import Weights
 from superarm.oracles.group_testing_report import GroupTestingReport
-from superarm.quantizer import Quantizer
+from superarm.theory.quantizer import Quantizer
 
 _EPS = float(np.finfo(np.float64).eps)
 # Tests beyond this could not be held, let alone evaluated.
@@ -110,7 +110,9 @@ class GroupTesting:
         if p is None and decoder == "regression":
             self.p = None
             if n_tests == "lemma":
-                raise ValueError('n_tests="lemma" is a number of tests for one p, got p=None; give p, or use "order"')
+                raise ValueError(
+                    'n_tests="lemma" is a number of tests for one p, got p=None; give p, or use "order"'
+                )
         else:
             self.p = as_fraction(0.5 if p is None else p, "p")
         if not isinstance(n_tests, str):
@@ -119,7 +121,9 @@ class GroupTesting:
             raise ValueError(f'n_tests must be a whole number, "order" or "lemma", got {n_tests!r}')
         self.n_tests = n_tests
         if q == "estimate" and not isinstance(n_tests, str):
-            raise ValueError(f'q="estimate" needs a rule, n_tests="order" or "lemma", got n_tests={n_tests}')
+            raise ValueError(
+                f'q="estimate" needs a rule, n_tests="order" or "lemma", got n_tests={n_tests}'
+            )
         self.failure = as_fraction(failure, "failure")
         self.q = q if q == "estimate" else as_fraction(q, "q", high="]")
         self.quantize = bool(quantize)
@@ -127,14 +131,18 @@ class GroupTesting:
             raise ValueError(f'tests must be "all" or "non_repeated", got {tests!r}')
         self.tests = tests
         if pools is not None and not isinstance(pools, Pools):
-            raise TypeError(f"pools must be a Pools, got {type(pools).__name__}; Pools.of makes one from sets")
+            raise TypeError(
+                f"pools must be a Pools, got {type(pools).__name__}; Pools.of makes one from sets"
+            )
         self.pools = pools
         self.budget = as_budget(budget)
         self.report: GroupTestingReport | None = None
         self._weights: Weights | None = None
         self._reward: Reward | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """The k arms of the largest grades."""
         theta, k = as_request(reward, theta, k, constraints=True)
         n_most = k if isinstance(k, int) else min(k.n_most, reward.n_arms)
@@ -149,11 +157,15 @@ class GroupTesting:
         decoded = theory.non_repeated(tests, scores) if some else np.ones(len(tests), bool)
         if self._weights is not None:
             decoded = decoded & self._readable(reward, scores)
-            decoded = self._weights.learn(tests, classes, theta, scores, decoded, self._noise(reward))
+            decoded = self._weights.learn(
+                tests, classes, theta, scores, decoded, self._noise(reward)
+            )
             grades, rounding = self._weights.w * theta, 0.0
         else:
             centre = scores[decoded].mean() if self.decoder == "centred" and decoded.any() else 0.0
-            grades = tests.sum_by_arm(np.where(decoded, scores - centre, 0.0) if some else scores - centre)
+            grades = tests.sum_by_arm(
+                np.where(decoded, scores - centre, 0.0) if some else scores - centre
+            )
             # Equal grades may differ by the rounding of their sums of up to `depth` scores each, which this bounds.
             depth = tests.depth
             rounding = _EPS * depth * max(0, depth - 1) * float(np.abs(scores).max(initial=0.0))
@@ -166,14 +178,23 @@ class GroupTesting:
 
     def state(self) -> dict[str, Any]:
         """What it has learnt, as plain JSON; nothing but with ``decoder="regression"``."""
-        return {"oracle": "GroupTesting", "weights": None if self._weights is None else self._weights.state()}
+        return {
+            "oracle": "GroupTesting",
+            "weights": None if self._weights is None else self._weights.state(),
+        }
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over what ``state()`` described, for the reward that it is next asked about."""
-        if not isinstance(state, dict) or state.get("oracle") != "GroupTesting" or "weights" not in state:
+        if (
+            not isinstance(state, dict)
+            or state.get("oracle") != "GroupTesting"
+            or "weights" not in state
+        ):
             raise ValueError(f"state must be that of a GroupTesting, got {state!r:.60}")
         if state["weights"] is not None and self.decoder != "regression":
-            raise ValueError(f'state has weights, which decoder="regression" needs, got decoder="{self.decoder}"')
+            raise ValueError(
+                f'state has weights, which decoder="regression" needs, got decoder="{self.decoder}"'
+            )
         self._weights = None if state["weights"] is None else Weights.of(state["weights"])
         self._reward = None
 
@@ -188,17 +209,25 @@ class GroupTesting:
         """
         loaded = self._reward is None and self._weights is not None
         if loaded and self._weights is not None and self._weights.n_arms != reward.n_arms:
-            raise ValueError(f"the loaded state is of {self._weights.n_arms} arms, got a reward of {reward.n_arms}")
+            raise ValueError(
+                f"the loaded state is of {self._weights.n_arms} arms, got a reward of {reward.n_arms}"
+            )
         new = not loaded and reward is not self._reward
         if new:
-            self._weights = Weights(reward.n_arms, self._sizes(reward.n_arms), float(reward([], [])))
+            self._weights = Weights(
+                reward.n_arms, self._sizes(reward.n_arms), float(reward([], []))
+            )
         self._reward = reward
         return int(new)
 
     def _sizes(self, n_arms: int) -> FloatArray:
         """The expected sizes of the tests, one for each class of them."""
         if self.pools is not None:
-            return np.array([max(1.0, float(self.pools.sizes.mean()))]) if len(self.pools) else np.ones(1)
+            return (
+                np.array([max(1.0, float(self.pools.sizes.mean()))])
+                if len(self.pools)
+                else np.ones(1)
+            )
         if self.p is not None:
             return np.array([self.p * n_arms])
         return np.array([size for size in _SIZES if size <= max(1, n_arms / 2)])
@@ -224,7 +253,9 @@ class GroupTesting:
                 tests = Pools.of([tests[j] for j in range(self.budget - spent)], reward.n_arms)
             return tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta)
         q = 1.0 if self.q == "estimate" else float(self.q)
-        tests, classes, values = self._add_tests(reward, theta, self._resolve(reward, k, q) - spent, rng=rng)
+        tests, classes, values = self._add_tests(
+            reward, theta, self._resolve(reward, k, q) - spent, rng=rng
+        )
         if self.q != "estimate" or not len(tests):
             return tests, classes, values
         scores = self._quantizer(reward)(values) if self.quantize else values
@@ -235,8 +266,14 @@ class GroupTesting:
                 f"suffices; use a smaller delta, another p, or set q to a number"
             )
         wanted = self._resolve(reward, k, q) - spent
-        more, more_classes, more_values = self._add_tests(reward, theta, wanted - len(tests), rng=rng)
-        return tests.join(more), np.concatenate([classes, more_classes]), np.concatenate([values, more_values])
+        more, more_classes, more_values = self._add_tests(
+            reward, theta, wanted - len(tests), rng=rng
+        )
+        return (
+            tests.join(more),
+            np.concatenate([classes, more_classes]),
+            np.concatenate([values, more_values]),
+        )
 
     def _add_tests(
         self, reward: Reward, theta: FloatArray, n_tests: int, *, rng: np.random.Generator
@@ -247,7 +284,9 @@ class GroupTesting:
         counts, sizes = self._weights.counts(n_tests), self._weights.sizes
         tests = Pools.of([], reward.n_arms)
         for count, size in zip(counts, sizes, strict=True):
-            tests = tests.join(Pools.random(int(count), reward.n_arms, size / reward.n_arms, rng=rng))
+            tests = tests.join(
+                Pools.random(int(count), reward.n_arms, size / reward.n_arms, rng=rng)
+            )
         return tests, np.repeat(np.arange(len(counts)), counts), reward.batch(tests, theta)
 
     def _resolve(self, reward: Reward, k: int, q: float) -> int:
@@ -255,7 +294,9 @@ class GroupTesting:
         if isinstance(self.n_tests, int):
             asked = self.n_tests
         elif self.n_tests == "order":
-            asked = theory.n_tests_order(n_arms=reward.n_arms, k=k, delta=self.delta, failure=self.failure, q=q)
+            asked = theory.n_tests_order(
+                n_arms=reward.n_arms, k=k, delta=self.delta, failure=self.failure, q=q
+            )
         else:
             quantizer = self._quantizer(reward)
             asked = theory.n_tests(

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm import theory
-from superarm.checks import FloatArray
 from superarm.core import Pools
+from superarm.core.arguments import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray, as_count, as_finite
 from superarm.core import Choices, Pools, Reward, as_request, top_k
-from superarm.feasible import Feasible
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.oracles._budget import as_budget
 from superarm.oracles._gains import Base, RememberedGains, pack
 from superarm.oracles._greedy_within import ROUNDING, greedy_within
@@ -24,6 +23,7 @@ from superarm.oracles._stage import Stage
 from superarm.oracles._verbs import verb
 from superarm.oracles.greedy import greedy
 from superarm.oracles.lazy_singletons import LazySingletons
+from superarm.sets.feasible import Feasible
 
 # An answer may exceed its bound by this: batches and single calls round differently.
 _ROUNDING = 1e-9
@@ -111,7 +111,9 @@ class LazyGreedy:
     True
     """
 
-    def __init__(self, *, n_points: int = 16, n_answers: int = 64, batch: int = 1, budget: int | None = None) -> None:
+    def __init__(
+        self, *, n_points: int = 16, n_answers: int = 64, batch: int = 1, budget: int | None = None
+    ) -> None:
         self.n_points = as_count(n_points, "n_points", least=4)
         self.n_answers = as_count(n_answers, "n_answers")
         self.batch = as_count(batch, "batch", least=1)
@@ -122,7 +124,9 @@ class LazyGreedy:
         self._empty: float | None = None
         self._shares: dict[int, float] = {}
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """The k arms that greedy adds."""
         theta, k = as_request(reward, theta, k, constraints=True)
         extend: Any = None if isinstance(k, int) else verb(self, k, "extend")
@@ -139,7 +143,9 @@ class LazyGreedy:
         left = None if self.budget is None else self.budget - self._asked
         if not isinstance(k, int):
             found = greedy_within(reward, theta, k, extend, left, rng=rng)
-            self.report = LazyGreedyReport(found.order, found.values, self._asked + found.asked, found.whole)
+            self.report = LazyGreedyReport(
+                found.order, found.values, self._asked + found.asked, found.whole
+            )
             return np.sort(found.order)
         order, values = greedy(reward, theta, k, left, rng=rng)
         all_of_it = k * reward.n_arms - k * (k - 1) // 2
@@ -161,7 +167,11 @@ class LazyGreedy:
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over what ``state()`` described, for the reward that it is next asked about."""
-        if not isinstance(state, dict) or state.get("oracle") != "LazyGreedy" or "alone" not in state:
+        if (
+            not isinstance(state, dict)
+            or state.get("oracle") != "LazyGreedy"
+            or "alone" not in state
+        ):
             raise ValueError(f"state must be that of a LazyGreedy, got {state!r:.60}")
         if state["alone"] is None:
             self.forget()
@@ -176,7 +186,9 @@ class LazyGreedy:
         gains.bases = [Base.of(base, len(lipschitz)) for base in state["bases"]]
         self._reward, self._alone, self._lipschitz, self._gains = None, alone, lipschitz, gains
         self._shares = {int(step): float(share) for step, share in state["shares"]}
-        self._submodular, self._diminishing, self._warned = (bool(state[name]) for name in _FOUND[:3])
+        self._submodular, self._diminishing, self._warned = (
+            bool(state[name]) for name in _FOUND[:3]
+        )
         self._factor, self._empty = float(state["factor"]), state["empty"]
 
     def forget(self) -> None:
@@ -187,7 +199,9 @@ class LazyGreedy:
         """Begin anew for another reward; a loaded state takes any."""
         if self._reward is None and self._alone is not None:
             if len(self._lipschitz) != reward.n_arms:
-                raise ValueError(f"the loaded state is of {len(self._lipschitz)} arms, got a reward of {reward.n_arms}")
+                raise ValueError(
+                    f"the loaded state is of {len(self._lipschitz)} arms, got a reward of {reward.n_arms}"
+                )
             self._reward = reward
             return
         self._reward = reward
@@ -226,17 +240,40 @@ class LazyGreedy:
         return np.sort(order)
 
     def _lazily_within(
-        self, theta: FloatArray, choices: Choices, extend: Callable[[IndexArray], Any], *, rng: np.random.Generator
+        self,
+        theta: FloatArray,
+        choices: Choices,
+        extend: Callable[[IndexArray], Any],
+        *,
+        rng: np.random.Generator,
     ) -> IndexArray:
         order: IndexArray = getattr(choices, "must", np.zeros(0, np.intp))
-        allowed, values, worth, certified, alone = extend(order), np.full(len(order), np.nan), np.nan, True, theta
+        allowed, values, worth, certified, alone = (
+            extend(order),
+            np.full(len(order), np.nan),
+            np.nan,
+            True,
+            theta,
+        )
         if allowed.any():
-            one = Feasible(1, available=allowed)  # the best first arm; and with arms that must be in, only the bounds
-            first, worth, alone, certified = self._first(theta, max(2, choices.n_most - len(order)), one, rng=rng)
+            one = Feasible(
+                1, available=allowed
+            )  # the best first arm; and with arms that must be in, only the bounds
+            first, worth, alone, certified = self._first(
+                theta, max(2, choices.n_most - len(order)), one, rng=rng
+            )
             if len(order):
-                worth = self._ask_base(order, theta[order]) if self._room() and self._empty is not None else np.nan
+                worth = (
+                    self._ask_base(order, theta[order])
+                    if self._room() and self._empty is not None
+                    else np.nan
+                )
                 values[-1], certified = worth, True
-            elif choices.same_size or not self._falls(worth, self._empty) or not choices.is_feasible(order):
+            elif (
+                choices.same_size
+                or not self._falls(worth, self._empty)
+                or not choices.is_feasible(order)
+            ):
                 order, values = first, np.array([worth])
             else:
                 allowed[:] = False
@@ -247,11 +284,17 @@ class LazyGreedy:
                 certified, worth_now = False, np.nan
                 winner = int(top_k(np.where(allowed, upper, -np.inf), 1, rng=rng)[0])
             else:
-                stage = Stage(np.sort(order), worth, theta, alone, upper, assumed, np.flatnonzero(~allowed))
+                stage = Stage(
+                    np.sort(order), worth, theta, alone, upper, assumed, np.flatnonzero(~allowed)
+                )
                 certified &= self._settle(stage)
                 winner = stage.winner(rng=rng)
                 worth_now = float(stage.exact[winner])
-                if not choices.same_size and self._falls(worth_now, worth) and choices.is_feasible(order):
+                if (
+                    not choices.same_size
+                    and self._falls(worth_now, worth)
+                    and choices.is_feasible(order)
+                ):
                     break
             order, values, worth = np.append(order, winner), np.append(values, worth_now), worth_now
         self.report = LazyGreedyReport(order, values, self._asked, bool(certified))
@@ -285,7 +328,12 @@ class LazyGreedy:
         if np.isnan(worth) and self._empty is not None and self._room():
             worth = self._ask_base(first, theta[first])
         empty = 0.0 if self._empty is None else self._empty
-        return first, worth if self._empty is not None else float("nan"), known.upper - empty, known.certified
+        return (
+            first,
+            worth if self._empty is not None else float("nan"),
+            known.upper - empty,
+            known.certified,
+        )
 
     def _settle(self, stage: Stage) -> bool:
         """Ask until the best arm is known for certain. Whether it is: a budget may run out."""
@@ -372,11 +420,16 @@ class LazyGreedy:
         n_base, n_groups = len(stage.base), len(offsets) - 1
         members = np.concatenate([np.tile(stage.base, n_groups), arms])
         group = np.concatenate(
-            [np.repeat(np.arange(n_groups), n_base), np.repeat(np.arange(n_groups), np.diff(offsets))]
+            [
+                np.repeat(np.arange(n_groups), n_base),
+                np.repeat(np.arange(n_groups), np.diff(offsets)),
+            ]
         )
         self._asked += n_groups
         pools = Pools(
-            members[np.lexsort((members, group))], offsets + n_base * np.arange(n_groups + 1), len(stage.theta)
+            members[np.lexsort((members, group))],
+            offsets + n_base * np.arange(n_groups + 1),
+            len(stage.theta),
         )
         return self._reward_is.batch(pools, stage.theta)
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm._top_k import kth_largest
-from superarm.checks import FloatArray, IndexArray, as_count, as_finite
 from superarm.core import Choices, Pools, Reward, as_request, top_k
+from superarm.core._top_k import kth_largest
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.oracles._rivals import rivals
 from superarm.oracles.remembered import Remembered
 
@@ -102,7 +102,9 @@ class LazySingletons:
         self._memory: Remembered | None = None
         self._empty: float | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """The k arms worth most alone."""
         theta, k = as_request(reward, theta, k, constraints=True)
         if reward is not self._reward:
@@ -122,7 +124,11 @@ class LazySingletons:
                 break
             size = min(max(self.batch, self._asked // 8, n_necessary), self._left())
             chosen = contested[:size]
-            x = np.where(moved[chosen], theta[chosen], self._places(chosen, theta[chosen], lower, upper, k, arms))
+            x = np.where(
+                moved[chosen],
+                theta[chosen],
+                self._places(chosen, theta[chosen], lower, upper, k, arms),
+            )
             moved[chosen] = True
             if self._ask(chosen, x):
                 lower, upper = self._bounds(theta)
@@ -133,7 +139,11 @@ class LazySingletons:
 
     def state(self) -> dict[str, Any]:
         """The remembered answers, and what they showed of the reward, as plain JSON."""
-        state: dict[str, Any] = {"oracle": "LazySingletons", "n_points": self.n_points, "memory": None}
+        state: dict[str, Any] = {
+            "oracle": "LazySingletons",
+            "n_points": self.n_points,
+            "memory": None,
+        }
         if self._memory is not None:
             state["memory"] = {**self._memory.state(), "lipschitz": self._lipschitz.tolist()}
             state.update({name: getattr(self, f"_{name}") for name in _FOUND})
@@ -142,7 +152,11 @@ class LazySingletons:
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over what ``state()`` described, for the reward that it is next asked about."""
-        if not isinstance(state, dict) or state.get("oracle") != "LazySingletons" or "memory" not in state:
+        if (
+            not isinstance(state, dict)
+            or state.get("oracle") != "LazySingletons"
+            or "memory" not in state
+        ):
             raise ValueError(f"state must be that of a LazySingletons, got {state!r:.60}")
         if state["memory"] is None:
             self.forget()
@@ -153,11 +167,17 @@ class LazySingletons:
                 f"got n_points={state.get('n_points')} and {sorted(state)}"
             )
         memory = Remembered.of(state["memory"], self.n_points)
-        lipschitz = as_finite(state["memory"].get("lipschitz", []), "state's lipschitz", ndim=1, least=0.0)
+        lipschitz = as_finite(
+            state["memory"].get("lipschitz", []), "state's lipschitz", ndim=1, least=0.0
+        )
         if lipschitz.shape != memory.n.shape:
-            raise ValueError(f"state must have a lipschitz for each of {len(memory.n)} arms, got {len(lipschitz)}")
+            raise ValueError(
+                f"state must have a lipschitz for each of {len(memory.n)} arms, got {len(lipschitz)}"
+            )
         self._reward, self._memory, self._lipschitz = None, memory, lipschitz
-        self._monotone, self._concave, self._warned = (bool(state[name]) for name in ("monotone", "concave", "warned"))
+        self._monotone, self._concave, self._warned = (
+            bool(state[name]) for name in ("monotone", "concave", "warned")
+        )
         self._used = float(state["used"])
         self._empty = None if state.get("empty") is None else float(state["empty"])
 
@@ -169,7 +189,9 @@ class LazySingletons:
         """Begin anew for another reward; a loaded state takes any."""
         if self._reward is None and self._memory is not None:
             if len(self._memory.n) != reward.n_arms:
-                raise ValueError(f"the loaded state is of {len(self._memory.n)} arms, got a reward of {reward.n_arms}")
+                raise ValueError(
+                    f"the loaded state is of {len(self._memory.n)} arms, got a reward of {reward.n_arms}"
+                )
             self._reward = reward
             return
         self._reward = reward
@@ -188,7 +210,11 @@ class LazySingletons:
         """
         unknown = np.flatnonzero(self._memory_is.n == 0)
         compared = choices is not None and not choices.same_size
-        if self._empty is None and self._left() and (compared or (len(unknown) and self._reward_is.zero_is_absent)):
+        if (
+            self._empty is None
+            and self._left()
+            and (compared or (len(unknown) and self._reward_is.zero_is_absent))
+        ):
             self._asked += 1
             self._empty = self._reward_is([], [])
         self._base = self._empty if compared and self._empty is not None else 0.0
@@ -200,7 +226,9 @@ class LazySingletons:
             likely = unknown[np.argsort(-theta[unknown], kind="stable")[: self._left()]]
             self._ask(likely, theta[likely])
 
-    def _bounds(self, theta: FloatArray, arms: IndexArray | slice = slice(None)) -> tuple[FloatArray, FloatArray]:
+    def _bounds(
+        self, theta: FloatArray, arms: IndexArray | slice = slice(None)
+    ) -> tuple[FloatArray, FloatArray]:
         lower, upper = self._memory_is.bounds(
             theta, self._lipschitz[arms], monotone=self._monotone, concave=self._concave, arms=arms
         )
@@ -232,7 +260,9 @@ class LazySingletons:
         left = np.maximum(right - 1, 0)
         slope = np.maximum(self._used * self._lipschitz[arms], 1e-300)
         guess = fs[left, at] + slope * (theta - xs[left, at])
-        if not isinstance(k, int):  # about where the last arm of the set is, among those that can be in one
+        if not isinstance(
+            k, int
+        ):  # about where the last arm of the set is, among those that can be in one
             lower, upper = lower[k.undecided], upper[k.undecided]
             k = int(np.clip(np.count_nonzero(k.undecided[set_]), 1, len(lower)))
         low, high = kth_largest(lower, k), kth_largest(upper, k)
@@ -258,8 +288,12 @@ class LazySingletons:
         """Whether an answer is on the wrong side of a chord, so that an arm is not concave after all."""
         slack = _ROUNDING * np.maximum(1.0, np.abs(values))
         lipschitz, monotone = self._lipschitz[arms], self._monotone
-        lower, upper = self._memory_is.bounds(x, lipschitz, monotone=monotone, concave=True, arms=arms)
-        wide_lower, wide_upper = self._memory_is.bounds(x, lipschitz, monotone=monotone, concave=False, arms=arms)
+        lower, upper = self._memory_is.bounds(
+            x, lipschitz, monotone=monotone, concave=True, arms=arms
+        )
+        wide_lower, wide_upper = self._memory_is.bounds(
+            x, lipschitz, monotone=monotone, concave=False, arms=arms
+        )
         off = (values < lower - slack) | (values > upper + slack)
         off &= (values >= wide_lower - slack) & (values <= wide_upper + slack)
         if off.any():
@@ -295,7 +329,9 @@ class LazySingletons:
         if too_steep:
             factor = abs(rise) / reach if reach > 0 else 2.0
             self._lipschitz *= max(factor, 1.0) * (1 + 1e-9)
-            self._warn(f"the declared lipschitz is too small, by a factor of {factor:.3g} at least: {what}")
+            self._warn(
+                f"the declared lipschitz is too small, by a factor of {factor:.3g} at least: {what}"
+            )
         if falling:
             self._monotone = False
             self._warn(f"the reward declares monotone, but {what}")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import IndexArray, as_count
 from superarm.core import Choices, Counted, Oracle, Pools, Reward, as_request, top_k
+from superarm.core.arguments import IndexArray, as_count
 from superarm.oracles._verbs import verb
 from superarm.oracles.lazy_singletons import LazySingletons
 
@@ -75,12 +75,16 @@ class LocalSearch:
         self.report: LocalSearchReport | None = None
         self._counted: Counted | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """A set that no swap of one arm improves."""
         theta, k = as_request(reward, theta, k, constraints=True)
         completed_by = None if isinstance(k, int) else verb(self, k, "completed_by")
         if self._counted is None or self._counted.uncounted is not reward:
-            self._counted = Counted(reward)  # the same one in every round: a start that remembers knows it by that
+            self._counted = Counted(
+                reward
+            )  # the same one in every round: a start that remembers knows it by that
         counted = self._counted
         before = counted.evaluations
         arms = start = self.start.select(counted, theta, k, rng=rng)
@@ -94,7 +98,11 @@ class LocalSearch:
         n_places = self._n_places(arms, k)
         while n_settled < n_places and left() > 0 and not np.isnan(value):
             stay = np.delete(arms, [place % n_places] if place % n_places < len(arms) else [])
-            others = np.arange(reward.n_arms) if completed_by is None else np.flatnonzero(completed_by(stay))
+            others = (
+                np.arange(reward.n_arms)
+                if completed_by is None
+                else np.flatnonzero(completed_by(stay))
+            )
             others = np.setdiff1d(others, arms)
             n_others = len(others)
             place += 1
@@ -113,21 +121,34 @@ class LocalSearch:
             else:
                 n_settled += len(others) == n_others
         certified = n_settled >= n_places or k == reward.n_arms
-        self.report = LocalSearchReport(start, value, n_swaps, counted.evaluations - before, certified)
+        self.report = LocalSearchReport(
+            start, value, n_swaps, counted.evaluations - before, certified
+        )
         return arms
 
     @staticmethod
     def _n_places(arms: IndexArray, k: int | Choices) -> int:
         """The places of a set in which something can be tried: its arms, and one that is empty if there is room."""
-        return len(arms) if isinstance(k, int) else len(arms) + (not k.same_size and len(arms) < k.n_most)
+        return (
+            len(arms)
+            if isinstance(k, int)
+            else len(arms) + (not k.same_size and len(arms) < k.n_most)
+        )
 
     def state(self) -> dict[str, Any]:
         """What the start remembers, where it has a state, as plain JSON."""
-        return {"oracle": "LocalSearch", "start": self.start.state() if hasattr(self.start, "state") else None}
+        return {
+            "oracle": "LocalSearch",
+            "start": self.start.state() if hasattr(self.start, "state") else None,
+        }
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over what ``state()`` described."""
-        if not isinstance(state, dict) or state.get("oracle") != "LocalSearch" or "start" not in state:
+        if (
+            not isinstance(state, dict)
+            or state.get("oracle") != "LocalSearch"
+            or "start" not in state
+        ):
             raise ValueError(f"state must be that of a LocalSearch, got {state!r:.60}")
         if hasattr(self.start, "load") and state["start"] is not None:
             self.start.load(state["start"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import IndexArray
 from superarm.core import Choices, Reward, as_request
+from superarm.core.arguments import IndexArray
 
 
 class RandomSets:
@@ -24,7 +24,9 @@ class RandomSets:
 
     report = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """Any k arms."""
         _, k = as_request(reward, theta, k, constraints=True)
         if not isinstance(k, int):

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import IndexArray, as_arms, as_count
 from superarm.core import Choices, Oracle, Reward, as_request
+from superarm.core.arguments import IndexArray, as_arms, as_count
 
 
 def growing(factor: float = 1.1) -> Callable[[int], bool]:
@@ -29,7 +29,9 @@ def growing(factor: float = 1.1) -> Callable[[int], bool]:
         raise ValueError(f"factor must be above 1, got {factor!r}")
 
     def ask(t: int) -> bool:
-        return t == 1 or int(np.log(t) / np.log(factor) + 1e-9) > int(np.log(t - 1) / np.log(factor) + 1e-9)
+        return t == 1 or int(np.log(t) / np.log(factor) + 1e-9) > int(
+            np.log(t - 1) / np.log(factor) + 1e-9
+        )
 
     return ask
 
@@ -70,12 +72,19 @@ class Rarely:
         """That of the oracle, from the round in which it was last asked."""
         return self.oracle.report
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """The oracle's answer, new or repeated."""
         theta, k = as_request(reward, theta, k, constraints=True)
         t = self._round + 1
         due = self.when(t) if callable(self.when) else (t - 1) % self.when == 0
-        if due or self._arms is None or self._n_arms != reward.n_arms or not self._fits(self._arms, k):
+        if (
+            due
+            or self._arms is None
+            or self._n_arms != reward.n_arms
+            or not self._fits(self._arms, k)
+        ):
             self._arms, self._n_arms = self.oracle.select(reward, theta, k, rng=rng), reward.n_arms
             self._within = not isinstance(k, int)
         self._round = t  # only now: a question that failed was not asked
@@ -96,7 +105,13 @@ class Rarely:
         """The round, the set that is repeated, and the state of the oracle where it has one, as plain JSON."""
         arms = None if self._arms is None else self._arms.tolist()
         asked = self.oracle.state() if hasattr(self.oracle, "state") else None
-        state = {"oracle": "Rarely", "round": self._round, "arms": arms, "n_arms": self._n_arms, "asked": asked}
+        state = {
+            "oracle": "Rarely",
+            "round": self._round,
+            "arms": arms,
+            "n_arms": self._n_arms,
+            "asked": asked,
+        }
         return {**state, "within": True} if self._within else state
 
     def load(self, state: dict[str, Any]) -> None:

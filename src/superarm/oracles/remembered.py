@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.checks import FloatArray, IndexArray, as_finite
+from superarm.core.arguments import FloatArray, IndexArray, as_finite
 
 
 class Remembered:
@@ -113,7 +113,11 @@ class Remembered:
     def state(self) -> dict[str, Any]:
         """All of it, as plain JSON: the points of the first arm, then those of the second, and so on."""
         there = np.arange(len(self.x))[:, None] < self.n
-        return {"n": self.n.tolist(), "x": self.x.T[there.T].tolist(), "f": self.f.T[there.T].tolist()}
+        return {
+            "n": self.n.tolist(),
+            "x": self.x.T[there.T].tolist(),
+            "f": self.f.T[there.T].tolist(),
+        }
 
     @classmethod
     def of(cls, state: dict[str, Any], n_points: int) -> Remembered:
@@ -124,20 +128,30 @@ class Remembered:
         n = as_finite(state["n"], "state['n']", ndim=1, least=0.0).astype(np.intp)
         memory = cls(len(n), n_points)
         if n.max() > n_points:
-            raise ValueError(f"state must have at most {n_points} points an arm (n_points), got {n.max()}")
+            raise ValueError(
+                f"state must have at most {n_points} points an arm (n_points), got {n.max()}"
+            )
         there = np.arange(n_points) < n[:, None]
         for name, array in (("x", memory.x), ("f", memory.f)):
             values = np.asarray(state[name], np.float64)
             if values.shape != (n.sum(),) or not np.isfinite(values).all():
-                raise ValueError(f"state[{name!r}] must have {n.sum()} finite numbers, got shape {values.shape}")
+                raise ValueError(
+                    f"state[{name!r}] must have {n.sum()} finite numbers, got shape {values.shape}"
+                )
             array.T[there] = values
         memory.n = n
         return memory
 
     @staticmethod
-    def _chords(theta: FloatArray, right: IndexArray, point, lower: FloatArray, upper: FloatArray) -> None:  # type: ignore[no-untyped-def]
+    def _chords(
+        theta: FloatArray, right: IndexArray, point, lower: FloatArray, upper: FloatArray
+    ) -> None:  # type: ignore[no-untyped-def]
         """A concave function is above its chords, and below their extensions."""
-        for one, other, inside in ((right - 1, right, True), (right - 2, right - 1, False), (right, right + 1, False)):
+        for one, other, inside in (
+            (right - 1, right, True),
+            (right - 2, right - 1, False),
+            (right, right + 1, False),
+        ):
             x1, f1, has = point(one)
             x2, f2, has2 = point(other)
             both, mine, theirs = np.intersect1d(has, has2, assume_unique=True, return_indices=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray
 from superarm.core import Choices, Pools, Reward, as_request, top_k
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import as_budget, likeliest
 
 
@@ -57,7 +57,9 @@ class Singletons:
         self.budget = as_budget(budget)
         self.report: SingletonsReport | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """The k arms worth most alone."""
         theta, k = as_request(reward, theta, k, constraints=True)
         if not isinstance(k, int):
@@ -76,11 +78,15 @@ class Singletons:
         unseen = likeliest(reward, theta, np.setdiff1d(every, arms), k - len(arms), rng=rng)
         return np.sort(np.concatenate([arms, unseen]))
 
-    def _within(self, reward: Reward, theta: FloatArray, choices: Choices, *, rng: np.random.Generator) -> IndexArray:
+    def _within(
+        self, reward: Reward, theta: FloatArray, choices: Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         every = np.flatnonzero(choices.undecided)
         wanted = len(every) + (not choices.same_size)
         certified = self.budget is None or self.budget >= wanted
-        arms = every if self.budget is None else likeliest(reward, theta, every, self.budget, rng=rng)
+        arms = (
+            every if self.budget is None else likeliest(reward, theta, every, self.budget, rng=rng)
+        )
         values = np.full(reward.n_arms, np.nan)
         values[arms] = reward.batch(Pools.singletons(arms, reward.n_arms), theta)
         self.report = SingletonsReport(values, certified)

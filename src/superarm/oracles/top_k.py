@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray, as_k
 from superarm.core import Choices, Draw, Reward, as_request, top_k
-from superarm.feasible import Feasible
+from superarm.core.arguments import FloatArray, IndexArray, as_k
+from superarm.sets.feasible import Feasible
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +41,16 @@ class TopK:
     def __init__(self) -> None:
         self.report: TopKReport | None = None
 
-    def select(self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator) -> IndexArray:
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
         """The k arms of the largest means."""
         _check_additive(reward)
-        if isinstance(theta, Draw) and theta.n_arms == reward.n_arms and (n_top := _n_top(k, reward.n_arms)):
+        if (
+            isinstance(theta, Draw)
+            and theta.n_arms == reward.n_arms
+            and (n_top := _n_top(k, reward.n_arms))
+        ):
             arms, values = theta.top(n_top)
             if isinstance(k, Feasible):
                 here = k.over(reward.n_arms).undecided[arms]
@@ -57,7 +63,9 @@ class TopK:
         self.report = TopKReport(values)
         return arms
 
-    def select_many(self, reward: Reward, theta: FloatArray, k: int, *, rng: np.random.Generator) -> IndexArray:
+    def select_many(
+        self, reward: Reward, theta: FloatArray, k: int, *, rng: np.random.Generator
+    ) -> IndexArray:
         """The k arms of the largest means for each of many thetas: (n, n_arms) gives (n, k). No report."""
         _check_additive(reward)
         k = as_k(k, reward.n_arms)
@@ -88,5 +96,7 @@ def _n_top(k: int | Choices, n_arms: int) -> int:
         return int(k)
     if not isinstance(k, Feasible) or (enough := k.over(n_arms).enough) is None:
         return 0
-    n_top = 1 << (enough - 1).bit_length()  # the same one in most rounds, since a belief prefers that
+    n_top = (
+        1 << (enough - 1).bit_length()
+    )  # the same one in most rounds, since a belief prefers that
     return n_top if 16 * n_top <= n_arms else 0

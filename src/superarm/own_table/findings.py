@@ -58,7 +58,9 @@ def not_told_apart(runs: Sequence[Run], best: str) -> list[str]:
         for policy in dict.fromkeys(run.policy for run in runs)
     }
     return [
-        policy for policy, got in rewards.items() if policy != best and paired_difference(rewards[best], got).low <= 0
+        policy
+        for policy, got in rewards.items()
+        if policy != best and paired_difference(rewards[best], got).low <= 0
     ]
 
 
@@ -67,7 +69,8 @@ def arms_table(game: Game, runs: Sequence[Run]) -> list[dict[str, Any]]:
     world = game.world
     best = set(world.best_arms(game.k).tolist())
     shown = {
-        policy: np.mean([run.n_shown for run in runs if run.policy == policy], axis=0) / game.horizon
+        policy: np.mean([run.n_shown for run in runs if run.policy == policy], axis=0)
+        / game.horizon
         for policy in dict.fromkeys(run.policy for run in runs)
     }
     return [
@@ -123,7 +126,12 @@ def numbers(game: Game, runs: Sequence[Run], settings: Mapping[str, Any]) -> dic
         ],
         "checkpoints": runs[0].at.tolist(),
         "curves": [
-            {"policy": run.policy, "run": run.number, "reward": run.reward.tolist(), "regret": run.regret.tolist()}
+            {
+                "policy": run.policy,
+                "run": run.number,
+                "reward": run.reward.tolist(),
+                "regret": run.regret.tolist(),
+            }
             for run in runs
         ],
     }

@@ -71,7 +71,9 @@ def picture(game: Game, runs: Sequence[Run]) -> bytes:
     return render(draw)
 
 
-def html(game: Game, runs: Sequence[Run], settings: Mapping[str, Any], version: str, image: bytes) -> str:
+def html(
+    game: Game, runs: Sequence[Run], settings: Mapping[str, Any], version: str, image: bytes
+) -> str:
     """The whole page."""
     world, found = game.world, find(runs)
     name = escape(str(settings["table"]))
@@ -115,9 +117,7 @@ def _answer(found: Sequence[Finding], game: Game, runs: Sequence[Run]) -> str:
     world, k = game.world, game.k
     best, chance = world.best_fixed(k), world.random_set(k)
     if found[0].gap_closed is None:
-        return (
-            "<p>All arms have the same mean, so every set is as good as any other, and there is nothing to learn.</p>"
-        )
+        return "<p>All arms have the same mean, so every set is as good as any other, and there is nothing to learn.</p>"
     learners = [finding for finding in found if finding.policy != "random"]
     lines = [
         f"{_arms_of(k)} by chance would have given {chance:.4g} a round; the best {_arms_of(k)} that never change, "
@@ -170,7 +170,9 @@ def _explained(game: Game, settings: Mapping[str, Any], best: str, n_runs: int) 
             if game.order == "given"
             else f"{game.horizon:,} rows that are drawn anew for each run; the best fixed set is that of all rows"
         )
-        lines.append(f"Not every row is played: each run has {which}. <code>--horizon</code> changes that.")
+        lines.append(
+            f"Not every row is played: each run has {which}. <code>--horizon</code> changes that."
+        )
     lines.append(
         f"Each policy played {n_runs} times, and its runs are paired with those of the others: the same rows in the "
         f"same order."
@@ -197,7 +199,9 @@ def _limits(game: Game) -> str:
 
 
 def _arms(arms: Sequence[Mapping[str, Any]], policies: Sequence[str]) -> str:
-    rows = [["arm", "mean outcome", "cells missing", *(f"shown by {policy}" for policy in policies)]]
+    rows = [
+        ["arm", "mean outcome", "cells missing", *(f"shown by {policy}" for policy in policies)]
+    ]
     rows += [
         [
             f"{'★ ' if arm['in_best_fixed_set'] else ''}{arm['arm']}",
@@ -226,7 +230,9 @@ def _percent(interval: Interval | None) -> str:
 
 
 def _four(interval: Interval) -> str:
-    mean, low, high = (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in _ends(interval))
+    mean, low, high = (
+        f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in _ends(interval)
+    )
     return f"{mean} ({low} to {high})"
 
 

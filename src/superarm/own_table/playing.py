@@ -13,13 +13,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.checks import FloatArray, IndexArray
 from superarm.core import Policy
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.environments import ReplayEnvironment
 from superarm.experiments.comparison.contestants import CONTESTANTS, Task
 from superarm.experiments.play import checkpoints
 from superarm.rewards import LinearReward
-from superarm.simulate import simulate
+from superarm.simulation.simulate import simulate
 
 Order = Literal["given", "shuffled"]
 Progress = Callable[["Run"], None]
@@ -46,25 +46,40 @@ PLAYERS: dict[str, Player] = {
         "Thompson sampling: guesses each arm's mean at random, as widely as it is unsure of it, and picks the best k.",
     ),
     "single-seed": Player(
-        "CTS, single seed", "Thompson sampling in which all arms are guessed high together, or low together."
+        "CTS, single seed",
+        "Thompson sampling in which all arms are guessed high together, or low together.",
     ),
-    "gaussian": Player("CTS, Gaussian", "Thompson sampling with normal distributions, for measured outcomes."),
+    "gaussian": Player(
+        "CTS, Gaussian", "Thompson sampling with normal distributions, for measured outcomes."
+    ),
     "discounted": Player(
-        "CTS, discounted", "Thompson sampling that forgets little by little, for arms that change slowly."
+        "CTS, discounted",
+        "Thompson sampling that forgets little by little, for arms that change slowly.",
     ),
     "sliding": Player(
-        "CTS, sliding", "Thompson sampling that knows the last rounds only, for arms that change at once."
+        "CTS, sliding",
+        "Thompson sampling that knows the last rounds only, for arms that change at once.",
     ),
     "cucb": Player(
-        "CUCB", "Upper confidence bounds: takes each arm for as good as it might still be, and picks the best k."
+        "CUCB",
+        "Upper confidence bounds: takes each arm for as good as it might still be, and picks the best k.",
     ),
-    "kl-ucb": Player("KL-UCB", "Upper confidence bounds that are tighter for outcomes of 0 and 1; slower."),
-    "escb": Player("ESCB", "One confidence bound for the whole set, tighter than one for each arm; slower."),
-    "epsilon-greedy": Player("epsilon-greedy", "The best k so far, and in one round of ten k arms by chance."),
+    "kl-ucb": Player(
+        "KL-UCB", "Upper confidence bounds that are tighter for outcomes of 0 and 1; slower."
+    ),
+    "escb": Player(
+        "ESCB", "One confidence bound for the whole set, tighter than one for each arm; slower."
+    ),
+    "epsilon-greedy": Player(
+        "epsilon-greedy", "The best k so far, and in one round of ten k arms by chance."
+    ),
     "explore-then-commit": Player(
-        "explore, commit", "Tries all arms equally often, and then picks the best k of them for ever."
+        "explore, commit",
+        "Tries all arms equally often, and then picks the best k of them for ever.",
     ),
-    "exp3": Player("Exp3.M", "Assumes nothing of how outcomes come about, and learns slowly for that."),
+    "exp3": Player(
+        "Exp3.M", "Assumes nothing of how outcomes come about, and learns slowly for that."
+    ),
     "random": Player("chance", "k arms by chance in every round; learns nothing."),
 }
 USUAL = ("cts", "cucb", "random")
@@ -128,12 +143,16 @@ class Run:
     @property
     def gap_closed(self) -> float:
         """Where the run ended between chance, 0, and the best fixed set, 1; NaN where these are equal."""
-        return float(self.reward[-1] - self.chance[-1]) / self.gap if self.gap > 1e-9 else float("nan")
+        return (
+            float(self.reward[-1] - self.chance[-1]) / self.gap if self.gap > 1e-9 else float("nan")
+        )
 
 
 def prepare(cells: NDArray[Any], names: Sequence[str], k: int, horizon: int, order: Order) -> Game:
     """The game on a table; in given order only the rows that are played count in hindsight."""
-    world = ReplayEnvironment(cells[:horizon] if order == "given" else cells, names=names, order=order)
+    world = ReplayEnvironment(
+        cells[:horizon] if order == "given" else cells, names=names, order=order
+    )
     members = world.best_arms(k)
     best, chance = np.empty(world.n_rounds), np.empty(world.n_rounds)
     step = max(1, 2**20 // world.n_arms)
@@ -186,7 +205,8 @@ def play(game: Game, policy: str, number: int, *, seed: int) -> Run:
     Played some thousands of rounds at a time, of which only sums are kept: memory does not grow with the horizon.
     """
     rng, world_rng = (
-        np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, stream))) for stream in (1, 2)
+        np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, stream)))
+        for stream in (1, 2)
     )
     world = game.world.fresh()
     player = PLAYERS[policy].make(game.k, world.n_arms, game.horizon)
@@ -194,7 +214,13 @@ def play(game: Game, policy: str, number: int, *, seed: int) -> Run:
     reward, n_shown = np.empty(len(at)), np.zeros(world.n_arms, np.intp)
     total, done = 0.0, 0
     while done < game.horizon:
-        trace = simulate(player, world, horizon=min(_ROUNDS_AT_ONCE, game.horizon - done), rng=rng, world_rng=world_rng)
+        trace = simulate(
+            player,
+            world,
+            horizon=min(_ROUNDS_AT_ONCE, game.horizon - done),
+            rng=rng,
+            world_rng=world_rng,
+        )
         totals = total + np.cumsum(world.rewards(trace.arms, trace.outcomes))
         here = (at > done) & (at <= done + len(totals))
         reward[here] = totals[at[here] - done - 1]
@@ -213,9 +239,13 @@ def _save(game: Game, folder: Path) -> None:
 
 @lru_cache(maxsize=1)
 def _saved(folder: str, names: tuple[str, ...], k: int, horizon: int, order: Order) -> Game:
-    table, best, chance = (np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in ("table", "best", "chance"))
+    table, best, chance = (
+        np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in ("table", "best", "chance")
+    )
     return Game(ReplayEnvironment(table, names=names, order=order), k, horizon, order, best, chance)
 
 
-def _play_saved(settings: tuple[str, tuple[str, ...], int, int, Order], policy: str, number: int, seed: int) -> Run:
+def _play_saved(
+    settings: tuple[str, tuple[str, ...], int, int, Order], policy: str, number: int, seed: int
+) -> Run:
     return play(_saved(*settings), policy, number, seed=seed)

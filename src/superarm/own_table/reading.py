@@ -16,14 +16,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.checks import FloatArray
-from superarm.own_table.text import SEPARATORS, TableError, decoded, refuse_what_is_no_text, separator_of
+from superarm.core.arguments import FloatArray
+from superarm.own_table.text import (
+    SEPARATORS,
+    TableError,
+    decoded,
+    refuse_what_is_no_text,
+    separator_of,
+)
 
 __all__ = ["OwnTable", "Progress", "TableError", "read"]
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none"}
 _ROWS_AT_ONCE = 50_000
-_MOST_REMEMBERED = 100_000  # different spellings of cells: a table of 0 and 1 has a few, one of measurements many
+_MOST_REMEMBERED = (
+    100_000  # different spellings of cells: a table of 0 and 1 has a few, one of measurements many
+)
 
 Progress = Callable[[int], None]
 
@@ -66,7 +74,9 @@ def read(path: Path, *, skip: Sequence[str] = (), progress: Progress | None = No
         try:
             head = next((row for row in lines if row), None)
             if head is None:
-                raise TableError(f"{path.name} is empty; expected a line of names and a line of outcomes a round")
+                raise TableError(
+                    f"{path.name} is empty; expected a line of names and a line of outcomes a round"
+                )
             columns = _Columns([name.strip() for name in head], skip, separator)
             cells = _Cells(decimal_comma=separator != ",")
             strips = []
@@ -75,9 +85,13 @@ def read(path: Path, *, skip: Sequence[str] = (), progress: Progress | None = No
                 if progress is not None:
                     progress(file.tell())
         except csv.Error as error:
-            raise TableError(f"line {lines.line_num}: {error}; is a quotation mark not closed?") from None
+            raise TableError(
+                f"line {lines.line_num}: {error}; is a quotation mark not closed?"
+            ) from None
     if not strips:
-        raise TableError(f"{path.name} has a line of names and no line below it; expected a line of outcomes a round")
+        raise TableError(
+            f"{path.name} has a line of names and no line below it; expected a line of outcomes a round"
+        )
     table = np.concatenate(strips)
     columns.refuse_empty(table)
     return OwnTable(table, columns.names, columns.skipped)
@@ -126,10 +140,20 @@ class _Columns:
     def skipping(self, place: int) -> str:
         """The option that leaves a column out."""
         name = self.head[place]
-        return f"--skip {place + 1}" if not name else f"--skip {name!r}" if " " in name else f"--skip {name}"
+        return (
+            f"--skip {place + 1}"
+            if not name
+            else f"--skip {name!r}"
+            if " " in name
+            else f"--skip {name}"
+        )
 
     def refuse_empty(self, table: NDArray[Any]) -> None:
-        empty = [place for place, column in zip(self.kept, table.T, strict=True) if np.isnan(column).all()]
+        empty = [
+            place
+            for place, column in zip(self.kept, table.T, strict=True)
+            if np.isnan(column).all()
+        ]
         if empty:
             name = self.called(empty[0])
             raise TableError(
@@ -190,7 +214,9 @@ def _strips(lines: Any, columns: _Columns, cells: _Cells) -> Iterator[NDArray[An
         if len(row) != width:
             raise _ragged(lines.line_num, row, columns)
         try:
-            values.extend(map(cells.__getitem__, row if everything else [row[place] for place in kept]))
+            values.extend(
+                map(cells.__getitem__, row if everything else [row[place] for place in kept])
+            )
         except ValueError:
             raise _bad_cell(lines.line_num, row, columns, cells) from None
         numbers.append(lines.line_num)

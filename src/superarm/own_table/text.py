@@ -19,7 +19,9 @@ def refuse_what_is_no_text(path: Path) -> None:
         start = file.read(65_536)
     workbook = start.startswith(b"PK\x03\x04") or start.startswith(b"\xd0\xcf\x11\xe0")
     if workbook or b"\0" in start:
-        what = "a workbook or an archive" if workbook else "a binary file, or text that is not UTF-8"
+        what = (
+            "a workbook or an archive" if workbook else "a binary file, or text that is not UTF-8"
+        )
         raise TableError(
             f"{path.name} is {what}; expected a CSV file: save the table as CSV (UTF-8) from your spreadsheet"
         )
@@ -42,4 +44,7 @@ def separator_of(path: Path) -> str:
     with path.open("rb") as file:
         lines = [line for line in decoded(file.readlines(1_000_000)) if line.strip()][:2]
     widths = {sign: [len(row) for row in csv.reader(lines, delimiter=sign)] for sign in SEPARATORS}
-    return max(SEPARATORS, key=lambda sign: (len(set(widths[sign])) == 1 and widths[sign][0] > 1, widths[sign][:1]))
+    return max(
+        SEPARATORS,
+        key=lambda sign: (len(set(widths[sign])) == 1 and widths[sign][0] > 1, widths[sign][:1]),
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, as_count, as_set, as_theta
 from superarm.core import Pools
+from superarm.core.arguments import FloatArray, as_count, as_set, as_theta
 
 # exp of this is 0: stands for log(0) in sums, where -inf would turn 0 * -inf into NaN.
 LOG_ZERO = -800.0

@@ -8,8 +8,16 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, IndexArray, as_count, as_finite, as_positive, as_set, as_theta
 from superarm.core import Pools
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_count,
+    as_finite,
+    as_positive,
+    as_set,
+    as_theta,
+)
 
 
 class BlackBox:
@@ -100,5 +108,7 @@ class BlackBox:
             return as_positive(lipschitz, "lipschitz")
         each = as_finite(lipschitz, "lipschitz", ndim=1, least=0.0)
         if len(each) != self.n_arms or not each.any():
-            raise ValueError(f"lipschitz must be a number above 0, or {self.n_arms} of them, got shape {each.shape}")
+            raise ValueError(
+                f"lipschitz must be a number above 0, or {self.n_arms} of them, got shape {each.shape}"
+            )
         return each

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, as_finite, as_set, as_theta, as_unit
 from superarm.core import Pools
+from superarm.core.arguments import FloatArray, as_finite, as_set, as_theta, as_unit
 from superarm.rewards.any_success import log_failure
 
 
@@ -47,7 +47,9 @@ class CoverageReward:
         given = np.ones(self.n_targets) if weights is None else weights
         self.weights = as_finite(given, "weights", ndim=1, least=0.0)
         if len(self.weights) != self.n_targets:
-            raise ValueError(f"weights must have shape ({self.n_targets},), one a target, got {self.weights.shape}")
+            raise ValueError(
+                f"weights must have shape ({self.n_targets},), one a target, got {self.weights.shape}"
+            )
         self.lipschitz: FloatArray = self.reach @ self.weights
         for array in (self.reach, self.weights, self.lipschitz):
             array.flags.writeable = False
@@ -62,4 +64,6 @@ class CoverageReward:
         """The values of many sets."""
         theta = as_theta(theta, self.n_arms, pools)
         arms, pools = pools.compact()
-        return -np.expm1(pools.sum(log_failure(self.reach[arms] * theta[arms, None]))) @ self.weights
+        return (
+            -np.expm1(pools.sum(log_failure(self.reach[arms] * theta[arms, None]))) @ self.weights
+        )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from superarm.checks import FloatArray, as_count, as_finite, as_set, as_theta
 from superarm.core import Pools
+from superarm.core.arguments import FloatArray, as_count, as_finite, as_set, as_theta
 
 
 class LinearReward:
@@ -46,7 +46,9 @@ class LinearReward:
         if weights is not None:
             self.weights = as_finite(weights, "weights", ndim=1, least=0.0)
             if len(self.weights) != self.n_arms:
-                raise ValueError(f"weights must have shape ({self.n_arms},), got {self.weights.shape}")
+                raise ValueError(
+                    f"weights must have shape ({self.n_arms},), got {self.weights.shape}"
+                )
             if not self.weights.any():
                 raise ValueError("weights must not all be 0: every set would be worth nothing")
             self.weights.flags.writeable = False

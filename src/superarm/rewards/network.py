@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from superarm.checks import FloatArray, as_count, as_finite, as_positive, as_set, as_theta
 from superarm.core import Pools
+from superarm.core.arguments import FloatArray, as_count, as_finite, as_positive, as_set, as_theta
 
 
 class NetworkReward:
@@ -43,7 +43,9 @@ class NetworkReward:
         self.W1 = as_finite(W1, "W1", ndim=2)
         self.w2 = as_finite(w2, "w2", ndim=1, least=0.0)
         if len(self.w2) != len(self.W1):
-            raise ValueError(f"w2 must have one weight for each of the {len(self.W1)} rows of W1, got {len(self.w2)}")
+            raise ValueError(
+                f"w2 must have one weight for each of the {len(self.W1)} rows of W1, got {len(self.w2)}"
+            )
         self.n_hidden, self.n_arms = self.W1.shape
         self.lipschitz: FloatArray = self.w2 @ np.abs(self.W1) / 4
         self.upper = float(self.w2 @ expit(np.maximum(self.W1, 0).sum(axis=1)))
@@ -54,7 +56,9 @@ class NetworkReward:
             array.flags.writeable = False
 
     @classmethod
-    def random(cls, n_arms: int, *, n_hidden: int = 20, std: float = 1.0, rng: np.random.Generator) -> NetworkReward:
+    def random(
+        cls, n_arms: int, *, n_hidden: int = 20, std: float = 1.0, rng: np.random.Generator
+    ) -> NetworkReward:
         """Weights |N(0, 1)| as in section 5, those of the hidden layer multiplied by ``std``."""
         shape = as_count(n_hidden, "n_hidden", least=1), as_count(n_arms, "n_arms", least=1)
         W1 = as_positive(std, "std") * np.abs(rng.standard_normal(shape))

@@ -78,17 +78,32 @@ def _answer_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def of_parameters(_: Request, error: RequestValidationError) -> Response:
         errors = [
-            {"at": shown(".".join(map(str, one["loc"][1:]))), "detail": one["msg"], "got": shown(one.get("input"))}
+            {
+                "at": shown(".".join(map(str, one["loc"][1:]))),
+                "detail": one["msg"],
+                "got": shown(one.get("input")),
+            }
             for one in error.errors()
         ]
         return answer(Problem(422, f"{errors[0]['at']}: {errors[0]['detail']}", errors=errors))
 
     @app.exception_handler(HTTPException)
     async def of_routing(request: Request, error: HTTPException) -> Response:
-        known = {404: "nothing is at this path", 405: f"{shown(request.method)} is not possible at this path"}
+        known = {
+            404: "nothing is at this path",
+            405: f"{shown(request.method)} is not possible at this path",
+        }
         detail = known.get(error.status_code, str(error.detail))
-        headers = {"Allow": _allowed(app, request)} if error.status_code == 405 else dict(error.headers or {})
-        return answer(Problem(error.status_code, detail, fix="GET /openapi.json lists everything", headers=headers))
+        headers = (
+            {"Allow": _allowed(app, request)}
+            if error.status_code == 405
+            else dict(error.headers or {})
+        )
+        return answer(
+            Problem(
+                error.status_code, detail, fix="GET /openapi.json lists everything", headers=headers
+            )
+        )
 
     @app.exception_handler(Exception)
     async def of_bug(_: Request, error: Exception) -> Response:

@@ -20,7 +20,9 @@ Answer = dict[str, Any]
 _CHANGES = {"arms_added": "added", "arms_restored": "restored", "arms_retired": "retired"}
 
 
-def add_arms(body: ArmsBody, key: str | None, now: Callable[[], float], most_arms: int) -> Operation:
+def add_arms(
+    body: ArmsBody, key: str | None, now: Callable[[], float], most_arms: int
+) -> Operation:
     """Add those that are new, and bring back those that are retired."""
     request = _digest("add", body.arms, body.prior)
 
@@ -33,7 +35,11 @@ def add_arms(body: ArmsBody, key: str | None, now: Callable[[], float], most_arm
         restored = [name for name in names if name in session and session.is_retired(name)]
         n_arms = session.policy.reward.n_arms + len(added)
         if n_arms > most_arms:
-            raise Problem(422, f"arms must be at most {most_arms} here, got {n_arms}", fix="serve with --most-arms")
+            raise Problem(
+                422,
+                f"arms must be at most {most_arms} here, got {n_arms}",
+                fix="serve with --most-arms",
+            )
         live.at(now())
         prior = None if body.prior is None else list(body.prior)
         try:
@@ -63,7 +69,9 @@ def retire(name: str, key: str | None, now: Callable[[], float]) -> Operation:
         try:
             live.session.retire(*news)
         except ValueError as error:
-            raise Problem(409, f"{shown(name)} cannot be retired: {registry.shown_error(error)}") from error
+            raise Problem(
+                409, f"{shown(name)} cannot be retired: {registry.shown_error(error)}"
+            ) from error
         return _logged(live, {"arms_retired": {"arms": news}}, request, key)
 
     return operation

@@ -23,7 +23,10 @@ _PAGE = 1000
 _POLL_S = 0.25
 _NEVER = 2**63 - 1  # the seq of an event that never comes
 _NDJSON: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Events", "content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
+    200: {
+        "description": "Events",
+        "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+    }
 }
 
 
@@ -45,7 +48,9 @@ def add(app: FastAPI, service: Service) -> None:
         """Make a bandit; the same request again gets the same one."""
         given = await body_of(request, bodies.CreateBody)
         key_of(request)  # the name makes it idempotent already
-        wanted = await engine.in_thread(lambda: spec.complete(given, engine.own, most_arms=limits.arms))
+        wanted = await engine.in_thread(
+            lambda: spec.complete(given, engine.own, most_arms=limits.arms)
+        )
         try:
             bandit = await engine.create(wanted)
         except NameTakenError:
@@ -66,12 +71,20 @@ def add(app: FastAPI, service: Service) -> None:
 
         return answer(await engine.in_thread(look))
 
-    @app.get("/v1/bandits/{id}", response_model=bodies.BanditState, responses=problems(404, 422, 500, 503))
+    @app.get(
+        "/v1/bandits/{id}",
+        response_model=bodies.BanditState,
+        responses=problems(404, 422, 500, 503),
+    )
     async def get_bandit(
         id: str, top: int = Query(20, ge=0, le=10_000), query: str = Query("", max_length=200)
     ) -> Response:
         """A bandit, and its best arms among those with ``query`` in their names."""
-        return answer(await engine.do(bandit_id(id), lambda live, turn: views.state(live, top, query), reads=True))
+        return answer(
+            await engine.do(
+                bandit_id(id), lambda live, turn: views.state(live, top, query), reads=True
+            )
+        )
 
     @app.post(
         "/v1/bandits/{id}/arms",
@@ -93,25 +106,46 @@ def add(app: FastAPI, service: Service) -> None:
     )
     async def retire_arm(id: str, name: str, request: Request) -> Response:
         """Stop picking an arm. What is known of it stays, and it may still be told about."""
-        return answer(await engine.do(bandit_id(id), arms.retire(name, key_of(request), engine.clock)))
+        return answer(
+            await engine.do(bandit_id(id), arms.retire(name, key_of(request), engine.clock))
+        )
 
-    @app.get("/v1/bandits/{id}/history", response_model=bodies.History, responses=problems(404, 422, 500, 503))
+    @app.get(
+        "/v1/bandits/{id}/history",
+        response_model=bodies.History,
+        responses=problems(404, 422, 500, 503),
+    )
     async def get_history(id: str, points: int = Query(200, ge=1, le=1000)) -> Response:
         """How the bandit fared, at decisions that are evenly spread over all of them."""
-        return answer(await engine.do(bandit_id(id), stories.history(engine.store, points), reads=True))
+        return answer(
+            await engine.do(bandit_id(id), stories.history(engine.store, points), reads=True)
+        )
 
-    @app.get("/v1/bandits/{id}/log", response_class=StreamingResponse, responses={**_NDJSON, **problems(404, 422, 503)})
-    async def read_log(id: str, after: int = Query(0, ge=0, le=2**53), follow: bool = False) -> Response:
+    @app.get(
+        "/v1/bandits/{id}/log",
+        response_class=StreamingResponse,
+        responses={**_NDJSON, **problems(404, 422, 503)},
+    )
+    async def read_log(
+        id: str, after: int = Query(0, ge=0, le=2**53), follow: bool = False
+    ) -> Response:
         """The events after one, a line each; with ``follow`` also those that are still to come."""
         bandit = await service.find(id)
-        return StreamingResponse(_lines(service, bandit, after, follow), media_type="application/x-ndjson")
+        return StreamingResponse(
+            _lines(service, bandit, after, follow), media_type="application/x-ndjson"
+        )
 
 
 def _same(engine: Engine, given: bodies.CreateBody, wanted: spec.Spec) -> Bandit:
     """The bandit that has the name already, if it was made by the same request."""
     bandit = engine.store.bandit_named(given.name)
     if bandit is None:
-        raise Problem(503, "the bandit of this name is just being made", fix="repeat", headers={"Retry-After": "1"})
+        raise Problem(
+            503,
+            "the bandit of this name is just being made",
+            fix="repeat",
+            headers={"Retry-After": "1"},
+        )
     there = json.loads(engine.store.events(bandit.number, 0, 1)[0].body)["spec"]
     if given.seed is None:
         wanted = {**wanted, "seed": there["seed"]}
@@ -121,7 +155,9 @@ def _same(engine: Engine, given: bodies.CreateBody, wanted: spec.Spec) -> Bandit
     return bandit
 
 
-async def _lines(service: Service, bandit: Bandit, after: int, follow: bool) -> AsyncIterator[bytes]:
+async def _lines(
+    service: Service, bandit: Bandit, after: int, follow: bool
+) -> AsyncIterator[bytes]:
     """Lines up to the last event of now, also while the server stops; or without an end until it does."""
     engine = service.engine
     newest = None if follow else await engine.in_thread(engine.store.last, bandit.number)
@@ -129,7 +165,9 @@ async def _lines(service: Service, bandit: Bandit, after: int, follow: bool) -> 
 
     def page(seq: int) -> tuple[int, bytes]:
         found = engine.store.events(bandit.number, seq, min(_PAGE, last - seq))
-        return (found[-1].seq if found else seq), b"".join(views.line(bandit, event) for event in found)
+        return (found[-1].seq if found else seq), b"".join(
+            views.line(bandit, event) for event in found
+        )
 
     while after < last and not (follow and service.closing()):
         after, text = await engine.in_thread(page, after)

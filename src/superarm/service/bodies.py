@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+)
 
 from superarm.service import registry
 
@@ -17,7 +24,9 @@ def _whole(value: Any) -> Any:
 
 _WHOLE = BeforeValidator(_whole)
 # No control characters: some databases cannot store them, and people cannot see them.
-Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Text = Annotated[
+    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
+]
 Count = Annotated[int, Field(ge=1, le=10_000_000), _WHOLE]
 Outcome = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0, le=1e12)]
@@ -28,7 +37,12 @@ Named = Annotated[dict[str, Any], Field(min_length=1, max_length=32)]
 def _one_of(names: Iterable[str]) -> Any:
     """In the description: one of these names, or an object with one of them as kind. Checked when it is made."""
     kind = {"type": "string", "enum": sorted(names)}
-    described = {"type": "object", "properties": {"kind": kind}, "required": ["kind"], "maxProperties": 32}
+    described = {
+        "type": "object",
+        "properties": {"kind": kind},
+        "required": ["kind"],
+        "maxProperties": 32,
+    }
     return WithJsonSchema({"anyOf": [kind, described]})
 
 
@@ -51,23 +65,33 @@ class CreateBody(Strict):
     """A bandit to be."""
 
     name: Text = Field(description="What people call it; no two bandits have the same name.")
-    arms: list[Text] | Count = Field(description='Names, all different; or a number n for the names "0" to "n - 1".')
+    arms: list[Text] | Count = Field(
+        description='Names, all different; or a number n for the names "0" to "n - 1".'
+    )
     k: Count = Field(description="How many arms a decision has.")
     belief: Annotated[str | Named, _one_of(registry.BELIEFS)] = Field(
         "beta", description="A name, or an object with kind and parameters."
     )
     oracle: Annotated[str | Named, _one_of(registry.ORACLES)] | None = Field(
-        None, description="A name, or an object with kind and parameters; top_k or lazy_singletons unless given."
+        None,
+        description="A name, or an object with kind and parameters; top_k or lazy_singletons unless given.",
     )
-    reward: str | Named = Field("linear", description="A name, or an object with name and parameters.")
-    prior: tuple[Positive, Positive] | None = Field(None, description="What the belief of each arm starts with.")
+    reward: str | Named = Field(
+        "linear", description="A name, or an object with name and parameters."
+    )
+    prior: tuple[Positive, Positive] | None = Field(
+        None, description="What the belief of each arm starts with."
+    )
     expiry: ExpiryBody | None = None
-    seed: Annotated[int, Field(ge=0, lt=2**128), _WHOLE] | None = Field(None, description="Drawn unless given.")
+    seed: Annotated[int, Field(ge=0, lt=2**128), _WHOLE] | None = Field(
+        None, description="Drawn unless given."
+    )
     keep: Annotated[int, Field(ge=0, le=1_000_000), _WHOLE] = Field(
         1000, description="How many closed decisions are kept in memory; the log keeps all."
     )
     explain_last: Annotated[int, Field(ge=0, le=10_000), _WHOLE] | None = Field(
-        None, description="How many decisions can be explained in full; as many as memory allows, unless given."
+        None,
+        description="How many decisions can be explained in full; as many as memory allows, unless given.",
     )
 
 
@@ -165,9 +189,15 @@ class DecisionAnswer(BaseModel):
     certified: bool
     round: int
     time: float
-    propensities: list[float] | None = Field(None, description="With which probability each arm was in the set.")
-    set_propensity: float | None = Field(None, description="With which probability exactly this set was picked.")
-    n_samples: int | None = Field(None, description="Of how many samples these are shares, this decision among them.")
+    propensities: list[float] | None = Field(
+        None, description="With which probability each arm was in the set."
+    )
+    set_propensity: float | None = Field(
+        None, description="With which probability exactly this set was picked."
+    )
+    n_samples: int | None = Field(
+        None, description="Of how many samples these are shares, this decision among them."
+    )
 
 
 class DecisionBatch(BaseModel):

@@ -69,7 +69,9 @@ class Service:
         """The bandit of an id."""
         found = await self.engine.in_thread(self.engine.store.bandit, bandit_id(id))
         if found is None:
-            raise Problem(404, f"no bandit has the id {shown(id)}", fix="GET /v1/bandits lists them")
+            raise Problem(
+                404, f"no bandit has the id {shown(id)}", fix="GET /v1/bandits lists them"
+            )
         return found
 
 

@@ -31,7 +31,11 @@ def add(app: FastAPI, service: Service) -> None:
         """Give out a decision, or ``n`` of them. It is in the log before it is answered."""
         return answer(await hot.decide(service, id, await raw_of(request), key_of(request)), 201)
 
-    @app.get("/v1/bandits/{id}/decisions", response_model=bodies.DecisionList, responses=problems(404, 422, 503))
+    @app.get(
+        "/v1/bandits/{id}/decisions",
+        response_model=bodies.DecisionList,
+        responses=problems(404, 422, 503),
+    )
     async def list_decisions(
         id: str,
         status: Literal["open", "told", "expired"] | None = None,
@@ -40,7 +44,9 @@ def add(app: FastAPI, service: Service) -> None:
     ) -> Response:
         """Decisions, the newest first; ``before`` is the number of a decision, the last part of its id."""
         return answer(
-            await engine.do(bandit_id(id), stories.decisions(engine.store, status, limit, before), reads=True)
+            await engine.do(
+                bandit_id(id), stories.decisions(engine.store, status, limit, before), reads=True
+            )
         )
 
     @app.post(
@@ -53,16 +59,26 @@ def add(app: FastAPI, service: Service) -> None:
         """Learn outcomes of some arms of a decision. They are in the log before that is acknowledged."""
         return answer(await hot.tell(service, id, await raw_of(request)))
 
-    @app.get("/v1/decisions/{id}", response_model=bodies.DecisionState, responses=problems(404, 422, 503))
+    @app.get(
+        "/v1/decisions/{id}", response_model=bodies.DecisionState, responses=problems(404, 422, 503)
+    )
     async def get_decision(id: str) -> Response:
         """A decision, and what became of it, however old it is."""
         return answer(
-            await engine.do(bandit_of(id), lambda live, turn: operations.find(engine.store, live, id), reads=True)
+            await engine.do(
+                bandit_of(id),
+                lambda live, turn: operations.find(engine.store, live, id),
+                reads=True,
+            )
         )
 
     @app.get(
-        "/v1/decisions/{id}/explanation", response_model=bodies.ExplanationAnswer, responses=problems(404, 422, 503)
+        "/v1/decisions/{id}/explanation",
+        response_model=bodies.ExplanationAnswer,
+        responses=problems(404, 422, 503),
     )
     async def explain_decision(id: str) -> Response:
         """Why each arm is in, and what was left out."""
-        return answer(await engine.do(bandit_of(id), stories.explanation(engine.store, id), reads=True))
+        return answer(
+            await engine.do(bandit_of(id), stories.explanation(engine.store, id), reads=True)
+        )

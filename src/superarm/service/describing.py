@@ -42,14 +42,18 @@ def links(*operations: str) -> dict[str, Any]:
 def description(app: FastAPI, *, with_keys: bool = False) -> dict[str, Any]:
     """All of it, made once."""
     if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        made = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
         components = made.setdefault("components", {}).setdefault("schemas", {})
         for mode, models in (("validation", _MODELS), ("serialization", (bodies.ProblemBody,))):
             _, found = models_json_schema([(model, mode) for model in models], ref_template=_REF)  # type: ignore[misc]
             components.update(found["$defs"])
         for path, methods in made["paths"].items():
             for one in methods.values():
-                _complete(one, needs_key=with_keys and (path.startswith("/v1/") or path == "/metrics"))
+                _complete(
+                    one, needs_key=with_keys and (path.startswith("/v1/") or path == "/metrics")
+                )
         if with_keys:
             made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         app.openapi_schema = made

@@ -75,15 +75,21 @@ class Engine:
         self.checkpoint_every = checkpoint_every
         self.most_loaded = most_loaded
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="superarm")
-        self._readers = ThreadPoolExecutor(4, thread_name_prefix="superarm-read")  # slow rewards keep no reader waiting
-        self._keeper = ThreadPoolExecutor(1, thread_name_prefix="superarm-keep")  # bandits need not wait for it
+        self._readers = ThreadPoolExecutor(
+            4, thread_name_prefix="superarm-read"
+        )  # slow rewards keep no reader waiting
+        self._keeper = ThreadPoolExecutor(
+            1, thread_name_prefix="superarm-keep"
+        )  # bandits need not wait for it
         self._actors: dict[str, Actor] = {}  # these two are touched on the event loop alone
         self._loaded: OrderedDict[str, Actor] = OrderedDict()
 
     async def create(self, spec: Spec) -> Bandit:
         """A new bandit; NameTakenError where there is one of that name."""
         made = await self.in_thread(self._create, spec)
-        actor = self._actors.setdefault(made.bandit.id, made)  # it may have been listed and asked for already
+        actor = self._actors.setdefault(
+            made.bandit.id, made
+        )  # it may have been listed and asked for already
         self._make_room(actor)
         return actor.bandit
 
@@ -93,12 +99,16 @@ class Engine:
         ``reads`` is for operations that change nothing.
         """
         if self._closed:
-            raise Problem(503, "the server is about to end", fix="repeat", headers={"Retry-After": "1"})
+            raise Problem(
+                503, "the server is about to end", fix="repeat", headers={"Retry-After": "1"}
+            )
         actor = self._actors.get(id)
         if actor is None:
             bandit = await self.in_thread(self.store.bandit, id)
             if bandit is None:
-                raise Problem(404, f"no bandit has the id {shown(id)}", fix="GET /v1/bandits lists them")
+                raise Problem(
+                    404, f"no bandit has the id {shown(id)}", fix="GET /v1/bandits lists them"
+                )
             actor = self._actors.setdefault(id, Actor(bandit))
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
@@ -159,12 +169,16 @@ class Engine:
         while batch := actor.take():
             try:
                 self._serve(actor, batch, loop)
-            except BaseException as error:  # also of what is done about failures: nobody is left waiting
+            except (
+                BaseException
+            ) as error:  # also of what is done about failures: nobody is left waiting
                 actor.live = None
                 futures, problem = [future for *_, future in batch], as_problem(error)
                 with contextlib.suppress(RuntimeError):  # the event loop has ended
                     loop.call_soon_threadsafe(_resolve, futures, [problem] * len(futures))
-                _log.error("turn_failed", exc_info=error, extra={"fields": {"bandit": actor.bandit.id}})
+                _log.error(
+                    "turn_failed", exc_info=error, extra={"fields": {"bandit": actor.bandit.id}}
+                )
 
     def _serve(self, actor: Actor, batch: list[Waiting], loop: asyncio.AbstractEventLoop) -> None:
         while batch:
@@ -178,7 +192,9 @@ class Engine:
         answers: list[Any] = []
         end = time.perf_counter() + LONGEST_S
         try:
-            with self.store.turn(actor.bandit, to_write=any(writes for _, writes, _ in batch)) as turn:
+            with self.store.turn(
+                actor.bandit, to_write=any(writes for _, writes, _ in batch)
+            ) as turn:
                 live = self._current(actor, turn)
                 for operation, *_ in batch:
                     try:
@@ -186,7 +202,11 @@ class Engine:
                     except Problem as problem:
                         answers.append(problem)
                     except Fault as fault:
-                        _log.error("fault", exc_info=fault.__cause__, extra={"fields": {"bandit": actor.bandit.id}})
+                        _log.error(
+                            "fault",
+                            exc_info=fault.__cause__,
+                            extra={"fields": {"bandit": actor.bandit.id}},
+                        )
                         answers.append(fault.problem)
                         actor.live = None
                         break
@@ -194,7 +214,9 @@ class Engine:
                         break
                 self._commit(live, turn)
             return answers
-        except BaseException as error:  # whatever it was: nothing is acknowledged, and memory is not to be trusted
+        except (
+            BaseException
+        ) as error:  # whatever it was: nothing is acknowledged, and memory is not to be trusted
             actor.live = None
             self.metrics.failures.inc()
             self._failing = error if isinstance(error, StoreError) else self._failing
@@ -264,18 +286,31 @@ def as_problem(error: BaseException) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, StoreError) and error.full:
-        return Problem(507, "the database has no room left, so nothing was changed", fix="free some room, then repeat")
+        return Problem(
+            507,
+            "the database has no room left, so nothing was changed",
+            fix="free some room, then repeat",
+        )
     if isinstance(error, StoreError):
         why = "is read-only" if error.read_only else "could not be written or read"
-        fix = "repeat later: outcomes count once in any case, decisions with the same Idempotency-Key"
-        return Problem(503, f"the database {why}, so nothing is acknowledged", fix=fix, headers={"Retry-After": "1"})
+        fix = (
+            "repeat later: outcomes count once in any case, decisions with the same Idempotency-Key"
+        )
+        return Problem(
+            503,
+            f"the database {why}, so nothing is acknowledged",
+            fix=fix,
+            headers={"Retry-After": "1"},
+        )
     if isinstance(error, DamagedLogError):
         return Problem(
             500,
             "the log of this bandit is damaged, so nothing is decided and nothing is written",
             fix="run superarm replay, which says where, and restore the database from a backup",
         )
-    return Problem(500, "the server failed, and nothing was changed", fix="the log of the server says how")
+    return Problem(
+        500, "the server failed, and nothing was changed", fix="the log of the server says how"
+    )
 
 
 def _not_kept(bandit: Bandit, error: Exception) -> None:

@@ -61,11 +61,19 @@ def root(bandit: str) -> bytes:
 
 
 def seal(
-    before: bytes, seq: int, time: float, kind: str, decision: int | None, key: str | None, body: dict[str, Any]
+    before: bytes,
+    seq: int,
+    time: float,
+    kind: str,
+    decision: int | None,
+    key: str | None,
+    body: dict[str, Any],
 ) -> Event:
     """An event that follows on a digest."""
     text = json.dumps(body, separators=(",", ":"), allow_nan=False)
-    return Event(seq, time, kind, decision, key, text, _digest(before, seq, time, kind, decision, key, text))
+    return Event(
+        seq, time, kind, decision, key, text, _digest(before, seq, time, kind, decision, key, text)
+    )
 
 
 def check(before: bytes, seq: int, event: Event) -> None:
@@ -73,9 +81,19 @@ def check(before: bytes, seq: int, event: Event) -> None:
     if event.seq != seq + 1:
         raise DamagedLogError(f"event {seq + 1} is missing: after event {seq} comes {event.seq}")
     if _digest(before, *event[:-1]) != event.digest:
-        raise DamagedLogError(f"event {event.seq} is not what was written, or one before it is not: its digest differs")
+        raise DamagedLogError(
+            f"event {event.seq} is not what was written, or one before it is not: its digest differs"
+        )
 
 
-def _digest(before: bytes, seq: int, time: float, kind: str, decision: int | None, key: str | None, body: str) -> bytes:
+def _digest(
+    before: bytes,
+    seq: int,
+    time: float,
+    kind: str,
+    decision: int | None,
+    key: str | None,
+    body: str,
+) -> bytes:
     head = f"{seq}\n{time!r}\n{kind}\n{decision}\n{key!r}\n"
     return hashlib.sha256(before + head.encode() + body.encode()).digest()

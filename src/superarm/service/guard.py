@@ -57,7 +57,12 @@ class Guard:
         log_requests: bool = False,
     ) -> None:
         self._app, self._metrics, self._most_body, self._rate = app, metrics, most_body, rate
-        self._keys, self._names, self._refresh, self._log_requests = keys, names, refresh, log_requests
+        self._keys, self._names, self._refresh, self._log_requests = (
+            keys,
+            names,
+            refresh,
+            log_requests,
+        )
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,7 +92,9 @@ class Guard:
             route = str(scope.get("superarm.route") or getattr(scope.get("route"), "path", "other"))
             self._metrics.answered(scope["method"], route, status, seconds)
             if self._log_requests:
-                logs.request_line(scope["method"], scope["path"], status, seconds, who, _client(scope))
+                logs.request_line(
+                    scope["method"], scope["path"], status, seconds, who, _client(scope)
+                )
 
     async def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
         """The id of the key, once it is seen to be enough, and not to come too often."""
@@ -100,7 +107,9 @@ class Guard:
         key = _key(headers)
         found = None if key is None else self._keys.role(key)
         if found is None:
-            self._limit_rate(_client(scope) or "")  # guesses, too, while good keys of the same address go on
+            self._limit_rate(
+                _client(scope) or ""
+            )  # guesses, too, while good keys of the same address go on
             raise Problem(
                 401,
                 "a key is needed here" if key is None else "the key is not known here",
@@ -110,7 +119,11 @@ class Guard:
             )
         self._limit_rate(found[0])
         if not may(found[1], needed):
-            raise Problem(403, f"the role must be {needed} for this, got {found[1]}", fix="use a key of that role")
+            raise Problem(
+                403,
+                f"the role must be {needed} for this, got {found[1]}",
+                fix="use a key of that role",
+            )
         return found[0]
 
     def _limit_rate(self, who: str) -> None:
@@ -125,12 +138,18 @@ class Guard:
             self._buckets.popitem(last=False)
         if left < 1:
             wait = str(max(1, round((1 - left) / self._rate)))
-            raise Problem(429, f"at most {self._rate:g} requests a second are taken", headers={"Retry-After": wait})
+            raise Problem(
+                429,
+                f"at most {self._rate:g} requests a second are taken",
+                headers={"Retry-After": wait},
+            )
 
     def _limited(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
         """The body, as long as it is not too long."""
         most = self._most_body
-        problem = Problem(413, f"a body must be at most {most} bytes here", fix="serve with --most-body")
+        problem = Problem(
+            413, f"a body must be at most {most} bytes here", fix="serve with --most-body"
+        )
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared[:20]) > most:
             raise problem

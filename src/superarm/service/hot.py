@@ -28,14 +28,18 @@ async def decide(service: Service, id: str, raw: bytes, key: str | None) -> Answ
     given = parsed(raw or b"{}", bodies.DecideBody)
     asked = given.model_dump(exclude_defaults=True) if given.model_fields_set else {}
     engine = service.engine
-    return await engine.do(bandit_id(id), operations.decide(asked, key, engine.clock, service.limits))
+    return await engine.do(
+        bandit_id(id), operations.decide(asked, key, engine.clock, service.limits)
+    )
 
 
 async def tell(service: Service, id: str, raw: bytes, key: str | None = None) -> Answer:
     """The answer to outcomes."""
     given = parsed(raw, bodies.TellBody)
     engine = service.engine
-    return await engine.do(bandit_of(id), operations.tell(id, given.outcomes, engine.clock, engine.store))
+    return await engine.do(
+        bandit_of(id), operations.tell(id, given.outcomes, engine.clock, engine.store)
+    )
 
 
 _WAYS: tuple[tuple[re.Pattern[str], Callable[..., Awaitable[Answer]], int, str], ...] = (
@@ -57,10 +61,16 @@ class Hot:
                 found = pattern.fullmatch(scope["path"])
                 if found:
                     scope["superarm.route"] = route
-                    sent = {name: value.decode("latin-1") for name, value in scope["headers"] if name in _LOOKED_AT}
+                    sent = {
+                        name: value.decode("latin-1")
+                        for name, value in scope["headers"]
+                        if name in _LOOKED_AT
+                    }
                     raw = await _whole(receive)
                     check_media(sent.get(b"content-type"), raw)
-                    answer = await function(self._service, found[1], raw, key_from(sent.get(b"idempotency-key")))
+                    answer = await function(
+                        self._service, found[1], raw, key_from(sent.get(b"idempotency-key"))
+                    )
                     await _respond(status, json.dumps(answer).encode(), send)
                     return
         await self._app(scope, receive, send)

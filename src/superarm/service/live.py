@@ -10,12 +10,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from superarm.feasible import Group
 from superarm.service import registry
-from superarm.service.events import Bandit, DamagedLogError, Event, OtherDecisionError, check, root, seal
+from superarm.service.events import (
+    Bandit,
+    DamagedLogError,
+    Event,
+    OtherDecisionError,
+    check,
+    root,
+    seal,
+)
 from superarm.service.problems import Fault, Problem
 from superarm.service.spec import Spec, policy_of, rewards_of, session_of
 from superarm.sessions import Decision, Session
+from superarm.sets.feasible import Group
 
 _MOST_NAMES = 200_000  # of all decisions of a request
 # What every event says of the bandit after it.
@@ -75,11 +83,18 @@ class Live:
 
     @classmethod
     def from_checkpoint(
-        cls, bandit: Bandit, spec: Spec, own: Mapping[str, registry.Factory], meta: dict[str, Any], data: bytes
+        cls,
+        bandit: Bandit,
+        spec: Spec,
+        own: Mapping[str, registry.Factory],
+        meta: dict[str, Any],
+        data: bytes,
     ) -> Live:
         """A bandit as it was at a checkpoint."""
         clock = Clock()
-        session = Session.from_bytes(data, policy_of(spec, own), rewards=rewards_of(spec, own), clock=clock)
+        session = Session.from_bytes(
+            data, policy_of(spec, own), rewards=rewards_of(spec, own), clock=clock
+        )
         live = cls(bandit, spec, session, clock)
         live.seq = live.checkpointed = meta["seq"]
         live.digest = bytes.fromhex(meta["digest"])
@@ -88,7 +103,12 @@ class Live:
 
     def snapshot(self) -> tuple[dict[str, Any], Callable[[], bytes]]:
         """What `from_checkpoint` takes; the bytes are made when they are called for."""
-        meta = {"seq": self.seq, "digest": self.digest.hex(), "told": self.told, "expired": self.expired}
+        meta = {
+            "seq": self.seq,
+            "digest": self.digest.hex(),
+            "told": self.told,
+            "expired": self.expired,
+        }
         return {**meta, "time": self._clock.now}, self.session.snapshot()
 
     @property
@@ -101,7 +121,15 @@ class Live:
         """As `COUNTS` names them."""
         session, reward = self.session, self.session.policy.reward
         given, spent = session.n_decisions, reward.evaluations
-        return [session.rounds, given, spent, session.n_open, self.told, self.expired, reward.n_arms]
+        return [
+            session.rounds,
+            given,
+            spent,
+            session.n_open,
+            self.told,
+            self.expired,
+            reward.n_arms,
+        ]
 
     def at(self, now: float) -> None:
         """Move the clock, never back, and close what has expired by then."""
@@ -120,13 +148,22 @@ class Live:
         except (ValueError, TypeError) as error:
             raise Problem(422, f"no decision can be made: {registry.shown_error(error)}") from error
         try:
-            made = self.session.ask(asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities"))
-        except Exception as error:  # the generator may have moved on, and the log knows nothing of that
+            made = self.session.ask(
+                asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities")
+            )
+        except (
+            Exception
+        ) as error:  # the generator may have moved on, and the log knows nothing of that
             raise Fault(self._undecided(error)) from error
         self._count_empty(made)
         mark = self.session.mark()
         del mark["evaluations"]  # the counts have them
-        logged = {"ask": asked, "decisions": [_logged(one) for one in made], "round": made[0].round, "mark": mark}
+        logged = {
+            "ask": asked,
+            "decisions": [_logged(one) for one in made],
+            "round": made[0].round,
+            "mark": mark,
+        }
         self.log("decided", logged, decision=first, key=key)
         return made
 
@@ -138,7 +175,11 @@ class Live:
         """What a client is told; nothing of what a reward of the operator's says, which is not for clients."""
         if isinstance(error, ValueError) and self.spec["reward"]["name"] in registry.REWARDS:
             return Problem(422, f"no decision can be made: {registry.shown_error(error)}")
-        return Problem(500, "the reward or the oracle of this bandit failed", fix="the log of the server says how")
+        return Problem(
+            500,
+            "the reward or the oracle of this bandit failed",
+            fix="the log of the server says how",
+        )
 
     def tell(self, id: str, outcomes: Mapping[str, float]) -> tuple[list[str], str]:
         """Learn outcomes; says of which arms that was news, and the status of the decision after it."""
@@ -156,9 +197,24 @@ class Live:
         self.told += closed
         return new, closed
 
-    def log(self, kind: str, body: dict[str, Any], *, decision: int | None = None, key: str | None = None) -> None:
+    def log(
+        self,
+        kind: str,
+        body: dict[str, Any],
+        *,
+        decision: int | None = None,
+        key: str | None = None,
+    ) -> None:
         """One more event, of what has been done to the session."""
-        event = seal(self.digest, self.seq + 1, self.time, kind, decision, key, {**body, "counts": self.counts})
+        event = seal(
+            self.digest,
+            self.seq + 1,
+            self.time,
+            kind,
+            decision,
+            key,
+            {**body, "counts": self.counts},
+        )
         self._step(event)
         self.pending.append(event)
 
@@ -176,7 +232,9 @@ class Live:
             else:
                 self._apply(event.kind, body, event.time)
         except (ValueError, TypeError, KeyError, Problem) as error:
-            raise DamagedLogError(f"event {event.seq} ({event.kind}) cannot be applied: {error}") from error
+            raise DamagedLogError(
+                f"event {event.seq} ({event.kind}) cannot be applied: {error}"
+            ) from error
         if self.counts != body["counts"]:
             raise DamagedLogError(
                 f"event {event.seq} ({event.kind}) does not come out as logged: {body['counts']} then, "
@@ -202,12 +260,16 @@ class Live:
         elif kind == "arms_retired":
             session.retire(*body["arms"])
         else:
-            raise ValueError(f"kind must be one that this version knows, got {kind!r}; update superarm")
+            raise ValueError(
+                f"kind must be one that this version knows, got {kind!r}; update superarm"
+            )
 
     def _decide_again(self, seq: int, body: dict[str, Any]) -> None:
         asked = body["ask"]
         feasible = self._feasible(asked)
-        made = self.session.ask(asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities"))
+        made = self.session.ask(
+            asked.get("n", 1), feasible=feasible, propensities=asked.get("propensities")
+        )
         self._count_empty(made)
         mark = self.session.mark()
         del mark["evaluations"]
@@ -217,14 +279,18 @@ class Live:
                 f"event {seq} has {then}, and now it is {now}, or the same by other draws; the oracle remembered less "
                 f"then, or the reward or the version of superarm was another one"
             )
-        self.session.policy.reward.evaluations = body["counts"][2]  # an oracle that has forgotten answers asks again
+        self.session.policy.reward.evaluations = body["counts"][
+            2
+        ]  # an oracle that has forgotten answers asks again
 
     def _feasible(self, asked: dict[str, Any]) -> Any:
         n_arms = self.session.policy.reward.n_arms
         k = asked.get("k", self.spec["k"])
         if k > n_arms:
             raise Problem(422, f"k must be between 1 and {n_arms} (the number of arms), got {k}")
-        given = {name: value for name, value in asked.items() if name not in ("n", "k", "propensities")}
+        given = {
+            name: value for name, value in asked.items() if name not in ("n", "k", "propensities")
+        }
         if not given:
             return asked.get("k")
         if "capacity" in given:
@@ -233,7 +299,9 @@ class Live:
         try:
             return self.session.feasible(k, **given)
         except (ValueError, TypeError) as error:
-            raise Problem(422, f"the constraints do not fit: {registry.shown_error(error)}") from error
+            raise Problem(
+                422, f"the constraints do not fit: {registry.shown_error(error)}"
+            ) from error
 
     def _step(self, event: Event) -> None:
         self.seq, self.digest, self._clock.now = event.seq, event.digest, event.time
@@ -242,7 +310,11 @@ class Live:
 def _check_size(n: int, k: int) -> None:
     """Refuse a batch whose event would be too long to read again."""
     if n > 1 and n * k > _MOST_NAMES:
-        raise Problem(422, f"n times k must be at most {_MOST_NAMES:,}, got {n * k:,}", fix="ask several times")
+        raise Problem(
+            422,
+            f"n times k must be at most {_MOST_NAMES:,}, got {n * k:,}",
+            fix="ask several times",
+        )
 
 
 def number_of(id: str) -> int:
@@ -270,5 +342,10 @@ def sampled(decision: Decision) -> dict[str, Any]:
 
 def _logged(decision: Decision) -> dict[str, Any]:
     values = None if decision.values is None else list(decision.values)
-    logged = {"id": decision.id, "arms": list(decision.arms), "values": values, "certified": decision.certified}
+    logged = {
+        "id": decision.id,
+        "arms": list(decision.arms),
+        "values": values,
+        "certified": decision.certified,
+    }
     return {**logged, **sampled(decision)}

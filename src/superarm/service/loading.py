@@ -19,7 +19,13 @@ _log = logging.getLogger("superarm.service")
 _PAGE = 5000
 
 
-def load(store: Store, bandit: Bandit, own: Mapping[str, registry.Factory], *, use_checkpoint: bool = True) -> Live:
+def load(
+    store: Store,
+    bandit: Bandit,
+    own: Mapping[str, registry.Factory],
+    *,
+    use_checkpoint: bool = True,
+) -> Live:
     """The bandit as of its last event."""
     live = from_checkpoint(store, bandit, own) if use_checkpoint else None
     if live is None:
@@ -42,7 +48,9 @@ def created(store: Store, bandit: Bandit, own: Mapping[str, registry.Factory]) -
         ) from problem
 
 
-def without_reward(store: Store, own: Mapping[str, registry.Factory]) -> Iterator[tuple[Bandit, str]]:
+def without_reward(
+    store: Store, own: Mapping[str, registry.Factory]
+) -> Iterator[tuple[Bandit, str]]:
     """Bandits with rewards that are not known, and what these are called."""
     number = 0
     while page := store.bandits(1000, number):
@@ -96,7 +104,10 @@ def check_tail(store: Store, bandit: Bandit, *, whole: bool = False) -> int:
 
 
 def from_checkpoint(
-    store: Store, bandit: Bandit, own: Mapping[str, registry.Factory], checkpoint: Checkpoint | None = None
+    store: Store,
+    bandit: Bandit,
+    own: Mapping[str, registry.Factory],
+    checkpoint: Checkpoint | None = None,
 ) -> Live | None:
     """The bandit as of a checkpoint, if that is good; the last one unless given."""
     checkpoint = store.checkpoint(bandit.number) if checkpoint is None else checkpoint
@@ -108,17 +119,24 @@ def from_checkpoint(
     try:
         return Live.from_checkpoint(bandit, spec, own, meta, checkpoint.data)
     except (SessionFileError, Problem, KeyError, ValueError) as error:
-        _log.warning("checkpoint_unusable", extra={"fields": {"bandit": bandit.id, "why": str(error)}})
+        _log.warning(
+            "checkpoint_unusable", extra={"fields": {"bandit": bandit.id, "why": str(error)}}
+        )
         return None
 
 
-def _good(store: Store, bandit: Bandit, checkpoint: Checkpoint | None = None) -> dict[str, Any] | None:
+def _good(
+    store: Store, bandit: Bandit, checkpoint: Checkpoint | None = None
+) -> dict[str, Any] | None:
     """What a checkpoint says of itself, if it is what was written."""
     checkpoint = store.checkpoint(bandit.number) if checkpoint is None else checkpoint
     if checkpoint is None:
         return None
     if _sha256(checkpoint.meta, checkpoint.data) != checkpoint.sha256:
-        _log.warning("checkpoint_damaged", extra={"fields": {"bandit": bandit.id, "then": "rebuilt from the log"}})
+        _log.warning(
+            "checkpoint_damaged",
+            extra={"fields": {"bandit": bandit.id, "then": "rebuilt from the log"}},
+        )
         return None
     return json.loads(checkpoint.meta)
 

@@ -36,7 +36,9 @@ def configure() -> None:
         logger.setLevel(level)
 
 
-def request_line(method: str, path: str, status: int, seconds: float, key: str | None, client: str | None) -> None:
+def request_line(
+    method: str, path: str, status: int, seconds: float, key: str | None, client: str | None
+) -> None:
     """One request; the key by its id. Written at once, since there are many."""
     members = {
         "time": round(time.time(), 6),

@@ -27,28 +27,51 @@ class Metrics:
         self._registry = registry = CollectorRegistry()
         self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._requests = Counter(
-            "superarm_requests_total", "Requests answered.", ["method", "route", "status"], registry=registry
+            "superarm_requests_total",
+            "Requests answered.",
+            ["method", "route", "status"],
+            registry=registry,
         )
         self._seconds = Histogram(
-            "superarm_request_seconds", "From request to answer.", ["route"], buckets=_SECONDS, registry=registry
+            "superarm_request_seconds",
+            "From request to answer.",
+            ["route"],
+            buckets=_SECONDS,
+            registry=registry,
         )
-        self._events = Counter("superarm_events_total", "Events committed.", ["kind"], registry=registry)
+        self._events = Counter(
+            "superarm_events_total", "Events committed.", ["kind"], registry=registry
+        )
         self._commit = Histogram(
-            "superarm_commit_seconds", "Waiting for the database.", buckets=_SECONDS, registry=registry
+            "superarm_commit_seconds",
+            "Waiting for the database.",
+            buckets=_SECONDS,
+            registry=registry,
         )
         self._together = Histogram(
-            "superarm_commit_events", "Events of one bandit committed together.", buckets=_MANY, registry=registry
+            "superarm_commit_events",
+            "Events of one bandit committed together.",
+            buckets=_MANY,
+            registry=registry,
         )
         self.failures = Counter(
-            "superarm_failures_total", "Turns that failed, so that a bandit is loaded anew.", registry=registry
+            "superarm_failures_total",
+            "Turns that failed, so that a bandit is loaded anew.",
+            registry=registry,
         )
-        self.checkpoints = Counter("superarm_checkpoints_total", "Checkpoints written.", registry=registry)
+        self.checkpoints = Counter(
+            "superarm_checkpoints_total", "Checkpoints written.", registry=registry
+        )
         self.loaded = Gauge("superarm_bandits_loaded", "Bandits in memory.", registry=registry)
-        self.open = Gauge("superarm_open_decisions", "Open decisions of the bandits in memory.", registry=registry)
+        self.open = Gauge(
+            "superarm_open_decisions", "Open decisions of the bandits in memory.", registry=registry
+        )
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request has its answer."""
-        method = method if method in _METHODS else "other"  # not as many labels as somebody can think of
+        method = (
+            method if method in _METHODS else "other"
+        )  # not as many labels as somebody can think of
         found = self._known.get((method, route, status))
         if found is None:
             found = self._requests.labels(method, route, str(status)), self._seconds.labels(route)

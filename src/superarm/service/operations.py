@@ -18,7 +18,9 @@ from superarm.sessions import ConflictError, ExpiredDecisionError, UnknownDecisi
 Answer = dict[str, Any]
 
 
-def decide(asked: dict[str, Any], key: str | None, now: Callable[[], float], limits: Limits) -> Operation:
+def decide(
+    asked: dict[str, Any], key: str | None, now: Callable[[], float], limits: Limits
+) -> Operation:
     """Give out decisions; the same key again gets the same ones."""
 
     def operation(live: Live, turn: Turn) -> Answer:
@@ -71,7 +73,9 @@ def _again(live: Live, event: Event, asked: dict[str, Any]) -> Answer:
     return {"decisions": made} if "n" in asked else made[0]
 
 
-def tell(id: str, outcomes: Mapping[str, float], now: Callable[[], float], store: Store) -> Operation:
+def tell(
+    id: str, outcomes: Mapping[str, float], now: Callable[[], float], store: Store
+) -> Operation:
     """Learn outcomes of a decision, however old it is."""
 
     def operation(live: Live, turn: Turn) -> Answer:
@@ -95,14 +99,20 @@ def _tell_again(live: Live, store: Store, id: str, outcomes: Mapping[str, float]
     """What is told of a decision that is closed and no longer in memory: nothing of it can be news."""
     known = find(store, live, id)
     last = store.last(live.bandit.number)
-    if last is None or last.seq != live.seq - len(live.pending):  # then it may be open for all that memory knows
+    if last is None or last.seq != live.seq - len(
+        live.pending
+    ):  # then it may be open for all that memory knows
         raise _stale(live)
     for arm, outcome in outcomes.items():
         if arm not in known["arms"]:
-            raise Problem(422, f"outcomes must be of the arms {known['arms']}, got one of {shown(arm)}")
+            raise Problem(
+                422, f"outcomes must be of the arms {known['arms']}, got one of {shown(arm)}"
+            )
         before = known["outcomes"].get(arm)
         if before is not None and before != outcome:
-            raise Problem(409, f"arm {shown(arm)} of decision {id} was told as {before} before, got {outcome}")
+            raise Problem(
+                409, f"arm {shown(arm)} of decision {id} was told as {before} before, got {outcome}"
+            )
         if before is None and live.session.expiry.late == "refuse":
             raise Problem(410, f"decision {id} has expired, so its outcomes are refused")
     return {"id": id, "new": [], "status": known["status"]}
@@ -121,9 +131,13 @@ def find(store: Store, live: Live, id: str) -> Answer:
         raise Problem(404, f"no decision has the id {shown(id)}")
     if number_of(id) > session.n_decisions:
         raise _stale(live)
-    return views.with_outcomes(store, live.bandit, found[0], live.pending)  # open ones are all in memory
+    return views.with_outcomes(
+        store, live.bandit, found[0], live.pending
+    )  # open ones are all in memory
 
 
 def _stale(live: Live) -> StoreError:
     """Ends the turn: nothing of it is acknowledged, and the bandit is loaded again."""
-    return StoreError(f"bandit {live.bandit.id} is behind its log in memory; is the log written by another process?")
+    return StoreError(
+        f"bandit {live.bandit.id} is behind its log in memory; is the log written by another process?"
+    )

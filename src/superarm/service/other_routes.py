@@ -32,6 +32,8 @@ def add(app: FastAPI, service: Service) -> None:
     async def metrics() -> Response:
         """Counters for Prometheus."""
         engine.measure()
-        return Response(engine.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(
+            engine.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8"
+        )
 
     add_page(app)

@@ -76,7 +76,9 @@ class PostgresStore:
                 connection.execute("CREATE TABLE IF NOT EXISTS meta (version INTEGER NOT NULL)")
                 row = connection.execute("SELECT version FROM meta").fetchone()
                 if row is not None and row[0] > VERSION:
-                    raise StoreError(f"the database is of version {row[0]}, this superarm knows up to {VERSION}")
+                    raise StoreError(
+                        f"the database is of version {row[0]}, this superarm knows up to {VERSION}"
+                    )
                 if row is None:
                     connection.execute("INSERT INTO meta VALUES (%s)", (VERSION,))
                     for table in TABLES:
@@ -101,7 +103,9 @@ class PostgresStore:
         """Begin a transaction that has the bandit's row, and sees what others did while it waited for that."""
         try:
             connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-            connection.execute("SELECT 1 FROM bandits WHERE number = %s FOR UPDATE", (bandit.number,))
+            connection.execute(
+                "SELECT 1 FROM bandits WHERE number = %s FOR UPDATE", (bandit.number,)
+            )
         except BaseException:
             self._end(connection)
             raise
@@ -138,7 +142,9 @@ class PostgresStore:
 
     def bandit_named(self, name: str) -> Bandit | None:
         """The bandit of a name."""
-        return next((Bandit(*row) for row in self._read(f"{_BANDIT} WHERE name = %s", (name,))), None)
+        return next(
+            (Bandit(*row) for row in self._read(f"{_BANDIT} WHERE name = %s", (name,))), None
+        )
 
     def bandits(self, limit: int, after: int = 0) -> list[Bandit]:
         """Bandits with numbers above ``after``."""
@@ -147,11 +153,15 @@ class PostgresStore:
 
     def events(self, number: int, after: int, limit: int) -> list[Event]:
         """Events with a seq above ``after``."""
-        return self._events("WHERE bandit = %s AND seq > %s ORDER BY seq LIMIT %s", (number, after, limit))
+        return self._events(
+            "WHERE bandit = %s AND seq > %s ORDER BY seq LIMIT %s", (number, after, limit)
+        )
 
     def last(self, number: int) -> Event | None:
         """The last event."""
-        return next(iter(self._events("WHERE bandit = %s ORDER BY seq DESC LIMIT 1", (number,))), None)
+        return next(
+            iter(self._events("WHERE bandit = %s ORDER BY seq DESC LIMIT 1", (number,))), None
+        )
 
     def decided_before(self, number: int, decision: int, limit: int) -> list[Event]:
         """Events that gave out decisions, the newest first."""
@@ -187,7 +197,12 @@ class PostgresStore:
 
     def key_rows(self) -> list[KeyRow]:
         """All API keys."""
-        return [KeyRow(*row) for row in self._read("SELECT id, role, note, created, digest FROM keys ORDER BY created")]
+        return [
+            KeyRow(*row)
+            for row in self._read(
+                "SELECT id, role, note, created, digest FROM keys ORDER BY created"
+            )
+        ]
 
     def add_key(self, key: KeyRow) -> None:
         """One more key."""
@@ -196,7 +211,14 @@ class PostgresStore:
 
     def drop_key(self, id: str) -> bool:
         """Remove a key."""
-        return self._do(lambda connection: connection.execute("DELETE FROM keys WHERE id = %s", (id,)).rowcount) > 0
+        return (
+            self._do(
+                lambda connection: (
+                    connection.execute("DELETE FROM keys WHERE id = %s", (id,)).rowcount
+                )
+            )
+            > 0
+        )
 
     def check(self) -> None:
         """A write that changes nothing."""
@@ -216,7 +238,9 @@ class PostgresStore:
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         return self._do(lambda connection: connection.execute(query, values).fetchall())
 
-    def _do(self, action: Callable[[psycopg.Connection[Any]], Answer], *, again: bool = True) -> Answer:
+    def _do(
+        self, action: Callable[[psycopg.Connection[Any]], Answer], *, again: bool = True
+    ) -> Answer:
         """Do something on this thread's connection; once more on a new one, if it was lost meanwhile."""
         with _translated():
             connection = self._connection()
@@ -237,7 +261,9 @@ class PostgresStore:
             if self._closed:
                 raise StoreError("the database is closed")
             connection = psycopg.connect(autocommit=True, **_options(self._address))
-            connection.execute("SET synchronous_commit = on")  # an answer means that it is on the disk
+            connection.execute(
+                "SET synchronous_commit = on"
+            )  # an answer means that it is on the disk
             self._mine.connection = connection
             with self._lock:
                 self._every.add(connection)
@@ -251,7 +277,9 @@ class PostgresStore:
 
 
 class _PostgresTurn:
-    def __init__(self, store: PostgresStore, connection: psycopg.Connection[Any], bandit: Bandit) -> None:
+    def __init__(
+        self, store: PostgresStore, connection: psycopg.Connection[Any], bandit: Bandit
+    ) -> None:
         self._store, self._connection, self._number = store, connection, bandit.number
 
     def after(self, seq: int) -> list[Event]:

@@ -37,7 +37,11 @@ def check_media(sent: str | None, raw: bytes) -> None:
     media = (sent or "").partition(";")[0].strip().lower()
     if media != "application/json":
         raise Problem(
-            415, "the body must be JSON", expected="application/json", got=shown(media), fix="send Content-Type"
+            415,
+            "the body must be JSON",
+            expected="application/json",
+            got=shown(media),
+            fix="send Content-Type",
         )
 
 
@@ -58,7 +62,10 @@ def key_from(key: str | None) -> str | None:
     """An Idempotency-Key as it may be."""
     if key is not None and not _KEY.fullmatch(key):
         raise Problem(
-            400, "Idempotency-Key must be 1 to 200 visible ASCII characters", got=shown(key), fix="a UUID will do"
+            400,
+            "Idempotency-Key must be 1 to 200 visible ASCII characters",
+            got=shown(key),
+            fix="a UUID will do",
         )
     return key
 
@@ -83,11 +90,17 @@ def _as_problem(error: ValidationError) -> Problem:
     if found[0]["type"] == "json_invalid":
         return Problem(400, f"the body must be JSON: {_plain(found[0]['msg'])}")
     errors = [
-        {"at": _plain(".".join(map(str, one["loc"]))), "detail": _plain(one["msg"]), "got": shown(one["input"])}
+        {
+            "at": _plain(".".join(map(str, one["loc"]))),
+            "detail": _plain(one["msg"]),
+            "got": shown(one["input"]),
+        }
         for one in found[:_MOST_ERRORS]
     ]
     first = errors[0]
-    return Problem(422, f"the body does not fit: {first['at'] or 'it'}: {first['detail']}", errors=errors)
+    return Problem(
+        422, f"the body does not fit: {first['at'] or 'it'}: {first['detail']}", errors=errors
+    )
 
 
 def _plain(text: str) -> str:

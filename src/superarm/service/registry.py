@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import superarm as sa
-from superarm.checks import as_count
+from superarm.core.arguments import as_count
 from superarm.service.problems import Problem, shown
 
 _log = logging.getLogger("superarm.service")
@@ -70,14 +70,18 @@ def _singletons(budget: int | None = None) -> Any:
 
 
 def _lazy_singletons(n_points: int = 16, batch: int = 1, budget: int | None = None) -> Any:
-    return sa.LazySingletons(n_points=_at_most(n_points, "n_points", 64), batch=batch, budget=budget)
+    return sa.LazySingletons(
+        n_points=_at_most(n_points, "n_points", 64), batch=batch, budget=budget
+    )
 
 
 def _greedy(budget: int | None = None) -> Any:
     return sa.Greedy(budget=budget)
 
 
-def _lazy_greedy(n_points: int = 16, n_answers: int = 64, batch: int = 1, budget: int | None = None) -> Any:
+def _lazy_greedy(
+    n_points: int = 16, n_answers: int = 64, batch: int = 1, budget: int | None = None
+) -> Any:
     points, answers = _at_most(n_points, "n_points", 64), _at_most(n_answers, "n_answers", 4096)
     return sa.LazyGreedy(n_points=points, n_answers=answers, batch=batch, budget=budget)
 
@@ -179,17 +183,26 @@ def own_rewards(module: str) -> dict[str, Factory]:
     """
     found = importlib.import_module(module)
     chosen = getattr(found, "__all__", None)
-    names = [name for name in vars(found) if not name.startswith("_")] if chosen is None else list(chosen)
+    names = (
+        [name for name in vars(found) if not name.startswith("_")]
+        if chosen is None
+        else list(chosen)
+    )
     things = {name: getattr(found, name) for name in names}
     own = {
         name: thing
         for name, thing in things.items()
-        if callable(thing) and (chosen is not None or getattr(thing, "__module__", None) == found.__name__)
+        if callable(thing)
+        and (chosen is not None or getattr(thing, "__module__", None) == found.__name__)
     }
     if not own:
-        raise ValueError(f"{module} must have public functions NAME(n_arms, **params) that give a reward, got none")
+        raise ValueError(
+            f"{module} must have public functions NAME(n_arms, **params) that give a reward, got none"
+        )
     if taken := sorted(set(own) & set(REWARDS)):
-        raise ValueError(f"rewards of {module} must have names of their own, got {taken[0]!r}, which is built in")
+        raise ValueError(
+            f"rewards of {module} must have names of their own, got {taken[0]!r}, which is built in"
+        )
     return own
 
 
@@ -209,7 +222,9 @@ def oracle(described: Any, depth: int = 0) -> Any:
         raise Problem(422, f"oracles must be within each other at most {_DEEPEST} deep, got more")
     described = {"kind": described} if isinstance(described, str) else described
     if not isinstance(described, Mapping):
-        raise Problem(422, f"an oracle must be a name or an object with kind, got {shown(described)}")
+        raise Problem(
+            422, f"an oracle must be a name or an object with kind, got {shown(described)}"
+        )
     params = {name: value for name, value in described.items() if name != "kind"}
     factory = ORACLES.get(str(described.get("kind")))
     if factory is not None and "depth" in inspect.signature(factory).parameters:
@@ -226,15 +241,24 @@ def reward(described: Mapping[str, Any], n_arms: int, own: Mapping[str, Factory]
     params = {name: value for name, value in described.items() if name != "name"}
     made = _make({**REWARDS, **own}, described.get("name"), "reward", params, n_arms)
     if getattr(made, "n_arms", None) != n_arms:
-        raise Problem(422, f"reward must be of {n_arms} arms, got one of {getattr(made, 'n_arms', None)}")
+        raise Problem(
+            422, f"reward must be of {n_arms} arms, got one of {getattr(made, 'n_arms', None)}"
+        )
     return made
 
 
-def _make(table: Mapping[str, Factory], name: Any, what: str, params: dict[str, Any], *args: Any) -> Any:
+def _make(
+    table: Mapping[str, Factory], name: Any, what: str, params: dict[str, Any], *args: Any
+) -> Any:
     factory = table.get(name) if isinstance(name, str) else None
     if factory is None:
         known = ", ".join(sorted(table))
-        raise Problem(422, f"{what} must be one that is known, got {shown(name)}", expected=known, got=shown(name))
+        raise Problem(
+            422,
+            f"{what} must be one that is known, got {shown(name)}",
+            expected=known,
+            got=shown(name),
+        )
     try:
         inspect.signature(factory).bind(*args, **params)
     except TypeError as error:
@@ -245,7 +269,9 @@ def _make(table: Mapping[str, Factory], name: Any, what: str, params: dict[str, 
     except (ValueError, TypeError, OverflowError, MemoryError) as error:
         if what == "reward" and name not in REWARDS:  # what it says is for the operator
             _log.warning("fault", exc_info=error, extra={"fields": {"reward": name}})
-            raise Problem(422, f"reward {name} refuses its parameters", fix="the log of the server says why") from None
+            raise Problem(
+                422, f"reward {name} refuses its parameters", fix="the log of the server says why"
+            ) from None
         raise Problem(422, f"{what} {name}: {shown_error(error)}") from None
 
 
@@ -264,7 +290,11 @@ def _at_most(value: Any, name: str, most: int) -> int:
 
 
 def _as_prior(prior: Any) -> tuple[float, float]:
-    plain = isinstance(prior, list | tuple) and len(prior) == 2 and all(type(x) in (int, float) for x in prior)
+    plain = (
+        isinstance(prior, list | tuple)
+        and len(prior) == 2
+        and all(type(x) in (int, float) for x in prior)
+    )
     if not plain:
         raise Problem(422, f"prior must be two numbers, got {shown(prior)}", expected="[a, b]")
     return float(prior[0]), float(prior[1])

@@ -44,7 +44,9 @@ def replay(
     DamagedLogError where the log is not what was written, Problem where the bandit's own reward is not there. With
     ``decide`` every decision is made again, too, and must come out as it did.
     """
-    checkpoint = store.checkpoint(bandit.number)  # now, since a server may go on meanwhile and make a later one
+    checkpoint = store.checkpoint(
+        bandit.number
+    )  # now, since a server may go on meanwhile and make a later one
     live = loading.created(store, bandit, own)
     for event in loading.events_after(store, bandit, live.seq):
         live.apply(event, decide=decide)

@@ -95,7 +95,9 @@ def _check_proxies(proxies: tuple[str, ...]) -> None:
         try:
             ipaddress.ip_network(proxy)
         except ValueError as error:
-            raise StartError(f"--trusted-proxy must be an address or a network, got {proxy!r}: {error}") from error
+            raise StartError(
+                f"--trusted-proxy must be an address or a network, got {proxy!r}: {error}"
+            ) from error
 
 
 def _names(settings: Settings) -> frozenset[str]:
@@ -122,7 +124,9 @@ def _run(service: Service, settings: Settings) -> None:
     )
     server = _Server(config)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)  # uvicorn raises them again when it has ended, which is no failure
+        signal.signal(
+            number, lambda *_: None
+        )  # uvicorn raises them again when it has ended, which is no failure
     service.closing = lambda: server.should_exit
     server.run()
     if not server.started:
@@ -138,7 +142,10 @@ class _Server(uvicorn.Server):
         for listening in self.servers:
             for one in listening.sockets:
                 host, port = one.getsockname()[:2]
-                _log.info("listening", extra={"fields": {"host": host, "port": port, "url": f"http://{host}:{port}/"}})
+                _log.info(
+                    "listening",
+                    extra={"fields": {"host": host, "port": port, "url": f"http://{host}:{port}/"}},
+                )
 
 
 def is_loopback(host: str) -> bool:
@@ -190,7 +197,9 @@ def own_rewards(module: str | None) -> dict[str, registry.Factory]:
     try:
         return registry.own_rewards(module)
     except (ImportError, ValueError) as error:
-        raise StartError(f"--rewards must be a module with rewards, got {module!r}: {error}") from error
+        raise StartError(
+            f"--rewards must be a module with rewards, got {module!r}: {error}"
+        ) from error
 
 
 def check_logs(store: Store, *, whole: bool = False) -> None:

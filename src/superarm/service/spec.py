@@ -21,11 +21,17 @@ def complete(body: CreateBody, own: Mapping[str, registry.Factory], *, most_arms
     """A spec with every default written out, so that the log says all; refuses what no session can be made of."""
     n_arms = body.arms if isinstance(body.arms, int) else len(body.arms)
     if not 1 <= n_arms <= most_arms:
-        raise Problem(422, f"arms must be between 1 and {most_arms} here, got {n_arms}", fix="serve with --most-arms")
+        raise Problem(
+            422,
+            f"arms must be between 1 and {most_arms} here, got {n_arms}",
+            fix="serve with --most-arms",
+        )
     if body.k > n_arms:
         raise Problem(422, f"k must be between 1 and {n_arms} (the number of arms), got {body.k}")
     if not isinstance(body.arms, int) and len(set(body.arms)) < n_arms:
-        raise Problem(422, f"names of arms must be distinct, got {shown(_repeated(body.arms))} more than once")
+        raise Problem(
+            422, f"names of arms must be distinct, got {shown(_repeated(body.arms))} more than once"
+        )
     reward = {"name": body.reward} if isinstance(body.reward, str) else dict(body.reward)
     oracle: Any = body.oracle
     if oracle is None:
@@ -41,7 +47,9 @@ def complete(body: CreateBody, own: Mapping[str, registry.Factory], *, most_arms
         "expiry": None if body.expiry is None else body.expiry.model_dump(),
         "seed": secrets.randbits(64) if body.seed is None else body.seed,
         "keep": body.keep,
-        "explain_last": max(1, min(100, _KEPT_NUMBERS // n_arms)) if body.explain_last is None else body.explain_last,
+        "explain_last": max(1, min(100, _KEPT_NUMBERS // n_arms))
+        if body.explain_last is None
+        else body.explain_last,
     }
     try:
         json.dumps(spec, allow_nan=False)
@@ -62,7 +70,9 @@ def policy_of(spec: Spec, own: Mapping[str, registry.Factory]) -> Callable[[int]
                 "oracle top_k must have an additive reward, got one that is not",
                 fix="take the oracle lazy_singletons or greedy",
             )
-        return Policy(registry.belief(spec["belief"], n_arms, spec["prior"]), oracle, reward, spec["k"])
+        return Policy(
+            registry.belief(spec["belief"], n_arms, spec["prior"]), oracle, reward, spec["k"]
+        )
 
     return make
 
@@ -72,7 +82,9 @@ def rewards_of(spec: Spec, own: Mapping[str, registry.Factory]) -> Callable[[int
     return lambda n_arms: registry.reward(spec["reward"], n_arms, own)
 
 
-def session_of(id: str, spec: Spec, own: Mapping[str, registry.Factory], clock: Callable[[], float]) -> Session:
+def session_of(
+    id: str, spec: Spec, own: Mapping[str, registry.Factory], clock: Callable[[], float]
+) -> Session:
     """A new session; the ids of its decisions begin with the bandit's."""
     arms = spec["arms"]
     names = [str(number) for number in range(arms)] if isinstance(arms, int) else arms

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from superarm.service.events import Bandit, Event
-from superarm.service.sqlite_file import VERSION, alone, as_store_error, connect, make_tables, transaction
+from superarm.service.sqlite_file import (
+    VERSION,
+    alone,
+    as_store_error,
+    connect,
+    make_tables,
+    transaction,
+)
 from superarm.service.store import Checkpoint, KeyRow, NameTakenError, StoreError
 
 _EVENT = "seq, time, kind, decision, key, body, digest"
@@ -60,7 +67,11 @@ class SQLiteStore:
             raise StoreError(f"{self.path} must be a database of superarm, got no file")
         self._lock_file = alone(self.path) if mode == "serve" else None
         self._queue: list[_Waiting] = []
-        self._queue_lock, self._write_lock, self._read_lock = threading.Lock(), threading.Lock(), threading.Lock()
+        self._queue_lock, self._write_lock, self._read_lock = (
+            threading.Lock(),
+            threading.Lock(),
+            threading.Lock(),
+        )
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
         try:
@@ -75,11 +86,15 @@ class SQLiteStore:
             (version,) = reading.execute("PRAGMA user_version").fetchone()
             has_tables = reading.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
             if version > VERSION or (version == 0 and (has_tables or not writable)):
-                raise StoreError(f"{self.path} must be a database of superarm up to version {VERSION}, got {version}")
+                raise StoreError(
+                    f"{self.path} must be a database of superarm up to version {VERSION}, got {version}"
+                )
             if writable:
                 writing = self._writing = connect(self.path)
                 if writing.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
-                    raise StoreError(f"{self.path} must be on a file system where SQLite's WAL works")
+                    raise StoreError(
+                        f"{self.path} must be on a file system where SQLite's WAL works"
+                    )
                 writing.execute("PRAGMA synchronous = FULL")
                 if version == 0:
                     make_tables(writing)
@@ -113,7 +128,9 @@ class SQLiteStore:
 
     def bandit_named(self, name: str) -> Bandit | None:
         """The bandit of a name."""
-        rows = self._read("SELECT number, id, name, k, created FROM bandits WHERE name = ?", (name,))
+        rows = self._read(
+            "SELECT number, id, name, k, created FROM bandits WHERE name = ?", (name,)
+        )
         return Bandit(*rows[0]) if rows else None
 
     def bandits(self, limit: int, after: int = 0) -> list[Bandit]:
@@ -160,16 +177,25 @@ class SQLiteStore:
 
     def put_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint in place of the last one."""
-        query = "INSERT OR REPLACE INTO checkpoints (bandit, meta, data, sha256) VALUES (?, ?, ?, ?)"
+        query = (
+            "INSERT OR REPLACE INTO checkpoints (bandit, meta, data, sha256) VALUES (?, ?, ?, ?)"
+        )
         self._write([(query, (number, *checkpoint))])
 
     def key_rows(self) -> list[KeyRow]:
         """All API keys."""
-        return [KeyRow(*row) for row in self._read("SELECT id, role, note, created, digest FROM keys ORDER BY created")]
+        return [
+            KeyRow(*row)
+            for row in self._read(
+                "SELECT id, role, note, created, digest FROM keys ORDER BY created"
+            )
+        ]
 
     def add_key(self, key: KeyRow) -> None:
         """One more key."""
-        self._write([("INSERT INTO keys (id, role, note, created, digest) VALUES (?, ?, ?, ?, ?)", key)])
+        self._write(
+            [("INSERT INTO keys (id, role, note, created, digest) VALUES (?, ?, ?, ?, ?)", key)]
+        )
 
     def drop_key(self, id: str) -> bool:
         """Remove a key."""
@@ -213,9 +239,13 @@ class SQLiteStore:
 
     def _transact(self, together: list[_Waiting]) -> None:
         try:
-            error = self._attempt([statement for waiting in together for statement in waiting.statements])
+            error = self._attempt(
+                [statement for waiting in together for statement in waiting.statements]
+            )
             for waiting in together:
-                alone = error is not None and len(together) > 1  # nobody fails for what others wanted
+                alone = (
+                    error is not None and len(together) > 1
+                )  # nobody fails for what others wanted
                 waiting.error = self._attempt(waiting.statements) if alone else error
         finally:
             for waiting in together:

@@ -24,7 +24,9 @@ _WORDS = {
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """A connection that any thread may use, one at a time; transactions are begun and ended by hand."""
     address = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
-    return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=30)
+    return sqlite3.connect(
+        address, uri=True, isolation_level=None, check_same_thread=False, timeout=30
+    )
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
@@ -47,7 +49,9 @@ def alone(path: Path) -> int:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(held)
-        raise StoreError(f"{path} is served by another process; one at a time, or use PostgreSQL") from error
+        raise StoreError(
+            f"{path} is served by another process; one at a time, or use PostgreSQL"
+        ) from error
     return held
 
 
@@ -76,4 +80,6 @@ def as_store_error(error: Exception, path: Path) -> StoreError:
     low = None if code is None else code & 0xFF
     full = low == sqlite3.SQLITE_FULL
     read_only = low in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN)
-    return StoreError(f"{path}: {str(error) or type(error).__name__}", full=full, read_only=read_only)
+    return StoreError(
+        f"{path}: {str(error) or type(error).__name__}", full=full, read_only=read_only
+    )

@@ -111,7 +111,12 @@ def add_page(app: FastAPI) -> None:
 def _files() -> tuple[dict[str, bytes], str]:
     """The files by name, the page with the lasting addresses of its parts; and the digest in these addresses."""
     folder = resources.files("superarm.service") / "page"
-    files = {file.name: file.read_bytes() for file in sorted(folder.iterdir(), key=lambda file: file.name)}
-    digest = hashlib.sha256(b"".join(name.encode() + body for name, body in files.items())).hexdigest()[:16]
+    files = {
+        file.name: file.read_bytes()
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+    }
+    digest = hashlib.sha256(
+        b"".join(name.encode() + body for name, body in files.items())
+    ).hexdigest()[:16]
     files["index.html"] = files["index.html"].replace(b'"static/', f'"static/{digest}/'.encode())
     return files, digest

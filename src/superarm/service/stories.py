@@ -25,12 +25,19 @@ def decisions(store: Store, status: str | None, limit: int, before: int | None) 
 
     def operation(live: Live, turn: Turn) -> Answer:
         found: list[Answer] = []
-        number = live.session.n_decisions if before is None else min(before - 1, live.session.n_decisions)
+        number = (
+            live.session.n_decisions
+            if before is None
+            else min(before - 1, live.session.n_decisions)
+        )
         least = max(0, number - _LOOKED_THROUGH)
         if status == "open":
             every = [one for one in reversed(live.session.open) if _number(one.id) <= number]
             found = [find(store, live, one.id) for one in every[:limit]]
-            return {"decisions": found, "next": _number(found[-1]["id"]) if len(every) > limit else None}
+            return {
+                "decisions": found,
+                "next": _number(found[-1]["id"]) if len(every) > limit else None,
+            }
         while number > least and len(found) < limit:
             page = store.decided_before(live.bandit.number, number, min(limit, _AT_ONCE))
             if not page:
@@ -53,12 +60,18 @@ def explanation(store: Store, id: str) -> Operation:
 
     def operation(live: Live, turn: Turn) -> Answer:
         known = find(store, live, id)
-        one = {name: known[name] for name in ("id", "bandit", "arms", "values", "certified", "round", "time")}
+        one = {
+            name: known[name]
+            for name in ("id", "bandit", "arms", "values", "certified", "round", "time")
+        }
         try:
             return {"decision": one, "complete": True, **_explained(live.session.explain(id))}
         except UnknownDecisionError:
             values = known["values"] or [None] * len(known["arms"])
-            reasons = [{"arm": arm, "value": value} for arm, value in zip(known["arms"], values, strict=True)]
+            reasons = [
+                {"arm": arm, "value": value}
+                for arm, value in zip(known["arms"], values, strict=True)
+            ]
             reasons.sort(key=lambda reason: -(reason["value"] or 0.0))
             text = "\n".join(
                 [
@@ -67,7 +80,13 @@ def explanation(store: Store, id: str) -> Operation:
                     *(f"  {reason['arm']}: {reason['value']}" for reason in reasons),
                 ]
             )
-            rest = {"score_is": None, "reasons": reasons, "best_left_out": None, "lost_by": None, "text": text}
+            rest = {
+                "score_is": None,
+                "reasons": reasons,
+                "best_left_out": None,
+                "lost_by": None,
+                "text": text,
+            }
             return {"decision": one, "complete": False, **rest}
 
     return operation
@@ -78,7 +97,9 @@ def history(store: Store, points: int) -> Operation:
 
     def operation(live: Live, turn: Turn) -> Answer:
         n = live.session.n_decisions
-        numbers = np.unique(np.linspace(1, n, min(points, n)).round().astype(int)).tolist() if n else []
+        numbers = (
+            np.unique(np.linspace(1, n, min(points, n)).round().astype(int)).tolist() if n else []
+        )
         made: list[Answer] = []
         batch: list[Answer] = []
         for number in numbers:
@@ -122,7 +143,9 @@ def _estimate(live: Live, known: Answer) -> float | None:
     if live.spec["reward"]["name"] not in registry.REWARDS or len(outcomes) < len(known["arms"]):
         return None
     reward = live.session.policy.reward.uncounted  # not one of the policy's evaluations
-    return float(reward(live.session.numbers(known["arms"]), [outcomes[arm] for arm in known["arms"]]))
+    return float(
+        reward(live.session.numbers(known["arms"]), [outcomes[arm] for arm in known["arms"]])
+    )
 
 
 def _explained(found: Explanation) -> Answer:

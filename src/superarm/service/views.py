@@ -55,11 +55,20 @@ def _posterior(session: Any, names: tuple[Any, ...], top: int, query: str) -> li
         among = among[np.argpartition(-means[among], top)[:top]] if top else among[:0]
     best = among[np.argsort(-means[among], kind="stable")]
     posterior: Any = belief.posterior(best) if hasattr(belief, "posterior") else None
-    ends = [[None] * len(best)] * 2 if posterior is None else [end.tolist() for end in posterior.interval(0.95)]
+    ends = (
+        [[None] * len(best)] * 2
+        if posterior is None
+        else [end.tolist() for end in posterior.interval(0.95)]
+    )
     rows = []
     for place, arm in enumerate(best.tolist()):
         mean = float(means[arm])
-        row = {"arm": names[arm], "mean": None if mean < 0 else mean, "low": ends[0][place], "high": ends[1][place]}
+        row = {
+            "arm": names[arm],
+            "mean": None if mean < 0 else mean,
+            "low": ends[0][place],
+            "high": ends[1][place],
+        }
         if hasattr(posterior, "a"):
             row |= {"a": float(posterior.a[place]), "b": float(posterior.b[place])}
         rows.append({**row, "retired": session.is_retired(names[arm])})
@@ -83,21 +92,28 @@ def decision(bandit: str, one: Decision) -> Answer:
 def given_out(bandit: str, event: Event) -> list[Answer]:
     """The decisions of an event."""
     body = json.loads(event.body)
-    return [decision(bandit, decision_of(one, body["round"], event.time)) for one in body["decisions"]]
+    return [
+        decision(bandit, decision_of(one, body["round"], event.time)) for one in body["decisions"]
+    ]
 
 
 def logged_decision(
     store: Store, bandit: Bandit, number: int, pending: Iterable[Event] = ()
 ) -> tuple[Answer, Event] | None:
     """A decision by its number, however old, and the event that gave it out."""
-    for event in [*(one for one in pending if one.kind == "decided"), *store.decided_before(bandit.number, number, 1)]:
+    for event in [
+        *(one for one in pending if one.kind == "decided"),
+        *store.decided_before(bandit.number, number, 1),
+    ]:
         for one in given_out(bandit.id, event):
             if number_of(one["id"]) == number:
                 return one, event
     return None
 
 
-def with_outcomes(store: Store, bandit: Bandit, one: Answer, pending: Iterable[Event] = ()) -> Answer:
+def with_outcomes(
+    store: Store, bandit: Bandit, one: Answer, pending: Iterable[Event] = ()
+) -> Answer:
     """A decision that is closed, with what was told of it and what became of it, from the log."""
     outcomes: dict[str, float] = {}
     number = number_of(one["id"])
@@ -105,7 +121,11 @@ def with_outcomes(store: Store, bandit: Bandit, one: Answer, pending: Iterable[E
     for told in [*store.about(bandit.number, number), *late]:
         outcomes |= json.loads(told.body)["outcomes"]
     status = "told" if len(outcomes) == len(one["arms"]) else "expired"
-    return {**one, "status": status, "outcomes": {arm: outcomes[arm] for arm in one["arms"] if arm in outcomes}}
+    return {
+        **one,
+        "status": status,
+        "outcomes": {arm: outcomes[arm] for arm in one["arms"] if arm in outcomes},
+    }
 
 
 def line(bandit: Bandit, event: Event) -> bytes:

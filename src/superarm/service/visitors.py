@@ -46,7 +46,9 @@ def check(method: str, headers: Mapping[bytes, bytes], names: Collection[str]) -
     if origin is not None:
         place = origin.decode("latin-1").lower().partition("://")[2]
         if place != host and _name(place) not in names:
-            raise _refused(f"Origin must be that of the service itself, got {shown(origin.decode('latin-1'))}")
+            raise _refused(
+                f"Origin must be that of the service itself, got {shown(origin.decode('latin-1'))}"
+            )
     if headers.get(b"sec-fetch-site") == b"cross-site":
         raise _refused("a website must be the service's own to change anything here")
 

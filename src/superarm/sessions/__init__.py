@@ -1,7 +1,12 @@
 """A policy in use: decisions with ids, late feedback, arms that come and go, one file, and reasons."""
 
+from superarm.errors import (
+    ConflictError,
+    ExpiredDecisionError,
+    SessionFileError,
+    UnknownDecisionError,
+)
 from superarm.sessions.decisions import Decision, Expiry
-from superarm.sessions.errors import ConflictError, ExpiredDecisionError, SessionFileError, UnknownDecisionError
 from superarm.sessions.explain import Explanation, Reason
 from superarm.sessions.session import Session
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm.core import Choices
-from superarm.feasible import Feasible, Group
 from superarm.sessions.decisions import Name
+from superarm.sets.feasible import Feasible, Group
 
 
 def without(k: int | Choices, retired: NDArray[np.bool_]) -> int | Choices:
@@ -51,7 +51,9 @@ def by_name(
         available=None if available is None else numbers(available),
         must=numbers(must),
         must_not=numbers(must_not),
-        groups=[Group(numbers(group.arms), group.least, group.most, group.name) for group in groups],  # type: ignore[arg-type]
+        groups=[
+            Group(numbers(group.arms), group.least, group.most, group.name) for group in groups
+        ],  # type: ignore[arg-type]
         weights=heavy,
         budget=budget,
         n_arms=n_arms,

@@ -20,7 +20,11 @@ def copied(policy: Policy) -> Policy:
 
 
 def grow(
-    policy: Policy, n_new: int, prior: Any, reward: Reward | None, rewards: Callable[[int], Reward] | None
+    policy: Policy,
+    n_new: int,
+    prior: Any,
+    reward: Reward | None,
+    rewards: Callable[[int], Reward] | None,
 ) -> None:
     """Make room for more arms in a policy; refused before anything has changed."""
     belief: Any = policy.belief
@@ -28,7 +32,9 @@ def grow(
         raise TypeError(f"the belief must be able to grow: {type(belief).__name__} has no add_arms")
     total = policy.reward.n_arms + n_new
     if reward is None and rewards is None:
-        raise ValueError(f"reward must be given, that of {total} arms, since the session has no rewards to ask")
+        raise ValueError(
+            f"reward must be given, that of {total} arms, since the session has no rewards to ask"
+        )
     larger = reward if rewards is None or reward is not None else rewards(total)
     counted = larger if isinstance(larger, Counted) else Counted(larger)  # type: ignore[arg-type]
     if counted.n_arms != total:

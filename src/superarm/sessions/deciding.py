@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from superarm.checks import IndexArray
 from superarm.core import Choices, Policy
-from superarm.propensities import Propensities, propensities
+from superarm.core.arguments import IndexArray
+from superarm.offpolicy.propensities import Propensities, propensities
 from superarm.sessions.decisions import Decision, Name, Record
 from superarm.sessions.explain import Kept
 
@@ -34,7 +34,11 @@ def decide(
 ) -> tuple[Record, Kept]:
     """Ask the policy once."""
     # First, since a decision may change what the oracle remembers.
-    chances = None if on.samples is None else propensities(policy, on.n_samples, rng=on.samples, feasible=k)
+    chances = (
+        None
+        if on.samples is None
+        else propensities(policy, on.n_samples, rng=on.samples, feasible=k)
+    )
     before = policy.oracle.report
     arms, theta = policy.decide(rng=rng, feasible=k)
     report = policy.oracle.report
@@ -50,8 +54,14 @@ def decide(
         on.time,
         **({} if chances is None else _with(chances.counting(arms), arms)),
     )
-    posterior = policy.belief.posterior(arms) if on.explained and hasattr(policy.belief, "posterior") else None
-    return Record(decision, arms), Kept(arms, theta, report, posterior, None if isinstance(k, int) else k.undecided)
+    posterior = (
+        policy.belief.posterior(arms)
+        if on.explained and hasattr(policy.belief, "posterior")
+        else None
+    )
+    return Record(decision, arms), Kept(
+        arms, theta, report, posterior, None if isinstance(k, int) else k.undecided
+    )
 
 
 def _with(chances: Propensities, arms: IndexArray) -> dict[str, Any]:

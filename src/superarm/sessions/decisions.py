@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from superarm.checks import IndexArray, as_count, as_fraction, as_positive
-from superarm.sessions.errors import ConflictError, UnknownDecisionError
+from superarm.core.arguments import IndexArray, as_count, as_fraction, as_positive
+from superarm.errors import ConflictError, UnknownDecisionError
 
 Name: TypeAlias = str | int
 
@@ -82,11 +82,15 @@ class Expiry:
         if self.after_s is not None:
             object.__setattr__(self, "after_s", as_positive(self.after_s, "after_s"))
         if self.after_rounds is not None:
-            object.__setattr__(self, "after_rounds", as_count(self.after_rounds, "after_rounds", least=1))
+            object.__setattr__(
+                self, "after_rounds", as_count(self.after_rounds, "after_rounds", least=1)
+            )
         if self.late not in ("refuse", "ignore"):
             raise ValueError(f'late must be "refuse" or "ignore", got {self.late!r}')
         if self.missing is not None:
-            object.__setattr__(self, "missing", as_fraction(self.missing, "missing", low="[", high="]"))
+            object.__setattr__(
+                self, "missing", as_fraction(self.missing, "missing", low="[", high="]")
+            )
 
     def is_due(self, decision: Decision, *, now: float, rounds: int) -> bool:
         """Whether a decision has expired, ``rounds`` being the calls of ask so far."""
@@ -123,7 +127,9 @@ class Record:
                 )
         if n_found < len(told):
             others = [name for name in told if name not in self.decision.arms]
-            raise ValueError(f"outcomes must be of the arms {self.decision.arms}, got one of {others[0]!r}")
+            raise ValueError(
+                f"outcomes must be of the arms {self.decision.arms}, got one of {others[0]!r}"
+            )
         return new
 
     def missing(self) -> IndexArray:
@@ -152,7 +158,9 @@ class Record:
     def of(cls, state: dict[str, Any], names: list[Name]) -> Record:
         """What ``state()`` described."""
         arms = np.array(state["arms"], np.intp)
-        values = None if state["values"] is None else tuple(float(value) for value in state["values"])
+        values = (
+            None if state["values"] is None else tuple(float(value) for value in state["values"])
+        )
         decision = Decision(
             id=state["id"],
             arms=tuple(names[arm] for arm in arms.tolist()),
@@ -162,7 +170,9 @@ class Record:
             time=float(state["time"]),
             **_sampled(state.get("propensities")),
         )
-        return cls(decision, arms, {int(arm): float(x) for arm, x in state["outcomes"]}, state["status"])
+        return cls(
+            decision, arms, {int(arm): float(x) for arm, x in state["outcomes"]}, state["status"]
+        )
 
 
 class Ledger:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.checks import FloatArray, IndexArray
 from superarm.core import Draw
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.sessions.decisions import Decision, Name
 from superarm.sessions.picture import draw_reasons
 
@@ -117,17 +117,25 @@ def explain(decision: Decision, kept: Kept, names: list[Name], belief: Any) -> E
     """The explanation of a decision from what was kept of it."""
     score_is, scores, order = _scores(kept)
     if order is None:
-        order = np.arange(len(kept.arms)) if scores is None else np.argsort(-scores[kept.arms], kind="stable")
+        order = (
+            np.arange(len(kept.arms))
+            if scores is None
+            else np.argsort(-scores[kept.arms], kind="stable")
+        )
     ranked = score_is is not None
     posterior = [None] * len(kept.arms) if kept.posterior is None else _posteriors(kept.posterior)
     reasons = tuple(
-        _reason(kept, int(kept.arms[place]), names, posterior[place], scores, rank if ranked else None)
+        _reason(
+            kept, int(kept.arms[place]), names, posterior[place], scores, rank if ranked else None
+        )
         for rank, place in enumerate(order, start=1)
     )
     out = _best_left_out(kept, scores)
     if out is None or scores is None:
         return Explanation(decision, score_is, reasons, None, None)
-    now = _posteriors(belief.posterior(np.array([out])))[0] if hasattr(belief, "posterior") else None
+    now = (
+        _posteriors(belief.posterior(np.array([out])))[0] if hasattr(belief, "posterior") else None
+    )
     rest = _reason(kept, out, names, now, scores, len(kept.arms) + 1)
     report = kept.report
     if hasattr(report, "lower"):
@@ -185,7 +193,10 @@ def _reason(
     value = kept.theta.drawn(at) if drawn is None else drawn[place]
     mean, low, high = (None, None, None) if posterior is None else posterior
     score = None if scores is None or np.isnan(scores[arm]) else float(scores[arm])
-    has_bounds, has_tests = hasattr(report, "lower"), hasattr(report, "grades") and hasattr(report, "tests")
+    has_bounds, has_tests = (
+        hasattr(report, "lower"),
+        hasattr(report, "grades") and hasattr(report, "tests"),
+    )
     tests = None
     if has_tests:
         alone = np.zeros(kept.theta.n_arms)
@@ -206,4 +217,10 @@ def _reason(
 
 
 def _posteriors(posterior: Any) -> list[Any]:
-    return list(zip(posterior.mean().tolist(), *(end.tolist() for end in posterior.interval(0.95)), strict=True))
+    return list(
+        zip(
+            posterior.mean().tolist(),
+            *(end.tolist() for end in posterior.interval(0.95)),
+            strict=True,
+        )
+    )

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.sessions.errors import SessionFileError
+from superarm.errors import SessionFileError
 
 VERSION = 1
 _FORMAT = "superarm session"
@@ -74,9 +74,13 @@ def decode(data: bytes, path: Path) -> dict[str, Any]:
         main = json.loads(archive.read("session.json"))
         version = main.get("version")
         if main.get("format") != _FORMAT or not isinstance(version, int):
-            raise SessionFileError(f"{path} must be of the format {_FORMAT!r}, got {main.get('format')!r}")
+            raise SessionFileError(
+                f"{path} must be of the format {_FORMAT!r}, got {main.get('format')!r}"
+            )
         if version > VERSION:
-            raise SessionFileError(f"{path} is of version {version}, this superarm reads up to {VERSION}; update it")
+            raise SessionFileError(
+                f"{path} is of version {version}, this superarm reads up to {VERSION}; update it"
+            )
         document: dict[str, Any] = _with_arrays(main, archive)
         if "names.json" in files:
             document["names"] = json.loads(archive.read("names.json"))
@@ -111,7 +115,9 @@ def write(path: Path, data: bytes) -> None:
             out.write(data)
             out.flush()
             os.fsync(out.fileno())
-        if path.exists() and is_whole(path.read_bytes()):  # a damaged file must not push out a good one
+        if path.exists() and is_whole(
+            path.read_bytes()
+        ):  # a damaged file must not push out a good one
             with _temporary(path) as kept:
                 try:
                     kept.hardlink_to(path)
@@ -156,13 +162,18 @@ def _put(archive: zipfile.ZipFile, name: str, data: Any) -> None:
 def _without_arrays(value: Any, name: str, arrays: dict[str, Any]) -> Any:
     """The same JSON with its long lists of numbers taken out, and put into ``arrays`` by their place."""
     if isinstance(value, dict):
-        return {key: _without_arrays(item, f"{name}/{key}" if name else key, arrays) for key, item in value.items()}
+        return {
+            key: _without_arrays(item, f"{name}/{key}" if name else key, arrays)
+            for key, item in value.items()
+        }
     if isinstance(value, list):
         kinds = set(map(type, value)) if len(value) >= _LONG else set()
         if kinds in ({float}, {int}):
             arrays[name] = np.array(value, np.float64 if float in kinds else np.int64)
             return {"$npy": name}
-        return [_without_arrays(item, f"{name}/{place}", arrays) for place, item in enumerate(value)]
+        return [
+            _without_arrays(item, f"{name}/{place}", arrays) for place, item in enumerate(value)
+        ]
     return value
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from superarm.checks import IndexArray
 from superarm.core import Choices, Policy
+from superarm.core.arguments import IndexArray
 
 
 def mark_of(policy: Policy, rng: np.random.Generator) -> dict[str, Any]:
@@ -21,7 +21,11 @@ def mark_of(policy: Policy, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def restore(
-    mark: dict[str, Any], policy: Policy, rng: np.random.Generator, k: int | Choices, answers: Sequence[IndexArray]
+    mark: dict[str, Any],
+    policy: Policy,
+    rng: np.random.Generator,
+    k: int | Choices,
+    answers: Sequence[IndexArray],
 ) -> None:
     """Bring a policy and a generator to a mark, the answers being the sets that were decided on the way."""
     state: Any = rng.bit_generator.state

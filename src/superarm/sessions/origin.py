@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from superarm.checks import as_count
+from superarm.core.arguments import as_count
 
 
 @dataclass
@@ -48,12 +48,16 @@ class Origin:
 
     def generator(self) -> np.random.Generator:
         """The session's generator, at its start."""
-        return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=_keys(*self.path)))
+        return np.random.default_rng(
+            np.random.SeedSequence(self.entropy, spawn_key=_keys(*self.path))
+        )
 
     def samples(self, number: int) -> np.random.Generator:
         """Where the samples of a decision's propensities come from: the same after a load, and nothing else does."""
         keys = _keys(*self.path, "propensities of")  # no label of a fork has a blank
-        return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(*keys, number)))
+        return np.random.default_rng(
+            np.random.SeedSequence(self.entropy, spawn_key=(*keys, number))
+        )
 
     def fork(self, label: str | None) -> Origin:
         """That of a fork, under a label that no other fork has."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.checks import IndexArray
+from superarm.core.arguments import IndexArray
 from superarm.sessions.decisions import Name
 
 
@@ -30,7 +30,11 @@ class Roster:
     def copy(self) -> Roster:
         """The same, to be changed on its own."""
         other = object.__new__(Roster)
-        other.names, other.numbers, other.is_retired = self.names[:], self.numbers.copy(), self.is_retired.copy()
+        other.names, other.numbers, other.is_retired = (
+            self.names[:],
+            self.numbers.copy(),
+            self.is_retired.copy(),
+        )
         return other
 
     def new(self, names: Iterable[Name]) -> list[Name]:
@@ -38,7 +42,9 @@ class Roster:
         given = as_names(names)
         taken = [name for name in given if name in self.numbers]
         if taken:
-            raise ValueError(f"names must be new, got {taken[0]!r}; restore brings a retired arm back")
+            raise ValueError(
+                f"names must be new, got {taken[0]!r}; restore brings a retired arm back"
+            )
         return given
 
     def add(self, names: list[Name]) -> None:
@@ -50,7 +56,9 @@ class Roster:
     def of(self, names: Iterable[Name]) -> list[int]:
         """The numbers of some arms."""
         if isinstance(names, str):
-            raise TypeError(f"names must be several names, got the string {names!r}; write [{names!r}]")
+            raise TypeError(
+                f"names must be several names, got the string {names!r}; write [{names!r}]"
+            )
         given = list(names)
         unknown = [name for name in given if isinstance(name, bool) or name not in self.numbers]
         if unknown:

@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from superarm.core import Policy
+from superarm.errors import SessionFileError
 from superarm.sessions.decisions import Expiry, Record
-from superarm.sessions.errors import SessionFileError
 from superarm.version import __version__
 
 if TYPE_CHECKING:
@@ -19,7 +19,12 @@ _SAME = ("belief", "oracle", "n_arms", "k")  # what a policy must have in common
 
 def document_of(session: Session) -> dict[str, Any]:
     """Everything that decides, and nothing that the session changes later on: it may be written by another thread."""
-    roster, ledger, oracle, origin = session._roster, session._ledger, session.policy.oracle, session._origin
+    roster, ledger, oracle, origin = (
+        session._roster,
+        session._ledger,
+        session.policy.oracle,
+        session._origin,
+    )
     plain = roster.names == list(range(len(roster)))
     return {
         "superarm": __version__,
@@ -34,7 +39,9 @@ def document_of(session: Session) -> dict[str, Any]:
         "retired": roster.retired.tolist(),
         **({} if plain else {"names": list(roster.names)}),
         **({} if origin.own_key is None else {"key": origin.own_key}),
-        "decisions": [record.state() for kind in (ledger.open, ledger.closed) for record in kind.values()],
+        "decisions": [
+            record.state() for kind in (ledger.open, ledger.closed) for record in kind.values()
+        ],
         "belief": session.policy.belief.state(),
         "oracle": oracle.state() if hasattr(oracle, "state") else None,
     }
@@ -70,7 +77,9 @@ def restore(session: Session, document: dict[str, Any]) -> None:
     session._roster.is_retired[document["retired"]] = True
     for state in document["decisions"]:
         record = Record.of(state, session._roster.names)
-        (session._ledger.open if record.status == "open" else session._ledger.closed)[record.decision.id] = record
+        (session._ledger.open if record.status == "open" else session._ledger.closed)[
+            record.decision.id
+        ] = record
     session._rng = session._origin.generator()
     session._rng.bit_generator.state = document["rng"]
     _load_parts(session.policy, document["belief"], document["oracle"])

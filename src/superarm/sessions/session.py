@@ -15,18 +15,18 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from superarm.checks import as_count
 from superarm.core import Choices, Policy, Reward
-from superarm.feasible import Feasible
+from superarm.core.arguments import as_count
+from superarm.errors import ExpiredDecisionError, SessionFileError, UnknownDecisionError
 from superarm.sessions import file, marks, saving
 from superarm.sessions.available import by_name, without
 from superarm.sessions.copying import copied, grow
 from superarm.sessions.deciding import Occasion, decide
 from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record
-from superarm.sessions.errors import ExpiredDecisionError, SessionFileError, UnknownDecisionError
 from superarm.sessions.explain import Explanation, Kept, explain
 from superarm.sessions.origin import Origin
 from superarm.sessions.roster import Roster
+from superarm.sets.feasible import Feasible
 
 
 class Session:
@@ -100,7 +100,9 @@ class Session:
             raise TypeError(f"policy must be a Policy, got {type(policy).__name__}")
         self._roster = Roster(range(policy.reward.n_arms) if names is None else names)
         if len(self._roster) != policy.reward.n_arms:
-            raise ValueError(f"names must be of the policy's {policy.reward.n_arms} arms, got {len(self._roster)}")
+            raise ValueError(
+                f"names must be of the policy's {policy.reward.n_arms} arms, got {len(self._roster)}"
+            )
         self.expiry = Expiry() if expiry is None else expiry
         self.explain_last = as_count(explain_last, "explain_last")
         self._ledger = Ledger(keep)
@@ -149,7 +151,10 @@ class Session:
         """The open decisions and the last ``keep`` closed ones, in the order in which they were given out."""
         with self._lock:
             records = [*self._ledger.open.values(), *self._ledger.closed.values()]
-            return sorted((record.decision for record in records), key=lambda one: int(one.id.rpartition("-")[2]))
+            return sorted(
+                (record.decision for record in records),
+                key=lambda one: int(one.id.rpartition("-")[2]),
+            )
 
     @property
     def n_open(self) -> int:
@@ -196,7 +201,11 @@ class Session:
 
     @overload
     def ask(
-        self, n: None = None, *, feasible: int | Choices | None = None, propensities: int | None = None
+        self,
+        n: None = None,
+        *,
+        feasible: int | Choices | None = None,
+        propensities: int | None = None,
     ) -> Decision: ...
 
     @overload
@@ -205,7 +214,11 @@ class Session:
     ) -> list[Decision]: ...
 
     def ask(
-        self, n: int | None = None, *, feasible: int | Choices | None = None, propensities: int | None = None
+        self,
+        n: int | None = None,
+        *,
+        feasible: int | Choices | None = None,
+        propensities: int | None = None,
     ) -> Decision | list[Decision]:
         """The arms to pull now; with a number, so many decisions together, drawn one after the other.
 
@@ -257,7 +270,9 @@ class Session:
             if due or record.status == "expired":
                 if self.expiry.late == "ignore":
                     return ()
-                raise ExpiredDecisionError(f"decision {record.decision.id} has expired, so its outcomes are refused")
+                raise ExpiredDecisionError(
+                    f"decision {record.decision.id} has expired, so its outcomes are refused"
+                )
             arms = record.arms if len(new) == len(record.arms) else np.array(list(new), np.intp)
             self.policy.tell(arms, np.array(list(new.values())), rng=self._rng)
             record.outcomes.update(new)
@@ -271,7 +286,11 @@ class Session:
             return marks.mark_of(self.policy, self._rng)
 
     def adopt(
-        self, decisions: Sequence[Decision], mark: dict[str, Any], *, feasible: int | Choices | None = None
+        self,
+        decisions: Sequence[Decision],
+        mark: dict[str, Any],
+        *,
+        feasible: int | Choices | None = None,
     ) -> None:
         """Take over what another session made of the same past gave out by one `ask`, without deciding it again.
 
@@ -300,11 +319,15 @@ class Session:
         with self._lock:
             k = self._choices(feasible)
             self._expire(float(self._clock()))
-            records = [Record(one, np.array(self._roster.of(one.arms), np.intp)) for one in decisions]
+            records = [
+                Record(one, np.array(self._roster.of(one.arms), np.intp)) for one in decisions
+            ]
             for place, one in enumerate(decisions, start=1):
                 wanted = f"{self._origin.key}-{self._n_decisions + place}", self.rounds + 1
                 if (one.id, one.round) != wanted:
-                    raise ValueError(f"the next decision must be {wanted[0]} of round {wanted[1]}, got {one}")
+                    raise ValueError(
+                        f"the next decision must be {wanted[0]} of round {wanted[1]}, got {one}"
+                    )
             marks.restore(mark, self.policy, self._rng, k, [record.arms for record in records])
             self.rounds += 1
             self._n_decisions += len(records)
@@ -316,7 +339,9 @@ class Session:
         with self._lock:
             return self._expire(float(self._clock()))
 
-    def add_arms(self, names: Iterable[Name], *, prior: Any = None, reward: Reward | None = None) -> None:
+    def add_arms(
+        self, names: Iterable[Name], *, prior: Any = None, reward: Reward | None = None
+    ) -> None:
         """Add arms. What is known of the others stays; what an oracle remembers of the old reward is forgotten.
 
         Parameters
@@ -367,8 +392,17 @@ class Session:
             other = object.__new__(Session)
             other.__dict__.update(self.__dict__)
             other.policy, other._roster = copied(self.policy), self._roster.copy()
-            other._origin, other._rng, other.rounds, other._n_decisions = origin, origin.generator(), 0, 0
-            other._lock, other._ledger, other._kept = threading.RLock(), Ledger(self.keep), OrderedDict()
+            other._origin, other._rng, other.rounds, other._n_decisions = (
+                origin,
+                origin.generator(),
+                0,
+                0,
+            )
+            other._lock, other._ledger, other._kept = (
+                threading.RLock(),
+                Ledger(self.keep),
+                OrderedDict(),
+            )
             self._origin.forks.append(origin.path[-1])
             return other
 
@@ -440,10 +474,19 @@ class Session:
         k = without(self.policy.k if feasible is None else feasible, self._roster.is_retired)
         return k if isinstance(k, int) else k.over(len(self._roster))
 
-    def _decide(self, k: int | Choices, place: int, now: float, n_samples: int) -> tuple[Record, Kept]:
+    def _decide(
+        self, k: int | Choices, place: int, now: float, n_samples: int
+    ) -> tuple[Record, Kept]:
         number = self._n_decisions + place
         samples = self._origin.samples(number) if n_samples else None
-        on = Occasion(f"{self._origin.key}-{number}", self.rounds + 1, now, self.explain_last > 0, n_samples, samples)
+        on = Occasion(
+            f"{self._origin.key}-{number}",
+            self.rounds + 1,
+            now,
+            self.explain_last > 0,
+            n_samples,
+            samples,
+        )
         return decide(self.policy, k, self._roster.names, on, rng=self._rng)
 
     def _expire(self, now: float) -> list[Decision]:

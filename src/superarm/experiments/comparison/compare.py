@@ -44,11 +44,15 @@ def run(
     """Record every cell that the store does not have yet; refused where a package with a table is not installed."""
     for package, install in NEEDED.items():
         if find_spec(package) is None:
-            raise RequestError(f"a table of the comparison comes with the package {package}: {install}")
+            raise RequestError(
+                f"a table of the comparison comes with the package {package}: {install}"
+            )
     sweeps = sweep(scale)
     manifest = {**versions(), "purpose": "comparison"}
     store.open({**manifest, "quick": scale.quick, "runs": scale.runs, "seed": scale.seed}, sweeps)
-    run_cells([cell for cells in sweeps.values() for cell in cells], store, start=start, progress=progress)
+    run_cells(
+        [cell for cells in sweeps.values() for cell in cells], store, start=start, progress=progress
+    )
 
 
 def results(store: Store) -> dict[str, Any]:
@@ -57,7 +61,9 @@ def results(store: Store) -> dict[str, Any]:
     if manifest is None or manifest.get("purpose") != "comparison":
         raise RequestError(f"{store.folder} holds no comparison")
     if manifest["superarm"] != __version__:
-        raise RequestError(f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}")
+        raise RequestError(
+            f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}"
+        )
     scale = Scale(quick=manifest["quick"], runs=manifest["runs"], seed=manifest["seed"])
     found = {name: _collected(cells, store) for name, cells in sweep(scale).items()}
     about = {name: manifest[name] for name in ("superarm", "numpy", "scipy", "quick", "seed")}
@@ -68,7 +74,9 @@ def _collected(cells: Sequence[Cell], store: Store) -> dict[str, Any]:
     policies: dict[str, dict[str, Any]] = {}
     for cell in cells:
         row = store.get(cell).row
-        one = policies.setdefault(cell.settings["label"], {"regret": [], "chance": [], "evaluations": []})
+        one = policies.setdefault(
+            cell.settings["label"], {"regret": [], "chance": [], "evaluations": []}
+        )
         for name in one:
             one[name].append(row[name])
     problem = cells[0].settings["problem"]

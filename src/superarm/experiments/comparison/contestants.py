@@ -95,7 +95,10 @@ CONTESTANTS = {
         "Thompson sampling with `SlidingBetaBelief`, window = ceil(2 sqrt(T ln T))",
         lambda task: _believing(SlidingBetaBelief(task.reward.n_arms, window(task)), task),
     ),
-    "CUCB": Contestant("`cucb`: upper confidence bounds", lambda task: cucb(task.reward, task.k, oracle=task.oracle())),
+    "CUCB": Contestant(
+        "`cucb`: upper confidence bounds",
+        lambda task: cucb(task.reward, task.k, oracle=task.oracle()),
+    ),
     "KL-UCB": Contestant(
         "the bounds of `KLUCBBelief`",
         lambda task: _believing(KLUCBBelief(task.reward.n_arms), task),
@@ -117,10 +120,13 @@ CONTESTANTS = {
     ),
     "explore, commit": Contestant(
         "`explore_then_commit`, every arm ceil((T k/m)^(2/3)) times",
-        lambda task: explore_then_commit(task.reward, task.k, n_explore=n_explore(task), oracle=task.oracle()),
+        lambda task: explore_then_commit(
+            task.reward, task.k, n_explore=n_explore(task), oracle=task.oracle()
+        ),
     ),
     ADVERSARIAL: Contestant(
-        "`exp3`, gamma for the horizon", lambda task: exp3(task.reward, task.k, horizon=task.horizon)
+        "`exp3`, gamma for the horizon",
+        lambda task: exp3(task.reward, task.k, horizon=task.horizon),
     ),
     "GT+QTS": Contestant(
         f"`gt_qts`, the paper's literal algorithm: {N_TESTS} tests a round, p = 1/2",
@@ -128,6 +134,8 @@ CONTESTANTS = {
     ),
     "GT+QTS, regression": Contestant(
         f'`gt_qts` with `decoder="regression"`: {N_TESTS} tests a round, remembered',
-        lambda task: gt_qts(task.reward, task.k, delta=task.delta, n_tests=N_TESTS, decoder="regression"),
+        lambda task: gt_qts(
+            task.reward, task.k, delta=task.delta, n_tests=N_TESTS, decoder="regression"
+        ),
     ),
 }

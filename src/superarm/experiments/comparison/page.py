@@ -34,19 +34,30 @@ def write(found: dict[str, Any], put: Write) -> Path:
 
 def render(found: dict[str, Any]) -> str:
     """`docs/comparison.md` for these results, as Markdown."""
-    sections = [_head(found), _all(found), *(_problem(name, one) for name, one in found["problems"].items())]
+    sections = [
+        _head(found),
+        _all(found),
+        *(_problem(name, one) for name, one in found["problems"].items()),
+    ]
     return "\n\n".join([*sections, _remarks(found)]) + "\n"
 
 
 def summary(found: dict[str, Any]) -> list[list[str]]:
     """The gap closed, of every policy on every problem; the heading first."""
     problems = found["problems"]
-    lines = [[label, *(_percent(one["policies"].get(label)) for one in problems.values())] for label in CONTESTANTS]
+    lines = [
+        [label, *(_percent(one["policies"].get(label)) for one in problems.values())]
+        for label in CONTESTANTS
+    ]
     return [["policy", *(PROBLEMS[name].title for name in problems)], *lines]
 
 
 def _head(found: dict[str, Any]) -> str:
-    quick = "\n\n**Small sizes (`--quick`): this shows that all works, and little else.**" if found["quick"] else ""
+    quick = (
+        "\n\n**Small sizes (`--quick`): this shows that all works, and little else.**"
+        if found["quick"]
+        else ""
+    )
     policies = [[label, one.about] for label, one in CONTESTANTS.items()]
     return f"""# The comparison
 
@@ -87,12 +98,20 @@ def _problem(name: str, one: dict[str, Any]) -> str:
             label,
             _number(mean_interval(policies[label]["regret"])),
             _percent(policies[label], with_interval=True),
-            "" if label == REFERENCE else _number(beyond(policies[label], policies[REFERENCE]), signed=True),
+            ""
+            if label == REFERENCE
+            else _number(beyond(policies[label], policies[REFERENCE]), signed=True),
             f"{np.mean(policies[label]['evaluations']) / one['horizon']:,.2f}".replace(".00", ""),
         ]
         for label in order
     ]
-    heading = ["policy", "regret", "gap closed", f"regret minus {REFERENCE}'s", "evaluations a round"]
+    heading = [
+        "policy",
+        "regret",
+        "gap closed",
+        f"regret minus {REFERENCE}'s",
+        "evaluations a round",
+    ]
     return f"""## {problem.title}
 
 {problem.about}
@@ -152,7 +171,9 @@ def _forgetful(found: dict[str, Any]) -> str:
 
 def _differences(problem: dict[str, Any]) -> str:
     policies = problem["policies"]
-    return " and ".join(_number(beyond(policies[label], policies[REFERENCE]), signed=True) for label in FORGETFUL)
+    return " and ".join(
+        _number(beyond(policies[label], policies[REFERENCE]), signed=True) for label in FORGETFUL
+    )
 
 
 def _table(heading: Sequence[str], lines: Sequence[Sequence[str]], *, texts: int = 1) -> str:
@@ -166,7 +187,9 @@ def _percent(policy: dict[str, Any] | None, *, with_interval: bool = False) -> s
     closed = gap_closed(policy)
     if not with_interval:
         return f"{round(closed.mean, 2) + 0.0:.0%}"  # no -0%
-    mean, low, high = (f"{round(share, 3) + 0.0:.1%}" for share in (closed.mean, closed.low, closed.high))
+    mean, low, high = (
+        f"{round(share, 3) + 0.0:.1%}" for share in (closed.mean, closed.low, closed.high)
+    )
     return f"{mean} ({low} to {high})"
 
 

@@ -9,7 +9,12 @@ from superarm.experiments.comparison.findings import gap_closed
 from superarm.experiments.comparison.problems import PROBLEMS
 from superarm.experiments.figures import plain, render
 
-_COLOURS = {"chance": "#000000", "CTS": "#0072B2", "GT+QTS": "#E69F00", "GT+QTS, regression": "#882255"}
+_COLOURS = {
+    "chance": "#000000",
+    "CTS": "#0072B2",
+    "GT+QTS": "#E69F00",
+    "GT+QTS, regression": "#882255",
+}
 _OTHERS = "#009E73"
 
 
@@ -28,7 +33,12 @@ def _draw(figure: Any, found: dict[str, Any]) -> None:
                 continue
             interval = gap_closed(problem["policies"][label])
             colour = _COLOURS.get(label, _OTHERS)
-            axis.plot([100 * interval.low, 100 * interval.high], [place, place], color=colour, linewidth=2.2)
+            axis.plot(
+                [100 * interval.low, 100 * interval.high],
+                [place, place],
+                color=colour,
+                linewidth=2.2,
+            )
             axis.plot(100 * interval.mean, place, "o", color=colour, markersize=5)
         axis.axvline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
         axis.set_yticks(range(len(labels)), labels)

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from superarm import datasets
 from superarm.core import Environment, Pools, Reward
-from superarm.environments import ReplayEnvironment
-from superarm.instances import linear_instance, network_instance
+from superarm.environments import ReplayEnvironment, datasets
 from superarm.rewards import LinearReward
+from superarm.simulation.instances import linear_instance, network_instance
 
 # The packages whose files the tables are read from, and how to get them.
 NEEDED = {
@@ -117,24 +116,34 @@ PROBLEMS = {
 }
 
 
-def draw(settings: dict[str, Any], *, rng: np.random.Generator, chance_rng: np.random.Generator) -> World:
+def draw(
+    settings: dict[str, Any], *, rng: np.random.Generator, chance_rng: np.random.Generator
+) -> World:
     """A problem's world for one run; ``chance_rng`` is for the estimate of what chance is worth, where it is one."""
     return _FAMILIES[settings["family"]](settings, rng, chance_rng)
 
 
-def _linear(settings: dict[str, Any], rng: np.random.Generator, chance_rng: np.random.Generator) -> World:
+def _linear(
+    settings: dict[str, Any], rng: np.random.Generator, chance_rng: np.random.Generator
+) -> World:
     it = linear_instance(settings["n_arms"], settings["k"], settings["gap"], rng=rng)
     return World(it, it.reward, it.k, it.best_value, it.k * float(it.mu.mean()))
 
 
-def _network(settings: dict[str, Any], rng: np.random.Generator, chance_rng: np.random.Generator) -> World:
+def _network(
+    settings: dict[str, Any], rng: np.random.Generator, chance_rng: np.random.Generator
+) -> World:
     it = network_instance(settings["n_arms"], settings["k"], settings["gap"], rng=rng)
-    sets = [np.sort(chance_rng.choice(it.n_arms, it.k, replace=False)) for _ in range(_N_RANDOM_SETS)]
+    sets = [
+        np.sort(chance_rng.choice(it.n_arms, it.k, replace=False)) for _ in range(_N_RANDOM_SETS)
+    ]
     chance = float(it.reward.batch(Pools.of(sets, it.n_arms), it.mu).mean())
     return World(it, it.reward, it.k, it.best_value, chance)
 
 
-def _turning(settings: dict[str, Any], rng: np.random.Generator, chance_rng: np.random.Generator) -> World:
+def _turning(
+    settings: dict[str, Any], rng: np.random.Generator, chance_rng: np.random.Generator
+) -> World:
     n_arms, k, horizon = settings["n_arms"], settings["k"], settings["horizon"]
     places, turn = rng.permutation(n_arms), horizon // 2
     mu = np.full((horizon, n_arms), 0.05)
@@ -143,8 +152,12 @@ def _turning(settings: dict[str, Any], rng: np.random.Generator, chance_rng: np.
     return _replay(ReplayEnvironment((rng.random(mu.shape) < mu).astype(np.uint8)), k)
 
 
-def _table(settings: dict[str, Any], rng: np.random.Generator, chance_rng: np.random.Generator) -> World:
-    world = _read(settings["family"], settings["horizon"], settings.get("n_arms"), settings.get("every", 1))
+def _table(
+    settings: dict[str, Any], rng: np.random.Generator, chance_rng: np.random.Generator
+) -> World:
+    world = _read(
+        settings["family"], settings["horizon"], settings.get("n_arms"), settings.get("every", 1)
+    )
     return _replay(world.fresh(), settings["k"])
 
 
@@ -162,7 +175,9 @@ def _replay(world: ReplayEnvironment, k: int) -> World:
     return World(world, LinearReward(world.n_arms), k, world.best_fixed(k), world.random_set(k))
 
 
-_FAMILIES: dict[str, Callable[[dict[str, Any], np.random.Generator, np.random.Generator], World]] = {
+_FAMILIES: dict[
+    str, Callable[[dict[str, Any], np.random.Generator, np.random.Generator], World]
+] = {
     "linear": _linear,
     "network": _network,
     "yeast": _table,

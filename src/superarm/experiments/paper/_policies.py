@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.checks import FloatArray
+from superarm.core.arguments import FloatArray
 from superarm.experiments.catalogue import Rows
 
 N_TESTS = 302  # section 5's "approximately 302 reward evaluations"
@@ -18,7 +18,9 @@ LAZY_GREEDY = "CTS, lazy greedy"
 LOCAL_SEARCH = "CTS, local search"
 
 
-def literal(delta: float, p: float | str = 0.5, n_tests: int = N_TESTS, **options: Any) -> dict[str, Any]:
+def literal(
+    delta: float, p: float | str = 0.5, n_tests: int = N_TESTS, **options: Any
+) -> dict[str, Any]:
     """The specification of a GT+QTS."""
     return {"name": "gt_qts", "delta": delta, "p": p, "n_tests": n_tests, **options}
 

@@ -32,15 +32,22 @@ def analyse_regret(rows: Rows, title: str) -> Analysis:
         [
             label,
             str(mean_interval(policies[label]["regret"])),
-            *(str(Interval(**policies[label][name])) for name in ("minus_cts", "of_cts", "of_random")),
+            *(
+                str(Interval(**policies[label][name]))
+                for name in ("minus_cts", "of_cts", "of_random")
+            ),
             f"{policies[label]['evaluations_a_round']:,.0f}",
         ]
         for label in order
     ]
-    caption = f"Cumulative regret at T = {horizon:,}, means over {len(exact)} paired runs (95% intervals)"
+    caption = (
+        f"Cumulative regret at T = {horizon:,}, means over {len(exact)} paired runs (95% intervals)"
+    )
     gap = float(np.min([row["gap"] for row in rows]))
     numbers = {"policies": policies, "horizon": horizon, "n_runs": len(exact), "gap": gap}
-    return Analysis(numbers, [(caption, [heading, *body])], lambda figure: _draw(figure, rows, title))
+    return Analysis(
+        numbers, [(caption, [heading, *body])], lambda figure: _draw(figure, rows, title)
+    )
 
 
 def _draw(figure: Any, rows: Rows, title: str) -> None:
@@ -54,6 +61,8 @@ def _draw(figure: Any, rows: Rows, title: str) -> None:
     right.set_title("the same, both axes logarithmic", loc="left")
     right.set_xscale("log")
     right.set_yscale("log")
-    ends = {label: (finals(rows, "regret", label).mean(), style(label)[0]) for label in labels(rows)}
+    ends = {
+        label: (finals(rows, "regret", label).mean(), style(label)[0]) for label in labels(rows)
+    }
     label_ends(left, ends)
     label_ends(right, ends, log=True)

@@ -17,7 +17,16 @@ from superarm.experiments.catalogue import Analysis, Rows, Scale
 from superarm.experiments.cell import Cell
 from superarm.experiments.figures import label_ends, plain, style
 from superarm.experiments.paper import fig2a, fig2b
-from superarm.experiments.paper._policies import LAZY, N_TESTS, RARELY, REGRESSION, beyond, finals, further, labels
+from superarm.experiments.paper._policies import (
+    LAZY,
+    N_TESTS,
+    RARELY,
+    REGRESSION,
+    beyond,
+    finals,
+    further,
+    labels,
+)
 from superarm.experiments.stats import Interval, mean_interval, paired_ratio
 
 TITLE = "Beyond the paper: regret against evaluations"
@@ -32,7 +41,9 @@ def sweep(scale: Scale) -> list[Cell]:
     better = [
         {"problem": of.problem(scale), "horizon": horizon, "label": label, "policy": spec}
         for of, horizon, delta in problems
-        for label, spec in _better(of.problem(scale)["family"], delta, scale.pick(N_TESTS, 60)).items()
+        for label, spec in _better(
+            of.problem(scale)["family"], delta, scale.pick(N_TESTS, 60)
+        ).items()
     ]
     return [*fig2a.sweep(scale), *fig2b.sweep(scale), *scale.cells("play", better, runs=20)]
 
@@ -54,7 +65,8 @@ def analyse(rows: Rows, times: Rows) -> Analysis:
             for label in labels(part)
         }
         same = all(
-            row["regret"] == other["regret"] for row, other in zip(_runs(part, LAZY), _runs(part, "CTS"), strict=True)
+            row["regret"] == other["regret"]
+            for row, other in zip(_runs(part, LAZY), _runs(part, "CTS"), strict=True)
         )
         numbers[family] = {"policies": found, "lazy_is_cts": same, "horizon": horizon}
         body = [
@@ -65,7 +77,9 @@ def analyse(rows: Rows, times: Rows) -> Analysis:
                 f"{np.mean(one['evaluations']):,.0f}",
                 f"{np.mean(one['evaluations']) / horizon:,.2f}",
             ]
-            for label, one in sorted(found.items(), key=lambda item: np.mean(item[1]["evaluations"]))
+            for label, one in sorted(
+                found.items(), key=lambda item: np.mean(item[1]["evaluations"])
+            )
         ]
         heading = ["policy", "regret", "× CTS's", "evaluations in all", "evaluations a round"]
         caption = f"{title}, T = {horizon:,}, {len(exact)} paired runs, fewest evaluations first"
@@ -92,12 +106,17 @@ def _runs(rows: Rows, label: str) -> Rows:
 
 
 def _draw(figure: Any, numbers: dict[str, Any]) -> None:
-    for axis, (family, title) in zip(figure.subplots(1, len(_PANELS)), _PANELS.items(), strict=True):
+    for axis, (family, title) in zip(
+        figure.subplots(1, len(_PANELS)), _PANELS.items(), strict=True
+    ):
         axis.set_xscale("log")
         axis.set_yscale("log")
         ends = {}
         for label, one in numbers[family]["policies"].items():
-            spent, regret = max(1.0, float(np.mean(one["evaluations"]))), float(np.mean(one["regret"]))
+            spent, regret = (
+                max(1.0, float(np.mean(one["evaluations"]))),
+                float(np.mean(one["regret"])),
+            )
             colour = style(label)[0]
             axis.plot(spent, regret, "o", color=colour, markersize=7)
             if label in ("random", LAZY, RARELY):  # alone on their side, with room for the name
@@ -106,6 +125,10 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
                 ends[label] = (regret, colour)
         axis.set_xlim(0.4, None)
         axis.set_ylim(axis.get_ylim()[0] / 1.5, axis.get_ylim()[1] * 1.3)
-        plain(axis, "evaluations in all (none is drawn at 1)", f"regret at T = {numbers[family]['horizon']:,}")
+        plain(
+            axis,
+            "evaluations in all (none is drawn at 1)",
+            f"regret at T = {numbers[family]['horizon']:,}",
+        )
         axis.set_title(title, loc="left")
         label_ends(axis, ends, log=True)

@@ -29,7 +29,12 @@ def sweep(scale: Scale) -> list[Cell]:
     large = fig2a.problem(scale)
     specs = compared(delta=0.25)
     settings = [
-        {"problem": problem, "horizon": scale.pick(10_000, 1500), "label": label, "policy": specs[label]}
+        {
+            "problem": problem,
+            "horizon": scale.pick(10_000, 1500),
+            "label": label,
+            "policy": specs[label],
+        }
         for problem in (*({**large, "n_arms": n_arms} for n_arms in (10, 20, 100)), large)
         for label in POLICIES
     ]
@@ -48,9 +53,12 @@ def analyse(rows: Rows, times: Rows) -> Analysis:
             horizon = int(at[-1])
             counts = curves(part, "non_separable", label)
             last, middle, first = (
-                np.array([np.interp(t, at, run) for run in counts]) for t in (horizon, horizon / 10, horizon / 100)
+                np.array([np.interp(t, at, run) for run in counts])
+                for t in (horizon, horizon / 10, horizon / 100)
             )
-            reference = np.array([math.log(10) / row["gap"] ** 2 for row in sorted(part, key=lambda row: row["run"])])
+            reference = np.array(
+                [math.log(10) / row["gap"] ** 2 for row in sorted(part, key=lambda row: row["run"])]
+            )
             # Of log(t) both are 1: its growth over a tenfold of rounds is the same everywhere.
             over_reference = paired_ratio(last - middle, reference)
             over_before = paired_ratio(last - middle, np.maximum(middle - first, 1.0))
@@ -62,7 +70,13 @@ def analyse(rows: Rows, times: Rows) -> Analysis:
             }
             share = f"{(last / horizon).mean():.1%}"
             body.append(
-                [f"{label}, m={n_arms:,}", str(mean_interval(last)), share, str(over_reference), str(over_before)]
+                [
+                    f"{label}, m={n_arms:,}",
+                    str(mean_interval(last)),
+                    share,
+                    str(over_reference),
+                    str(over_before),
+                ]
             )
     heading = [
         "policy",
@@ -73,7 +87,12 @@ def analyse(rows: Rows, times: Rows) -> Analysis:
     ]
     return Analysis(
         {"sizes": sizes, "found": found},
-        [(f"Rounds in which theta(t) is not C-separable, up to T = {horizon:,} (95% intervals)", [heading, *body])],
+        [
+            (
+                f"Rounds in which theta(t) is not C-separable, up to T = {horizon:,} (95% intervals)",
+                [heading, *body],
+            )
+        ],
         lambda figure: _draw(figure, rows, sizes),
         [
             f"The last tenfold is t = {horizon // 10:,} to {horizon:,}. Growth like log(t) would have 1 in the last "

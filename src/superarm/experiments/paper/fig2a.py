@@ -18,7 +18,9 @@ def problem(scale: Scale) -> dict[str, object]:
 def sweep(scale: Scale) -> list[Cell]:
     """Every policy on the linear problem, 20 runs."""
     shared = {"problem": problem(scale), "horizon": scale.pick(10_000, 1500)}
-    settings = [{**shared, "label": label, "policy": spec} for label, spec in compared(delta=0.25).items()]
+    settings = [
+        {**shared, "label": label, "policy": spec} for label, spec in compared(delta=0.25).items()
+    ]
     return scale.cells("play", settings, runs=20)
 
 

@@ -16,7 +16,13 @@ TITLE = "Figure 2B: two-layer network reward"
 
 def problem(scale: Scale) -> dict[str, object]:
     """The paper's network problem."""
-    return {"family": "network", "n_arms": scale.pick(1000, 200), "k": 5, "gap": 0.2, "n_hidden": 20}
+    return {
+        "family": "network",
+        "n_arms": scale.pick(1000, 200),
+        "k": 5,
+        "gap": 0.2,
+        "n_hidden": 20,
+    }
 
 
 def sweep(scale: Scale) -> list[Cell]:

@@ -54,7 +54,10 @@ def analyse(rows: Rows, times: Rows) -> Analysis:
     }
     heading = ["tests", *FAMILIES]
     body = [
-        [f"{count:,}", *(str(mean_interval(families[family]["regret"][str(count)])) for family in FAMILIES)]
+        [
+            f"{count:,}",
+            *(str(mean_interval(families[family]["regret"][str(count)])) for family in FAMILIES),
+        ]
         for count in counts
     ]
     body += [["chance", str(mean_interval(chance)), ""], ["CTS", str(mean_interval(exact)), ""]]
@@ -69,7 +72,9 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
         intervals = [mean_interval(found["regret"][str(count)]) for count in numbers["counts"]]
         means = np.array([interval.mean for interval in intervals])
         reach = np.array([interval.high - interval.mean for interval in intervals])
-        axis.errorbar(numbers["counts"], means, reach, color=style(family)[0], marker="o", capsize=3)
+        axis.errorbar(
+            numbers["counts"], means, reach, color=style(family)[0], marker="o", capsize=3
+        )
         ends[family] = (means[-1], style(family)[0])
     for label, column in (("random", "random"), ("CTS", "cts")):
         level = float(np.mean(numbers[column]))
@@ -77,7 +82,13 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
         ends[label] = (level, style(label)[0])
     for marked in (200, 310):
         axis.axvline(marked, color="#bbbbbb", linewidth=0.8, zorder=0)
-        axis.annotate(f"{marked}", (marked, 0.02), xycoords=("data", "axes fraction"), color="#777777", fontsize=8)
+        axis.annotate(
+            f"{marked}",
+            (marked, 0.02),
+            xycoords=("data", "axes fraction"),
+            color="#777777",
+            fontsize=8,
+        )
     axis.set_xscale("log")
     axis.set_ylim(0)
     plain(axis, "tests a round", f"cumulative regret at T = {numbers['horizon']:,}")

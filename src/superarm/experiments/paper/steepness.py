@@ -14,7 +14,15 @@ import numpy as np
 from superarm.experiments.catalogue import Analysis, Rows, Scale
 from superarm.experiments.cell import Cell
 from superarm.experiments.figures import band, label_ends, plain, style
-from superarm.experiments.paper._policies import LAZY, N_TESTS, beyond, curves, finals, labels, literal
+from superarm.experiments.paper._policies import (
+    LAZY,
+    N_TESTS,
+    beyond,
+    curves,
+    finals,
+    labels,
+    literal,
+)
 from superarm.experiments.stats import Interval, mean_interval, paired_ratio
 
 TITLE = "Beyond the paper: steep and flat networks"
@@ -74,9 +82,13 @@ def analyse(rows: Rows, times: Rows) -> Analysis:
             ]
             for label, one in found.items()
         ]
-        caption = f"Weights times {std:g}, T = {horizon:,}, {len(exact)} paired runs (95% intervals)"
+        caption = (
+            f"Weights times {std:g}, T = {horizon:,}, {len(exact)} paired runs (95% intervals)"
+        )
         tables.append((caption, [heading, *body]))
-        notes.append(f"Weights times {std:g}: the regression decoder has {body[-1][2]} times the regret of CTS.")
+        notes.append(
+            f"Weights times {std:g}: the regression decoder has {body[-1][2]} times the regret of CTS."
+        )
     return Analysis(numbers, tables, lambda figure: _draw(figure, rows), notes)
 
 

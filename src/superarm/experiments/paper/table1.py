@@ -57,20 +57,31 @@ def analyse(rows: Rows, times: Rows) -> Analysis:
     seconds: dict[str, dict[str, Any]] = {calls: {} for calls in CALLS}
     for calls in CALLS:
         for label in PAPER:
-            runs = np.array([t["ask_s"] for t in times if t["calls"] == calls and t["label"] == label])
-            seconds[calls][label] = np.array([np.interp(horizons, at, run) for run in runs]).tolist()
+            runs = np.array(
+                [t["ask_s"] for t in times if t["calls"] == calls and t["label"] == label]
+            )
+            seconds[calls][label] = np.array(
+                [np.interp(horizons, at, run) for run in runs]
+            ).tolist()
     ratio = {
         calls: vars(
-            paired_ratio(np.array(seconds[calls]["CTS"])[:, -1], np.array(seconds[calls]["GT+QTS, p=1/2"])[:, -1])
+            paired_ratio(
+                np.array(seconds[calls]["CTS"])[:, -1],
+                np.array(seconds[calls]["GT+QTS, p=1/2"])[:, -1],
+            )
         )
         for calls in CALLS
     }
     horizon = int(at[-1])
     evaluations = {
-        label: float(np.mean([row["evaluations"][-1] for row in rows if row["label"] == label]) / horizon)
+        label: float(
+            np.mean([row["evaluations"][-1] for row in rows if row["label"] == label]) / horizon
+        )
         for label in PAPER
     }
-    overhead_s = {label: float(np.mean(seconds["batch"][label], axis=0)[-1] / horizon) for label in PAPER}
+    overhead_s = {
+        label: float(np.mean(seconds["batch"][label], axis=0)[-1] / horizon) for label in PAPER
+    }
     cheaper = evaluations["CTS"] - evaluations["GT+QTS, p=1/2"]
     dearer = overhead_s["GT+QTS, p=1/2"] - overhead_s["CTS"]
     numbers: dict[str, Any] = {
@@ -89,8 +100,12 @@ def analyse(rows: Rows, times: Rows) -> Analysis:
         for label in PAPER
     ]
     if horizons == list(PAPER["CTS"]):
-        body += [[f"{label}, as printed", *map(str, found.values())] for label, found in PAPER.items()]
-    takes = "; ".join(f"{ratio[calls]['mean']:.2f} times with {name}" for calls, name in CALLS.items())
+        body += [
+            [f"{label}, as printed", *map(str, found.values())] for label, found in PAPER.items()
+        ]
+    takes = "; ".join(
+        f"{ratio[calls]['mean']:.2f} times with {name}" for calls, name in CALLS.items()
+    )
     notes = [f"CTS takes, of the time of GT+QTS: {takes}. In the paper, 4.08 times at T = 5,000."]
     if numbers["break_even_s"] is not None and numbers["break_even_s"] > 0:
         notes.append(
@@ -115,7 +130,12 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
         ends[label] = (time[-1], style(label)[0])
     if numbers["break_even_s"]:
         axis.axvline(numbers["break_even_s"], color="#bbbbbb", linewidth=1)
-        axis.annotate(" break-even", (numbers["break_even_s"], 0.03), xycoords=("data", "axes fraction"), fontsize=8)
+        axis.annotate(
+            " break-even",
+            (numbers["break_even_s"], 0.03),
+            xycoords=("data", "axes fraction"),
+            fontsize=8,
+        )
     axis.set_xscale("log")
     axis.set_yscale("log")
     plain(axis, "cost of one evaluation, seconds", "modelled seconds a round")

@@ -40,10 +40,17 @@ def analyse(rows: Rows, times: Rows) -> Analysis:
     found = {}
     for label in labels(rows):
         seconds = {
-            calls: float(np.mean([t["ask_s"][-1] for t in times if t["calls"] == calls and t["label"] == label]))
+            calls: float(
+                np.mean(
+                    [t["ask_s"][-1] for t in times if t["calls"] == calls and t["label"] == label]
+                )
+            )
             for calls in table1.CALLS
         }
-        evaluations = float(np.mean([row["evaluations"][-1] for row in rows if row["label"] == label])) / horizon
+        evaluations = (
+            float(np.mean([row["evaluations"][-1] for row in rows if row["label"] == label]))
+            / horizon
+        )
         found[label] = {"seconds": seconds, "evaluations_a_round": evaluations}
     numbers = {"horizon": horizon, "policies": found}
     heading = ["policy", *table1.CALLS.values(), "evaluations a round"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from superarm import theory
-from superarm.checks import FloatArray, IndexArray
 from superarm.core import Pools, Reward
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.experiments.catalogue import Analysis, Rows, Scale
 from superarm.experiments.cell import Cell, Recorded
 from superarm.experiments.figures import label_ends, plain
@@ -24,9 +24,18 @@ TITLE = "The theory in numbers"
 
 def sweep(scale: Scale) -> list[Cell]:
     """Numbers of tests for several m; networks of several steepnesses; figure 2A's GT+QTS for the bound."""
-    rules = [{"n_arms": n_arms, "k": 5, "delta": 0.25, "failure": 1e-4} for n_arms in (50, 500, 5000, 50_000, 500_000)]
+    rules = [
+        {"n_arms": n_arms, "k": 5, "delta": 0.25, "failure": 1e-4}
+        for n_arms in (50, 500, 5000, 50_000, 500_000)
+    ]
     networks = [
-        {"n_arms": scale.pick(1000, 200), "k": 5, "n_hidden": 20, "std": std, "n_thetas": scale.pick(10, 4)}
+        {
+            "n_arms": scale.pick(1000, 200),
+            "k": 5,
+            "n_hidden": 20,
+            "std": std,
+            "n_thetas": scale.pick(10, 4),
+        }
         for std in (1.0, 0.3, 0.1, 0.03, 0.01)
     ]
     played = {"problem": fig2a.problem(scale), "horizon": scale.pick(10_000, 1500)}
@@ -76,7 +85,10 @@ def climb(reward: Reward, theta: FloatArray, arms: IndexArray) -> float:
             stay = np.delete(arms, out)
             values = reward.batch(Pools.extensions(stay, others, reward.n_arms), theta)
             if values.max() > best + 1e-9:
-                best, best_arms = float(values.max()), np.sort(np.append(stay, others[values.argmax()]))
+                best, best_arms = (
+                    float(values.max()),
+                    np.sort(np.append(stay, others[values.argmax()])),
+                )
         if best <= value:
             return value
         value, arms = best, best_arms
@@ -124,7 +136,14 @@ def analyse(rows: Rows, times: Rows) -> Analysis:
         ]
         for row in counted
     ]
-    second = [["weights scaled by", "Oracle+'s set improved by swaps", "share (95% interval)", "mean loss of Oracle+"]]
+    second = [
+        [
+            "weights scaled by",
+            "Oracle+'s set improved by swaps",
+            "share (95% interval)",
+            "mean loss of Oracle+",
+        ]
+    ]
     second += [
         [
             std,
@@ -189,7 +208,10 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
     stds = [float(std) for std in numbers["networks"]]
     shares = [found["share"] for found in numbers["networks"].values()]
     means = np.array([share["mean"] for share in shares])
-    reach = [means - [share["low"] for share in shares], np.array([share["high"] for share in shares]) - means]
+    reach = [
+        means - [share["low"] for share in shares],
+        np.array([share["high"] for share in shares]) - means,
+    ]
     right.errorbar(stds, means, np.abs(reach), color="#0072B2", marker="o", capsize=3)
     right.set_xscale("log")
     right.set_ylim(-0.03, 1.03)

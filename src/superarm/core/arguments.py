@@ -1,0 +1,185 @@
+"""What is refused at the public edge: every message says what was expected, what came, and how to fix it.
+
+For authors of beliefs, oracles, rewards and environments: each function returns its argument in the form that the
+library works with, or raises ValueError or TypeError before anything has changed.
+"""
+
+from __future__ import annotations
+
+import math
+from operator import lt
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+_FEW = 16  # up to so many numbers, as many as a round has, a loop is faster than numpy's passes
+_BITS_OF_ONE = np.float64(1.0).view(np.uint64)
+
+
+def as_count(value: Any, name: str, *, least: int = 0) -> int:
+    """A whole number of at least ``least``, as an int."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+    return int(value)
+
+
+def as_k(k: Any, n_arms: int) -> int:
+    """The size of a set, between 1 and ``n_arms``."""
+    if type(k) is int and 1 <= k <= n_arms:  # what comes almost always
+        return k
+    if hasattr(k, "over"):
+        raise TypeError(
+            f"k must be a whole number here, where constraints are not known, got {k!r}"
+        )
+    if as_count(k, "k", least=-(2**62)) < 1 or k > n_arms:
+        raise ValueError(f"k must be between 1 and {n_arms} (n_arms), got {k}")
+    return int(k)
+
+
+def as_positive(value: Any, name: str) -> float:
+    """A finite number above zero, as a float."""
+    number = _as_float(value, name)
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+    return number
+
+
+def as_fraction(value: Any, name: str, *, low: str = "(", high: str = ")") -> float:
+    """A number between 0 and 1, the ends included where ``low`` is "[" or ``high`` is "]"."""
+    number = _as_float(value, name)
+    above = number >= 0 if low == "[" else number > 0
+    below = number <= 1 if high == "]" else number < 1
+    if not (above and below):
+        raise ValueError(f"{name} must be in {low}0, 1{high}, got {value!r}")
+    return number
+
+
+def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
+    """Distinct arms between 0 and ``n_arms - 1``, in the order they came."""
+    given = np.asarray(arms)
+    if given.ndim != 1:
+        raise ValueError(
+            f"arms must be one-dimensional, got shape {given.shape}; write [i] for one arm"
+        )
+    if not given.size:
+        return given.astype(np.intp)
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"arms must be whole numbers, got dtype {given.dtype}")
+    if given.size <= _FEW:
+        numbers = given.tolist()
+        ascending = all(map(lt, numbers, numbers[1:]))
+        least, most = (numbers[0], numbers[-1]) if ascending else (min(numbers), max(numbers))
+    else:
+        ascending = np.count_nonzero(given[1:] > given[:-1]) == given.size - 1
+        least, most = (given[0], given[-1]) if ascending else (given.min(), given.max())
+    # Compared before the conversion: a uint64 beyond intp would wrap round to a valid arm.
+    if not (least >= 0 and most < n_arms):
+        raise ValueError(f"arms must be between 0 and {n_arms - 1}, got {least} to {most}")
+    distinct = given.astype(np.intp, copy=False)
+    if not ascending:
+        ordered = np.sort(distinct)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        if repeated.size:
+            raise ValueError(f"arms must be distinct, got arm {repeated[0]} more than once")
+    return distinct
+
+
+def as_unit(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
+    """Floats in [0, 1] of the given shape; NaN and infinities are refused."""
+    given = np.asarray(values)
+    if given.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {given.shape}")
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
+    numbers = given.astype(np.float64, copy=False)
+    if numbers.size and not _in_unit(numbers):
+        bad = numbers[~((numbers >= 0) & (numbers <= 1))]
+        raise ValueError(f"{name} must be in [0, 1], got {bad.flat[0]}; rescale before you pass it")
+    return numbers
+
+
+def as_theta(theta: ArrayLike, n_arms: int, pools: Any) -> FloatArray:
+    """The means of all arms, for a batch of pools over the same arms."""
+    if pools.n_arms != n_arms:
+        raise ValueError(
+            f"pools must be over the reward's {n_arms} arms, got pools over {pools.n_arms}"
+        )
+    return as_unit(theta, "theta", (n_arms,))
+
+
+def as_finite(values: ArrayLike, name: str, *, ndim: int, least: float = -math.inf) -> FloatArray:
+    """Finite floats of ``ndim`` dimensions, none below ``least``; always a copy, so that it can be kept."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
+    numbers = np.array(given, dtype=np.float64)
+    if numbers.ndim != ndim or not numbers.size:
+        raise ValueError(
+            f"{name} must be a non-empty array of {ndim} dimension(s), got shape {numbers.shape}"
+        )
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name} must be finite, got {numbers[~np.isfinite(numbers)].flat[0]}")
+    if numbers.min() < least:
+        raise ValueError(f"{name} must be at least {least:g}, got {numbers.min()}")
+    return numbers
+
+
+def as_feedback(arms: ArrayLike, outcomes: ArrayLike, n_arms: int) -> tuple[IndexArray, FloatArray]:
+    """Arms with one outcome each."""
+    distinct = as_arms(arms, n_arms)
+    return distinct, as_unit(outcomes, "outcomes", distinct.shape)
+
+
+def as_set(arms: ArrayLike, means: ArrayLike, n_arms: int) -> tuple[IndexArray, FloatArray]:
+    """Arms with one mean each."""
+    distinct = as_arms(arms, n_arms)
+    return distinct, as_unit(means, "means", distinct.shape)
+
+
+def as_state(
+    state: Any, kind: str, n_arms: int, *, arrays: tuple[str, ...], others: tuple[str, ...] = ()
+) -> dict[str, FloatArray]:
+    """The arrays of a belief's saved state, one number of at least 0 for each arm, once everything is there."""
+    if not isinstance(state, dict) or state.get("belief") != kind:
+        came = state.get("belief") if isinstance(state, dict) else type(state).__name__
+        raise ValueError(
+            f"state must be that of a {kind}, got {came!r}; load it into the belief that wrote it"
+        )
+    if state.get("n_arms") != n_arms:
+        raise ValueError(f"state must be of {n_arms} arms, got one of {state.get('n_arms')}")
+    missing = [key for key in (*arrays, *others) if key not in state]
+    if missing:
+        raise ValueError(f"state must have {missing[0]!r}, got only {sorted(state)}")
+    loaded = {key: as_finite(state[key], f"state[{key!r}]", ndim=1, least=0.0) for key in arrays}
+    for key, values in loaded.items():
+        if values.shape != (n_arms,):
+            raise ValueError(f"state[{key!r}] must have {n_arms} numbers, got {len(values)}")
+    return loaded
+
+
+def _in_unit(numbers: FloatArray) -> bool:
+    if numbers.size <= _FEW:
+        for number in numbers.ravel().tolist():  # noqa: SIM110, a generator costs more than it saves
+            if not 0 <= number <= 1:
+                return False
+        return True
+    # Read as whole numbers, the bits of the floats from 0 to 1 are at most those of 1, and those of all others but -0.0
+    # are above: one pass is enough where nothing is wrong. A NaN makes min() NaN and the comparison false.
+    return bool(
+        numbers.view(np.uint64).max() <= _BITS_OF_ONE or (numbers.min() >= 0 and numbers.max() <= 1)
+    )
+
+
+def _as_float(value: Any, name: str) -> float:
+    if isinstance(value, bool | str | bytes):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {value!r}") from None

@@ -1,0 +1,306 @@
+"""`Pools`: a batch of sets of arms, the unit in which a reward is evaluated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from superarm.core import _bits
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_fraction
+
+# Below this p it is cheaper to draw the gaps between members than a bit for every arm.
+_SPARSE_BELOW = 1 / 64
+
+
+class Pools:
+    """A batch of sets of arms, of any sizes: the rows of the paper's test matrix A.
+
+    Held as CSR without values: pool j is ``members[offsets[j]:offsets[j + 1]]``, sorted. Random pools of a large
+    ``p`` are held as packed bits, those of a small one with the pool of each member, and what is missing of
+    ``members`` and ``offsets`` is worked out only if somebody asks.
+
+    Parameters
+    ----------
+    members
+        The arms of all pools, one pool after the other, ascending and distinct within a pool.
+    offsets
+        Shape (n_pools + 1,): where each pool begins, and where the last one ends.
+    n_arms
+        How many arms there are to choose from.
+
+    Examples
+    --------
+    >>> pools = Pools.of([[0, 2], [], [1]], n_arms=3)
+    >>> len(pools), pools.sizes.tolist()
+    (3, [2, 0, 1])
+    >>> pools.dense()
+    array([[1, 0, 1],
+           [0, 0, 0],
+           [0, 1, 0]], dtype=int8)
+    >>> pools.sum([0.5, 0.25, 0.125])  # A @ values
+    array([0.625, 0.   , 0.25 ])
+    >>> pools.sum_by_arm([1.0, 2.0, 3.0])  # A.T @ scores
+    array([1., 3., 1.])
+    """
+
+    def __init__(self, members: ArrayLike, offsets: ArrayLike, n_arms: int) -> None:
+        self.n_arms = as_count(n_arms, "n_arms", least=1)
+        self._bits: _bits.Bits | None = None
+        self._rows: IndexArray | None = None
+        self.members, self.offsets = _checked(members, offsets, self.n_arms)
+        self._n_pools = len(self.offsets) - 1
+
+    @classmethod
+    def of(cls, sets: Iterable[ArrayLike], n_arms: int) -> Pools:
+        """Any sets of arms, each a sequence of distinct arms in any order."""
+        n_arms = as_count(n_arms, "n_arms", least=1)
+        rows = [np.sort(as_arms(arms, n_arms)) for arms in sets]
+        members = np.concatenate([np.zeros(0, np.intp), *rows])
+        return cls._trusted(members, np.cumsum([0, *map(len, rows)], dtype=np.intp), n_arms)
+
+    @classmethod
+    def singletons(cls, arms: ArrayLike, n_arms: int) -> Pools:
+        """One pool for each arm: {arms[0]}, {arms[1]}, ..."""
+        n_arms = as_count(n_arms, "n_arms", least=1)
+        members = as_arms(arms, n_arms)
+        return cls._trusted(members, np.arange(len(members) + 1, dtype=np.intp), n_arms)
+
+    @classmethod
+    def extensions(cls, base: ArrayLike, arms: ArrayLike, n_arms: int) -> Pools:
+        """One pool for each arm: base ∪ {arms[0]}, base ∪ {arms[1]}, ...; no arm may be in base already."""
+        n_arms = as_count(n_arms, "n_arms", least=1)
+        base, arms = as_arms(base, n_arms), as_arms(arms, n_arms)
+        both = np.intersect1d(base, arms)
+        if both.size:
+            raise ValueError(f"arms must not be in base already, got arm {both[0]} in both")
+        rows = np.empty((len(arms), len(base) + 1), np.intp)
+        rows[:, :-1] = base
+        rows[:, -1] = arms
+        rows.sort(axis=1)
+        return cls._trusted(
+            rows.ravel(), np.arange(len(arms) + 1, dtype=np.intp) * rows.shape[1], n_arms
+        )
+
+    @classmethod
+    def random(cls, n_tests: int, n_arms: int, p: float, *, rng: np.random.Generator) -> Pools:
+        """Random tests, A[j, i] ~ Bern(p) independently (section 3).
+
+        n_tests · n_arms · 16 p bytes where p is below 1/64, and n_tests · n_arms / 8 otherwise.
+        """
+        n_tests = as_count(n_tests, "n_tests")
+        n_arms = as_count(n_arms, "n_arms", least=1)
+        p = as_fraction(p, "p", low="[", high="]")
+        if p < _SPARSE_BELOW:
+            cells = _random_cells(n_tests * n_arms, p, rng=rng)
+            return cls._of_cells(cells.astype(np.intp, copy=False), n_tests, n_arms)
+        return cls._packed(_bits.draw(n_tests, n_arms, p, rng=rng), n_tests, n_arms)
+
+    @cached_property
+    def members(self) -> IndexArray:
+        """The arms of all pools, one pool after the other."""
+        return np.nonzero(self.dense())[1]
+
+    @cached_property
+    def offsets(self) -> IndexArray:
+        """Shape (n_pools + 1,): where each pool begins in ``members``."""
+        return np.concatenate([np.zeros(1, np.intp), np.cumsum(self.sizes)])
+
+    @property
+    def depth(self) -> int:
+        """In how many pools an arm is at most; for packed pools, the number of pools."""
+        if self._bits is not None:
+            return len(self)
+        return int(np.bincount(self.members).max()) if len(self.members) else 0
+
+    @property
+    def sizes(self) -> IndexArray:
+        """Shape (n_pools,): how many arms each pool has."""
+        if self._bits is not None:
+            return _bits.row_counts(self._bits, len(self))
+        if self._rows is not None:
+            return np.bincount(self._rows, minlength=len(self))
+        return self.offsets[1:] - self.offsets[:-1]
+
+    def __len__(self) -> int:
+        return self._n_pools
+
+    def __getitem__(self, index: int) -> IndexArray:
+        index = range(len(self))[index]
+        return self.members[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[IndexArray]:
+        return (self[j] for j in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Pools({len(self)} pools of {self.n_arms} arms, {int(self.sizes.sum())} members)"
+
+    def dense(self) -> NDArray[np.int8]:
+        """The test matrix A of 0 and 1, shape (n_pools, n_arms)."""
+        if self._bits is not None:
+            return _bits.unpack(self._bits, len(self)).view(np.int8)
+        matrix = np.zeros((len(self), self.n_arms), np.int8)
+        matrix[np.repeat(np.arange(len(self)), self.sizes), self.members] = 1
+        return matrix
+
+    def sum(self, values: ArrayLike) -> FloatArray:
+        """A @ values, the sum over each pool's arms: (n_arms,) gives (n_pools,), (n_arms, d) gives (n_pools, d)."""
+        values = np.asarray(values, np.float64)
+        if values.ndim not in (1, 2) or len(values) != self.n_arms:
+            raise ValueError(
+                f"values must have shape ({self.n_arms},) or ({self.n_arms}, d), got {values.shape}"
+            )
+        if self._bits is not None:
+            return _bits.row_sums(self._bits, values, len(self))
+        if values.ndim == 1 and self._rows is not None:
+            return _sums(self._rows, values.take(self.members), len(self))
+        if self._are_singletons:
+            return values[self.members]
+        if values.ndim == 1:
+            filled = self.sizes.nonzero()[0]
+            sums = np.zeros(len(self))
+            sums[filled] = (
+                np.add.reduceat(values.take(self.members), self.offsets[filled])
+                if filled.size
+                else 0.0
+            )
+            return sums
+        return self._csr @ values
+
+    def sum_by_arm(self, scores: ArrayLike) -> FloatArray:
+        """A.T @ scores (eq. decoder), the sum over the pools an arm is in: (n_pools,) gives (n_arms,)."""
+        scores = np.asarray(scores, np.float64)
+        if scores.shape != (len(self),):
+            raise ValueError(
+                f"scores must have shape ({len(self)},), one for each pool, got {scores.shape}"
+            )
+        if self._bits is not None:
+            return _bits.column_sums(self._bits, scores)
+        scores = scores.repeat(self.sizes) if self._rows is None else scores.take(self._rows)
+        return _sums(self.members, scores, self.n_arms)
+
+    def compact(self) -> tuple[IndexArray | slice, Pools]:
+        """The arms that occur, and the same pools over those alone; everything as it is where that saves nothing.
+
+        With it a reward pays for the arms of its pools instead of for all: ``values = f(theta[arms])``, then
+        ``pools.sum(values)``.
+        """
+        if self._bits is not None or len(self.members) >= self.n_arms:
+            return slice(None), self
+        if not len(self.members):
+            return np.zeros(1, np.intp), Pools._trusted(self.members, self.offsets, 1)
+        arms, renamed = np.unique(self.members, return_inverse=True)
+        return arms, Pools._trusted(renamed, self.offsets, len(arms))
+
+    def join(self, other: Pools) -> Pools:
+        """These pools followed by the other's."""
+        if other.n_arms != self.n_arms:
+            raise ValueError(
+                f"pools must be over the same arms, got {self.n_arms} and {other.n_arms}"
+            )
+        members = np.concatenate([self.members, other.members])
+        offsets = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
+        return Pools._trusted(members, offsets, self.n_arms)
+
+    @classmethod
+    def _trusted(cls, members: IndexArray, offsets: IndexArray, n_arms: int) -> Pools:
+        pools = cls.__new__(cls)
+        pools.n_arms, pools._bits, pools._rows, pools._n_pools = (
+            n_arms,
+            None,
+            None,
+            len(offsets) - 1,
+        )
+        pools.members, pools.offsets = members, offsets
+        return pools
+
+    @classmethod
+    def _of_cells(cls, cells: IndexArray, n_pools: int, n_arms: int) -> Pools:
+        """The pools of the matrix that is 1 in these cells, ascending; row by row, cell j · n_arms + i is A[j, i]."""
+        pools = cls.__new__(cls)
+        pools.n_arms, pools._bits, pools._n_pools = n_arms, None, n_pools
+        pools._rows = cells // n_arms
+        pools.members = cells - pools._rows * n_arms
+        return pools
+
+    @classmethod
+    def _packed(cls, bits: _bits.Bits, n_pools: int, n_arms: int) -> Pools:
+        pools = cls.__new__(cls)
+        pools.n_arms, pools._bits, pools._rows, pools._n_pools = n_arms, bits, None, n_pools
+        return pools
+
+    @cached_property
+    def _are_singletons(self) -> bool:
+        return len(self.members) == len(self) and bool((self.sizes == 1).all())
+
+    @cached_property
+    def _csr(self) -> sparse.csr_array:
+        ones = np.ones(len(self.members))
+        return sparse.csr_array((ones, self.members, self.offsets), shape=(len(self), self.n_arms))
+
+
+def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[IndexArray, IndexArray]:
+    members, offsets = np.array(members), np.array(offsets)
+    for name, given in (("members", members), ("offsets", offsets)):
+        if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
+            raise TypeError(
+                f"{name} must be a flat array of whole numbers, got {given.dtype} of shape {given.shape}"
+            )
+    # Compared before the conversion, and without differences: unsigned numbers would wrap round.
+    if (
+        not offsets.size
+        or offsets[0] != 0
+        or offsets[-1] != len(members)
+        or (offsets[1:] < offsets[:-1]).any()
+    ):
+        raise ValueError(
+            f"offsets must rise from 0 to {len(members)} (the number of members), got {offsets.tolist()[:9]}"
+        )
+    if members.size and not (members.min() >= 0 and members.max() < n_arms):
+        raise ValueError(
+            f"members must be between 0 and {n_arms - 1}, got {members.min()} to {members.max()}"
+        )
+    members, offsets = members.astype(np.intp), offsets.astype(np.intp)
+    starts = np.zeros(len(members) + 1, bool)
+    starts[offsets] = True
+    unordered = np.flatnonzero((np.diff(members) <= 0) & ~starts[1:-1])
+    if unordered.size:
+        at = unordered[0]
+        raise ValueError(
+            f"members must ascend within a pool, got {members[at]} before {members[at + 1]}; Pools.of sorts for you"
+        )
+    return members, offsets
+
+
+def _sums(places: IndexArray, values: FloatArray, n_places: int) -> FloatArray:
+    # Without values bincount counts, in whole numbers.
+    return np.bincount(places, values, minlength=n_places).astype(np.float64, copy=False)
+
+
+def _random_cells(n_cells: int, p: float, *, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Which of ``n_cells`` independent Bern(p) cells are 1, ascending, from the geometric gaps between them."""
+    if p == 0 or n_cells == 0:
+        return np.zeros(0, np.int64)
+    # An exponential number over the rate, rounded up, is geometric: what rng.geometric draws, with one logarithm in
+    # all. A rate below 1e-300 would overflow, and with either no cell is 1.
+    rate = max(-math.log1p(-p), 1e-300)
+    found = []
+    last = -1
+    while last < n_cells:
+        expected = (n_cells - last) * p
+        gaps = rng.standard_exponential(int(expected + 4 * expected**0.5) + 8)
+        gaps /= rate
+        np.ceil(gaps, out=gaps)
+        if p < 1e-12:
+            # A gap beyond the end says no more than "beyond", and capping it keeps the sum from overflowing.
+            np.minimum(gaps, n_cells + 1, out=gaps)
+        cells = gaps.astype(np.int64)
+        cells[0] += last
+        np.cumsum(cells, out=cells)
+        last = int(cells[-1])
+        found.append(cells[: cells.searchsorted(n_cells)])
+    return found[0] if len(found) == 1 else np.concatenate(found)

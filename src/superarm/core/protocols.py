@@ -1,0 +1,142 @@
+"""The vocabulary of superarm, all of it: read this first.
+
+One round of a combinatorial semi-bandit is four lines, and every noun in them is a Protocol below:
+
+    theta    = belief.sample(rng=rng)                     what the means might be           (n_arms,)
+    arms     = oracle.select(reward, theta, k, rng=rng)   the set that looks best for theta (k,)
+    outcomes = environment.pull(arms, rng=rng)            what the picked arms did          (k,)
+    belief.update(arms, outcomes, rng=rng)
+
+`Policy` joins a belief, an oracle and a reward into ``ask`` and ``tell``, and counts the evaluations of the reward. It
+hands over theta as a `Draw`: the same sample, drawn when the oracle looks at it. In place of ``k`` there may be
+`Choices`, which say what else a set has to be.
+Randomness is always the keyword ``rng``; nothing here keeps a generator.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.pools import Pools
+
+
+@runtime_checkable
+class Reward(Protocol):
+    """r(S; theta): the value of a set of arms if their means were theta. May be a black box, and dear.
+
+    It sees the arms of its set and *their* means only, so the paper's assumption 1 holds by construction. What else
+    the paper assumes, a reward declares.
+    """
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are, the paper's m."""
+
+    @property
+    def lipschitz(self) -> float | FloatArray:
+        """B of assumption 2, one number or one for each arm.
+
+        |r(S; theta) - r(S; theta')| <= sum over S of B_i |theta_i - theta'_i|.
+        """
+
+    @property
+    def upper(self) -> float:
+        """M of assumption 4: 0 <= r(S; theta) <= M for every subset S of the arms."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the value of each single arm is non-decreasing in its mean."""
+
+    @property
+    def zero_is_absent(self) -> bool:
+        """Whether an arm of mean 0 is worth the same as an absent one."""
+
+    @property
+    def additive(self) -> bool:
+        """Whether the reward is a sum with equal weights, so that the order of theta is the order of value."""
+
+    def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
+        """The value of one set; ``means[j]`` is the mean of ``arms[j]``."""
+
+    def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
+        """The values of many sets, shape (len(pools),), for the means theta of all arms, shape (n_arms,)."""
+
+
+@runtime_checkable
+class Belief(Protocol):
+    """What is known of the means of the arms."""
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms it is about."""
+
+    def sample(self, *, rng: np.random.Generator) -> FloatArray:
+        """Means that might be true, shape (n_arms,), each in [0, 1]."""
+
+    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        """Learn one outcome in [0, 1] for each of some distinct arms, in any order; if places matter, as shown."""
+
+    def state(self) -> dict[str, Any]:
+        """All it knows, as plain JSON."""
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Become exactly what ``state()`` described."""
+
+
+@runtime_checkable
+class Choices(Protocol):
+    """The sets that may be chosen, where these are not all sets of k arms: `Feasible`, and what is in `structures`."""
+
+    @property
+    def n_most(self) -> int:
+        """How many arms the largest set has, or a bound on it."""
+
+    @property
+    def same_size(self) -> bool:
+        """Whether all sets have ``n_most`` arms."""
+
+    @property
+    def undecided(self) -> NDArray[np.bool_]:
+        """Shape (n_arms,): the arms that are in some sets and perhaps not in all. No others need be looked at."""
+
+    def over(self, n_arms: int) -> Choices:
+        """The same for a problem of so many arms; refused where it is about others, or where there is no set."""
+
+    def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
+        """The set of the largest sum of values, which have shape (n_arms,); ascending."""
+
+    def is_feasible(self, arms: ArrayLike) -> bool:
+        """Whether a set may be chosen."""
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """Picks the set that looks best for given means."""
+
+    @property
+    def report(self) -> Any:
+        """What the last ``select`` found out on its way, for people and for tests; None before the first."""
+
+    def select(
+        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+    ) -> IndexArray:
+        """k distinct arms, ascending. Ties at the k-th place are broken by ``rng``, which is left alone otherwise.
+
+        Where ``k`` is `Choices`, one of their sets. An oracle that does not know them refuses, as `as_request` does.
+        """
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """The world: what the arms really do."""
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms it has."""
+
+    def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
+        """One outcome in [0, 1] for each of the arms, which are shown in this order; NaN where it is not seen."""

@@ -1,7 +1,0 @@
-"""Probing a reward: what it is like, whether it keeps what it declares, and which oracle suits it."""
-
-from superarm.inspection.choice import Recommendation
-from superarm.inspection.inspector import auto, inspect, n_evaluations
-from superarm.inspection.result import Inspection, Property, Witness
-
-__all__ = ["Inspection", "Property", "Recommendation", "Witness", "auto", "inspect", "n_evaluations"]

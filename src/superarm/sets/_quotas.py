@@ -1,0 +1,109 @@
+"""The best set within quotas: separable, so greedy finds it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superarm.core._top_k import top_k
+from superarm.core.arguments import FloatArray, IndexArray
+
+BoolArray = NDArray[np.bool_]
+
+
+class Quotas:
+    """Which arms may be in, which must be, and how many of each group; at most or exactly ``k`` in all.
+
+    The sets of exactly k arms are the bases of a matroid, and at most k is the same with k arms more that are worth
+    nothing. So the best set takes the best arms of each group up to its lower quota, and then the best of what the
+    upper quotas leave, whatever their group.
+
+    Attributes
+    ----------
+    possible, must
+        Shape (n_arms,), bool: which arms may be in, and which of these must be.
+    group
+        Shape (n_arms,): the number of each arm's group; the last one is that of the arms in no group.
+    least, most
+        Shape (n_groups + 1,): how many of each group at least and at most.
+    """
+
+    def __init__(
+        self,
+        possible: BoolArray,
+        must: BoolArray,
+        group: IndexArray,
+        least: IndexArray,
+        most: IndexArray,
+        k: int,
+        at_most: bool,
+    ) -> None:
+        self.possible, self.must, self.group = possible, must, group
+        self.least, self.most, self.k, self.at_most = least, most, k, at_most
+
+    def counts(self, arms: BoolArray | IndexArray) -> IndexArray:
+        """Shape (n_groups + 1,): how many of some arms are in each group."""
+        return np.bincount(self.group[arms], minlength=len(self.least))
+
+    def best(self, values: FloatArray, must: BoolArray, *, rng: np.random.Generator) -> IndexArray:
+        """The set of the largest sum of values that has all of ``must``, ascending; ties are broken by chance.
+
+        O(n_arms) without groups, O(n_arms log n_arms) with them. The values of arms that must be in, or cannot be, do
+        not matter.
+        """
+        if len(self.least) == 1:
+            sure, others = np.flatnonzero(must), np.flatnonzero(self.possible & ~must)
+        else:
+            sure, others = self._by_group(np.where(must, np.inf, values), must, rng)
+        if self.at_most:
+            others = others[values[others] >= 0]
+        n_free = min(self.k - len(sure), len(others))
+        if n_free == 0:
+            return np.sort(sure)
+        return np.sort(np.concatenate([sure, others[top_k(values[others], n_free, rng=rng)]]))
+
+    def _by_group(
+        self, values: FloatArray, must: BoolArray, rng: np.random.Generator
+    ) -> tuple[IndexArray, IndexArray]:
+        """The arms that fill the lower quotas, and those that are left to choose from within the upper ones."""
+        arms = np.flatnonzero(self.possible)
+        least = np.maximum(self.least, self.counts(must))
+        arms = arms[np.lexsort((-values[arms], self.group[arms]))]
+        group = self.group[arms]
+        rank = np.arange(len(arms)) - np.searchsorted(group, group)
+        bound = (rank == least[group]) | (rank == self.most[group])
+        tied = bound[1:] & (group[1:] == group[:-1]) & (values[arms[1:]] == values[arms[:-1]])
+        if tied.any():
+            arms = rng.permutation(arms)  # equal arms in any order
+            arms = arms[np.lexsort((-values[arms], self.group[arms]))]
+        return arms[rank < least[group]], arms[(rank >= least[group]) & (rank < self.most[group])]
+
+    def addable(self, fixed: BoolArray) -> BoolArray:
+        """Which arms may join some arms so that a set can still be made of them."""
+        counts = self.counts(fixed)
+        taken = int(
+            np.maximum(counts, self.least).sum()
+        )  # by these arms, and by what the lower quotas still need
+        if (counts > self.most).any() or taken > self.k or (fixed & ~self.possible).any():
+            return np.zeros(len(fixed), bool)
+        room = (counts < self.most) & ((counts < self.least) | (taken < self.k))
+        return self.possible & ~fixed & room[self.group]
+
+    def lightest(self, weights: FloatArray, fixed: BoolArray) -> tuple[float, FloatArray]:
+        """The weight of the lightest set with some arms; and shape (n_arms,), of that with one more arm each.
+
+        To bring an arm into the lightest set, the heaviest arm leaves that it can be exchanged for: one of the same
+        group, or any one that its group can spare if the other group has room.
+        """
+        # Which of several equally light sets it is does not matter, so no draw of the caller's is spent on it.
+        base = np.zeros(len(fixed), bool)
+        base[self.best(-weights, fixed, rng=np.random.default_rng(0))] = True
+        counts, free = self.counts(base), base & ~fixed
+        heaviest = np.full(len(self.least), -np.inf)
+        np.maximum.at(heaviest, self.group[free], weights[free])
+        spare = heaviest[counts > self.least].max(initial=-np.inf)
+        if self.at_most and base.sum() < self.k:
+            spare = max(spare, 0.0)  # an empty place
+        leaves = np.maximum(heaviest, np.where(counts < self.most, spare, -np.inf))[self.group]
+        total = float(weights[base].sum())
+        return total, np.where(base, total, total + weights - leaves)

@@ -1,0 +1,142 @@
+"""Paths from one node to another: the edges along the way."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
+from superarm.sets._edges import as_edges, as_values, refuse_others
+
+
+class Paths:
+    """Sets of edges that lead from ``source`` to ``target``: arm i goes from ``tails[i]`` to ``heads[i]``.
+
+    What ``best`` solves depends on the graph, as far as it is between source and target:
+
+    - without cycles, it is the path of the largest sum of values, exactly;
+    - with cycles that path is hard to find (it would be the longest one), and it is the path of the least sum of
+      1 - value, exactly, for values of 1 at most: if values are chances, of the fewest failures to be expected. Where
+      all paths have the same number of edges, that is the same.
+
+    Dijkstra's algorithm, by scipy: O(n_arms + n_nodes log n_nodes).
+
+    Parameters
+    ----------
+    tails, heads
+        Shape (n_arms,): where each edge begins and ends; nodes are numbered from 0 on.
+    source, target
+        Where a path begins and ends.
+
+    Attributes
+    ----------
+    n_arms
+        How many edges there are.
+    n_most, same_size
+        How many edges the longest path has (with cycles: can have), and whether all have so many.
+    acyclic
+        Whether there is no cycle between source and target.
+    undecided
+        Shape (n_arms,), bool: the edges on some way from source to target.
+
+    Examples
+    --------
+    >>> diamond = Paths(tails=[0, 0, 1, 2], heads=[1, 2, 3, 3], source=0, target=3)
+    >>> diamond.best([0.9, 0.5, 0.1, 0.6], rng=np.random.default_rng(0))
+    array([1, 3])
+    """
+
+    def __init__(self, tails: ArrayLike, heads: ArrayLike, source: int, target: int) -> None:
+        self.tails, self.heads = as_edges(tails, heads, ("tails", "heads"), directed=True)
+        self.n_arms = len(self.tails)
+        self.n_nodes = int(max(self.tails.max(), self.heads.max())) + 1
+        self.source, self.target = as_count(source, "source"), as_count(target, "target")
+        if max(self.source, self.target) >= self.n_nodes or self.source == self.target:
+            raise ValueError(
+                f"source and target must be two nodes between 0 and {self.n_nodes - 1}, got {source} and {target}"
+            )
+        # No path comes back to its source, or goes on from its target.
+        used = (
+            (self.heads != self.source) & (self.tails != self.target) & (self.tails != self.heads)
+        )
+        used &= self._reached(used, self.tails, self.heads, self.source)[self.tails]
+        used &= self._reached(used, self.heads, self.tails, self.target)[self.heads]
+        if not used.any():
+            raise ValueError(
+                f"there must be a path from {source} to {target}, got edges without one"
+            )
+        self.undecided = used
+        self._used = np.flatnonzero(used)
+        self._used = self._used[
+            np.lexsort((self.heads[self._used], self.tails[self._used]))
+        ]  # as csr has them
+        self._arm = {(int(self.tails[arm]), int(self.heads[arm])): int(arm) for arm in self._used}
+        self._level, self.acyclic = self._levels()
+        self.n_most = int(self._level[self.target]) if self.acyclic else self.n_nodes - 1
+        self.same_size = len(self._shortest(np.ones(len(self._used)))) == self.n_most
+
+    def over(self, n_arms: int) -> Paths:
+        """Itself, if it has an edge for each arm."""
+        refuse_others(n_arms, self.n_arms, "Paths")
+        return self
+
+    def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
+        """The best path for values of shape (n_arms,), as said above, ascending."""
+        worth = as_values(values, self._used, self.n_arms, rng=rng)
+        if self.acyclic:
+            # Levels rise along every edge. Paid for by level, all paths cost the same, and no edge less than nothing.
+            toll = float(np.abs(worth).max()) + 1.0
+            tails, heads = self.tails[self._used], self.heads[self._used]
+            return self._shortest(toll * (self._level[heads] - self._level[tails]) - worth)
+        if worth.max() > 1 + 1e-9:
+            raise ValueError(f"values must be 1 at most in a graph with cycles, got {worth.max()}")
+        return self._shortest(np.maximum(1.0 - worth, 0.0))
+
+    def is_feasible(self, arms: ArrayLike) -> bool:
+        """Whether some edges are a path that visits no node twice."""
+        arms = as_arms(arms, self.n_arms)
+        follow = dict(zip(self.tails[arms].tolist(), self.heads[arms].tolist(), strict=True))
+        node, n_steps = self.source, 0
+        while node != self.target and node in follow:
+            node, n_steps = follow.pop(node), n_steps + 1
+        return node == self.target and n_steps == len(arms)
+
+    def _shortest(self, costs: FloatArray) -> IndexArray:
+        _, before = sparse.csgraph.dijkstra(
+            self._graph(costs), indices=[self.source], return_predecessors=True
+        )
+        arms, node = [], self.target
+        while node != self.source:
+            tail = int(before[0, node])
+            arms.append(self._arm[tail, node])
+            node = tail
+        return np.sort(np.array(arms, np.intp))
+
+    def _graph(self, costs: FloatArray) -> sparse.csr_array:
+        begins = np.searchsorted(self.tails[self._used], np.arange(self.n_nodes + 1))
+        return sparse.csr_array(
+            (costs, self.heads[self._used], begins), shape=(self.n_nodes, self.n_nodes)
+        )
+
+    def _reached(
+        self, used: IndexArray, tails: IndexArray, heads: IndexArray, start: int
+    ) -> IndexArray:
+        """Which nodes some edges lead to from one, shape (n_nodes,), bool."""
+        ends = (tails[used], heads[used])
+        graph = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(self.n_nodes, self.n_nodes))
+        reached = np.zeros(self.n_nodes, bool)
+        reached[sparse.csgraph.breadth_first_order(graph, start, return_predecessors=False)] = True
+        return reached
+
+    def _levels(self) -> tuple[FloatArray, bool]:
+        """How many edges the longest way to each node has, shape (n_nodes,); and whether that ends, without cycles."""
+        tails, heads = self.tails[self._used], self.heads[self._used]
+        level = np.zeros(self.n_nodes)
+        for _ in range(self.n_nodes):
+            risen = level.copy()
+            np.maximum.at(risen, heads, level[tails] + 1)
+            if np.array_equal(risen, level):
+                return level, True
+            level = risen
+        return level, False

@@ -1,0 +1,83 @@
+"""Spanning trees: the edges that connect everything."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from superarm.core.arguments import IndexArray, as_arms
+from superarm.sets._edges import as_edges, as_values, refuse_others
+
+
+class SpanningTrees:
+    """Sets of edges that connect all nodes of a graph without a cycle: arm i joins ``one[i]`` and ``other[i]``.
+
+    ``best`` is exact: a maximum spanning tree, by scipy in O(n_arms log n_arms).
+
+    Parameters
+    ----------
+    one, other
+        Shape (n_arms,): the two ends of each edge; nodes are numbered from 0 on, and there is a way between any two.
+
+    Attributes
+    ----------
+    n_arms, n_most
+        How many edges there are, and how many a tree has: one less than there are nodes.
+    same_size
+        True.
+    undecided
+        Shape (n_arms,): True.
+
+    Examples
+    --------
+    >>> square = SpanningTrees([0, 1, 2, 3], [1, 2, 3, 0])
+    >>> square.best([0.9, 0.1, 0.8, 0.7], rng=np.random.default_rng(0))
+    array([0, 2, 3])
+    """
+
+    same_size = True
+
+    def __init__(self, one: ArrayLike, other: ArrayLike) -> None:
+        self.one, self.other = as_edges(one, other, ("one", "other"), directed=False)
+        if (self.one == self.other).any():
+            raise ValueError(
+                f"an edge must join two nodes, got node {self.one[self.one == self.other][0]} twice"
+            )
+        self.n_arms = len(self.one)
+        self.undecided = np.ones(self.n_arms, bool)
+        self.n_nodes = int(max(self.one.max(), self.other.max())) + 1
+        self.n_most = self.n_nodes - 1
+        if not self._connects(np.arange(self.n_arms)):
+            raise ValueError(
+                f"the edges must connect all of the {self.n_nodes} nodes, from 0 to {self.n_nodes - 1}"
+            )
+
+    def over(self, n_arms: int) -> SpanningTrees:
+        """Itself, if it has an edge for each arm."""
+        refuse_others(n_arms, self.n_arms, "SpanningTrees")
+        return self
+
+    def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
+        """The tree of the largest sum of values, shape (n_arms,), ascending."""
+        worth = as_values(values, slice(None), self.n_arms, rng=rng)
+        # The order of the edges alone decides; ranks are never 0, which would be no edge.
+        ranks = np.empty(self.n_arms)
+        ranks[np.argsort(-worth, kind="stable")] = np.arange(1, self.n_arms + 1)
+        shape = (self.n_nodes, self.n_nodes)
+        tree = sparse.csgraph.minimum_spanning_tree(
+            sparse.csr_array((ranks, (self.one, self.other)), shape=shape)
+        )
+        return np.flatnonzero(np.isin(ranks, tree.data))
+
+    def is_feasible(self, arms: ArrayLike) -> bool:
+        """Whether some edges connect all nodes, and none is too many."""
+        arms = as_arms(arms, self.n_arms)
+        return len(arms) == self.n_most and self._connects(arms)
+
+    def _connects(self, arms: IndexArray) -> bool:
+        ends = (self.one[arms], self.other[arms])
+        graph = sparse.csr_array((np.ones(len(arms)), ends), shape=(self.n_nodes, self.n_nodes))
+        return not sparse.csgraph.connected_components(graph, directed=False)[
+            1
+        ].any()  # all are part of the first

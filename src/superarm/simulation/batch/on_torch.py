@@ -1,0 +1,208 @@
+"""The torch engine, for a GPU: float32 draws, exact sums of whole numbers, every round replayed from a CUDA graph.
+
+On a CUDA device with Triton, which comes with torch there, tests of large p are made in the registers of the kernels
+of `superarm.simulation.batch.kernels`. Without it they are written down a chunk at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import torch
+
+from superarm.core.pools import _SPARSE_BELOW
+from superarm.simulation.batch.grading import TIE_BITS, Grading
+
+Tensor = Any
+Scores = Callable[[Tensor], Tensor]
+
+# The largest temporary array, in numbers.
+_AT_ONCE = {"cuda": 1 << 28, "cpu": 1 << 22}
+# Rounds that are played before one is recorded as a graph: compiling and allocating happen here.
+_WARM_UP = 3
+# What members put into a neuron is added in whole numbers of this share of the largest weight.
+_SHARE = 2.0**-30
+
+
+class TorchEngine:
+    """What the rounds need, with torch."""
+
+    xp = torch
+    sigmoid = staticmethod(torch.sigmoid)
+
+    def __init__(
+        self, seeds: np.random.SeedSequence, device: str | None, *, fused: bool | None = None
+    ) -> None:
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        on_cuda = self.device.type == "cuda"
+        self.fused = on_cuda and find_spec("triton") is not None if fused is None else fused
+        self.at_once = _AT_ONCE["cuda" if on_cuda else "cpu"]
+        draws, tests = (int(word) >> 1 for word in seeds.generate_state(2, np.uint64))
+        self.generator = torch.Generator(self.device).manual_seed(draws)
+        self.key = tests
+        self.clock = torch.zeros(1, dtype=torch.int64, device=self.device)
+
+    def put(self, values: np.ndarray[Any, Any]) -> Tensor:
+        """An array of the host on the device."""
+        return torch.as_tensor(values).to(self.device)
+
+    def get(self, values: Tensor) -> np.ndarray[Any, Any]:
+        """An array of the device on the host."""
+        return values.cpu().numpy()
+
+    def narrow(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """In the precision in which means and weights are kept."""
+        return values.astype(np.float32)
+
+    def double(self, values: Tensor) -> Tensor:
+        """In float64."""
+        return values.double()
+
+    def like(self, values: Tensor, other: Tensor) -> Tensor:
+        """In the precision of another array."""
+        return values.to(other.dtype)
+
+    def whole_numbers(self, values: Tensor) -> Tensor:
+        """As indices."""
+        return values.long()
+
+    def ones(self, shape: tuple[int, int]) -> Tensor:
+        """Where a belief begins."""
+        return torch.ones(shape, dtype=torch.float32, device=self.device)
+
+    def join(self, parts: list[Tensor]) -> Tensor:
+        """Slices of runs, one below the other."""
+        return torch.cat(parts)
+
+    def beta(self, a: Tensor, b: Tensor) -> Tensor:
+        """A draw from every posterior, as a ratio of two Gamma draws."""
+        ours = torch._standard_gamma(a, self.generator)
+        theirs = torch._standard_gamma(b, self.generator)
+        return ours / theirs.add_(ours)
+
+    def uniform(self, shape: tuple[int, ...]) -> Tensor:
+        """Draws from [0, 1)."""
+        return torch.rand(shape, generator=self.generator, device=self.device, dtype=torch.float64)
+
+    def top_k(self, values: Tensor, k: int) -> Tensor:
+        """The k largest of each row, in any order."""
+        return values.topk(k, dim=1, sorted=False).indices
+
+    def top_k_whole(self, grades: Tensor, k: int) -> Tensor:
+        """The k largest whole numbers of each row, ties broken by chance."""
+        keys = torch.randint(
+            1 << TIE_BITS, grades.shape, generator=self.generator, device=self.device
+        )
+        return self.top_k(keys.add_(grades, alpha=1 << TIE_BITS), k)
+
+    def repeat(self, one_round: Callable[[], None], horizon: int) -> None:
+        """All rounds; on a GPU the host only says "again", and nothing waits for it."""
+        first = min(_WARM_UP, horizon) if self.device.type == "cuda" else horizon
+        if self.device.type != "cuda":
+            for _ in range(first):
+                one_round()
+            return
+        beside, here = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
+        beside.wait_stream(here)
+        with torch.cuda.stream(beside):
+            for _ in range(first):
+                one_round()
+        here.wait_stream(beside)
+        if horizon > first:
+            graph = torch.cuda.CUDAGraph()
+            graph.register_generator_state(self.generator)
+            with torch.cuda.graph(graph):
+                one_round()
+            for _ in range(horizon - first):
+                graph.replay()
+        torch.cuda.synchronize(self.device)
+
+    def slices(self, n_runs: int, size: int) -> Iterator[slice]:
+        """Runs to be decoded together, for so many numbers a run."""
+        step = max(1, self.at_once // size)
+        return (slice(start, min(start + step, n_runs)) for start in range(0, n_runs, step))
+
+    def decode(self, columns: Tensor, scores: Scores, first: int, grading: Grading) -> Tensor:
+        """The grades of some runs' arms, from what the arms put into each neuron, (runs, n_hidden, n_arms)."""
+        by = (
+            self._by_members
+            if grading.p < _SPARSE_BELOW
+            else self._fused
+            if self.fused
+            else self._by_chunks
+        )
+        sums, counts, total = by(columns, scores, first, grading)
+        return grading.n_tests * sums - counts * total[:, None] if grading.centred else sums
+
+    def _by_members(
+        self, columns: Tensor, scores: Scores, first: int, grading: Grading
+    ) -> tuple[Tensor, ...]:
+        """Few members: each run's tests as one list of their cells, of a length that does not depend on the draw."""
+        n_runs, n_hidden, n_arms = columns.shape
+        n_cells = grading.n_tests * n_arms
+        # Ten standard deviations more than expected, and then some: in no study will a member be cut off.
+        length = int(n_cells * grading.p + 10 * math.sqrt(n_cells * grading.p)) + 32
+        gaps = (
+            torch.floor(torch.log1p(-self.uniform((n_runs, length))) / math.log1p(-grading.p)) + 1
+        )
+        cells = (gaps.cumsum(1) - 1).long()
+        inside = (cells < n_cells).long()
+        cells %= n_cells  # those beyond the end count for nothing, wherever they are
+        tests, arms = cells // n_arms, cells % n_arms
+        inputs = []
+        for neuron in range(n_hidden):
+            parts = (
+                (columns[:, neuron].gather(1, arms).double() / (_SHARE * grading.problem.largest))
+                .round()
+                .long()
+            )
+            inputs.append(
+                self._zeros(n_runs, grading.n_tests).scatter_add_(1, tests, parts * inside)
+            )
+        weights = scores(
+            torch.stack(inputs, 1).double() * (_SHARE * grading.problem.largest)
+        ).long()
+        sums = self._zeros(n_runs, n_arms).scatter_add_(1, arms, weights.gather(1, tests) * inside)
+        if not grading.centred:
+            return sums, None, None
+        return sums, self._zeros(n_runs, n_arms).scatter_add_(1, arms, inside), weights.sum(1)
+
+    def _by_chunks(
+        self, columns: Tensor, scores: Scores, first: int, grading: Grading
+    ) -> tuple[Tensor, ...]:
+        """Some tests at a time: drawn, scored and decoded while they are there."""
+        n_runs, _, n_arms = columns.shape
+        sums, counts, total = self._zeros(n_runs, n_arms), self._zeros(n_runs, n_arms), 0
+        step = max(1, self.at_once // (n_runs * n_arms))
+        for start in range(0, grading.n_tests, step):
+            shape = n_runs, min(step, grading.n_tests - start), n_arms
+            tests = torch.rand(shape, generator=self.generator, device=self.device) < grading.p
+            weights = scores((columns @ tests.to(columns.dtype).mT).double())
+            sums += (weights[:, None] @ tests.double())[:, 0].long()
+            counts += tests.sum(1)
+            total = total + weights.sum(1).long()
+        return sums, counts, total
+
+    def _fused(
+        self, columns: Tensor, scores: Scores, first: int, grading: Grading
+    ) -> tuple[Tensor, ...]:
+        """Tests that exist in registers only; made once to be scored, and once more to be decoded."""
+        from superarm.simulation.batch import kernels
+
+        tests = kernels.Tests(
+            grading.n_tests, columns.shape[2], grading.p, self.key, self.clock, first
+        )
+        weights = scores(kernels.sums(tests, columns.contiguous())).to(
+            torch.int32 if grading.narrow else torch.int64
+        )
+        sums = kernels.sums_by_arm(tests, weights)
+        if not grading.centred:
+            return sums, None, None
+        return sums, kernels.sums_by_arm(tests, torch.ones_like(weights)), weights.sum(1)
+
+    def _zeros(self, *shape: int) -> Tensor:
+        return torch.zeros(shape, dtype=torch.int64, device=self.device)

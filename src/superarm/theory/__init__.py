@@ -1,0 +1,28 @@
+"""The paper's lemmas and theorem as functions, its quantizer, and its definitions by brute force."""
+
+from superarm.theory.bounds import (
+    epsilon_limit,
+    estimate_q,
+    n_tests,
+    n_tests_order,
+    non_repeated,
+    q_sample_size,
+    quantization_level,
+    regret_bound,
+)
+from superarm.theory.brute_force import gap_range, separation
+from superarm.theory.quantizer import Quantizer
+
+__all__ = [
+    "Quantizer",
+    "epsilon_limit",
+    "estimate_q",
+    "gap_range",
+    "n_tests",
+    "n_tests_order",
+    "non_repeated",
+    "q_sample_size",
+    "quantization_level",
+    "regret_bound",
+    "separation",
+]

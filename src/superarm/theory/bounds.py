@@ -1,0 +1,254 @@
+"""The paper's lemmas and theorem as functions: what it promises, in numbers.
+
+Sections 3 and 4 and appendices A to C. Everything is a plain function of plain numbers, except the parts that read
+tests (`non_repeated`, `estimate_q`) and two definitions by brute force (`gap_range`, `separation`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, logsumexp
+
+from superarm.core import Pools
+from superarm.core.arguments import as_count, as_finite, as_fraction, as_k, as_positive
+
+
+def n_tests(
+    *,
+    n_arms: int,
+    k: int,
+    delta: float,
+    lipschitz: float,
+    upper: float,
+    p: float,
+    failure: float,
+    q: float = 1.0,
+) -> int:
+    """Lemma 1: tests that suffice to find an optimal set with probability at least 1 - failure.
+
+    ``8 M² B² / (Delta² p⁴ (1-p)² q²) · ln(K (m-K) / failure)``, rounded up; 0 where every arm is picked anyway.
+    Smallest at p = 2/3. ``q`` is the probability that a test is non-repeated; 1 is the most favourable.
+
+    Examples
+    --------
+    >>> n_tests(n_arms=5000, k=5, delta=0.25, lipschitz=1, upper=5, p=2/3, failure=1e-4)
+    2819185
+    """
+    p = as_fraction(p, "p")
+    # Factors are multiplied before they are squared, so that small ones do not vanish.
+    ratio = (
+        as_positive(upper, "upper")
+        * as_positive(lipschitz, "lipschitz")
+        / (as_positive(delta, "delta") * as_fraction(q, "q", high="]"))
+    )
+    return _whole(8 * _log_pairs(n_arms, k, failure), ratio / p / p / (1 - p))
+
+
+def n_tests_order(*, n_arms: int, k: int, delta: float, failure: float, q: float = 1.0) -> int:
+    """The order-wise rule behind the paper's "about 310" tests: ``ln(K (m-K) / failure) / (Delta q)²``, rounded up.
+
+    Algorithm 2 asks for O(log m / (q² Delta²)) tests; this is that expression with Lemma 1's logarithm and the
+    constant 1. At failure = 1 / 10,000 it gives the 310 of section 5.
+
+    Examples
+    --------
+    >>> n_tests_order(n_arms=5000, k=5, delta=0.25, failure=1e-4)
+    310
+    """
+    return _whole(
+        _log_pairs(n_arms, k, failure),
+        1 / (as_positive(delta, "delta") * as_fraction(q, "q", high="]")),
+    )
+
+
+def non_repeated(tests: Pools, scores: ArrayLike) -> NDArray[np.bool_]:
+    """Which tests are in I_nr: no other test of the same size has the same score. Shape (n_tests,).
+
+    Examples
+    --------
+    >>> non_repeated(Pools.of([[0], [1], [2], [0, 1]], 3), [0.5, 0.5, 0.25, 0.5])
+    array([False, False,  True,  True])
+    """
+    scores = np.asarray(scores, np.float64)
+    if scores.shape != (len(tests),):
+        raise ValueError(
+            f"scores must have shape ({len(tests)},), one for each test, got {scores.shape}"
+        )
+    sizes = tests.sizes
+    order = np.lexsort([scores, sizes])
+    # Equal scores may differ by rounding, different levels of a quantizer never by so little.
+    close = np.diff(scores[order]) <= 1e-12 * np.abs(scores).max(initial=0.0)
+    same = close & (np.diff(sizes[order]) == 0)
+    lonely = np.ones(len(tests), bool)
+    lonely[order[1:]] &= ~same
+    lonely[order[:-1]] &= ~same
+    return lonely
+
+
+def estimate_q(tests: Pools, scores: ArrayLike) -> float:
+    """q-hat of section 4: the share of the tests that are non-repeated.
+
+    Examples
+    --------
+    >>> estimate_q(Pools.of([[0], [1], [2], [0, 1]], 3), [0.5, 0.5, 0.25, 0.5])
+    0.5
+    """
+    if not len(tests):
+        raise ValueError("tests must not be empty: q is estimated as a share of them")
+    return float(non_repeated(tests, scores).mean())
+
+
+def q_sample_size(error: float, failure: float) -> int:
+    """Appendix A: tests for which P(|q-hat - q| > error) <= failure, ``ln(1 / failure) / (2 error²)`` rounded up.
+
+    As printed. Hoeffding's inequality for both sides would have ln(2 / failure).
+
+    Examples
+    --------
+    >>> q_sample_size(0.1, 0.05)
+    150
+    """
+    return math.ceil(
+        -math.log(as_fraction(failure, "failure")) / (2 * as_positive(error, "error") ** 2)
+    )
+
+
+def quantization_level(gap: Callable[[float], float] | ArrayLike, gamma: float) -> float:
+    """Lemma 2: Delta = F⁻¹(gamma), with which the quantized optimum is a true one with probability >= 1 - 2 gamma.
+
+    ``gap`` is the inverse distribution function of the minimum gap, or samples of the gap; of samples the
+    empirical quantile is taken, a value that occurs among them. gamma is in [0, 1/2].
+
+    Examples
+    --------
+    >>> quantization_level(lambda gamma: 0.5 * gamma, 0.25)
+    0.125
+    >>> quantization_level([0.4, 0.1, 0.3, 0.2], 0.5)
+    0.2
+    """
+    gamma = as_fraction(gamma, "gamma", low="[", high="]")
+    if gamma > 0.5:
+        raise ValueError(
+            f"gamma must be in [0, 1/2], got {gamma}: beyond it 1 - 2 gamma promises nothing"
+        )
+    if callable(gap):
+        level = float(gap(gamma))
+    else:
+        samples = as_finite(gap, "gap", ndim=1, least=0.0)
+        level = float(np.quantile(samples, gamma, method="inverted_cdf"))
+    if not 0 < level < math.inf:
+        raise ValueError(
+            f"the gap's quantile at gamma must be above 0 to be a quantization level, got {level}"
+        )
+    return level
+
+
+def epsilon_limit(*, gap_min: float, k: int, lipschitz: float) -> float:
+    """The bound that Theorem 1 sets for its epsilon (eq. varepsilon): ``gap_min / (4 B (K² + 2))``.
+
+    Examples
+    --------
+    >>> epsilon_limit(gap_min=0.25, k=5, lipschitz=1.0)
+    0.0023148148148148147
+    """
+    k = as_count(k, "k", least=1)
+    return as_positive(gap_min, "gap_min") / (4 * as_positive(lipschitz, "lipschitz") * (k**2 + 2))
+
+
+def regret_bound(
+    *,
+    n_arms: int,
+    k: int,
+    horizon: int,
+    gap_min: float,
+    gap_max: float,
+    lipschitz: float,
+    gaps: ArrayLike | None = None,
+    epsilon: float | None = None,
+    alpha: float = 1.0,
+    log: bool = False,
+) -> float:
+    """Theorem 1: the bound on the regret of GT+QTS after ``horizon`` rounds (eq. theorem1).
+
+    Worked in logarithms, since (4 / epsilon² + 1)^K soon leaves what a float can hold: then the answer is ``inf``,
+    and its natural logarithm (``log=True``) is still exact.
+
+    Parameters
+    ----------
+    n_arms, k, horizon
+        m, K and T; the permissible sets are those of k arms.
+    gap_min, gap_max
+        The least positive and the largest sub-optimality of a set at the true means.
+    lipschitz
+        B.
+    gaps
+        Shape (n_arms,): for each arm the least positive sub-optimality of a set that contains it. ``gap_min`` for
+        all, the worst case, unless given.
+    epsilon
+        Below `epsilon_limit`; 0.99 of it unless given.
+    alpha
+        The theorem's unspecified constant.
+    log
+        Whether to return the natural logarithm of the bound.
+
+    Examples
+    --------
+    >>> bound = regret_bound(n_arms=10, k=2, horizon=1000, gap_min=0.25, gap_max=1.0, lipschitz=1.0)
+    >>> f"{bound:.3e}"
+    '1.362e+16'
+    """
+    n_arms = as_count(n_arms, "n_arms", least=1)
+    k = as_k(k, n_arms)
+    horizon = as_count(horizon, "horizon", least=1)
+    limit = epsilon_limit(gap_min=gap_min, k=k, lipschitz=lipschitz)
+    epsilon = 0.99 * limit if epsilon is None else as_positive(epsilon, "epsilon")
+    if epsilon >= limit:
+        raise ValueError(f"epsilon must be below gap_min / (4 B (K² + 2)) = {limit}, got {epsilon}")
+    if epsilon**2 >= k:
+        raise ValueError(
+            f"epsilon must be below the root of k = {k}, where the bound's logarithm is positive, got {epsilon}"
+        )
+    if as_positive(gap_max, "gap_max") < gap_min:
+        raise ValueError(f"gap_max must be at least gap_min = {gap_min}, got {gap_max}")
+    each = (
+        np.full(n_arms, gap_min) if gaps is None else as_finite(gaps, "gaps", ndim=1, least=gap_min)
+    )
+    if len(each) != n_arms:
+        raise ValueError(f"gaps must have shape ({n_arms},), got {each.shape}")
+    log_sets = gammaln(n_arms + 1) - gammaln(k + 1) - gammaln(n_arms - k + 1)
+    log_union = n_arms * math.log(2) + log_sets + math.log(horizon)  # log(2^m |I| T)
+    margins = each - gap_min / 2 - (k**2 + 2) * lipschitz * epsilon
+    learning = (2 * math.log(k) + 6) * lipschitz**2 * log_union * float((1 / margins).sum())
+    log_eps2 = 2 * math.log(epsilon)
+    log_terms = [
+        math.log(learning),
+        math.log(as_positive(alpha, "alpha") * 13 * 8 * (math.log(k) - log_eps2))
+        - log_eps2
+        + k * float(np.logaddexp(math.log(4) - log_eps2, 0.0))
+        + math.log(gap_max),
+        math.log(math.pi**2 / 6 * gap_max),
+        math.log(n_arms * gap_max) + float(np.logaddexp(2 * math.log(k) - log_eps2, 0.0)),
+    ]
+    total = float(logsumexp(log_terms))
+    if log:
+        return total
+    return math.exp(total) if total < math.log(np.finfo(float).max) else math.inf
+
+
+def _log_pairs(n_arms: int, k: int, failure: float) -> float:
+    k = as_k(k, as_count(n_arms, "n_arms", least=1))
+    failure = as_fraction(failure, "failure")
+    return math.log(k * (n_arms - k) / failure) if k < n_arms else 0.0
+
+
+def _whole(factor: float, root: float) -> int:
+    """factor · root², rounded up, if it is a number at all."""
+    if root >= 1e150:
+        raise ValueError(
+            f"the number of tests must be below 1e300, got about {factor:.3g} · ({root:.3g})²: delta, p or q is tiny"
+        )
+    return math.ceil(factor * root**2)

