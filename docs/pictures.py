@@ -16,8 +16,8 @@ import numpy as np
 
 import superarm as sa
 from superarm.experiments.figures import plain, render
-from superarm.oracles.rarely import growing
-from superarm.oracles.remembered import Remembered
+from superarm.oracles.scheduled import growing
+from superarm.oracles._lazy.remembered import Remembered
 
 HERE = Path(__file__).parent
 BLUE, ORANGE, GREEN, RED, SKY, PINK, GREY = (

@@ -27,7 +27,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import superarm as sa
 from common import InBatches, interval, options, save, show, steps
 from superarm.experiments.figures import band, label_ends, plain, style
-from superarm.oracles.rarely import growing
+from superarm.oracles.scheduled import growing
 
 N_PIXELS = 64
 

@@ -12,7 +12,7 @@ from scipy import stats
 import naive
 import superarm as sa
 from superarm.beliefs.exp3 import exp3_gamma
-from superarm.oracles._root import largest_root
+from superarm.oracles._branch_and_bound import largest_root
 from superarm.oracles.dependent_rounding import _to_sum
 from superarm.oracles.epsilon_random import decaying
 

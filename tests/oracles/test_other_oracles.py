@@ -9,7 +9,7 @@ import pytest
 import naive
 import parts
 import superarm as sa
-from superarm.oracles.rarely import growing
+from superarm.oracles.scheduled import growing
 
 
 def swaps(arms, n_arms):

@@ -10,7 +10,7 @@ from superarm import beliefs, oracles, policies
 from superarm.catalog.entries import PolicyPart, Task, by_name
 from superarm.core import Belief, Oracle, Policy
 from superarm.oracles.epsilon_random import decaying
-from superarm.oracles.rarely import growing
+from superarm.oracles.scheduled import growing
 
 
 def n_explore(task: Task) -> int:

@@ -14,7 +14,7 @@ from superarm.core._top_k import kth_largest
 from superarm.core.arguments import FloatArray, IndexArray, as_theta
 from superarm.experiments.cell import Cell, Recorded
 from superarm.oracles import Greedy, LazyGreedy, LazySingletons, LocalSearch, Rarely
-from superarm.oracles.rarely import growing
+from superarm.oracles.scheduled import growing
 from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.rewards import BlackBox, LinearReward, NetworkReward
 from superarm.simulation.instances import Instance, linear_instance, network_instance

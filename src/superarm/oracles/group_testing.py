@@ -11,9 +11,9 @@ from superarm import theory
 from superarm.core import FeasibleSets, Pools, Reward, as_selection, lipschitz_constant
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
 from superarm.oracles._budget import as_budget
+from superarm.oracles._group_testing.report import GroupTestingReport
+from superarm.oracles._group_testing.weights import Weights
 from superarm.oracles._sets import best_up_to, is_uniform
-from superarm.oracles._weights import Weights
-from superarm.oracles.group_testing_report import GroupTestingReport
 from superarm.theory.quantizer import Quantizer
 
 _EPS = float(np.finfo(np.float64).eps)

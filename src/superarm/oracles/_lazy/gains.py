@@ -1,6 +1,7 @@
-"""What arms added to sets in earlier rounds, and the bounds that this puts on what they add now.
+"""What arms added to sets in earlier rounds, and the bounds that follow on what they add now.
 
-Answers are kept together by what they have in common: a base set, and the means of its arms when it was asked about.
+Answers are kept together by what they have in common: a base set, and the means of its arms when it
+was evaluated.
 """
 
 from __future__ import annotations
@@ -11,18 +12,21 @@ import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_unit
 
+# A round looks through no more bases than this, however few answers each has.
+_MOST_BASES = 256
+
 
 class Base:
-    """Upper bounds on r(base ∪ {arm}), at given means of the base, as they were answered.
+    """Upper bounds on r(base ∪ {arm}), at given means of the base, as the reward answered them.
 
     Attributes
     ----------
     base, at
         Shape (n_base,): the arms of the base, ascending, and their means.
     value
-        What the base is worth at these means.
+        The value of the base at these means.
     arms, x, values
-        Shape (n_answers,): an arm, its mean, and the bound. An arm may come more than once.
+        Shape (n_answers,): an arm, its mean, and the bound. An arm may occur more than once.
     """
 
     def __init__(self, base: IndexArray, at: FloatArray, value: float) -> None:
@@ -37,10 +41,14 @@ class Base:
 
     def state(self) -> dict[str, Any]:
         """All of it, as plain JSON."""
-        lists = {
-            name: getattr(self, name).tolist() for name in ("base", "at", "arms", "x", "values")
+        return {
+            "value": self.value,
+            "base": self.base.tolist(),
+            "at": self.at.tolist(),
+            "arms": self.arms.tolist(),
+            "x": self.x.tolist(),
+            "values": self.values.tolist(),
         }
-        return {"value": self.value, **lists}
 
     @classmethod
     def of(cls, state: dict[str, Any], n_arms: int) -> Base:
@@ -50,37 +58,36 @@ class Base:
         arms, values = np.asarray(state["arms"], np.intp), np.asarray(state["values"], np.float64)
         if arms.size and not (arms.min() >= 0 and arms.max() < n_arms):
             raise ValueError(
-                f"state['arms'] must be between 0 and {n_arms - 1}, got {arms.min()} to {arms.max()}"
+                f"state['arms'] must be between 0 and {n_arms - 1}, "
+                f"got {arms.min()} to {arms.max()}"
             )
         if values.shape != arms.shape or not np.isfinite([made.value, *values]).all():
-            raise ValueError(
-                f"state['values'] must be a finite number for each of {len(arms)} arms"
-            )
-        made.add(
-            arms, as_unit(np.asarray(state["x"], np.float64), "state['x']", arms.shape), values
-        )
+            raise ValueError(f"state['values'] must be finite, one per arm of {len(arms)} arms")
+        x = as_unit(np.asarray(state["x"], np.float64), "state['x']", arms.shape)
+        made.add(arms, x, values)
         return made
 
     def where(self, theta: FloatArray, *, diminishing: bool) -> FloatArray:
-        """Shape (n_base,): the means at which the base's own worth is needed by `upper`."""
+        """Shape (n_base,): the means at which `upper` needs the value of the base."""
         now = theta[self.base]
         return np.minimum(now, self.at) if diminishing else now
 
     def upper(
         self, theta: FloatArray, lipschitz: FloatArray, worth: float, *, diminishing: bool
     ) -> FloatArray:
-        """Upper bounds on what each of ``arms`` adds to the base, or to any larger set, at the means theta.
+        """Upper bounds on what each of ``arms`` adds to the base, or to any larger set, at theta.
 
-        With diminishing returns an arm adds no more than to the base at the smaller means ``where``. There, the base
-        and the arm are worth no more than in the answer, and a higher mean of the arm adds no more than in proportion.
-        Without them, all that is known is how far the answer can have moved: B_i times the change of each mean.
+        With diminishing returns, an arm adds no more than it adds to the base at the smaller means
+        ``where``. There, the base and the arm are worth no more than in the answer, and a higher mean
+        of the arm adds at most in proportion. Without diminishing returns, the answer can only have
+        moved by B_i times the change of each mean.
 
         Parameters
         ----------
         theta, lipschitz
             Shape (n_arms,): the means now, and the B_i.
         worth
-            What the base is worth at the means ``where``.
+            The value of the base at the means ``where``.
         diminishing
             Whether returns diminish: see `LazyGreedy`.
         """
@@ -93,24 +100,23 @@ class Base:
         return np.where(known, np.maximum(self.values - worth, 0.0) * share, np.inf)
 
 
-# So that a round looks through no more than this, however few answers each has.
-_MOST_BASES = 256
-
-
 class RememberedGains:
-    """Up to 256 bases, of ``n_answers`` answers in all, 24 bytes each; what was of use longest ago goes first."""
+    """Up to 256 bases, with ``n_answers`` answers of 24 bytes in total.
+
+    When there are more, the base that was used longest ago is dropped.
+    """
 
     def __init__(self, n_answers: int) -> None:
         self.n_answers = n_answers
         self.bases: list[Base] = []  # the one used last comes last
 
     def within(self, arms: IndexArray) -> list[Base]:
-        """What is remembered of subsets of these arms."""
+        """The bases that are subsets of these arms."""
         members = frozenset(arms.tolist())
         return [base for base in self.bases if base.members <= members]
 
     def use(self, base: Base) -> None:
-        """Note that a base was of use, new or known; and forget what there is no room for."""
+        """Note that a base was used, whether it is new or known, and drop what there is no room for."""
         self.bases = [one for one in self.bases if one is not base] + [base]
         total = sum(len(one.arms) for one in self.bases)
         while total > self.n_answers or len(self.bases) > _MOST_BASES:
@@ -118,7 +124,9 @@ class RememberedGains:
 
 
 def pack(arms: IndexArray, expected: FloatArray, most: float) -> list[list[int]]:
-    """Groups of arms that are expected to add no more than ``most`` together, the strongest left with the weakest.
+    """Groups of arms that are expected to add at most ``most`` together.
+
+    The strongest arm that is left is put together with the weakest ones.
 
     Examples
     --------

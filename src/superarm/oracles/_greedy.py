@@ -63,6 +63,11 @@ def falls(value: float, before: float) -> bool:
     return value < before - ROUNDING * max(1.0, abs(before))
 
 
+def may_stop(feasible: Any, order: IndexArray) -> bool:
+    """Whether the arms so far are a feasible set, and larger sets need not be made."""
+    return not feasible.same_size and feasible.is_feasible(order)
+
+
 def scores_of_order(order: IndexArray, values: FloatArray, n_arms: int) -> Scores:
     """What each arm of a greedy order added, for a report."""
     gains = np.full(n_arms, np.nan)
@@ -93,7 +98,7 @@ class _Run:
             self.whole &= len(arms) == len(left)
             if len(arms):
                 winner, value = self._best(arms, worth, rng)
-                if falls(value, worth) and self._may_stop():
+                if falls(value, worth) and may_stop(self.feasible, self.order):
                     break
             else:
                 winner, value = likeliest(self.reward, self.theta, left, 1, rng=rng)[0], np.nan
@@ -139,9 +144,6 @@ class _Run:
             scores = _per_weight(values - worth, self.weights[arms])
         best = int(top_k(scores, 1, rng=rng)[0])
         return int(arms[best]), float(values[best])
-
-    def _may_stop(self) -> bool:
-        return not self.feasible.same_size and self.feasible.is_feasible(self.order)
 
 
 def _per_weight(adds: FloatArray, weights: FloatArray) -> FloatArray:
