@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
+import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from superarm.core import _bits
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_fraction
@@ -238,9 +238,11 @@ class Pools:
         return len(self.members) == len(self) and bool((self.sizes == 1).all())
 
     @cached_property
-    def _csr(self) -> sparse.csr_array:
+    def _csr(self) -> scipy.sparse.csr_array:
         ones = np.ones(len(self.members))
-        return sparse.csr_array((ones, self.members, self.offsets), shape=(len(self), self.n_arms))
+        return scipy.sparse.csr_array(
+            (ones, self.members, self.offsets), shape=(len(self), self.n_arms)
+        )
 
 
 def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[IndexArray, IndexArray]:
