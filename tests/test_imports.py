@@ -3,10 +3,24 @@
 import subprocess
 import sys
 
-SLOW = (
-    "scipy.stats scipy.optimize scipy.sparse scipy.linalg "
-    "matplotlib rich typer click jinja2 fastapi starlette uvicorn httpx torch distributed asyncio"
-).split()
+SLOW = [
+    "scipy.stats",
+    "scipy.optimize",
+    "scipy.sparse",
+    "scipy.linalg",
+    "matplotlib",
+    "rich",
+    "typer",
+    "click",
+    "jinja2",
+    "fastapi",
+    "starlette",
+    "uvicorn",
+    "httpx",
+    "torch",
+    "distributed",
+    "asyncio",
+]
 
 
 def test_importing_superarm_loads_no_slow_module():

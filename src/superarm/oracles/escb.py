@@ -27,7 +27,7 @@ class Counts(Protocol):
         """How many arms it is about."""
 
     @property
-    def tally(self) -> Any:
+    def outcomes(self) -> Any:
         """``counts``, shape (n_arms,), and ``rounds``."""
 
 
@@ -88,9 +88,9 @@ class ESCBIndex:
     """
 
     def __init__(self, belief: Counts, *, c: float = 0.0, limit: int = 10_000) -> None:
-        if not hasattr(belief, "tally"):
+        if not hasattr(belief, "outcomes"):
             raise TypeError(
-                f"belief must have a tally, as MeanBelief has, got a {type(belief).__name__}"
+                f"belief must have outcomes, as MeanBelief has, got a {type(belief).__name__}"
             )
         self.belief = belief
         self.c = float(as_finite([c], "c", ndim=1, least=0.0)[0])
@@ -106,7 +106,7 @@ class ESCBIndex:
             raise ValueError(
                 "reward must be additive: the index of ESCB is about sums of means; take cts or cucb"
             )
-        counts = self.belief.tally.counts
+        counts = self.belief.outcomes.counts
         if len(counts) != reward.n_arms:
             raise ValueError(
                 f"belief must be about the reward's {reward.n_arms} arms, got one of {len(counts)}"
@@ -125,7 +125,7 @@ class ESCBIndex:
         )
 
     def _level(self, k: int | Choices) -> float:
-        log_t = math.log(self.belief.tally.rounds + 1)
+        log_t = math.log(self.belief.outcomes.rounds + 1)
         return log_t + self.c * (k if isinstance(k, int) else k.n_most) * math.log(max(log_t, 1.0))
 
     def _largest(
