@@ -1,0 +1,70 @@
+"""The values of the chosen sets at the true means."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from superarm.core import Environment, Pools, Reward
+from superarm.core.arguments import FloatArray, IndexArray
+
+
+class TrueValues:
+    """The value of each round's set, and the best value, at the true means of that round.
+
+    Rounds with the same means are valued together once the means change, so memory does not grow
+    with the number of changes.
+
+    Parameters
+    ----------
+    reward
+        The reward of the sets.
+    arms, outcomes
+        Shape (T, k): the arrays that `simulate` fills round by round.
+    """
+
+    def __init__(self, reward: Reward, arms: IndexArray, outcomes: FloatArray) -> None:
+        self.reward, self.arms, self.outcomes = reward, arms, outcomes
+        self.values, self.best = np.empty(len(arms)), np.empty(len(arms))
+        self._start, self._mu, self._best_value = 0, None, math.nan
+
+    def before_round(self, t: int, environment: Environment) -> None:
+        """Note the true means and the best value that round t is played with."""
+        mu = getattr(environment, "mu", None)
+        best_value = getattr(environment, "best_value", math.nan)
+        if mu is not self._mu or not np.array_equal(best_value, self._best_value, equal_nan=True):
+            self._finish(t)
+            self._mu, self._best_value = mu, best_value
+
+    def result(self) -> tuple[FloatArray, float | FloatArray]:
+        """The values, shape (T,), and the best value: one number if it never changed."""
+        self._finish(len(self.arms))
+        constant = np.full(len(self.best), self._best_value)
+        is_constant = np.array_equal(self.best, constant, equal_nan=True)
+        return self.values, self._best_value if is_constant else self.best
+
+    def _finish(self, stop: int) -> None:
+        """Value the rounds since the last change, up to but not including ``stop``."""
+        rounds = slice(self._start, stop)
+        if self._start < stop:
+            self.values[rounds] = _values(
+                self.reward, self._mu, self.arms[rounds], self.outcomes[rounds]
+            )
+            self.best[rounds] = self._best_value
+        self._start = stop
+
+
+def _values(
+    reward: Reward, mu: FloatArray | None, arms: IndexArray, outcomes: FloatArray
+) -> FloatArray:
+    """The values of sets at the means mu; without mu, at the outcomes that were seen."""
+    if mu is None:
+        is_seen = ~np.isnan(outcomes)
+        rows = zip(arms, outcomes, is_seen, strict=True)
+        return np.array([reward(row[seen], did[seen]) for row, did, seen in rows])
+    # The same sets return again and again; an expensive reward is evaluated once for each of them.
+    distinct, which = np.unique(np.sort(arms, axis=1), axis=0, return_inverse=True)
+    is_arm = distinct >= 0
+    offsets = np.append(0, np.cumsum(is_arm.sum(axis=1)))
+    return reward.batch(Pools(distinct[is_arm], offsets, reward.n_arms), mu)[which.ravel()]
