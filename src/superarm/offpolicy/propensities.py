@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Policy, Pools
+from superarm.core import FeasibleSets, KOfM, Policy, Pools, as_feasible
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
 
 _BLOCK = 1 << 18  # so many numbers are drawn at a time, where many samples are drawn at a time
@@ -107,7 +107,7 @@ def propensities(
     n_samples: int = 1000,
     *,
     rng: np.random.Generator,
-    feasible: int | Choices | None = None,
+    feasible: int | FeasibleSets | None = None,
 ) -> Propensities:
     """With which probability a policy in its present state picks each arm: what the next ``ask`` may answer.
 
@@ -160,7 +160,7 @@ def _shared(policy: Policy, other: Policy) -> dict[int, Any]:
 
 
 def _one_by_one(
-    asked: Policy, n_samples: int, feasible: int | Choices | None, rng: np.random.Generator
+    asked: Policy, n_samples: int, feasible: int | FeasibleSets | None, rng: np.random.Generator
 ) -> Iterator[IndexArray]:
     oracle: Any = asked.oracle
     for _ in range(n_samples):
@@ -170,14 +170,14 @@ def _one_by_one(
 
 
 def _at_once(
-    asked: Policy, n_samples: int, feasible: int | Choices | None, rng: np.random.Generator
+    asked: Policy, n_samples: int, feasible: int | FeasibleSets | None, rng: np.random.Generator
 ) -> Pools | None:
     """The same from many thetas at a time, where belief and oracle have ``sample_many`` and ``select_many``."""
     belief: Any = asked.belief
     oracle: Any = asked.oracle
-    k = asked.k if feasible is None else feasible
     n_arms = asked.reward.n_arms
-    known = hasattr(belief, "sample_many") and hasattr(oracle, "select_many") and isinstance(k, int)
+    k = as_feasible(asked.k if feasible is None else feasible, n_arms)
+    known = hasattr(belief, "sample_many") and hasattr(oracle, "select_many") and isinstance(k, KOfM)
     if not known or n_arms >= _MANY_ARMS or hasattr(oracle, "state"):
         return None
     block = max(1, _BLOCK // n_arms)

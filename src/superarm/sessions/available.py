@@ -8,23 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.core import Choices
+from superarm.core import FeasibleSets, KOfM, as_feasible
 from superarm.sessions.decisions import Name
 from superarm.sets.feasible import Feasible, Group
 
 
-def without(k: int | Choices, retired: NDArray[np.bool_]) -> int | Choices:
+def without(k: int | FeasibleSets, retired: NDArray[np.bool_]) -> FeasibleSets:
     """The same choices, but for the retired arms."""
+    k = as_feasible(k, len(retired))
     if not retired.any():
         return k
-    if isinstance(k, int):
-        return Feasible(k, available=~retired)
+    if isinstance(k, KOfM):
+        return Feasible(k.k, available=~retired)
     if not isinstance(k, Feasible):
         raise ValueError(
             f"arms can be retired where sets are those of a number or a Feasible, got {type(k).__name__}; restore the "
             f"retired arms, or make the structure without them"
         )
-    return k.but(available=k.over(len(retired)).available & ~retired)
+    return k.but(available=k.available & ~retired)
 
 
 def by_name(

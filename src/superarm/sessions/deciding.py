@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core import Choices, Policy
+from superarm.core import FeasibleSets, KOfM, Policy
 from superarm.core.arguments import IndexArray
 from superarm.offpolicy.propensities import Propensities, propensities
 from superarm.sessions.decisions import Decision, Name, Record
@@ -30,7 +30,7 @@ class Occasion:
 
 
 def decide(
-    policy: Policy, k: int | Choices, names: list[Name], on: Occasion, *, rng: np.random.Generator
+    policy: Policy, k: FeasibleSets, names: list[Name], on: Occasion, *, rng: np.random.Generator
 ) -> tuple[Record, Kept]:
     """Ask the policy once."""
     # First, since a decision may change what the oracle remembers.
@@ -60,7 +60,7 @@ def decide(
         else None
     )
     return Record(decision, arms), Kept(
-        arms, theta, report, posterior, None if isinstance(k, int) else k.undecided
+        arms, theta, report, posterior, None if isinstance(k, KOfM) else k.undecided
     )
 
 

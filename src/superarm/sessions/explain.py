@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.core import Draw
+from superarm.core import Sample
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.sessions.decisions import Decision, Name
 from superarm.sessions.picture import draw_reasons
@@ -19,7 +19,7 @@ class Kept:
     """What a session keeps of a decision to explain it; ``possible`` are the arms that could be in, None for all."""
 
     arms: IndexArray
-    theta: Draw
+    theta: Sample
     report: Any
     posterior: Any
     possible: NDArray[np.bool_] | None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core import Choices, Policy
+from superarm.core import FeasibleSets, Policy
 from superarm.core.arguments import IndexArray
 
 
@@ -24,7 +24,7 @@ def restore(
     mark: dict[str, Any],
     policy: Policy,
     rng: np.random.Generator,
-    k: int | Choices,
+    k: int | FeasibleSets,
     answers: Sequence[IndexArray],
 ) -> None:
     """Bring a policy and a generator to a mark, the answers being the sets that were decided on the way."""

@@ -15,7 +15,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from superarm.core import Choices, Policy, Reward
+from superarm.core import FeasibleSets, Policy, Reward, as_feasible
 from superarm.core.arguments import as_count
 from superarm.errors import ExpiredDecisionError, SessionFileError, UnknownDecisionError
 from superarm.sessions import file, marks, saving
@@ -204,20 +204,20 @@ class Session:
         self,
         n: None = None,
         *,
-        feasible: int | Choices | None = None,
+        feasible: int | FeasibleSets | None = None,
         propensities: int | None = None,
     ) -> Decision: ...
 
     @overload
     def ask(
-        self, n: int, *, feasible: int | Choices | None = None, propensities: int | None = None
+        self, n: int, *, feasible: int | FeasibleSets | None = None, propensities: int | None = None
     ) -> list[Decision]: ...
 
     def ask(
         self,
         n: int | None = None,
         *,
-        feasible: int | Choices | None = None,
+        feasible: int | FeasibleSets | None = None,
         propensities: int | None = None,
     ) -> Decision | list[Decision]:
         """The arms to pull now; with a number, so many decisions together, drawn one after the other.
@@ -247,7 +247,7 @@ class Session:
             decisions = [record.decision for record, _ in made]
         return decisions[0] if n is None else decisions
 
-    def check(self, feasible: int | Choices | None = None) -> None:
+    def check(self, feasible: int | FeasibleSets | None = None) -> None:
         """Refuse constraints that no set fulfils, as `ask` would; nothing is drawn and nothing expires."""
         with self._lock:
             self._choices(feasible)
@@ -290,7 +290,7 @@ class Session:
         decisions: Sequence[Decision],
         mark: dict[str, Any],
         *,
-        feasible: int | Choices | None = None,
+        feasible: int | FeasibleSets | None = None,
     ) -> None:
         """Take over what another session made of the same past gave out by one `ask`, without deciding it again.
 
@@ -469,13 +469,13 @@ class Session:
         except (KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise SessionFileError(f"{path} does not fit: {error}") from error
 
-    def _choices(self, feasible: int | Choices | None) -> int | Choices:
+    def _choices(self, feasible: int | FeasibleSets | None) -> FeasibleSets:
         """What may be chosen in this round, if there is anything."""
         k = without(self.policy.k if feasible is None else feasible, self._roster.is_retired)
-        return k if isinstance(k, int) else k.over(len(self._roster))
+        return as_feasible(k, len(self._roster))
 
     def _decide(
-        self, k: int | Choices, place: int, now: float, n_samples: int
+        self, k: FeasibleSets, place: int, now: float, n_samples: int
     ) -> tuple[Record, Kept]:
         number = self._n_decisions + place
         samples = self._origin.samples(number) if n_samples else None
@@ -502,8 +502,7 @@ class Session:
         with self._lock:
             changed = self._roster.but(names, retired)
             k = without(self.policy.k, changed)
-            if not isinstance(k, int):
-                k.over(len(self._roster))  # refuses what would leave nothing to choose
+            as_feasible(k, len(self._roster))  # refuses what would leave nothing to choose
             self._roster.is_retired = changed
 
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import Environment, Reward, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite, as_k
+from superarm.core.optional import KnownMeans, Observes
 from superarm.environments import BernoulliArms
 from superarm.oracles import Exhaustive
 from superarm.rewards import LinearReward, NetworkReward
@@ -93,7 +94,7 @@ class ChangingInstance:
     """
 
     def __init__(self, environment: Environment, reward: Reward, k: int) -> None:
-        if not hasattr(environment, "mu"):
+        if not isinstance(environment, KnownMeans):
             raise TypeError(
                 "environment must have mu, the true means, "
                 f"got a {type(environment).__name__} without mu"
@@ -106,7 +107,7 @@ class ChangingInstance:
         self.environment, self.reward, self.k = environment, reward, as_k(k, reward.n_arms)
         self.n_arms = environment.n_arms
         self._mu: FloatArray | None = None
-        if hasattr(environment, "observe"):
+        if isinstance(environment, Observes):
             self.observe = environment.observe  # shows outcomes of arms outside the set as well
 
     @property

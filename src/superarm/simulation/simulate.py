@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from superarm.core import Environment, Policy, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_unit
+from superarm.core.optional import Observes
 from superarm.simulation.trace import Recorder, Trace
 
 Order = Literal["ascending", "best first"]
@@ -72,12 +73,13 @@ def simulate(
     _check(policy, environment, order)
     true_reward = policy.reward.uncounted if reward is None else reward
     recorder = Recorder(policy, environment, true_reward, horizon)
+    pull = _observe if isinstance(environment, Observes) else _pull
     for t in range(horizon):
         before, start = policy.evaluations, time.perf_counter()
         arms = _ask(policy, order, rng=rng)
         ask_s, evaluations = time.perf_counter() - start, policy.evaluations - before
         recorder.asked(t, arms, ask_s=ask_s, evaluations=evaluations)
-        shown, seen, outcomes = _pull(environment, arms, rng=world_rng or rng)
+        shown, seen, outcomes = pull(environment, arms, rng=world_rng or rng)
         recorder.pulled(t, shown)
         policy.tell(seen, outcomes, rng=rng)
         if progress is not None:
@@ -96,16 +98,21 @@ def _ask(policy: Policy, order: Order, *, rng: np.random.Generator) -> IndexArra
 
 
 def _pull(
-    environment: Environment, arms: IndexArray, *, rng: np.random.Generator
+    environment: Any, arms: IndexArray, *, rng: np.random.Generator
 ) -> tuple[FloatArray, IndexArray, FloatArray]:
     """The outcomes of the arms, NaN where not seen; then all arms seen, and their outcomes."""
-    if not hasattr(environment, "observe"):
-        outcomes = np.asarray(environment.pull(arms, rng=rng))
-        is_seen = np.equal(outcomes, outcomes)  # False for NaN
-        what = "the outcomes that environment.pull returned"
-        shown = as_unit(np.where(is_seen, outcomes, 0.0), what, arms.shape)
-        shown[~is_seen] = np.nan
-        return shown, arms[is_seen], shown[is_seen]
+    outcomes = np.asarray(environment.pull(arms, rng=rng))
+    is_seen = np.equal(outcomes, outcomes)  # False for NaN
+    what = "the outcomes that environment.pull returned"
+    shown = as_unit(np.where(is_seen, outcomes, 0.0), what, arms.shape)
+    shown[~is_seen] = np.nan
+    return shown, arms[is_seen], shown[is_seen]
+
+
+def _observe(
+    environment: Any, arms: IndexArray, *, rng: np.random.Generator
+) -> tuple[FloatArray, IndexArray, FloatArray]:
+    """The same for an environment that shows outcomes of arms outside the set as well."""
     given, outcomes = environment.observe(arms, rng=rng)
     seen = as_arms(given, environment.n_arms)
     what = "the outcomes that environment.observe returned"

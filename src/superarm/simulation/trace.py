@@ -77,22 +77,19 @@ class Recorder:
     def __init__(
         self, policy: Policy, environment: Environment, reward: Reward, horizon: int
     ) -> None:
-        self.policy, self.environment = policy, environment
-        self.n_most = policy.k if isinstance(policy.k, int) else policy.k.n_most
-        self.arms = np.full((horizon, self.n_most), -1, np.intp)
-        self.outcomes = np.full((horizon, self.n_most), np.nan)
+        shape = horizon, policy.feasible.n_most
+        self.arms = np.full(shape, -1, np.intp)
+        self.outcomes = np.full(shape, np.nan)
         self.evaluations = np.empty(horizon, np.intp)
         self.ask_s = np.empty(horizon)
-        self.true_values = TrueValues(reward, self.arms, self.outcomes)
-        self.true_values.before_round(0, environment)
+        self.true_values = TrueValues(environment, reward, self.arms, self.outcomes)
+        self.true_values.before_round(0)
 
     def asked(self, t: int, arms: IndexArray, *, ask_s: float, evaluations: int) -> None:
         """In round t the policy chose these arms."""
-        if len(arms) != self.n_most and isinstance(self.policy.k, int):
-            raise ValueError(f"policy.ask must return {self.n_most} arms, got {len(arms)}")
         self.arms[t, : len(arms)] = arms
         self.ask_s[t], self.evaluations[t] = ask_s, evaluations
-        self.true_values.before_round(t, self.environment)
+        self.true_values.before_round(t)
 
     def pulled(self, t: int, outcomes: FloatArray) -> None:
         """In round t the arms had these outcomes, NaN where an outcome was not seen."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from superarm.core import Environment, Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.optional import KnownBest, KnownMeans
 
 
 class TrueValues:
@@ -18,21 +19,28 @@ class TrueValues:
 
     Parameters
     ----------
-    reward
-        The reward of the sets.
+    environment, reward
+        The environment, and the reward of the sets.
     arms, outcomes
         Shape (T, k): the arrays that `simulate` fills round by round.
     """
 
-    def __init__(self, reward: Reward, arms: IndexArray, outcomes: FloatArray) -> None:
+    def __init__(
+        self, environment: Environment, reward: Reward, arms: IndexArray, outcomes: FloatArray
+    ) -> None:
+        # Checked once: these checks take microseconds, and `before_round` is called in each round.
+        self._with_mu = environment if isinstance(environment, KnownMeans) else None
+        self._with_best = environment if isinstance(environment, KnownBest) else None
         self.reward, self.arms, self.outcomes = reward, arms, outcomes
         self.values, self.best = np.empty(len(arms)), np.empty(len(arms))
-        self._start, self._mu, self._best_value = 0, None, math.nan
+        self._start = 0
+        self._mu: FloatArray | None = None
+        self._best_value = math.nan
 
-    def before_round(self, t: int, environment: Environment) -> None:
+    def before_round(self, t: int) -> None:
         """Note the true means and the best value that round t is played with."""
-        mu = getattr(environment, "mu", None)
-        best_value = getattr(environment, "best_value", math.nan)
+        mu = None if self._with_mu is None else self._with_mu.mu
+        best_value = math.nan if self._with_best is None else self._with_best.best_value
         if mu is not self._mu or not np.array_equal(best_value, self._best_value, equal_nan=True):
             self._finish(t)
             self._mu, self._best_value = mu, best_value
