@@ -13,7 +13,7 @@ from superarm.experiments.demo import PROBLEMS, Make
 from superarm.own_table import findings
 from superarm.own_table.playing import PLAYERS, play_all, prepare
 from superarm.own_table.reading import read
-from superarm.simulation.simulate import run_one
+from superarm.simulation import run_one
 from unchanged import digest, of_trace, played
 
 CANTEEN = Path(__file__).parents[1] / "docs" / "canteen.csv"

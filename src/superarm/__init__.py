@@ -86,7 +86,7 @@ from superarm.simulation.instances import (
     linear_instance,
     network_instance,
 )
-from superarm.simulation.simulate import Trace, replicate, simulate
+from superarm.simulation import Trace, replicate, simulate
 from superarm.theory.quantizer import Quantizer
 from superarm.version import __version__ as __version__
 

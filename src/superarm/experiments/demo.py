@@ -14,7 +14,7 @@ from superarm.core.arguments import FloatArray
 from superarm.experiments.figures import band, label_ends, plain, style
 from superarm.experiments.play import draw, make_policy
 from superarm.simulation.instances import Instance
-from superarm.simulation.simulate import replicate
+from superarm.simulation import replicate
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from superarm.oracles.scheduled import growing
 from superarm.policies import cts, cucb, gt_qts, random_sets
 from superarm.rewards import BlackBox, LinearReward, NetworkReward
 from superarm.simulation.instances import Instance, linear_instance, network_instance
-from superarm.simulation.simulate import run_one
+from superarm.simulation import run_one
 
 INSTANCES = {"linear": linear_instance, "network": network_instance}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from superarm.core.arguments import FloatArray
 
@@ -94,7 +94,7 @@ def estimate(
     n = len(rows)
     std_error = float(np.sqrt(rows.var(ddof=1) / n + target_var)) if n > 1 else np.inf
     effective_n = kish(weights)
-    reach = float(stats.t.ppf((1 + level) / 2, max(1.0, effective_n - 1))) * std_error
+    reach = float(stdtrit(max(1.0, effective_n - 1), (1 + level) / 2)) * std_error
     total = float(np.abs(rows).sum())
     return Estimate(
         value=value,

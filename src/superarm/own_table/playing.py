@@ -19,7 +19,7 @@ from superarm.environments import ReplayEnvironment
 from superarm.experiments.comparison.contestants import CONTESTANTS, Task
 from superarm.experiments.play import checkpoints
 from superarm.rewards import LinearReward
-from superarm.simulation.simulate import simulate
+from superarm.simulation import simulate
 
 Order = Literal["given", "shuffled"]
 Progress = Callable[["Run"], None]

@@ -10,7 +10,7 @@ from superarm.core import Environment, Policy
 from superarm.experiments.cell import Cell, Recorded
 from superarm.experiments.comparison.contestants import CONTESTANTS, Task
 from superarm.experiments.comparison.problems import World, draw
-from superarm.simulation.simulate import run_one
+from superarm.simulation import run_one
 
 
 def compare(cell: Cell) -> Recorded:
