@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import superarm as sa
-from superarm.sessions import file
+from superarm.sessions import files as file
 
 CALLS = ("between saves", "write", "fsync", "link", "replace")
 

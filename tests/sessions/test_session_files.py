@@ -12,8 +12,8 @@ import pytest
 
 import killing
 import superarm as sa
-from superarm.sessions import file
-from superarm.sessions.saving import document_of
+from superarm.sessions import files as file
+from superarm.sessions.state import session_state
 
 FIXTURE = Path(__file__).parents[1] / "data" / "session-v1.superarm"
 
@@ -256,7 +256,7 @@ def test_a_draw_of_the_largest_alone_goes_on_bit_for_bit(tmp_path):
         if t % 7 == 0:
             sessions[1].save(tmp_path / "session")
             sessions[1] = sa.Session.load(tmp_path / "session", make, clock=lambda: 0.0)
-    assert document_of(sessions[0]) == document_of(sessions[1])
+    assert session_state(sessions[0]._unlocked) == session_state(sessions[1]._unlocked)
 
 
 def test_a_writer_killed_at_any_moment_leaves_a_whole_session(tmp_path):

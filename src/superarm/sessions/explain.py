@@ -6,23 +6,35 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superarm.core import Draw
+from superarm.core import Choices, Draw
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.sessions.decisions import Decision, Name
-from superarm.sessions.picture import draw_reasons
 
 
 @dataclass(slots=True)
-class Kept:
-    """What a session keeps of a decision to explain it; ``possible`` are the arms that could be in, None for all."""
+class Evidence:
+    """What a session keeps of a decision so that it can be explained.
+
+    Attributes
+    ----------
+    arms
+        The numbers of the chosen arms, ascending.
+    theta
+        The sample that the oracle saw.
+    report
+        The oracle's report on this round. None if the oracle did not report on it.
+    posterior
+        The posterior of the chosen arms before the decision. None if the belief has none.
+    feasible
+        The sets that could have been chosen.
+    """
 
     arms: IndexArray
     theta: Draw
     report: Any
     posterior: Any
-    possible: NDArray[np.bool_] | None
+    feasible: Choices
 
 
 @dataclass(frozen=True)
@@ -110,10 +122,10 @@ class Explanation:
 
     def figure(self) -> Any:
         """A matplotlib Figure: posterior intervals, means and sampled values. Needs ``superarm[plots]``."""
-        return draw_reasons(self)
+        raise NotImplementedError
 
 
-def explain(decision: Decision, kept: Kept, names: list[Name], belief: Any) -> Explanation:
+def explain(decision: Decision, kept: Evidence, names: list[Name], belief: Any) -> Explanation:
     """The explanation of a decision from what was kept of it."""
     score_is, scores, order = _scores(kept)
     if order is None:
@@ -145,7 +157,7 @@ def explain(decision: Decision, kept: Kept, names: list[Name], belief: Any) -> E
     return Explanation(decision, score_is, reasons, rest, lost_by)
 
 
-def _scores(kept: Kept) -> tuple[str | None, FloatArray | None, IndexArray | None]:
+def _scores(kept: Evidence) -> tuple[str | None, FloatArray | None, IndexArray | None]:
     """What the arms were ordered by, in words and by arm, NaN where unknown; and the places of the set, best first."""
     report, n_arms = kept.report, kept.theta.n_arms
     if hasattr(report, "grades"):
@@ -167,20 +179,20 @@ def _scores(kept: Kept) -> tuple[str | None, FloatArray | None, IndexArray | Non
     return None, None, None
 
 
-def _best_left_out(kept: Kept, scores: FloatArray | None) -> int | None:
+def _best_left_out(kept: Evidence, scores: FloatArray | None) -> int | None:
     if scores is None:
         return None
     rest = scores.copy() if not hasattr(kept.report, "lower") else kept.report.upper.copy()
     rest[kept.arms] = np.nan
-    if kept.possible is not None:
-        rest[~kept.possible] = np.nan
+    if not isinstance(kept.feasible, int):
+        rest[~kept.feasible.undecided] = np.nan
     if np.isnan(rest).all():
         return None
     return int(np.nanargmax(rest))
 
 
 def _reason(
-    kept: Kept,
+    kept: Evidence,
     arm: int,
     names: list[Name],
     posterior: tuple[float, float, float] | None,
