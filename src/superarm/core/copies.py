@@ -24,17 +24,17 @@ def copy_policy(policy: Policy) -> Policy:
     """
     belief = _deepcopy(policy.belief, {})
     other = Policy(belief, policy.oracle, policy.reward.uncounted, policy.k)
-    other.oracle = copy_oracle(policy, other)
+    other.oracle = copy_oracle(policy.oracle, policy, other)
     return other
 
 
-def copy_oracle(policy: Policy, owner: Policy) -> Oracle:
-    """A copy of a policy's oracle that works with the belief and the reward of ``owner``."""
-    reward = policy.reward.uncounted
+def copy_oracle(oracle: Oracle, before: Policy, after: Policy) -> Oracle:
+    """A copy of an oracle of one policy for another policy with the same reward."""
+    reward = before.reward.uncounted
     # Oracles recognise their reward, and ESCBIndex its belief, by identity:
-    # the copy must hold the objects of its owner, not copies of them.
-    same = {id(reward): reward, id(policy.reward): owner.reward, id(policy.belief): owner.belief}
-    return _deepcopy(policy.oracle, same)
+    # the copy must hold those of its new policy, not copies of the old ones.
+    same = {id(reward): reward, id(before.reward): after.reward, id(before.belief): after.belief}
+    return _deepcopy(oracle, same)
 
 
 def _deepcopy(part: Any, same: dict[int, Any]) -> Any:

@@ -13,7 +13,7 @@ from superarm.core import Choices, Policy, Reward
 from superarm.core.arguments import IndexArray
 from superarm.core.copies import copy_policy
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
-from superarm.offpolicy.propensities import propensities
+from superarm.offpolicy import propensities
 from superarm.sessions.arms import NamedArms, without_retired
 from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record, decision_id
 from superarm.sessions.explain import Evidence, Explanation, explain
