@@ -2,7 +2,7 @@
 
 from superarm import theory
 from superarm.advice import Inspection, Property, Recommendation, Witness, auto, inspect
-from superarm.advice.planning import Plan, PlanRow, plan
+from superarm.advice import Plan, PlanRow, plan
 from superarm.beliefs import (
     BetaBelief,
     DiscountedBetaBelief,
