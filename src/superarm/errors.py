@@ -1,7 +1,7 @@
 """The exceptions of sessions. Each is a ValueError, so existing handlers catch it.
 
     ValueError
-      SessionFileError        the file is not a session, is damaged, is too new, or is of another policy
+      SessionFileError        the file is no session, is damaged or too new, or has another policy
       UnknownDecisionError    the session never issued this id, or no longer remembers it
       ExpiredDecisionError    the feedback came after its decision expired
       ConflictError           the feedback contradicts an outcome that is already known

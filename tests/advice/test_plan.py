@@ -79,8 +79,9 @@ def test_large_problems_are_measured_small_and_scaled():
 
 def test_later_rounds_are_taken_to_cost_what_the_last_ones_cost():
     """Never below what the measured rounds alone cost, spread over the horizon, nor above their mean."""
-    short = sa.plan(n_arms=60, k=3, cost_s=0.0, horizon=1000)["LazySingletons"]
-    long = sa.plan(n_arms=60, k=3, cost_s=0.0, horizon=4000)["LazySingletons"]
+    size = {"n_arms": 60, "k": 3, "cost_s": 0.0, "oracles": ["LazySingletons"]}
+    (short,) = sa.plan(**size, horizon=1000).rows
+    (long,) = sa.plan(**size, horizon=4000).rows
     assert (short.evaluations_are, long.evaluations_are) == ("measured", "extrapolated")
     assert short.evaluations / 4 <= long.evaluations <= short.evaluations
 

@@ -157,10 +157,10 @@ def test_the_error_of_a_sampled_target_is_counted():
     log = sa.Log(arms, rng.random(arms.shape) < 0.5, np.array([0.7, 0.8, 0.5])[arms], n_arms=3)
     belief = sa.BetaBelief(3, prior=([5.0, 4.0, 4.0], [4.0, 4.0, 3.0]))
     policy = sa.Policy(belief, sa.TopK(), sa.LinearReward(3), 1)
+    samplings = [
+        sa.propensities(policy, 50, rng=np.random.default_rng([seed, 5])) for seed in range(300)
+    ]
     for estimator in (sa.ips, sa.snips, sa.doubly_robust):
-        samplings = [
-            sa.propensities(policy, 50, rng=np.random.default_rng([seed, 5])) for seed in range(300)
-        ]
         spread = np.var([estimator(log, one).value for one in samplings])
         more = np.mean(
             [

@@ -258,7 +258,7 @@ def test_they_can_be_pickled():
     assert pickle.loads(pickle.dumps(found)).arms.tolist() == found.arms.tolist()
 
 
-class Locked(sa.TopK):
+class Locked(sa.Singletons):
     """An oracle with something in it that cannot be copied."""
 
     def __init__(self):

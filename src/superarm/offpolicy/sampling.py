@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Policy, Pools
+from superarm.core import Choices, Counted, Policy, Pools
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
 from superarm.core.copies import copy_oracle, copy_policy
 
@@ -133,11 +133,11 @@ def propensities(
         Replaces the policy's ``k``, as in ``ask``.
     """
     n_samples = as_count(n_samples, "n_samples", least=1)
+    found = _many_at_a_time(policy, n_samples, feasible, rng)
+    if found is not None:
+        return found
     asked = copy_policy(policy)
-    sets = _many_at_a_time(asked, n_samples, feasible, rng)
-    if sets is None:
-        each = _one_at_a_time(asked, n_samples, feasible, rng)
-        sets = Pools.of(each, policy.reward.n_arms)
+    sets = Pools.of(_one_at_a_time(asked, n_samples, feasible, rng), policy.reward.n_arms)
     return Propensities(sets, asked.evaluations)
 
 
@@ -152,22 +152,27 @@ def _one_at_a_time(
 
 
 def _many_at_a_time(
-    asked: Policy, n_samples: int, feasible: int | Choices | None, rng: np.random.Generator
-) -> Pools | None:
-    """The same from many thetas at a time; None if belief, oracle or constraints cannot."""
-    belief, oracle = asked.belief, asked.oracle
-    k = asked.k if feasible is None else feasible
-    n_arms = asked.reward.n_arms
+    policy: Policy, n_samples: int, feasible: int | Choices | None, rng: np.random.Generator
+) -> Propensities | None:
+    """The same from many thetas at a time; None if belief, oracle or constraints cannot.
+
+    No copies are needed, because ``sample_many`` and ``select_many`` change nothing.
+    """
+    belief, oracle = policy.belief, policy.oracle
+    k = policy.k if feasible is None else feasible
+    n_arms = policy.reward.n_arms
     able = hasattr(belief, "sample_many") and hasattr(oracle, "select_many") and isinstance(k, int)
     if not able or n_arms >= _MANY_ARMS or hasattr(oracle, "state"):
         return None
+    reward = Counted(policy.reward.uncounted)  # counts apart from the policy's evaluations
     block = max(1, _BLOCK // n_arms)
     rows = []
     for start in range(0, n_samples, block):
         theta = belief.sample_many(min(block, n_samples - start), rng=rng)
-        rows.append(oracle.select_many(asked.reward, theta, k, rng=rng))
+        rows.append(oracle.select_many(reward, theta, k, rng=rng))
     found = np.concatenate(rows)
-    return Pools(found.ravel(), np.arange(n_samples + 1) * found.shape[1], n_arms)
+    sets = Pools(found.ravel(), np.arange(n_samples + 1) * found.shape[1], n_arms)
+    return Propensities(sets, reward.evaluations)
 
 
 def _std_error(counts: IndexArray, n: int) -> FloatArray:

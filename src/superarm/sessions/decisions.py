@@ -132,7 +132,8 @@ class Expiry:
     after_rounds
         A decision expires this many calls of `Session.ask` later; None for never.
     late
-        Feedback for an expired decision: "refuse" it with an `ExpiredDecisionError`, or "ignore" it.
+        Feedback for an expired decision: "refuse" it with an `ExpiredDecisionError`, or "ignore"
+        it.
     missing
         The outcome of the arms that have none when the decision expires, in [0, 1]: for example 0
         for items that nobody clicked. None if nothing is to be learnt from them.

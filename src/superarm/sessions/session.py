@@ -12,7 +12,6 @@ from superarm.core.arguments import as_count
 from superarm.sessions import files, state
 from superarm.sessions.arms import NamedArms, add_arms
 from superarm.sessions.decisions import Decision, Expiry, Ledger, Name
-from superarm.sessions.explain import Explanation
 from superarm.sessions.seeding import Seeding
 from superarm.sessions.unlocked import UnlockedSession
 from superarm.sessions.view import SessionView
@@ -183,7 +182,7 @@ class Session(SessionView):
     def adopt(
         self, decisions: Sequence[Decision], mark: dict[str, Any], *, feasible: Sets = None
     ) -> None:
-        """Take over the decisions that one `ask` of an equal session issued, without deciding again.
+        """Take over the decisions that one `ask` of an equal session issued, without deciding.
 
         A session that adopts all logged decisions and is told all logged outcomes, in their order,
         has the same belief, generator, evaluations and open decisions, bit for bit. No reward is
@@ -239,14 +238,6 @@ class Session(SessionView):
         with self._lock:
             self._unlocked.set_retired(names, False)
 
-    def explain(self, decision: Decision | str) -> Explanation:
-        """Why each arm is in the set, and which arm was left out.
-
-        Only the last ``explain_last`` decisions since the session was made or loaded.
-        """
-        with self._lock:
-            return self._unlocked.explain(decision)
-
     def fork(self, label: str | None = None) -> Session:
         """A session that knows the same, but draws from its own stream and issues its own ids.
 
@@ -258,24 +249,6 @@ class Session(SessionView):
             other = object.__new__(Session)
             SessionView.__init__(other, self._unlocked.fork(label))
             return other
-
-    def save(self, path: str | Path) -> None:
-        """Write everything that later decisions depend on into one file.
-
-        If the process is killed, the path has the old session or the new one. The session that
-        the path had before is kept beside it as ``.previous``. See `superarm.sessions.files`.
-        """
-        files.write(Path(path), self.to_bytes())
-
-    def to_bytes(self) -> bytes:
-        """The bytes that `save` writes."""
-        return self.snapshot()()
-
-    def snapshot(self) -> Callable[[], bytes]:
-        """A function that returns what `to_bytes` would return now. Calling it is most of the work."""
-        with self._lock:
-            now = state.session_state(self._unlocked)
-        return lambda: files.encode(now)
 
     @classmethod
     def load(

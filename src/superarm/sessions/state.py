@@ -1,4 +1,4 @@
-"""The state of a session as plain JSON: all of it for a file, or what one `ask` changes for a log."""
+"""The state of a session as plain JSON: all of it for a file, what one `ask` changes for a log."""
 
 from __future__ import annotations
 

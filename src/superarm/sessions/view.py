@@ -1,12 +1,15 @@
-"""What can be read of a session."""
+"""What can be read of a session, and saved: nothing here changes it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from superarm.core import Policy
+from superarm.sessions import files, state
 from superarm.sessions.decisions import Decision, Expiry, Name, Status
+from superarm.sessions.explain import Explanation
 from superarm.sessions.unlocked import UnlockedSession
 
 
@@ -103,3 +106,29 @@ class SessionView:
         with self._lock:
             known = self._unlocked.ledger.find(decision).outcomes
             return {self._unlocked.arms.names[arm]: known[arm] for arm in sorted(known)}
+
+    def explain(self, decision: Decision | str) -> Explanation:
+        """Why each arm is in the set, and which arm was left out.
+
+        Only the last ``explain_last`` decisions since the session was made or loaded.
+        """
+        with self._lock:
+            return self._unlocked.explain(decision)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything that later decisions depend on into one file.
+
+        If the process is killed, the path has the old session or the new one. The session that
+        the path had before is kept beside it as ``.previous``. See `superarm.sessions.files`.
+        """
+        files.write(Path(path), self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` writes."""
+        return self.snapshot()()
+
+    def snapshot(self) -> Callable[[], bytes]:
+        """A function that returns what `to_bytes` would return now: most of the work can wait."""
+        with self._lock:
+            now = state.session_state(self._unlocked)
+        return lambda: files.encode(now)
