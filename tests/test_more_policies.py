@@ -155,7 +155,7 @@ def test_exploring_within_choices_ends(choices):
     oracle, rng, known = (
         sa.ExploreThenCommit(sa.TopK(), 3),
         np.random.default_rng(0),
-        choices.over(7),
+        choices.for_arms(7),
     )
     picked, rounds = np.zeros(7, int), 0
     while True:
@@ -251,7 +251,7 @@ def test_escb_within_choices_is_exact_and_refuses_too_many():
         level = np.log(41) / 2
         index = {
             tuple(s.tolist()): means[s].sum() + np.sqrt(level * (1 / counts[s]).sum())
-            for s in choices.over(7).sets()
+            for s in choices.for_arms(7).sets()
         }
         assert tuple(arms.tolist()) == max(index, key=index.get)
     with pytest.raises(ValueError, match="more than its limit of 5"):

@@ -50,7 +50,7 @@ class NeverLooks:
     report = None
 
     def select(self, reward, theta, k, *, rng):
-        return np.arange(k)
+        return np.arange(k.n_most)
 
 
 def test_an_oracle_that_never_looks_causes_no_draw():

@@ -354,7 +354,7 @@ def test_the_number_of_arms_must_be_known_and_fit():
     with pytest.raises(ValueError, match="must be known"):
         Feasible(2, must=[1]).is_feasible([0, 1])
     with pytest.raises(ValueError, match="problem's 5 arms, got some of 6"):
-        Feasible(2, n_arms=6).over(5)
+        Feasible(2, n_arms=6).for_arms(5)
     with pytest.raises(ValueError, match="numbers"):
         Feasible(2, n_arms=3).best([0.5, np.nan, 0.2], rng=np.random.default_rng(0))
 
@@ -403,8 +403,8 @@ class Careless:
 
 class KnowsOnlyK(Careless):
     def select(self, reward, theta, k, *, rng):
-        theta, k = sa.core.as_request(reward, theta, k)
-        return sa.top_k(theta, k, rng=rng)
+        theta, feasible = sa.core.as_selection(reward, theta, k)
+        return sa.top_k(theta, sa.core.as_k_of_m(feasible, reward.n_arms).k, rng=rng)
 
 
 def test_an_oracle_that_knows_no_constraints_fails():

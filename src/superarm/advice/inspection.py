@@ -17,13 +17,13 @@ from superarm.advice.recommendation import recommend
 from superarm.advice.results import Inspection, Property, Witness
 from superarm.core import Reward
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k, as_positive
+from superarm.core.optional import is_concave, is_diminishing
 
 Kind: TypeAlias = Literal["required", "declared", "undeclared"]
 
 _PILOT = 15  # evaluations that find out how large values usually are
 _USUAL_K = 5  # the size of sets, if it is not given
 _CONFIDENCE = 0.95
-_CLAIMS = ("monotone", "zero_is_absent", "additive", "concave", "diminishing")
 _NEEDED = (
     "n_arms",
     "lipschitz",
@@ -87,7 +87,7 @@ def inspect(
     rng = np.random.default_rng(0) if rng is None else rng
     evaluate, draw = Evaluator(reward), RandomInputs(reward.n_arms, k, rng)
     lipschitz, separable = required.Lipschitz(declared), shape.Separable()
-    claims = {name for name in _CLAIMS if getattr(reward, name, False)}
+    claims = _claims(reward)
     checks = _checks(reward.n_arms, k, claims, lipschitz, required.Bounded(upper), separable)
     scale, noise = _usual_value(evaluate, draw), 0.0
     rows: dict[str, Property] = {}
@@ -138,6 +138,18 @@ def n_evaluations(n_arms: int, k: int, probes: int = 200) -> int:
     lipschitz, bounded = required.Lipschitz(np.zeros(n_arms)), required.Bounded(1.0)
     checks = _checks(n_arms, as_k(k, n_arms), set(), lipschitz, bounded, shape.Separable())
     return _PILOT + sum(_n_probes(check, probes) * check.evaluations for check in checks)
+
+
+def _claims(reward: Reward) -> set[str]:
+    """What the reward declares of itself."""
+    claims = {
+        "monotone": reward.monotone,
+        "zero_is_absent": reward.zero_is_absent,
+        "additive": reward.additive,
+        "concave": is_concave(reward),
+        "diminishing": is_diminishing(reward),
+    }
+    return {name for name, declared in claims.items() if declared}
 
 
 def _checks(
@@ -247,7 +259,7 @@ def _usual_value(evaluate: Evaluator, draw: RandomInputs) -> float:
 def _as_inspectable(reward: Reward, k: int | None) -> tuple[FloatArray, float, int]:
     """What is declared, as the probes need it: B per arm, M, and k."""
     if not isinstance(reward, Reward):
-        lacking = [name for name in _NEEDED if not hasattr(reward, name)]
+        lacking = [name for name in _NEEDED if name not in dir(reward)]
         raise TypeError(
             f"reward must have all that superarm.Reward has, got {type(reward).__name__} without "
             f"{', '.join(lacking)}; wrap a function in BlackBox"

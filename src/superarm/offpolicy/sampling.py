@@ -14,9 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Counted, Policy, Pools
+from superarm.core import Counted, FeasibleSets, KOfM, Policy, Pools, as_feasible
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
 from superarm.core.copies import copy_oracle, copy_policy
+from superarm.core.optional import SamplesMany, SelectsMany, Stateful
 
 _BLOCK = 1 << 18  # how many numbers are drawn at a time, to bound the memory
 _MANY_ARMS = 2048  # from this many arms on, drawing one sample at a time is faster
@@ -111,7 +112,7 @@ def propensities(
     n_samples: int = 1000,
     *,
     rng: np.random.Generator,
-    feasible: int | Choices | None = None,
+    feasible: int | FeasibleSets | None = None,
 ) -> Propensities:
     """The probability that the next ``ask`` of a policy picks each arm and each set.
 
@@ -142,37 +143,39 @@ def propensities(
 
 
 def _one_at_a_time(
-    asked: Policy, n_samples: int, feasible: int | Choices | None, rng: np.random.Generator
+    asked: Policy, n_samples: int, feasible: int | FeasibleSets | None, rng: np.random.Generator
 ) -> Iterator[IndexArray]:
     oracle = asked.oracle
     for _ in range(n_samples):
-        if hasattr(oracle, "state"):  # a sample must not change how the next one starts
+        if isinstance(oracle, Stateful):  # a sample must not change how the next one starts
             asked.oracle = copy_oracle(oracle, asked, asked)
         yield asked.ask(rng=rng, feasible=feasible)
 
 
 def _many_at_a_time(
-    policy: Policy, n_samples: int, feasible: int | Choices | None, rng: np.random.Generator
+    policy: Policy, n_samples: int, feasible: int | FeasibleSets | None, rng: np.random.Generator
 ) -> Propensities | None:
     """The same from many thetas at a time; None if belief, oracle or constraints cannot.
 
     No copies are needed, because ``sample_many`` and ``select_many`` change nothing.
     """
     belief, oracle = policy.belief, policy.oracle
-    k = policy.k if feasible is None else feasible
     n_arms = policy.reward.n_arms
-    able = hasattr(belief, "sample_many") and hasattr(oracle, "select_many") and isinstance(k, int)
-    if not able or n_arms >= _MANY_ARMS or hasattr(oracle, "state"):
+    sets = policy.feasible if feasible is None else as_feasible(feasible, n_arms)
+    if not isinstance(belief, SamplesMany) or not isinstance(oracle, SelectsMany):
+        return None
+    # An oracle with a state starts every sample from it, and only numbers k are known.
+    if isinstance(oracle, Stateful) or not isinstance(sets, KOfM) or n_arms >= _MANY_ARMS:
         return None
     reward = Counted(policy.reward.uncounted)  # counts apart from the policy's evaluations
     block = max(1, _BLOCK // n_arms)
     rows = []
     for start in range(0, n_samples, block):
         theta = belief.sample_many(min(block, n_samples - start), rng=rng)
-        rows.append(oracle.select_many(reward, theta, k, rng=rng))
+        rows.append(oracle.select_many(reward, theta, sets, rng=rng))
     found = np.concatenate(rows)
-    sets = Pools(found.ravel(), np.arange(n_samples + 1) * found.shape[1], n_arms)
-    return Propensities(sets, reward.evaluations)
+    picked = Pools(found.ravel(), np.arange(n_samples + 1) * found.shape[1], n_arms)
+    return Propensities(picked, reward.evaluations)
 
 
 def _std_error(counts: IndexArray, n: int) -> FloatArray:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.core import Choices, Counted, Policy, Reward
+from superarm.core import Counted, FeasibleSets, KOfM, Policy, Reward
 from superarm.core.arguments import IndexArray
+from superarm.core.optional import Forgetful, Growable
 from superarm.sessions.decisions import Name
-from superarm.sets.feasible import Feasible, Group
+from superarm.sets import Feasible, Group
 
 
 class NamedArms:
@@ -103,18 +104,25 @@ class NamedArms:
         )
 
 
-def without_retired(k: Any, retired: NDArray[np.bool_]) -> Choices:
-    """The feasible sets that have no retired arm."""
+def without_retired(feasible: FeasibleSets, retired: NDArray[np.bool_]) -> FeasibleSets:
+    """The feasible sets that have no retired arm. Refuses if there is none."""
     if not retired.any():
-        return k
-    if isinstance(k, int):
-        return Feasible(k, available=~retired).over(len(retired))
-    if not isinstance(k, Feasible):
-        raise ValueError(
-            f"arms can be retired where sets are those of a number or a Feasible, got "
-            f"{type(k).__name__}; restore the retired arms, or make the structure without them"
-        )
-    return k.but(available=k.over(len(retired)).available & ~retired)
+        return feasible
+    if isinstance(feasible, KOfM):
+        return Feasible(feasible.k, available=~retired)
+    if isinstance(feasible, Feasible):
+        return feasible.but(available=feasible.available & ~retired)
+    raise ValueError(
+        f"arms can be retired where sets are those of a number or a Feasible, got "
+        f"{type(feasible).__name__}; restore the retired arms, or make the structure without them"
+    )
+
+
+def size_of(feasible: FeasibleSets) -> int:
+    """The k of feasible sets that have one."""
+    if isinstance(feasible, KOfM | Feasible):
+        return feasible.k
+    raise TypeError(f"k must be given, since {type(feasible).__name__} has no k")
 
 
 def add_arms(
@@ -125,8 +133,8 @@ def add_arms(
     rewards: Callable[[int], Reward] | None,
 ) -> None:
     """Add arms to a policy. Refuses before anything has changed."""
-    belief: Any = policy.belief
-    if not hasattr(belief, "add_arms"):
+    belief, oracle = policy.belief, policy.oracle
+    if not isinstance(belief, Growable):
         raise TypeError(f"the belief must be able to grow: {type(belief).__name__} has no add_arms")
     total = policy.reward.n_arms + n_new
     if reward is None and rewards is None:
@@ -140,8 +148,8 @@ def add_arms(
     belief.add_arms(n_new, prior)
     counted.evaluations = policy.evaluations
     policy.reward = counted
-    if hasattr(policy.oracle, "forget"):
-        policy.oracle.forget()  # its cached answers are about the old reward
+    if isinstance(oracle, Forgetful):
+        oracle.forget()  # its cached answers are about the old reward
 
 
 def as_names(names: Iterable[Name]) -> list[Name]:

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 
-from superarm.core import Choices, Policy, Reward
+from superarm.core import FeasibleSets, Policy, Reward
 from superarm.core.arguments import as_count
 from superarm.sessions import files, state
-from superarm.sessions.arms import NamedArms, add_arms
+from superarm.sessions.arms import NamedArms, add_arms, size_of
 from superarm.sessions.decisions import Decision, Expiry, Ledger, Name
 from superarm.sessions.seeding import Seeding
 from superarm.sessions.unlocked import UnlockedSession
 from superarm.sessions.view import SessionView
-from superarm.sets.feasible import Feasible
+from superarm.sets import Feasible
 
-Sets: TypeAlias = int | Choices | None  # None for those of the policy
+Sets: TypeAlias = int | FeasibleSets | None  # None for those of the policy
 
 
 class Session(SessionView):
@@ -117,7 +117,7 @@ class Session(SessionView):
         ('ant', 'dog')
         """
         with self._lock:
-            size: Any = getattr(self.policy.k, "k", self.policy.k) if k is None else k
+            size = size_of(self.policy.feasible) if k is None else k
             return self._unlocked.arms.constraints(size, **constraints)
 
     def check(self, feasible: Sets = None) -> None:

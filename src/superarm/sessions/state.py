@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from superarm.core import Choices, Policy
+from superarm.core import FeasibleSets, KOfM, Policy
+from superarm.core.optional import Adopts, HasLevel, Stateful
 from superarm.errors import SessionFileError
 from superarm.sessions.decisions import Expiry, Record
 from superarm.version import __version__
@@ -49,7 +50,7 @@ def session_state(session: UnlockedSession) -> dict[str, Any]:
     records = [*ledger.open.values(), *ledger.closed.values()]
     state["decisions"] = [record.state() for record in records]
     state["belief"] = policy.belief.state()
-    state["oracle"] = oracle.state() if hasattr(oracle, "state") else None
+    state["oracle"] = oracle.state() if isinstance(oracle, Stateful) else None
     return state
 
 
@@ -104,9 +105,9 @@ def mark_of(policy: Policy, rng: np.random.Generator) -> dict[str, Any]:
     state: Any = rng.bit_generator.state
     position = f"{state['state']['state']:032x}{state['has_uint32']:x}{state['uinteger']:08x}"
     mark: dict[str, Any] = {"rng": position, "evaluations": policy.evaluations}
-    level = getattr(policy.belief, "level", None)
-    if level is not None:
-        mark["level"] = list(level)
+    belief = policy.belief
+    if isinstance(belief, HasLevel) and belief.level is not None:
+        mark["level"] = list(belief.level)
     return mark
 
 
@@ -114,7 +115,7 @@ def load_mark(
     mark: dict[str, Any],
     policy: Policy,
     rng: np.random.Generator,
-    feasible: Choices,
+    feasible: FeasibleSets,
     records: Sequence[Record],
 ) -> None:
     """Bring a policy and a generator to a mark. ``records`` are the decisions since the last."""
@@ -125,29 +126,30 @@ def load_mark(
     rng.bit_generator.state = state
     policy.reward.evaluations = mark["evaluations"]
     belief, oracle = policy.belief, policy.oracle
-    if hasattr(belief, "level"):
+    if isinstance(belief, HasLevel):
         level = mark.get("level")
         belief.level = None if level is None else (int(level[0]), float(level[1]))
-    if hasattr(oracle, "adopt"):
+    if isinstance(oracle, Adopts):
         for record in records:
             oracle.adopt(record.arms, feasible, policy.reward.n_arms)
 
 
 def _describe(policy: Policy) -> dict[str, Any]:
+    sets = policy.feasible
     return {
         "belief": type(policy.belief).__name__,
         "oracle": type(policy.oracle).__name__,
         "reward": type(policy.reward.uncounted).__name__,
         "n_arms": policy.reward.n_arms,
-        "k": policy.k if isinstance(policy.k, int) else type(policy.k).__name__,
+        "k": sets.k if isinstance(sets, KOfM) else type(sets).__name__,
         "evaluations": policy.evaluations,
     }
 
 
 def _load_parts(policy: Policy, belief: dict[str, Any], oracle: dict[str, Any] | None) -> None:
     """Load the states of belief and oracle, or of neither."""
-    picks: Any = policy.oracle
-    if oracle is None or not hasattr(picks, "load"):
+    picks = policy.oracle
+    if oracle is None or not isinstance(picks, Stateful):
         policy.belief.load(belief)
         return
     before = picks.state()

@@ -53,7 +53,7 @@ class Matchings:
         self._arm = np.full(self._shape, -1, np.intp)
         self._arm[self.rows, self.columns] = np.arange(self.n_arms)
 
-    def over(self, n_arms: int) -> Matchings:
+    def for_arms(self, n_arms: int) -> Matchings:
         """Itself, if it has an edge for each arm."""
         refuse_others(n_arms, self.n_arms, "Matchings")
         return self

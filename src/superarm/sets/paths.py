@@ -76,7 +76,7 @@ class Paths:
         self.n_most = int(self._level[self.target]) if self.acyclic else self.n_nodes - 1
         self.same_size = len(self._shortest(np.ones(len(self._used)))) == self.n_most
 
-    def over(self, n_arms: int) -> Paths:
+    def for_arms(self, n_arms: int) -> Paths:
         """Itself, if it has an edge for each arm."""
         refuse_others(n_arms, self.n_arms, "Paths")
         return self

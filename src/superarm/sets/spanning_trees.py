@@ -53,7 +53,7 @@ class SpanningTrees:
                 f"the edges must connect all of the {self.n_nodes} nodes, from 0 to {self.n_nodes - 1}"
             )
 
-    def over(self, n_arms: int) -> SpanningTrees:
+    def for_arms(self, n_arms: int) -> SpanningTrees:
         """Itself, if it has an edge for each arm."""
         refuse_others(n_arms, self.n_arms, "SpanningTrees")
         return self

@@ -111,7 +111,7 @@ def simulate(
             f"policy and environment must have the same arms, got {policy.reward.n_arms} and {environment.n_arms}"
         )
     world_rng = rng if world_rng is None else world_rng
-    n_most = policy.k if isinstance(policy.k, int) else policy.k.n_most
+    n_most = policy.feasible.n_most
     arms = np.full((horizon, n_most), -1, np.intp)
     outcomes = np.full((horizon, n_most), np.nan)
     evaluations = np.empty(horizon, np.intp)
@@ -123,8 +123,6 @@ def simulate(
         chosen = policy.ask(rng=rng) if order == "ascending" else _best_first(policy, rng)
         ask_s[t], evaluations[t] = time.perf_counter() - start, policy.evaluations - before
         k = len(chosen)
-        if k != n_most and isinstance(policy.k, int):
-            raise ValueError(f"policy.ask must return {n_most} arms, got {k}")
         judge.watch(t, environment)
         arms[t, :k] = chosen
         outcomes[t, :k], seen, did = _see(environment, chosen, rng=world_rng)
