@@ -346,7 +346,7 @@ def test_best_first_without_a_sample_is_ascending():
         report = None
 
         def select(self, reward, theta, k, *, rng):
-            return np.arange(k)
+            return np.arange(k.n_most)
 
     policy = sa.Policy(Known([0.1, 0.7, 0.2]), NeverLooks(), sa.LinearReward(3), 2)
     trace = sa.simulate(
