@@ -2,7 +2,7 @@
 
 from superarm import theory
 from superarm.advice import Inspection, Property, Recommendation, Witness, auto, inspect
-from superarm.advice.planning import Plan, PlanRow, plan
+from superarm.advice import Plan, PlanRow, plan
 from superarm.beliefs import (
     BetaBelief,
     DiscountedBetaBelief,
@@ -37,7 +37,7 @@ from superarm.environments import (
     TriggeredArms,
 )
 from superarm.offpolicy import Estimate, Log, Target, doubly_robust, ips, set_ips, set_snips, snips
-from superarm.offpolicy.propensities import Propensities, propensities
+from superarm.offpolicy import Propensities, propensities
 from superarm.oracles import (
     DependentRounding,
     EpsilonRandom,

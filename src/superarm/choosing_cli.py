@@ -17,9 +17,9 @@ from rich.table import Table
 
 from superarm.advice import Inspection, n_evaluations
 from superarm.advice import inspect as inspect_reward
-from superarm.advice.planning import Plan
-from superarm.advice.planning import plan as plan_oracles
-from superarm.advice.result import shown_s
+from superarm.advice import Plan
+from superarm.advice import plan as plan_oracles
+from superarm.advice.text import shown_s
 from superarm.core import Reward
 
 _STYLES = {"ERROR": "bold red", "fails": "yellow", "ok": "green", "holds": "green"}
