@@ -41,14 +41,10 @@ _STYLE = {
     **dict.fromkeys(("xtick.color", "ytick.color"), INK),
 }
 # A file of its own does not see the page around it, so it brings its text colours along.
-_OWN_COLOURS = (
-    "<style>svg{color:#333} @media (prefers-color-scheme:dark){svg{color:#ddd}}</style>"
-)
+_OWN_COLOURS = "<style>svg{color:#333} @media (prefers-color-scheme:dark){svg{color:#ddd}}</style>"
 
 
-def render(
-    draw: Callable[[Any], None], *, size: tuple[float, float] = (WIDTH, _PANEL)
-) -> str:
+def render(draw: Callable[[Any], None], *, size: tuple[float, float] = (WIDTH, _PANEL)) -> str:
     """The SVG file of a picture.
 
     Parameters

@@ -1,14 +1,29 @@
 """The one palette: colours that can be told apart by colour-blind readers, on light and on dark.
 
-The colours are Okabe and Ito's, and a few of Tol's for policies beyond these eight. A policy keeps
-its colour and its dash in every picture.
+The colours are Okabe and Ito's. The catalog gives every policy its colour and its dash, which it keeps
+in every picture.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["BLUE", "FAINT", "GREEN", "GREY", "INK", "ORANGE", "PINK", "RED", "SERIES", "SKY", "Look", "look"]
+from superarm.catalog import POLICIES
+
+__all__ = [
+    "BLUE",
+    "FAINT",
+    "GREEN",
+    "GREY",
+    "INK",
+    "ORANGE",
+    "PINK",
+    "RED",
+    "SERIES",
+    "SKY",
+    "Look",
+    "look",
+]
 
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 SKY, PINK, GREY = "#56B4E9", "#CC79A7", "#999999"
@@ -27,30 +42,22 @@ class Look(NamedTuple):
     dash: str = "-"
 
 
-# TODO: from the catalog
-_LOOKS = {
-    "random": Look(INK),
-    "CUCB": Look(GREY),
-    "GT+QTS, regression": Look("#AA3377"),
-    "GT+QTS, p=1/2": Look(ORANGE),
-    "GT+QTS, p=2/3": Look(ORANGE, "--"),
-    "GT+QTS, p=K/m, centred": Look(RED, "--"),
-    "GT+QTS, p=K/m": Look(PINK),
-    "GT+QTS, p=1/m": Look(PINK, "--"),
-    "GT+QTS, 426 tests": Look(SKY),
-    "naive GT": Look(ORANGE, ":"),
-    "centred, p=1/2": Look(RED),
-    "centred, p=K/m": Look(RED, "--"),
-    "CTS, lazy, rarely": Look("#228833", "--"),
-    "CTS, lazy greedy": Look(GREEN, "--"),
-    "CTS, local search": Look("#AA4499"),
-    "CTS, lazy": Look(SKY, "--"),
-    "CTS, greedy": Look(GREEN),
-    "CTS": Look(BLUE),
-}
+# Colours of the catalog that would vanish on a dark screen, and what is drawn instead.
+_ON_DARK = {"#000000": INK, "#882255": "#B5478A", "#117733": "#3F9B58"}
+# A setting of figure 2B that is no policy of the catalog.
+_MORE_TESTS = "GT+QTS, 426 tests"
 
 
 def look(label: str) -> Look:
-    """The look of a policy: of the first name that begins its label."""
-    found = (one for name, one in _LOOKS.items() if label.startswith(name))
-    return next(found, Look(GREY, ":"))
+    """The look of a policy: that of the longest label of the catalog with which its label begins.
+
+    >>> look("CTS, Oracle+") == look("CTS"), look("CTS, lazy") == look("CTS")
+    (True, False)
+    """
+    if label == _MORE_TESTS:
+        return Look(SKY)
+    found = [part for part in POLICIES.values() if label.startswith(part.label)]
+    if not found:
+        return Look(GREY, ":")
+    part = max(found, key=lambda part: len(part.label))
+    return Look(_ON_DARK.get(part.colour, part.colour), part.dash)

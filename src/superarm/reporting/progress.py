@@ -51,7 +51,9 @@ def bar(
         TimeRemainingColumn,
     )
 
-    count = "{task.percentage:>3.0f}%," if unit is None else f"{{task.fields[done]}}/{n_steps} {unit},"
+    count = (
+        "{task.percentage:>3.0f}%," if unit is None else f"{{task.fields[done]}}/{n_steps} {unit},"
+    )
     columns = (
         TextColumn("{task.description:<26}", markup=False),
         BarColumn(),

@@ -61,9 +61,7 @@ def as_rich(table: Table) -> RichTable:
     shown.caption = escape(table.caption) or None
     for place, name in enumerate(table.heading):
         text = place < table.n_texts
-        shown.add_column(
-            name, justify="left" if text else "right", no_wrap=text and not table.long
-        )
+        shown.add_column(name, justify="left" if text else "right", no_wrap=text and not table.long)
     for row in table.rows:
         shown.add_row(*map(escape, row))
     return shown

@@ -9,20 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
-from superarm.core import Oracle
-from superarm.oracles import GroupTesting, RandomSets, Singletons
+from superarm.catalog import POLICIES
+from superarm.rewards import LinearReward
 from superarm.simulation.batch import BatchTrace, simulate_batch
 from superarm.simulation.instances import Instance
 from superarm.studies.cell import Cell, Recorded, canonical
-from superarm.studies.cells.play import checkpoints, draw, gap_max, options_of
+from superarm.studies.cells.checkpoints import checkpoints
+from superarm.studies.cells.play import draw, gap_max, task_of
 from superarm.studies.store import Recording
 
 ENGINES = ("process", "batch", "torch")
-_POLICIES = ("random", "cts", "gt_qts")  # that `simulate_batch` can play
+# What `simulate_batch` can play. It has no CUCB, and only the oracles of these policies.
+_POLICIES = (
+    "random",
+    "cts",
+    "gt-qts",
+    "gt-qts-two-thirds",
+    "gt-qts-k-of-m",
+    "gt-qts-one-of-m",
+    "gt-naive",
+    "gt-centred",
+    "gt-centred-k-of-m",
+)
 
 
 def about(engine: str) -> dict[str, str]:
@@ -73,21 +84,20 @@ def _simulate(runs: list[Cell], engine: str) -> BatchTrace:
     def instance(rng: np.random.Generator) -> Instance:
         return draw(problem, rng=rng)
 
+    # The oracle of a policy does not depend on the values of the reward, only on its arms.
+    reward = LinearReward(problem["n_arms"])
+    spec, horizon = settings["policy"], settings["horizon"]
+    policy = POLICIES[spec["name"]].make(task_of(spec, reward, problem["k"], horizon))
+
     return simulate_batch(
         instance,
-        _oracle(settings["policy"], problem["k"], problem["n_arms"]),
+        policy.oracle,
         n_runs=runs[-1].run + 1,
-        horizon=settings["horizon"],
+        horizon=horizon,
         seed=runs[0].seed,
-        rounds=checkpoints(settings["horizon"]),
+        rounds=checkpoints(horizon),
         engine="torch" if engine == "torch" else "numpy",
     )
-
-
-def _oracle(spec: dict[str, Any], k: int, n_arms: int) -> Oracle:
-    if spec["name"] == "gt_qts":
-        return GroupTesting(**options_of(spec, k, n_arms))
-    return Singletons() if spec["name"] == "cts" else RandomSets()
 
 
 def _recorded(trace: BatchTrace, run: int, engine: str) -> Recorded:

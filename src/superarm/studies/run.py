@@ -146,11 +146,11 @@ def cost(cell: Cell) -> float:
     n_arms, n_tests = s["problem"]["n_arms"], s["policy"].get("n_tests", 0)
     if isinstance(n_tests, str):
         n_tests = _TYPICAL_TESTS
-    is_sparse = isinstance(s["policy"].get("p"), str)
+    is_sparse = s["policy"]["name"].endswith("of-m")  # p = K/m or 1/m
     round_s = _ROUND_S + _ARM_S * n_arms
     round_s += n_tests * (_SPARSE_TEST_S if is_sparse else _TEST_ARM_S * n_arms)
     if s["problem"]["family"] == "network":
-        round_s += _NETWORK_GREEDY_S if s["policy"]["name"] == "cts greedy" else _NETWORK_S
+        round_s += _NETWORK_GREEDY_S if s["policy"]["name"] == "cts-greedy" else _NETWORK_S
     if s.get("calls") == "single":
         round_s += _CALL_S * (n_tests or n_arms)
     return round_s * s["horizon"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from superarm.catalog import POLICIES, Task
 from superarm.core import Environment, Policy
 from superarm.simulation.simulate import run_one
 from superarm.studies.cell import Cell, Recorded
-from superarm.studies.cells.contestants import CONTESTANTS, Task
 from superarm.studies.cells.problems import ProblemInstance, draw
 
 # Streams 0 to 2 of a run are those of `run_one`.
@@ -17,7 +17,7 @@ _BASELINE_STREAM = 3
 
 
 def run(cell: Cell) -> Recorded:
-    """Play ``settings["label"]`` on ``settings["problem"]``.
+    """Play the policy ``settings["policy"]`` of the catalog on ``settings["problem"]``.
 
     The row has the regret against the best fixed set, the expected regret of the random baseline
     (``chance``), and the evaluations. All policies of a run meet the same instance, because its
@@ -32,8 +32,8 @@ def run(cell: Cell) -> Recorded:
     def make(rng: np.random.Generator) -> tuple[Policy, Environment]:
         instance = draw(problem, rng=rng, baseline_rng=baseline_rng)
         instances.append(instance)
-        task = Task(instance.reward, instance.k, horizon, cell.settings["delta"])
-        return CONTESTANTS[cell.settings["label"]].make(task), instance.environment
+        task = Task(instance.reward, instance.k, horizon, **cell.settings["task"])
+        return POLICIES[cell.settings["policy"]].make(task), instance.environment
 
     trace = run_one(make, horizon, cell.seeds())
     instance = instances[0]

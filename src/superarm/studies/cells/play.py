@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,34 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from superarm.catalog import POLICIES, Task
 from superarm.core import Belief, Policy, Pools, Reward
 from superarm.core._top_k import kth_largest
 from superarm.core.arguments import FloatArray, IndexArray, as_theta
-from superarm.oracles import Greedy, LazyGreedy, LazySingletons, LocalSearch, Rarely
-from superarm.oracles.rarely import growing
-from superarm.policies import cts, cucb, gt_qts, random_sets
+from superarm.oracles import Singletons
 from superarm.rewards import BlackBox, LinearReward, NetworkReward
 from superarm.simulation.instances import Instance, linear_instance, network_instance
 from superarm.simulation.simulate import run_one
 from superarm.studies.cell import Cell, Recorded
 from superarm.studies.cells.checkpoints import checkpoints
 
-INSTANCES = {"linear": linear_instance, "network": network_instance}
+Spec = dict[str, Any]
 
-# The names by which the sweeps call policies.
-_POLICIES: dict[str, Callable[..., Policy]] = {
-    "random": random_sets,
-    "cts": cts,
-    "cts greedy": lambda reward, k: cts(reward, k, oracle=Greedy()),
-    "cts lazy": lambda reward, k: cts(reward, k, oracle=LazySingletons()),
-    "cts lazy greedy": lambda reward, k: cts(reward, k, oracle=LazyGreedy()),
-    "cts local search": lambda reward, k, budget: cts(
-        reward, k, oracle=LocalSearch(LazySingletons(), budget=budget)
-    ),
-    "cts rarely": lambda reward, k: cts(reward, k, oracle=Rarely(LazySingletons(), when=growing())),
-    "cucb": cucb,
-    "gt_qts": gt_qts,
-}
+INSTANCES = {"linear": linear_instance, "network": network_instance}
 
 
 def run(cell: Cell) -> Recorded:
@@ -87,8 +72,9 @@ class Make:
     def __call__(self, rng: np.random.Generator) -> tuple[Policy, Instance]:
         """The policy and the instance."""
         instance = draw(self.settings["problem"], rng=rng)
+        spec, horizon = self.settings["policy"], self.settings["horizon"]
         calls = self.settings.get("calls", "batch")
-        return make_policy(self.settings["policy"], instance, calls=calls), instance
+        return make_policy(spec, instance, horizon, calls=calls), instance
 
 
 def draw(problem: dict[str, Any], *, rng: np.random.Generator) -> Instance:
@@ -97,23 +83,30 @@ def draw(problem: dict[str, Any], *, rng: np.random.Generator) -> Instance:
     return INSTANCES[problem["family"]](**options, rng=rng)
 
 
-def make_policy(spec: dict[str, Any], instance: Instance, *, calls: str = "batch") -> Policy:
-    """A policy by its name in the sweeps.
+def make_policy(spec: Spec, instance: Instance, horizon: int, *, calls: str = "batch") -> Policy:
+    """A policy of the catalog, with the paper's Oracle+ wherever the policy takes any oracle.
 
     Parameters
     ----------
     spec
-        ``{"name": ..., **options}``; the option ``p`` may be "K/m" or "1/m".
-    instance
-        What the policy will play.
+        ``{"name": ...}``, and for group testing ``delta`` and ``n_tests``.
+    instance, horizon
+        What the policy will play, and for how many rounds.
     calls
         How the reward is evaluated: "batch", or one call per set, "by size" on the arms of the set,
         "single" on a vector of all arms (networks only).
     """
-    options = options_of(spec, instance.k, instance.n_arms)
-    if spec["name"] not in _POLICIES:
-        raise ValueError(f"policy must be one of {', '.join(_POLICIES)}, got {spec['name']!r}")
-    return _POLICIES[spec["name"]](_called(instance.reward, calls), instance.k, **options)
+    if spec["name"] not in POLICIES:
+        raise ValueError(f"policy must be one of {', '.join(POLICIES)}, got {spec['name']!r}")
+    task = task_of(spec, _called(instance.reward, calls), instance.k, horizon)
+    return POLICIES[spec["name"]].make(task)
+
+
+def task_of(spec: Spec, reward: Reward, k: int, horizon: int) -> Task:
+    """What the policy of a specification is made for."""
+    options = {"delta": 0.0, **spec}  # only group testing looks at delta, and its specs have one
+    del options["name"]
+    return Task(reward, k, horizon, oracle=Singletons, **options)
 
 
 def _called(reward: Reward, calls: str) -> Reward:
@@ -127,14 +120,6 @@ def _called(reward: Reward, calls: str) -> Reward:
             reward, n_arms=reward.n_arms, lipschitz=reward.lipschitz, upper=reward.upper
         )
     raise ValueError(f"calls must be batch, by size, or single for a network, got {calls!r}")
-
-
-def options_of(spec: dict[str, Any], k: int, n_arms: int) -> dict[str, Any]:
-    """The options of a policy, with ``p`` as a number."""
-    options = {name: value for name, value in spec.items() if name != "name"}
-    if isinstance(options.get("p"), str):
-        options["p"] = {"K/m": k, "1/m": 1}[options["p"]] / n_arms
-    return options
 
 
 class RowByRow:

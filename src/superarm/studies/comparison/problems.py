@@ -15,6 +15,28 @@ NEEDED = {
 }
 
 
+N_TESTS = 100  # per round, for group testing
+
+# The policies of the catalog that are compared, in the order of the tables.
+COMPARED = (
+    "random",
+    "cts",
+    "single-seed",
+    "gaussian",
+    "discounted",
+    "sliding",
+    "cucb",
+    "kl-ucb",
+    "escb",
+    "epsilon-greedy",
+    "epsilon-greedy-decaying",
+    "explore-then-commit",
+    "exp3",
+    "gt-qts",
+    "gt-qts-regression",
+)
+
+
 @dataclass(frozen=True)
 class Problem:
     """A problem of the comparison.

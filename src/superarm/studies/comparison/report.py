@@ -8,23 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from superarm.catalog import POLICIES
 from superarm.reporting import figures, pages
 from superarm.reporting.figures import WIDTH, plain
 from superarm.reporting.palette import FAINT, look
 from superarm.reporting.statistics import Interval, mean_interval
 from superarm.reporting.tables import Table
-from superarm.studies.cells.contestants import (
-    ADVERSARIAL,
-    CHANCE,
-    CONTESTANTS,
-    FORGETFUL,
-    N_TESTS,
-    REFERENCE,
-)
 from superarm.studies.comparison.measures import beyond, gap_closed, leaders
-from superarm.studies.comparison.problems import PROBLEMS
+from superarm.studies.comparison.problems import COMPARED, N_TESTS, PROBLEMS
 from superarm.studies.store import Store
 from superarm.studies.study import Done
+
+RANDOM, REFERENCE, ADVERSARIAL = (POLICIES[name].label for name in ("random", "cts", "exp3"))
+FORGETFUL = tuple(POLICIES[name].label for name in ("discounted", "sliding"))
+LABELS = tuple(POLICIES[name].label for name in COMPARED)
 
 _TEMPLATE = Path(__file__).parent / "comparison.md"
 _DIGITS = 3  # significant digits of a mean; the ends of its interval are as fine
@@ -49,16 +46,16 @@ def render(found: dict[str, Any]) -> str:
         _TEMPLATE,
         found=found,
         policies=Table(
-            ["policy", "what it is"],
-            [[shown(label), one.about] for label, one in CONTESTANTS.items()],
-            n_texts=2,
+            ["policy", "what it does", "in Python"],
+            _policies(),
+            n_texts=3,
         ),
         summary=summary(found),
         problems=[
             {
                 **one,
                 "about": PROBLEMS[name],
-                "n_runs": len(one["policies"][CHANCE]["regret"]),
+                "n_runs": len(one["policies"][RANDOM]["regret"]),
                 "table": _problem_table(one),
             }
             for name, one in found["problems"].items()
@@ -71,9 +68,14 @@ def render(found: dict[str, Any]) -> str:
     )
 
 
+def _policies() -> list[list[str]]:
+    chosen = [POLICIES[name] for name in COMPARED]
+    return [[shown(one.label), one.sentence, one.code] for one in chosen]
+
+
 def shown(label: str) -> str:
     """The label of a policy for people."""
-    return "random baseline" if label == CHANCE else label
+    return "random baseline" if label == RANDOM else label
 
 
 def summary(found: dict[str, Any]) -> Table:
@@ -81,7 +83,7 @@ def summary(found: dict[str, Any]) -> Table:
     problems = found["problems"]
     rows = [
         [shown(label), *(_percent(one["policies"].get(label)) for one in problems.values())]
-        for label in CONTESTANTS
+        for label in LABELS
     ]
     return Table(["policy", *(PROBLEMS[name].title for name in problems)], rows)
 
@@ -155,7 +157,7 @@ def _number(interval: Interval, *, signed: bool = False) -> str:
 
 def draw(figure: Any, found: dict[str, Any]) -> None:
     """One panel per problem, one row per policy: the gap closed with its 95% interval."""
-    labels = list(CONTESTANTS)
+    labels = list(LABELS)
     n_rows = -(-len(found["problems"]) // 2)
     figure.set_size_inches(WIDTH, n_rows * (0.9 + _ROW * len(labels)))
     axes = figure.subplots(n_rows, 2, sharey=True).ravel()

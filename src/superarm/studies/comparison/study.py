@@ -6,12 +6,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from superarm.catalog import POLICIES
 from superarm.reporting import RequestError, need
 from superarm.studies.cell import Cell
-from superarm.studies.cells.contestants import CONTESTANTS
 from superarm.studies.code import versions
 from superarm.studies.comparison import report
-from superarm.studies.comparison.problems import NEEDED, PROBLEMS
+from superarm.studies.comparison.problems import COMPARED, N_TESTS, NEEDED, PROBLEMS
 from superarm.studies.run import record_with_bar, recorded_rows
 from superarm.studies.store import Store
 from superarm.studies.study import Done, Findings, Rows, Scale, Study
@@ -29,12 +29,13 @@ def cells(scale: Scale) -> list[Cell]:
     settings = [
         {
             "problem": problem.sized(scale),
-            "delta": problem.delta,
-            "label": label,
+            "policy": name,
+            "task": {"delta": problem.delta, "n_tests": N_TESTS},
+            "label": POLICIES[name].label,
         }
         for problem in PROBLEMS.values()
-        for label, contestant in CONTESTANTS.items()
-        if not (contestant.additive and problem.settings["family"] == "network")
+        for name in COMPARED
+        if not (POLICIES[name].additive and problem.settings["family"] == "network")
     ]
     return scale.cells("compare", settings, runs=N_RUNS, quick_runs=N_QUICK_RUNS)
 
@@ -53,9 +54,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
         for name in _RECORDED:
             runs[name].append(row[name])
     numbers = {"problems": problems}
-    return Findings(
-        numbers, [report.summary(numbers)], lambda figure: report.draw(figure, numbers)
-    )
+    return Findings(numbers, [report.summary(numbers)], lambda figure: report.draw(figure, numbers))
 
 
 STUDY = Study("comparison", "Comparison of policies", cells, analyse)

@@ -1,4 +1,4 @@
-"""A CSV file before its cells are looked at: whether it is text, in which coding, and what separates its cells."""
+"""A CSV file before its cells are parsed: whether it is text, and what separates its cells."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+_BEGINNING = 65_536  # bytes that tell text from other files
+_FIRST_LINES = 1_000_000  # bytes that certainly hold two lines
 
 
 class TableError(ValueError):
-    """The file is not a table of outcomes; the message is for the person who wrote it."""
+    """The file is not a table of outcomes. The message is for the person who wrote the file."""
 
 
-def refuse_what_is_no_text(path: Path) -> None:
-    """Workbooks, archives, pictures: by how they begin."""
+def refuse_binary(path: Path) -> None:
+    """Refuse workbooks, archives and pictures, by how they begin."""
     with path.open("rb") as file:
-        start = file.read(65_536)
-    workbook = start.startswith(b"PK\x03\x04") or start.startswith(b"\xd0\xcf\x11\xe0")
+        start = file.read(_BEGINNING)
+    # ZIP, which is also .xlsx and .ods; and the container of .xls.
+    workbook = start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"))
     if workbook or b"\0" in start:
         what = (
             "a workbook or an archive" if workbook else "a binary file, or text that is not UTF-8"
         )
         raise TableError(
-            f"{path.name} is {what}; expected a CSV file: save the table as CSV (UTF-8) from your spreadsheet"
+            f"{path.name} is {what}; expected a CSV file: "
+            f"save the table as CSV (UTF-8) from your spreadsheet"
         )
 
 
@@ -40,9 +44,12 @@ def decoded(file: Iterable[bytes]) -> Iterator[str]:
 
 
 def separator_of(path: Path) -> str:
-    """The separator with which the first two lines have as many cells, the more the better; commas if none fits."""
+    """The separator with which the first two lines have equally many cells, as many as possible.
+
+    A comma if none fits.
+    """
     with path.open("rb") as file:
-        lines = [line for line in decoded(file.readlines(1_000_000)) if line.strip()][:2]
+        lines = [line for line in decoded(file.readlines(_FIRST_LINES)) if line.strip()][:2]
     widths = {sign: [len(row) for row in csv.reader(lines, delimiter=sign)] for sign in SEPARATORS}
     return max(
         SEPARATORS,

@@ -21,7 +21,9 @@ SLIGHTLY = 1.25  # "slightly larger": at most a quarter more
 ABOUT = 0.25  # "about": within a quarter
 LESS_TIME = 4  # "about 4 times less time"
 WITHIN = 0.05  # "within 5%"
-LIKE_RANDOM = 0.9  # above nine tenths of the random baseline's regret, nothing measurable is learned
+LIKE_RANDOM = (
+    0.9  # above nine tenths of the random baseline's regret, nothing measurable is learned
+)
 LOGARITHMIC = 0.25  # an exponent of m below this is logarithmic over the sizes that were tried
 
 

@@ -1,72 +1,69 @@
-"""The policies that several experiments compare: labels, and specifications for `make_policy`."""
+"""The policies that several experiments compare: specifications of the catalog's policies."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from superarm.catalog import POLICIES
 from superarm.core.arguments import FloatArray
 from superarm.studies.study import Rows
 
 N_TESTS = 302  # section 5's "approximately 302 reward evaluations"
 QUICK_N_TESTS = 60
+N_TESTS_ORDER = 426  # the order-wise rule's number of tests for the size of figure 2B
 
-RANDOM, CTS = "random", "CTS"
-LAZY = "CTS, lazy"
-REGRESSION = "GT+QTS, regression"
-RARELY = "CTS, lazy, rarely"
-LAZY_GREEDY = "CTS, lazy greedy"
-LOCAL_SEARCH = "CTS, local search"
+Spec = dict[str, Any]
+
+RANDOM, CTS, GT_QTS = (POLICIES[name].label for name in ("random", "cts", "gt-qts"))
+LAZY, RARELY = POLICIES["cts-lazy"].label, POLICIES["cts-rarely"].label
+REGRESSION = POLICIES["gt-qts-regression"].label
+MORE_TESTS = f"GT+QTS, {N_TESTS_ORDER} tests"
+
+_LITERAL = ("gt-qts", "gt-qts-two-thirds", "gt-qts-k-of-m", "gt-qts-one-of-m")
+_COMPARED = ("random", "cucb", *_LITERAL, "gt-naive", "gt-centred", "gt-centred-k-of-m", "cts")
 
 # The paper's own algorithm in all its settings. The paper's claims are about these.
-LITERAL = ("GT+QTS, p=1/2", "GT+QTS, p=2/3", "GT+QTS, p=K/m", "GT+QTS, p=1/m", "GT+QTS, 426 tests")
+LITERAL = (*(POLICIES[name].label for name in _LITERAL), MORE_TESTS)
 
 
-def literal(
-    delta: float, p: float | str = 0.5, n_tests: int = N_TESTS, **options: Any
-) -> dict[str, Any]:
-    """The specification of a GT+QTS as the paper has it."""
-    return {"name": "gt_qts", "delta": delta, "p": p, "n_tests": n_tests, **options}
+def spec(name: str, delta: float, n_tests: int = N_TESTS) -> Spec:
+    """The specification of a policy of the catalog, as plain data.
+
+    The quantization level and the number of tests are for group testing. Local search may make as
+    many evaluations as there are tests.
+    """
+    options: Spec = {"delta": delta, "n_tests": n_tests} if name.startswith("gt-") else {}
+    if name == "cts-local-search":
+        options = {"n_tests": n_tests}
+    return {"name": name, **options}
 
 
-def compared(delta: float, n_tests: int = N_TESTS) -> dict[str, dict[str, Any]]:
+def labelled(names: Sequence[str], delta: float, n_tests: int = N_TESTS) -> dict[str, Spec]:
+    """The specifications of policies of the catalog by their labels."""
+    return {POLICIES[name].label: spec(name, delta, n_tests) for name in names}
+
+
+def compared(delta: float) -> dict[str, Spec]:
     """The policies of figures 2A and 2B."""
-    return {
-        RANDOM: {"name": "random"},
-        "CUCB": {"name": "cucb"},
-        "GT+QTS, p=1/2": literal(delta, 0.5, n_tests),
-        "GT+QTS, p=2/3": literal(delta, 2 / 3, n_tests),
-        "GT+QTS, p=K/m": literal(delta, "K/m", n_tests),
-        "GT+QTS, p=1/m": literal(delta, "1/m", n_tests),
-        "naive GT, p=1/2": literal(delta, 0.5, n_tests, quantize=False),
-        "centred, p=1/2": literal(delta, 0.5, n_tests, decoder="centred"),
-        "centred, p=K/m": literal(delta, "K/m", n_tests, decoder="centred"),
-        CTS: {"name": "cts"},
-    }
+    return labelled(_COMPARED, delta)
 
 
-def beyond(delta: float, n_tests: int = N_TESTS) -> dict[str, dict[str, Any]]:
+def beyond(delta: float, n_tests: int = N_TESTS) -> dict[str, Spec]:
     """The policies that keep the paper's promise on any problem."""
-    return {
-        LAZY: {"name": "cts lazy"},
-        REGRESSION: {"name": "gt_qts", "delta": delta, "n_tests": n_tests, "decoder": "regression"},
-    }
+    return labelled(("cts-lazy", "gt-qts-regression"), delta, n_tests)
 
 
-def further(family: str, n_tests: int = N_TESTS) -> dict[str, dict[str, Any]]:
+def further(family: str, delta: float, n_tests: int = N_TESTS) -> dict[str, Spec]:
     """Other oracles: one that is asked on a schedule, and two that see more than single arms.
 
     On a linear reward, greedy and swaps decide as Oracle+ does and need more evaluations. So they
     play the network only.
     """
-    if family == "linear":
-        return {RARELY: {"name": "cts rarely"}}
-    return {
-        RARELY: {"name": "cts rarely"},
-        LAZY_GREEDY: {"name": "cts lazy greedy"},
-        LOCAL_SEARCH: {"name": "cts local search", "budget": n_tests},
-    }
+    more = () if family == "linear" else ("cts-lazy-greedy", "cts-local-search")
+    return labelled(("cts-rarely", *more), delta, n_tests)
 
 
 def of_label(rows: Rows, label: str) -> Rows:

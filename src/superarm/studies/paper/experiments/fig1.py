@@ -19,12 +19,12 @@ from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell
 from superarm.studies.paper.experiments import fig2a
-from superarm.studies.paper.policies import CTS, compared, curves, of_label
+from superarm.studies.paper.policies import CTS, GT_QTS, compared, curves, of_label
 from superarm.studies.study import Findings, Rows, Scale
 
 TITLE = "Figure 1: rounds that are not C-separable"
 
-POLICIES = (CTS, "GT+QTS, p=1/2")
+POLICIES = (CTS, GT_QTS)
 SMALL_SIZES = (10, 20, 100)
 N_RUNS = 20
 _LOOKS = (Look(BLUE), Look(GREEN), Look(PINK), Look(RED))

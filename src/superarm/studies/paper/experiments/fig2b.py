@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from superarm.studies.cell import Cell
-from superarm.studies.paper.policies import compared, literal
+from superarm.studies.paper.policies import MORE_TESTS, N_TESTS_ORDER, compared, labelled, spec
 from superarm.studies.paper.regret import analyse_regret
 from superarm.studies.study import Findings, Rows, Scale
 
 TITLE = "Figure 2B: two-layer network reward"
 
 DELTA = 0.2
-N_TESTS_ORDER = 426
 N_RUNS = 20
 
 
@@ -41,8 +40,8 @@ def cells(scale: Scale) -> list[Cell]:
     """The policies of figure 2A, CTS with greedy, and GT+QTS with more tests."""
     policies = {
         **compared(DELTA),
-        "GT+QTS, 426 tests": literal(DELTA, n_tests=N_TESTS_ORDER),
-        "CTS, greedy": {"name": "cts greedy"},
+        MORE_TESTS: spec("gt-qts", DELTA, N_TESTS_ORDER),
+        **labelled(["cts-greedy"], DELTA),
     }
     shared = {"problem": problem(scale), "horizon": horizon(scale)}
     settings = [{**shared, "label": label, "policy": spec} for label, spec in policies.items()]

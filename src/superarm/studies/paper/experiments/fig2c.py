@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from superarm.catalog import POLICIES
 from superarm.reporting.figures import logarithmic, name_curves, panels, plain
 from superarm.reporting.palette import FAINT, look
 from superarm.reporting.statistics import mean_interval, paired_ratio
 from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell
 from superarm.studies.paper.experiments import fig2a
-from superarm.studies.paper.policies import CTS, RANDOM, compared, finals, literal
+from superarm.studies.paper.policies import CTS, RANDOM, compared, finals, spec
 from superarm.studies.study import Findings, Rows, Scale
 
 TITLE = "Figure 2C: regret against the number of tests"
 
-FAMILIES: dict[str, float | str] = {"GT+QTS, p=1/2": 0.5, "GT+QTS, p=K/m": "K/m"}
+FAMILIES = {POLICIES[name].label: name for name in ("gt-qts", "gt-qts-k-of-m")}
 FEWER, ALL = 200, 310  # the paper: 200 tests are as good as 310
 N_RUNS = 10
 
@@ -36,8 +37,8 @@ def cells(scale: Scale) -> list[Cell]:
     lines = compared(fig2a.DELTA)
     settings = [{**shared, "label": label, "policy": lines[label]} for label in (RANDOM, CTS)]
     settings += [
-        {**shared, "label": f"{family}, {count} tests", "policy": literal(fig2a.DELTA, p, count)}
-        for family, p in FAMILIES.items()
+        {**shared, "label": f"{family}, {count} tests", "policy": spec(name, fig2a.DELTA, count)}
+        for family, name in FAMILIES.items()
         for count in counts
     ]
     return scale.cells("play", settings, runs=N_RUNS)

@@ -17,13 +17,12 @@ from superarm.reporting.statistics import paired_ratio
 from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell
 from superarm.studies.paper.experiments import fig2b
-from superarm.studies.paper.policies import CTS, compared
+from superarm.studies.paper.policies import CTS, GT_QTS, compared
 from superarm.studies.paper.timing import draw_model
 from superarm.studies.study import Findings, Rows, Scale
 
 TITLE = "Table 1: computation time"
 
-GT_QTS = "GT+QTS, p=1/2"
 PAPER = {
     CTS: {1000: 222.7, 2000: 458.5, 3000: 723.8, 4000: 972.6, 5000: 1172.5},
     GT_QTS: {1000: 55.95, 2000: 120.21, 3000: 173.52, 4000: 229.80, 5000: 287.35},

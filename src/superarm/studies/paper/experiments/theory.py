@@ -15,7 +15,7 @@ from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell
 from superarm.studies.cells.swap_search import BETTER
 from superarm.studies.paper.experiments import fig2a
-from superarm.studies.paper.policies import compared
+from superarm.studies.paper.policies import GT_QTS, compared
 from superarm.studies.study import Findings, Rows, Scale
 
 TITLE = "The theory in numbers"
@@ -23,7 +23,6 @@ TITLE = "The theory in numbers"
 SIZES = (50, 500, 5000, 50_000, 500_000)
 PAPER_SIZE = 5000
 STDS = (1.0, 0.3, 0.1, 0.03, 0.01)
-GT_QTS = "GT+QTS, p=1/2"
 N_RUNS = 20
 # Recorded column, name in the picture, look.
 _RULES = {

@@ -51,7 +51,10 @@ def cells(scale: Scale) -> list[Cell]:
             "policy": spec,
         }
         for of, family in ((fig2a, "linear"), (fig2b, "network"))
-        for label, spec in {**beyond(of.DELTA, n_tests), **further(family, n_tests)}.items()
+        for label, spec in {
+            **beyond(of.DELTA, n_tests),
+            **further(family, of.DELTA, n_tests),
+        }.items()
     ]
     return [*fig2a.cells(scale), *fig2b.cells(scale), *scale.cells("play", better, runs=N_RUNS)]
 

@@ -22,13 +22,12 @@ from superarm.studies.paper.policies import (
     LAZY,
     N_TESTS,
     QUICK_N_TESTS,
-    RANDOM,
     REGRESSION,
     beyond,
     curves,
     finals,
+    labelled,
     labels,
-    literal,
 )
 from superarm.studies.study import Findings, Rows, Scale
 
@@ -41,8 +40,7 @@ N_RUNS = 20
 def cells(scale: Scale) -> list[Cell]:
     """CTS, the random baseline and both decoders at three steepnesses."""
     policies = {
-        RANDOM: {"name": "random"},
-        "GT+QTS, p=1/m": literal(fig2b.DELTA, "1/m"),
+        **labelled(("random", "gt-qts-one-of-m"), fig2b.DELTA),
         **beyond(fig2b.DELTA, scale.pick(N_TESTS, QUICK_N_TESTS)),
     }
     settings = [
