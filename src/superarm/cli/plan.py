@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from superarm.advice.planning import Plan, PlanRow
 
+_PICKS_WIDTH = 18
 _count = click.IntRange(min=1)
 
 
@@ -66,8 +67,8 @@ def _costs(found: Plan) -> Table:
     )
     caption = f"measured on: {found.measured_on}; * extrapolated"
     table = Table(title=title, title_justify="left", caption=caption)
-    for head in ("oracle", "picks"):
-        table.add_column(head, no_wrap=True)
+    table.add_column("oracle", no_wrap=True)
+    table.add_column("picks", width=_PICKS_WIDTH)  # takes two lines, for narrow terminals
     for head in ("evaluations", "", "overhead", "per round", "in total"):
         table.add_column(head, justify="right", no_wrap=True)
     for row in found.rows:
@@ -87,12 +88,15 @@ def _break_even(found: Plan) -> Table:
     from rich.table import Table
 
     title = "Row is faster than column once an evaluation takes longer than"
-    table = Table("", title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", caption="columns have the numbers of the rows")
+    table.add_column("", no_wrap=True)
     names = [row.oracle for row in found.rows]
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in names:
-        table.add_row(name, *(_shown_cost(found.break_even[name].get(other)) for other in names))
+    # Numbers as headings keep the table narrow enough for a terminal.
+    for number in range(1, len(names) + 1):
+        table.add_column(str(number), justify="right", no_wrap=True)
+    for number, name in enumerate(names, start=1):
+        costs = (_shown_cost(found.break_even[name].get(other)) for other in names)
+        table.add_row(f"{number} {name}", *costs)
     return table
 
 
