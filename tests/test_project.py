@@ -116,6 +116,24 @@ def test_the_readme_is_short_and_in_order():
     assert places == sorted(places)
 
 
+def anchors(path):
+    """The addresses of the headings of a page, as forges and mkdocs make them."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    plain = (re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in headings)
+    return {re.sub(r"\s+", "-", heading) for heading in plain}
+
+
+@pytest.mark.parametrize("path", PROSE[:3], ids=names)
+def test_links_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)]+)\)", path.read_text()):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        page = ROOT / file if file else path
+        assert page.exists(), target
+        assert not anchor or anchor in anchors(page), target
+
+
 def test_every_pin_is_a_plain_version():
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     assert lines == sorted(lines, key=str.lower)
