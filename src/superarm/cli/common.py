@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 if TYPE_CHECKING:
     from click.decorators import FC
-    from rich.console import Console
 
 # SQLite addresses are paths, PostgreSQL addresses have a password. Other users of a machine can
 # read command lines, so an address with a password belongs into this variable.
@@ -63,27 +62,12 @@ def stop(message: str) -> NoReturn:
     raise click.exceptions.Exit(1)
 
 
-class Step(Protocol):
-    """Advance a progress bar: a text that says what is finished, and how much of the total."""
-
-    def __call__(self, description: str, amount: float = 1) -> None:
-        """Show the text and move the bar."""
-
-
 @contextmanager
-def progress(console: Console, unit: str, count: int, total: float | None = None) -> Iterator[Step]:
-    """Show a progress bar with ``count`` steps. The bar has length ``total``, by default the count."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    from rich.progress import TimeRemainingColumn as TimeRemaining
+def refusals() -> Iterator[None]:
+    """Answer a request that a study can't meet as a usage error."""
+    from superarm.studies import RequestError
 
-    counted = TextColumn("{task.fields[done]}/{task.fields[of]} " + unit + ",")
-    elapsed = (TimeElapsedColumn(), TextColumn("elapsed,"), TimeRemaining(), TextColumn("left"))
-    text = TextColumn("{task.description:<26}", markup=False)
-    with Progress(text, BarColumn(), counted, *elapsed, console=console) as bar:
-        task = bar.add_task("", total=count if total is None else total, done=0, of=count)
-
-        def step(description: str, amount: float = 1) -> None:
-            done = bar.tasks[task].fields["done"] + 1
-            bar.update(task, advance=amount, description=description, done=done)
-
-        yield step
+    try:
+        yield
+    except RequestError as error:
+        raise click.BadParameter(str(error)) from None

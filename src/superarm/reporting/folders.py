@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock
-
 __all__ = ["locked", "write"]
 
 
@@ -36,5 +34,7 @@ def write(path: Path, content: str | bytes) -> Path:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold the folder's lock, so that two commands do not overwrite each other's manifest."""
+    from filelock import FileLock
+
     with FileLock(folder / ".lock"):
         yield

@@ -12,7 +12,7 @@ from scipy.special import expit
 from superarm.catalog import POLICIES, Task
 from superarm.core import Belief, Policy, Pools, Reward
 from superarm.core._top_k import kth_largest
-from superarm.core.arguments import FloatArray, IndexArray, as_theta
+from superarm.core.arguments import FloatArray, as_theta
 from superarm.oracles import Singletons
 from superarm.rewards import BlackBox, LinearReward, NetworkReward
 from superarm.simulation.instances import Instance, linear_instance, network_instance
