@@ -14,7 +14,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import superarm as sa
 from superarm.cli import app
