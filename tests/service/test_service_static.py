@@ -6,12 +6,12 @@ from importlib import resources
 import pytest
 
 from serving import client_of
-from superarm.service.static import POLICY, answer
+from superarm.service.page.files import POLICY, answer
 
 
 def test_no_file_makes_markup_of_text():
     """What the policy forbids in browsers that know it is not in the files at all."""
-    folder = resources.files("superarm.service") / "page"
+    folder = resources.files("superarm.service.page") / "static"
     for file in folder.iterdir():
         text = file.read_text()
         found = re.findall(
@@ -40,7 +40,7 @@ def test_the_page_is_sent_with_its_policy():
 
 def test_every_part_is_there_and_kept_for_good():
     parts = {"/" + part for part in re.findall(r'"(static/[^"]+)"', answer("/").body.decode())}
-    modules = {file.name for file in (resources.files("superarm.service") / "page").iterdir()} - {
+    modules = {file.name for file in (resources.files("superarm.service.page") / "static").iterdir()} - {
         "index.html"
     }
     assert {part.rpartition("/")[2] for part in parts} == modules  # all are fetched at once

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from superarm.service import bodies
 from superarm.service.context import Service, answer
-from superarm.service.static import add_page
+from superarm.service.page.files import add_page
 from superarm.version import __version__
 
 _TEXT: dict[int | str, dict[str, Any]] = {

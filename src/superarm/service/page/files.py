@@ -110,7 +110,7 @@ def add_page(app: FastAPI) -> None:
 @functools.cache
 def _files() -> tuple[dict[str, bytes], str]:
     """The files by name, the page with the lasting addresses of its parts; and the digest in these addresses."""
-    folder = resources.files("superarm.service") / "page"
+    folder = resources.files("superarm.service.page") / "static"
     files = {
         file.name: file.read_bytes()
         for file in sorted(folder.iterdir(), key=lambda file: file.name)
