@@ -6,8 +6,8 @@ import pytest
 
 import superarm as sa
 from serving import client_of, create, events_of, play
-from superarm.service.replay import replay
-from superarm.service.sqlite import SQLiteStore
+from superarm.service.bandits.replay import replay
+from superarm.service.log.sqlite import SQLiteStore
 
 
 @pytest.fixture

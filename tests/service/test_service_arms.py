@@ -3,8 +3,8 @@
 import pytest
 
 from serving import client_of, create, events_of
-from superarm.service.replay import replay
-from superarm.service.sqlite import SQLiteStore
+from superarm.service.bandits.replay import replay
+from superarm.service.log.sqlite import SQLiteStore
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 import superarm as sa
 from serving import client_of, create, events_of, play
 from superarm.cli import app
-from superarm.service import serving
-from superarm.service.replay import replay
-from superarm.service.sqlite import SQLiteStore
-from superarm.service.store import StoreError
+from superarm.service import server
+from superarm.service.bandits.replay import replay
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.log.store import StoreError
 
 
 @pytest.fixture
@@ -109,8 +109,8 @@ def test_a_damaged_log_is_refused_and_left_alone(path, served, damage):
     before = dump(path)
     store = SQLiteStore(path)
     try:
-        with pytest.raises(serving.StartError, match="damaged"):
-            serving.check_logs(store, whole=True)
+        with pytest.raises(server.StartError, match="damaged"):
+            server.check_logs(store, whole=True)
     finally:
         store.close()
     done = say("serve", "--database", path, "--check-all", "--port", 0)
@@ -223,7 +223,7 @@ def test_a_reward_of_your_own(path, tmp_path, monkeypatch):
         "    return sa.BlackBox(value, n_arms=n_arms, lipschitz=power, upper=float(n_arms), monotone=True)\n"
     )
     monkeypatch.chdir(tmp_path)
-    own = serving.own_rewards("shop_rewards")
+    own = server.own_rewards("shop_rewards")
     assert set(own) == {"square"}
     with client_of(path, own=own) as client:
         bandit = create(
@@ -255,8 +255,8 @@ def test_a_reward_of_your_own(path, tmp_path, monkeypatch):
     with client_of(path) as client:  # without the module the bandit cannot be loaded, and says so
         assert client.get(f"/v1/bandits/{bandit}").status_code == 500
         assert len(events_of(client, bandit)) == state["events"]
-    with pytest.raises(serving.StartError, match="no_such_module"):
-        serving.own_rewards("no_such_module")
+    with pytest.raises(server.StartError, match="no_such_module"):
+        server.own_rewards("no_such_module")
 
 
 @pytest.mark.parametrize("error", [ValueError, TypeError])

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from serving import client_of, create, events_of, play
-from superarm.service import bandit_routes, engine
+from superarm.service.bandits import engine
+from superarm.service.http import bandit_routes
 
 
 @pytest.fixture
@@ -229,7 +230,7 @@ def test_a_log_is_whole_also_while_the_server_stops(client, monkeypatch):
     bandit = create(client)
     play(client, bandit, 5)
     every = events_of(client, bandit)
-    monkeypatch.setattr(bandit_routes, "_PAGE", 2)
+    monkeypatch.setattr(bandit_routes, "_EVENTS_PER_READ", 2)
     client.app.state.service.closing = lambda: True
     assert events_of(client, bandit) == every
     assert events_of(client, bandit, after=3) == every[3:]

@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from serving import client_of, create, events_of
-from superarm.service.sqlite import SQLiteStore
-from superarm.service.store import StoreError
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.log.store import StoreError
 
 
 @pytest.fixture
