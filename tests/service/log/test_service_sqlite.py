@@ -174,3 +174,20 @@ def test_the_health_of_a_file_that_nobody_writes_to(tmp_path, monkeypatch):
         store._writing.execute("PRAGMA query_only = ON")
         monkeypatch.setattr(engine, "_HEALTHY_S", 0.0)  # and this is long ago
         assert client.get("/healthz").status_code == 503
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "bandits.db"
+
+
+def test_a_link_to_a_served_file_is_that_file(path, tmp_path):
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    served = SQLiteStore(path)
+    try:
+        with pytest.raises(StoreError, match="served by another process"):
+            SQLiteStore(link)
+    finally:
+        served.close()
+    SQLiteStore(link).close()

@@ -125,14 +125,6 @@ def test_what_cannot_be_copied_is_refused(client, monkeypatch):
     assert ask(client, bandit).json()["id"] == f"{bandit}-1"
 
 
-def test_they_are_described(client):
-    schemas = client.get("/openapi.json").json()["components"]["schemas"]
-    asked = schemas["DecideBody"]["properties"]["propensities"]["anyOf"][0]
-    assert (asked["type"], asked["minimum"]) == ("integer", 1)
-    for name in ("DecisionAnswer", "DecisionState"):
-        assert {"propensities", "set_propensity", "n_samples"} <= set(schemas[name]["properties"])
-
-
 def history(client):
     """The events of a bandit that has seen everything, and its decisions with propensities."""
     bandit = create(client, seed=2, expiry={"after_rounds": 3, "missing": 0.0})
