@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from server_process import Server
-from superarm.service import keys
-from superarm.service.sqlite import SQLiteStore
+from superarm.service.http import keys
+from superarm.service.log.sqlite import SQLiteStore
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
