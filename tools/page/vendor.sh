@@ -7,6 +7,4 @@ no_maps='/^\/\/# sourceMappingURL/d'
 sed -e "$no_maps" preact/dist/preact.mjs > "$to/preact.js"
 sed -e "$no_maps" -e 's#from"preact"#from"./preact.js"#' preact/hooks/dist/hooks.mjs > "$to/preact-hooks.js"
 cp htm/dist/htm.module.js "$to/htm.js"
-cp uplot/dist/uPlot.esm.js "$to/uplot.js"
-cp uplot/dist/uPlot.min.css "$to/uplot.css"
-for package in preact htm uplot; do cp "$package/LICENSE" "$to/LICENSE-$package"; done
+for package in preact htm; do cp "$package/LICENSE" "$to/LICENSE-$package"; done

@@ -52,8 +52,7 @@ async function send(method, path, { body, headers = {} } = {}) {
       fix: "Check that superarm serve is running. This page tries again by itself.",
     });
   });
-  if (!response.ok)
-    throw new Problem(await problemOf(response), response.status);
+  if (!response.ok) throw new Problem(await problemOf(response), response.status);
   return response;
 }
 
@@ -62,9 +61,7 @@ async function problemOf(response) {
   const body = await response.json().catch(() => null);
   const problem = body && typeof body === "object" ? body : {};
   const wait = response.headers.get("Retry-After");
-  return wait && !problem.fix
-    ? { ...problem, fix: `Try again in ${wait} s.` }
-    : problem;
+  return wait && !problem.fix ? { ...problem, fix: `Try again in ${wait} s.` } : problem;
 }
 
 /** @param {string} name */
@@ -83,9 +80,7 @@ function segment(name) {
 /** @param {Record<string, string | number | null | undefined>} given */
 function search(given) {
   const kept = Object.entries(given)
-    .filter(
-      ([, value]) => value !== "" && value !== null && value !== undefined,
-    )
+    .filter(([, value]) => value !== "" && value !== null && value !== undefined)
     .map(([name, value]) => [name, String(value)]);
   return kept.length ? `?${new URLSearchParams(kept)}` : "";
 }
@@ -102,26 +97,22 @@ const decisionPath = (id) => `v1/decisions/${segment(id)}`;
 // The server carries out each key once, even if a request is sent again.
 // crypto.randomUUID would be shorter, but is missing on pages that are not served over HTTPS.
 const idempotent = () => ({
-  "Idempotency-Key": Array.from(
-    crypto.getRandomValues(new Uint8Array(16)),
-    (byte) => byte.toString(16),
+  "Idempotency-Key": Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16),
   ).join("-"),
 });
 
 /** @type {(after?: string | null) => Promise<{ bandits: Bandit[], next: string | null }>} */
-export const bandits = (after) =>
-  json("GET", `v1/bandits${search({ limit: 100, after })}`);
+export const bandits = (after) => json("GET", `v1/bandits${search({ limit: 100, after })}`);
 
 /** @type {(id: string, top: number, query: string) => Promise<Bandit>} */
-export const bandit = (id, top, query) =>
-  json("GET", banditPath(id) + search({ top, query }));
+export const bandit = (id, top, query) => json("GET", banditPath(id) + search({ top, query }));
 
 /** @type {() => Promise<Parts>} */
 export const parts = () => json("GET", "v1/parts");
 
 /** @type {(body: object) => Promise<Bandit>} */
-export const create = (body) =>
-  json("POST", "v1/bandits", { body, headers: idempotent() });
+export const create = (body) => json("POST", "v1/bandits", { body, headers: idempotent() });
 
 /** @type {(id: string, body: object) => Promise<Decision & { decisions?: Decision[] }>} */
 export const decide = (id, body) =>
@@ -132,20 +123,17 @@ export const decisions = (id, status, limit) =>
   json("GET", `${banditPath(id)}/decisions${search({ status, limit })}`);
 
 /** @type {(id: string) => Promise<Explanation>} */
-export const explanation = (id) =>
-  json("GET", `${decisionPath(id)}/explanation`);
+export const explanation = (id) => json("GET", `${decisionPath(id)}/explanation`);
 
 /** @type {(id: string, outcomes: Record<string, unknown>) => Promise<unknown>} */
 export const tell = (id, outcomes) =>
   json("POST", `${decisionPath(id)}/outcomes`, { body: { outcomes } });
 
 /** @type {(id: string, arms: string[]) => Promise<unknown>} */
-export const addArms = (id, arms) =>
-  json("POST", `${banditPath(id)}/arms`, { body: { arms } });
+export const addArms = (id, arms) => json("POST", `${banditPath(id)}/arms`, { body: { arms } });
 
 /** @type {(id: string, arm: string) => Promise<unknown>} */
-export const retire = (id, arm) =>
-  json("DELETE", `${banditPath(id)}/arms/${segment(arm)}`);
+export const retire = (id, arm) => json("DELETE", `${banditPath(id)}/arms/${segment(arm)}`);
 
 /** @type {(id: string, points: number) => Promise<History>} */
 export const history = (id, points) =>
@@ -159,11 +147,7 @@ export const history = (id, points) =>
  */
 export async function events(id, after, most = 200) {
   const headers = { Accept: "application/x-ndjson" };
-  const response = await send(
-    "GET",
-    `${banditPath(id)}/log${search({ after })}`,
-    { headers },
-  );
+  const response = await send("GET", `${banditPath(id)}/log${search({ after })}`, { headers });
   if (response.body === null) return { events: [], more: false };
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   /** @type {LogEvent[]} */
@@ -173,9 +157,7 @@ export async function events(id, after, most = 200) {
     const { value, done } = await reader.read();
     const complete = (rest + (value ?? "")).split("\n");
     rest = done ? "" : (complete.pop() ?? "");
-    found.push(
-      ...complete.filter((line) => line !== "").map((line) => JSON.parse(line)),
-    );
+    found.push(...complete.filter((line) => line !== "").map((line) => JSON.parse(line)));
     if (done) return { events: found, more: false };
     if (found.length >= most) {
       await reader.cancel();

@@ -36,8 +36,7 @@ const ORDERS = {
 
 /** @param {(arm: ArmState) => number} by */
 function descending(by) {
-  return (/** @type {ArmState} */ a, /** @type {ArmState} */ b) =>
-    by(b) - by(a) || 0;
+  return (/** @type {ArmState} */ a, /** @type {ArmState} */ b) => by(b) - by(a) || 0;
 }
 
 /** @param {{ feed: Feed, search: { current: HTMLInputElement | null } }} props */
@@ -55,13 +54,9 @@ export function Arms({ feed, search }) {
   /** @param {{ currentTarget: HTMLInputElement }} event */
   const onsearch = ({ currentTarget: { value } }) => {
     clearTimeout(timer.current);
-    timer.current = window.setTimeout(
-      () => feed.show({ query: value.trim() }),
-      SEARCH_AFTER_MS,
-    );
+    timer.current = window.setTimeout(() => feed.show({ query: value.trim() }), SEARCH_AFTER_MS);
   };
-  const openAdd = () =>
-    open("Add arms", html`<${AddArmsForm} id=${id} done=${refresh} />`);
+  const openAdd = () => open("Add arms", html`<${AddArmsForm} id=${id} done=${refresh} />`);
 
   return html`<section class="card" aria-labelledby="arms-title">
     <header>
@@ -77,12 +72,10 @@ export function Arms({ feed, search }) {
         placeholder="Search arms  /"
         autocomplete="off"
         maxlength="200"
-        oninput=${onsearch}
-      />
+        oninput=${onsearch} />
       <select
         aria-label="Order of the arms"
-        onchange=${(/** @type {any} */ event) => setOrder(event.currentTarget.value)}
-      >
+        onchange=${(/** @type {any} */ event) => setOrder(event.currentTarget.value)}>
         ${Object.entries(ORDERS).map(
           ([name, { label }]) => html`<option value=${name}>${label}</option>`,
         )}
@@ -90,8 +83,7 @@ export function Arms({ feed, search }) {
       <select
         aria-label="How many arms"
         onchange=${(/** @type {any} */ event) =>
-          feed.show({ top: Number(event.currentTarget.value) })}
-      >
+          feed.show({ top: Number(event.currentTarget.value) })}>
         ${NUMBERS_OF_ARMS.map((n) => html`<option value=${n}>best ${n}</option>`)}
       </select>
     </div>
@@ -114,8 +106,7 @@ function summaryOf(bandit, rows, query) {
   if (rows.length === 0 && query)
     return `No arm has “${query}” in its name. Clear the search to see all arms.`;
   if (rows.length === 0) return "This belief has no means to show.";
-  if (query)
-    return `${plural(rows.length, "arm")} found by name, of ${count(bandit.n_arms)}.`;
+  if (query) return `${plural(rows.length, "arm")} found by name, of ${count(bandit.n_arms)}.`;
   return rows.length < bandit.n_arms
     ? `The best ${count(rows.length)} of ${count(bandit.n_arms)} by mean.`
     : `All ${plural(rows.length, "arm")}.`;
@@ -123,22 +114,15 @@ function summaryOf(bandit, rows, query) {
 
 /** @param {{ feed: Feed, row: ArmState, domain: Domain }} props */
 function ArmRow({ feed, row, domain }) {
-  const interval = isNumber(row.low)
-    ? `95% interval ${range(row.low, row.high)}`
-    : "";
+  const interval = isNumber(row.low) ? `95% interval ${range(row.low, row.high)}` : "";
   return html`<li
     class=${row.retired ? "arm is-retired" : "arm"}
     title=${interval}
-    data-key=${row.arm}
-  >
+    data-key=${row.arm}>
     <${Name} name=${row.arm} />
-    <span class="picture"
-      ><${Interval} arm=${row} domain=${domain} isOut=${row.retired}
-    /></span>
+    <span class="picture"><${Interval} arm=${row} domain=${domain} isOut=${row.retired} /></span>
     <span class="figure">
-      ${share(row.mean)}<span class="hidden"
-        >${interval && `, ${interval}`}</span
-      >
+      ${share(row.mean)}<span class="hidden">${interval && `, ${interval}`}</span>
     </span>
     <${RetireButton} feed=${feed} arm=${row.arm} isRetired=${row.retired} />
   </li>`;
@@ -149,18 +133,12 @@ const Retired = ({ feed, names }) =>
   html`<details>
     <summary>${count(names.length)} retired</summary>
     <ul class="retired" role="list">
-      ${names
-        .slice(0, MOST_RETIRED)
-        .map(
-          (name) =>
-            html`<li key=${name}>
-              <${Name} name=${name} /><${RetireButton}
-                feed=${feed}
-                arm=${name}
-                isRetired
-              />
+      ${names.slice(0, MOST_RETIRED).map(
+        (name) =>
+          html`<li key=${name}>
+              <${Name} name=${name} /><${RetireButton} feed=${feed} arm=${name} isRetired />
             </li>`,
-        )}
+      )}
     </ul>
   </details>`;
 
@@ -187,8 +165,7 @@ function RetireButton({ feed, arm, isRetired = false }) {
     type="button"
     class="quiet small"
     aria-label=${`${label} ${visible(arm)}`}
-    onclick=${isRetired ? restore : stopPicking}
-  >
+    onclick=${isRetired ? restore : stopPicking}>
     ${label}
   </button>`;
 }

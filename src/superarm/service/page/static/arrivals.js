@@ -19,16 +19,14 @@ const withOutcomes = (outcomes) =>
 
 /** @param {{ arms: string[] }[]} decisions */
 const decided = (decisions) =>
-  listed(decisions[0].arms) +
-  (decisions.length > 1 ? ` and ${decisions.length - 1} more` : "");
+  listed(decisions[0].arms) + (decisions.length > 1 ? ` and ${decisions.length - 1} more` : "");
 
 /** @type {Record<string, (event: any) => string>} */
 const WORDS = {
   created: () => "Created",
   decided: ({ decisions }) => `Decided: ${decided(decisions)}`,
   told: ({ outcomes }) => `Told: ${withOutcomes(outcomes)}`,
-  expired: ({ decisions }) =>
-    `Expired: ${plural(decisions.length, "decision")}`,
+  expired: ({ decisions }) => `Expired: ${plural(decisions.length, "decision")}`,
   arms_added: ({ arms }) => `Added: ${listed(arms)}`,
   arms_retired: ({ arms }) => `Retired: ${listed(arms)}`,
   arms_restored: ({ arms }) => `Restored: ${listed(arms)}`,
@@ -38,7 +36,5 @@ const WORDS = {
 export function inWords(events) {
   const last = events[events.length - 1];
   const words = WORDS[last.kind]?.(last) ?? last.kind;
-  return events.length === 1
-    ? words
-    : `${plural(events.length, "event")}, the last: ${words}`;
+  return events.length === 1 ? words : `${plural(events.length, "event")}, the last: ${words}`;
 }

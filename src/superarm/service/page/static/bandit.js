@@ -27,8 +27,7 @@ const TILES = [
   [
     "each",
     "per decision",
-    ({ evaluations, decisions }) =>
-      decisions ? number(evaluations / decisions) : "–",
+    ({ evaluations, decisions }) => (decisions ? number(evaluations / decisions) : "–"),
   ],
 ];
 
@@ -44,8 +43,7 @@ export function BanditView({ id, takesFocus, explain }) {
   const search = useRef(/** @type {HTMLInputElement | null} */ (null));
   const feed = useFeed(id, {
     onevents: (events) => announce(inWords(events)),
-    onproblem: (error) =>
-      error.status === 404 ? setMissing(error) : onproblem(error),
+    onproblem: (error) => (error.status === 404 ? setMissing(error) : onproblem(error)),
   });
   const actions = useActions(feed, explain);
   useShortcuts({ ...actions, "/": () => search.current?.focus() });
@@ -79,14 +77,11 @@ export function BanditView({ id, takesFocus, explain }) {
           aria-pressed=${String(feed.connection !== "paused")}
           title="Pause or resume (p)"
           disabled=${feed.connection === null}
-          onclick=${actions.p}
-        >
+          onclick=${actions.p}>
           ${CONNECTIONS[feed.connection ?? "live"]}
         </button>
         <button type="button" onclick=${actions.r}>With constraints…</button>
-        <button type="button" class="primary" onclick=${actions.d}>
-          Decide
-        </button>
+        <button type="button" class="primary" onclick=${actions.d}>Decide</button>
       </div>
     </header>
     <dl class="tiles">
@@ -119,19 +114,13 @@ function useActions(feed, explain) {
     d: () => decide(feed.id, {}).catch(note).finally(feed.refresh),
     r: () => {
       if (feed.bandit === null) return;
-      const form = html`<${DecideForm}
-        bandit=${feed.bandit}
-        done=${feed.refresh}
-      />`;
+      const form = html`<${DecideForm} bandit=${feed.bandit} done=${feed.refresh} />`;
       open("Decide with constraints", form);
     },
     t: () => {
       const decision = feed.decisions.find(({ status }) => status === "open");
       if (decision)
-        open(
-          "Tell outcomes",
-          html`<${TellForm} decision=${decision} done=${feed.refresh} />`,
-        );
+        open("Tell outcomes", html`<${TellForm} decision=${decision} done=${feed.refresh} />`);
       else note("None of the decisions shown is open. Press d to decide.");
     },
     e: () => {

@@ -67,8 +67,7 @@ export function Bandits({ current, version, oncreate }) {
   return html`<nav
     class=${known?.length === 0 ? "bandits none" : "bandits"}
     aria-label="Bandits"
-    tabindex="-1"
-  >
+    tabindex="-1">
     <div class="tools">
       <input
         type="search"
@@ -76,8 +75,7 @@ export function Bandits({ current, version, oncreate }) {
         aria-label="Search bandits by name"
         placeholder="Search bandits"
         autocomplete="off"
-        oninput=${(/** @type {any} */ event) => setWanted(event.currentTarget.value)}
-      />
+        oninput=${(/** @type {any} */ event) => setWanted(event.currentTarget.value)} />
       <button type="button" class="primary" onclick=${oncreate}>New</button>
     </div>
     <ul role="list" aria-label="Bandits">
@@ -86,11 +84,8 @@ export function Bandits({ current, version, oncreate }) {
           html`<li key=${bandit.id}>
             <a
               href=${banditAddress(bandit.id)}
-              aria-current=${bandit.id === current ? "page" : null}
-            >
-              <${Name} name=${bandit.name} /><small class="muted"
-                >${summaryOf(bandit)}</small
-              >
+              aria-current=${bandit.id === current ? "page" : null}>
+              <${Name} name=${bandit.name} /><small class="muted">${summaryOf(bandit)}</small>
             </a>
           </li>`,
       )}
@@ -102,10 +97,7 @@ export function Bandits({ current, version, oncreate }) {
 
 /** @param {Bandit} bandit */
 function summaryOf({ k, n_arms, decisions, open }) {
-  const words = [
-    `${count(k)} of ${count(n_arms)}`,
-    plural(decisions, "decision"),
-  ];
+  const words = [`${count(k)} of ${count(n_arms)}`, plural(decisions, "decision")];
   if (open) words.push(`${count(open)} open`);
   return words.join(" · ");
 }

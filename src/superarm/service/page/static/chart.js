@@ -1,28 +1,17 @@
-// A quantity over rounds, drawn by uPlot. Pointer or arrow keys read single points.
+// A quantity over rounds, as SVG. Pointer or arrow keys read single points.
 // The reward of one decision varies a lot, so rewards are dots, and the line is a running mean.
 
 /** @import { History } from "../types" */
 
-import { clock, count, number, plural } from "./format.js";
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
-import uPlot from "./vendor/uplot.js";
+import { clock, count, number, plural, ticks } from "./format.js";
+import { html, useLayoutEffect, useRef, useState } from "./html.js";
 
 const HEIGHT = 232;
+const EDGE = { left: 36, right: 14, top: 12, bottom: 44 };
+const BOTTOM = HEIGHT - EDGE.bottom;
+const PIXELS_PER_TICK = 110;
 const MOST_AVERAGED = 20;
-const FONT =
-  '12px system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
-const STEPS = {
-  ArrowLeft: -1,
-  ArrowRight: 1,
-  PageUp: -10,
-  PageDown: 10,
-  Home: -Infinity,
-  End: Infinity,
-};
-// Rounds are whole numbers.
-const ROUND_STEPS = Array.from({ length: 10 }, (_, power) =>
-  [1, 2, 5].map((factor) => factor * 10 ** power),
-).flat();
+const STEPS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -1e9, End: 1e9 };
 
 /** @type {Record<string, { title: string, label: string, isAveraged: boolean }>} */
 const QUANTITIES = {
@@ -52,8 +41,7 @@ export function HistoryChart({ history }) {
       <h2 id="chart-title">Over time</h2>
       <select
         aria-label="What the chart shows"
-        onchange=${(/** @type {any} */ event) => setWhich(event.currentTarget.value)}
-      >
+        onchange=${(/** @type {any} */ event) => setWhich(event.currentTarget.value)}>
         ${Object.entries(QUANTITIES).map(
           ([name, { title }]) => html`<option value=${name}>${title}</option>`,
         )}
@@ -62,9 +50,7 @@ export function HistoryChart({ history }) {
     ${
       points.length > 0
         ? html`<${Chart} points=${points} label=${label} />`
-        : html`<p class="empty">
-            The ${label} per round appears here after the first outcomes.
-          </p>`
+        : html`<p class="empty">The ${label} per round appears here after the first outcomes.</p>`
     }
     <p class="muted about">${about}</p>
   </section>`;
@@ -93,9 +79,7 @@ function pointsOf(history, which, isAveraged) {
   const known = history.points
     .map((point) => ({ ...point, value: /** @type {any} */ (point)[which] }))
     .filter((point) => Number.isFinite(point.value));
-  const window = isAveraged
-    ? Math.min(Math.ceil(known.length / 10), MOST_AVERAGED)
-    : 1;
+  const window = isAveraged ? Math.min(Math.ceil(known.length / 10), MOST_AVERAGED) : 1;
   return known.map(({ round, time, value }, place) => {
     const last = known.slice(Math.max(0, place - window + 1), place + 1);
     const mean = last.reduce((sum, one) => sum + one.value, 0) / last.length;
@@ -105,42 +89,20 @@ function pointsOf(history, which, isAveraged) {
 
 /** @param {{ points: Point[], label: string }} props */
 function Chart({ points, label }) {
-  const box = useRef(/** @type {HTMLDivElement | null} */ (null));
-  const plot = useRef(/** @type {uPlot | null} */ (null));
   const [chosen, setChosen] = useState(/** @type {number | null} */ (null));
   const [isSpoken, setSpoken] = useState(false);
+  const picture = useRef(/** @type {SVGSVGElement | null} */ (null));
+  const width = useWidth(picture);
+  const scales = scalesOf(points, width);
+  const place = Math.min(chosen ?? Infinity, points.length - 1);
+  const read = points[place];
+  const last = points[points.length - 1];
 
-  useLayoutEffect(() => {
-    const element = /** @type {HTMLDivElement} */ (box.current);
-    plot.current = new uPlot(
-      optionsFor(element, setChosen),
-      dataOf(points),
-      element,
-    );
-    const resize = new ResizeObserver(() =>
-      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }),
-    );
-    resize.observe(element);
-    // A canvas does not follow changes of CSS colours by itself.
-    const recolour = new MutationObserver(() => plot.current?.redraw(false));
-    recolour.observe(document.documentElement, {
-      attributeFilter: ["data-theme"],
-    });
-    return () => {
-      resize.disconnect();
-      recolour.disconnect();
-      plot.current?.destroy();
-    };
-  }, []);
-  useEffect(() => plot.current?.setData(dataOf(points)), [points]);
-
-  /** @param {number | null} place */
-  const choose = (place) => {
-    const left =
-      place === null
-        ? -1
-        : (plot.current?.valToPos(points[place].round, "x") ?? -1);
-    plot.current?.setCursor({ left, top: 0 });
+  /** @param {PointerEvent} event */
+  const onpointermove = (event) => {
+    const x = event.clientX - (picture.current?.getBoundingClientRect().left ?? 0);
+    const distances = points.map(({ round }) => Math.abs(scales.x(round) - x));
+    setChosen(distances.indexOf(Math.min(...distances)));
   };
   /** @param {KeyboardEvent} event */
   const onkeydown = (event) => {
@@ -148,114 +110,107 @@ function Chart({ points, label }) {
     if (step === undefined) return;
     event.preventDefault();
     setSpoken(true);
-    const from = chosen ?? points.length - 1;
-    choose(Math.min(Math.max(from + step, 0), points.length - 1));
+    setChosen(Math.min(Math.max(place + step, 0), points.length - 1));
   };
   const onblur = () => {
     setSpoken(false);
-    choose(null);
+    setChosen(null);
   };
 
-  const last = points[points.length - 1];
-  const read = points[chosen ?? points.length - 1] ?? last;
-  const summary = `${label}: ${plural(points.length, "point")}, the last ${number(last.value)} at round ${count(last.round)}. Arrow keys read them.`;
-  const mean =
-    read.nAveraged > 1
-      ? `, mean of ${read.nAveraged} points ${number(read.mean)}`
-      : "";
-  return html`<div class=${chosen === null ? "chart-box" : "chart-box is-read"}>
-    <div
-      ref=${box}
+  const summary = `${label}: ${plural(points.length, "point")}, the last ${number(last.value)}`;
+  const mean = read.nAveraged > 1 ? `, mean of ${read.nAveraged} points ${number(read.mean)}` : "";
+  const readout = `${label} ${number(read.value)}${mean}`;
+  return html`<svg
+      ref=${picture}
       class="chart"
+      height=${HEIGHT}
       role="img"
       tabindex="0"
-      aria-label=${summary}
+      aria-label=${`${summary} at round ${count(last.round)}. Arrow keys read them.`}
+      onpointermove=${onpointermove}
+      onpointerleave=${() => setChosen(null)}
       onkeydown=${onkeydown}
-      onblur=${onblur}
-    ></div>
+      onblur=${onblur}>
+      <${Axes} scales=${scales} width=${width} />
+      <${Curve} points=${points} scales=${scales} />
+      <g class=${chosen === null ? "pointer at-end" : "pointer"}>
+        <line x1=${scales.x(read.round)} x2=${scales.x(read.round)} y1=${EDGE.top} y2=${BOTTOM} />
+        <circle class="dot" cx=${scales.x(read.round)} cy=${scales.y(read.mean)} r="4" />
+      </g>
+    </svg>
     <p class="readout muted" aria-live=${isSpoken ? "polite" : "off"}>
-      Round ${count(read.round)} at ${clock(read.time)}: ${label}
-      ${number(read.value)}${mean}
-    </p>
-  </div>`;
+      Round ${count(read.round)} at ${clock(read.time)}: ${readout}
+    </p>`;
 }
 
 /**
- * @param {Point[]} points
- * @returns {uPlot.AlignedData}
+ * The width of an element in pixels, followed when it changes.
+ * @param {{ current: Element | null }} ref
  */
-const dataOf = (points) => [
-  points.map(({ round }) => round),
-  points.map(({ value, mean }) => (value === mean ? null : value)),
-  points.map(({ mean }) => mean),
-];
+function useWidth(ref) {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const update = () => setWidth(ref.current?.clientWidth ?? 0);
+    const observer = new ResizeObserver(update);
+    if (ref.current) observer.observe(ref.current);
+    update();
+    return () => observer.disconnect();
+  }, []);
+  return width;
+}
+
+/** @typedef {ReturnType<typeof scalesOf>} Scales */
 
 /**
- * @param {HTMLElement} element
- * @param {(place: number | null) => void} onchoose
- * @returns {uPlot.Options}
+ * Functions from values to pixels, and the ticks of both axes.
+ * @param {Point[]} points
+ * @param {number} width
  */
-function optionsFor(element, onchoose) {
-  /** @type {(name: string) => () => string} */
-  const colour = (name) => () =>
-    getComputedStyle(element).getPropertyValue(name).trim();
-  /** @type {uPlot.Axis} */
-  const axis = {
-    font: FONT,
-    labelFont: FONT,
-    stroke: colour("--muted"),
-    ticks: { show: false },
-  };
-  const line = colour("--accent");
+function scalesOf(points, width) {
+  const values = points.map(({ value }) => value);
+  const yTicks = ticks(Math.min(0, ...values), Math.max(...values), 4);
+  const [first, last] = [points[0].round, points[points.length - 1].round];
+  const end = Math.max(last, first + 1);
+  const nTicks = Math.max(4, Math.floor(width / PIXELS_PER_TICK));
+  /** @type {(x: number, low: number, high: number, from: number, to: number) => number} */
+  const across = (x, low, high, from, to) => from + ((x - low) / (high - low)) * (to - from);
   return {
-    width: element.clientWidth,
-    height: HEIGHT,
-    padding: [10, 12, 0, 0],
-    legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false } },
-    scales: {
-      x: {
-        time: false,
-        range: (_, low, high) => [low, Math.max(high, low + 1)],
-      },
-      y: { range: { min: { pad: 0, soft: 0, mode: 1 }, max: { pad: 0.1 } } },
-    },
-    axes: [
-      {
-        ...axis,
-        label: "round",
-        labelSize: 18,
-        size: 26,
-        incrs: ROUND_STEPS,
-        grid: { show: false },
-        border: { show: true, stroke: colour("--strong-line"), width: 1 },
-        values: (_, marks) => marks.map(count),
-      },
-      {
-        ...axis,
-        size: 48,
-        grid: { stroke: colour("--line"), width: 1 },
-        values: (_, marks) => marks.map(number),
-      },
-    ],
-    series: [
-      {},
-      {
-        paths: () => null,
-        points: { show: true, size: 4, width: 0, fill: colour("--dot") },
-      },
-      {
-        stroke: line,
-        width: 2,
-        fill: colour("--area"),
-        points: {
-          show: true,
-          size: 8,
-          fill: line,
-          filter: (plot) => [plot.data[0].length - 1],
-        },
-      },
-    ],
-    hooks: { setCursor: [(plot) => onchoose(plot.cursor.idx ?? null)] },
+    xTicks: ticks(first, end, nTicks).filter(
+      (mark) => mark >= first && mark <= last && Number.isInteger(mark),
+    ),
+    yTicks,
+    x: (/** @type {number} */ round) =>
+      across(round, first, end, EDGE.left, Math.max(width, 1) - EDGE.right),
+    y: (/** @type {number} */ value) =>
+      across(value, yTicks[0], yTicks[yTicks.length - 1], BOTTOM, EDGE.top),
   };
+}
+
+/** @param {{ scales: Scales, width: number }} props */
+function Axes({ scales: { x, y, xTicks, yTicks }, width }) {
+  const right = width - EDGE.right;
+  return html`${yTicks.map(
+    (mark) =>
+      html`<line class="grid" x1=${EDGE.left} x2=${right} y1=${y(mark)} y2=${y(mark)} />
+          <text x=${EDGE.left - 8} y=${y(mark) + 4} text-anchor="end">${number(mark)}</text>`,
+  )}
+    ${xTicks.map(
+      (mark) =>
+        html`<line class="tick" x1=${x(mark)} x2=${x(mark)} y1=${BOTTOM} y2=${BOTTOM + 4} />
+          <text x=${x(mark)} y=${BOTTOM + 18} text-anchor="middle">${count(mark)}</text>`,
+    )}
+    <text x=${(EDGE.left + right) / 2} y=${HEIGHT - 6} text-anchor="middle">round</text>
+    <line class="axis" x1=${EDGE.left} x2=${right} y1=${BOTTOM} y2=${BOTTOM} />`;
+}
+
+/** @param {{ points: Point[], scales: Scales }} props */
+function Curve({ points, scales: { x, y } }) {
+  const path = points.map(({ round, mean }) => `${x(round).toFixed(1)} ${y(mean).toFixed(1)}`);
+  const ends = [points[points.length - 1], points[0]].map(({ round }) => `${x(round)} ${y(0)}`);
+  const dots = points.filter(({ value, mean }) => value !== mean);
+  return html`<path class="area" d=${`M${[...path, ...ends].join("L")}Z`} />
+    ${dots.map(
+      ({ round, value }) => html`<circle class="point" cx=${x(round)} cy=${y(value)} r="2" />`,
+    )}
+    <path class="line" d=${`M${path.join("L")}`} />`;
 }

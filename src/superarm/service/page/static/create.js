@@ -8,8 +8,7 @@ import { NamesField, valueOf } from "./forms.js";
 import { html, useEffect, useState } from "./html.js";
 import { Field, Form, ProblemBox } from "./panels.js";
 
-const ARMS_HINT =
-  "One name per line. A single number makes that many arms, named 0, 1, 2, …";
+const ARMS_HINT = "One name per line. A single number makes that many arms, named 0, 1, 2, …";
 // Which part the server takes if none is chosen. The server chooses the oracle by the reward.
 const DEFAULTS = { reward: "linear", oracle: "", belief: "beta" };
 
@@ -36,8 +35,7 @@ export function CreateForm({ done }) {
       list=${list ?? []}
       oracles=${known?.oracles ?? []}
       chosen=${chosen[kind]}
-      onchoose=${(/** @type {string} */ name) => setChosen({ ...chosen, [kind]: name })}
-    />`;
+      onchoose=${(/** @type {string} */ name) => setChosen({ ...chosen, [kind]: name })} />`;
 
   /** @param {HTMLFormElement} form */
   const send = async (form) => create(bodyOf(form, known, chosen));
@@ -48,8 +46,7 @@ export function CreateForm({ done }) {
       placeholder="front page"
       autocomplete="off"
       required
-      autofocus
-    />
+      data-focus />
     <${NamesField}
       name="arms"
       label="Arms"
@@ -57,16 +54,14 @@ export function CreateForm({ done }) {
       rows="6"
       placeholder=${"budget\nstorm\nrecipe"}
       oninput=${countArms}
-      required
-    />
+      required />
     <${Field}
       name="k"
       label="Arms per decision (k)"
       type="number"
       min="1"
       step="1"
-      defaultValue="2"
-    />
+      defaultValue="2" />
     <details>
       <summary>More: reward, oracle, belief, expiry, seed</summary>
       ${error && html`<${ProblemBox} error=${error} />`}
@@ -77,42 +72,33 @@ export function CreateForm({ done }) {
         <${NumberField}
           name="after_s"
           label="Decisions expire after (seconds)"
-          placeholder="never"
-        />
-        <${NumberField}
-          name="after_rounds"
-          label="or after (rounds)"
-          placeholder="never"
-        />
+          placeholder="never" />
+        <${NumberField} name="after_rounds" label="or after (rounds)" placeholder="never" />
       </div>
       <div class="pair">
         <${NumberField}
           name="missing"
           label="Outcome of arms missing at expiry"
           placeholder="none"
-          max="1"
-        />
+          max="1" />
         <${NumberField}
           name="seed"
           label="Seed"
           placeholder="random"
-          hint="The same seed and calls give the same decisions."
-        />
+          hint="The same seed and calls give the same decisions." />
       </div>
       <${NamesField}
         name="more"
         label="Anything else, as JSON"
         hint="Has priority over the fields above."
         rows="2"
-        placeholder=${'{"keep": 100}'}
-      />
+        placeholder=${'{"keep": 100}'} />
     </details>
   <//>`;
 }
 
 /** @param {Record<string, any>} props */
-const NumberField = (props) =>
-  html`<${Field} type="number" min="0" step="any" ...${props} />`;
+const NumberField = (props) => html`<${Field} type="number" min="0" step="any" ...${props} />`;
 
 /**
  * A choice among parts, and one field for each parameter of the chosen part.
@@ -130,8 +116,7 @@ function PartFields({ kind, label, list, oracles, chosen, onchoose }) {
       name=${kind}
       label=${label}
       hint=${part?.sentence ?? "The server chooses one that fits the reward."}
-      onchange=${onchange}
-    >
+      onchange=${onchange}>
       ${kind === "oracle" && html`<option value="">Automatic</option>`}
       ${list.map(
         ({ name, label }) =>
@@ -149,8 +134,7 @@ function PartFields({ kind, label, list, oracles, chosen, onchoose }) {
               key=${`${chosen}-${parameter.name}`}
               id=${`${kind}-${parameter.name}`}
               parameter=${parameter}
-              oracles=${oracles}
-            />`,
+              oracles=${oracles} />`,
         )}
       </div>`
     }`;
@@ -172,23 +156,11 @@ function ParameterField({ id, parameter, oracles }) {
       ${choices.map((choice) => html`<option value=${choice}>${choice}</option>`)}
     <//>`;
   }
-  const placeholder = [
-    standard,
-    ...choices.filter((choice) => choice !== standard),
-  ].join(", or ");
+  const placeholder = [standard, ...choices.filter((choice) => choice !== standard)].join(", or ");
   if (choices.length || (kind !== "int" && kind !== "float"))
-    return html`<${Field}
-      ...${common}
-      placeholder=${placeholder}
-      autocomplete="off"
-    />`;
+    return html`<${Field} ...${common} placeholder=${placeholder} autocomplete="off" />`;
   const limits = { min: least, max: most, step: kind === "int" ? 1 : "any" };
-  return html`<${Field}
-    type="number"
-    ...${common}
-    ...${limits}
-    placeholder=${standard}
-  />`;
+  return html`<${Field} type="number" ...${common} ...${limits} placeholder=${standard} />`;
 }
 
 /**
@@ -203,11 +175,7 @@ function choicesOf({ kind, choices }, oracles) {
 
 /** @param {unknown} value */
 const asPlaceholder = (value) =>
-  value === null || value === undefined
-    ? ""
-    : Array.isArray(value)
-      ? value.join(", ")
-      : `${value}`;
+  value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : `${value}`;
 
 /**
  * @param {HTMLFormElement} form
@@ -228,9 +196,7 @@ function bodyOf(form, known, chosen) {
     oracle: described(form, "oracle", "kind", known?.oracles, chosen.oracle),
     belief: described(form, "belief", "kind", known?.beliefs, chosen.belief),
     seed: numberOf(form, "seed"),
-    expiry: Object.values(expiry).some((value) => value !== undefined)
-      ? expiry
-      : undefined,
+    expiry: Object.values(expiry).some((value) => value !== undefined) ? expiry : undefined,
     ...objectOf(valueOf(form, "more")),
   };
 }
@@ -249,9 +215,7 @@ function described(form, kind, nameMember, list, chosen) {
   const given = part.parameters
     .map((parameter) => [parameter, valueOf(form, `${kind}-${parameter.name}`)])
     .filter(([, text]) => text !== "")
-    .map(([parameter, text]) =>
-      valueFor(/** @type {any} */ (parameter), String(text)),
-    );
+    .map(([parameter, text]) => valueFor(/** @type {any} */ (parameter), String(text)));
   return { [nameMember]: chosen, ...Object.fromEntries(given) };
 }
 
@@ -260,20 +224,12 @@ function described(form, kind, nameMember, list, chosen) {
  * @param {string} text
  */
 function valueFor({ name, kind, choices }, text) {
-  if (kind === "oracle" || kind === "choice" || choices?.includes(text))
-    return [name, text];
+  if (kind === "oracle" || kind === "choice" || choices?.includes(text)) return [name, text];
   const isList = kind === "pair" || kind === "vector" || kind === "matrix";
   try {
-    return [
-      name,
-      JSON.parse(
-        isList && !text.startsWith("[[") ? `[${unwrapped(text)}]` : text,
-      ),
-    ];
+    return [name, JSON.parse(isList && !text.startsWith("[[") ? `[${unwrapped(text)}]` : text)];
   } catch {
-    const fix = isList
-      ? "Write numbers with commas, such as 1, 1."
-      : "Write a number.";
+    const fix = isList ? "Write numbers with commas, such as 1, 1." : "Write a number.";
     throw new Problem({ detail: `${name} is not understood`, got: text, fix });
   }
 }
@@ -286,8 +242,7 @@ function objectOf(text) {
   if (text === "") return {};
   try {
     const found = JSON.parse(text);
-    if (found && typeof found === "object" && !Array.isArray(found))
-      return found;
+    if (found && typeof found === "object" && !Array.isArray(found)) return found;
   } catch {
     // The same problem as for JSON that is no object.
   }
@@ -308,5 +263,4 @@ function numberOf(form, name) {
 }
 
 /** @param {string} text */
-const armsOf = (text) =>
-  /^\s*\d{1,9}\s*$/.test(text) ? Number(text) : lines(text);
+const armsOf = (text) => (/^\s*\d{1,9}\s*$/.test(text) ? Number(text) : lines(text));

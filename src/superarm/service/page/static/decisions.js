@@ -41,24 +41,16 @@ export function Decisions({ feed, explain }) {
       class="decisions"
       role="list"
       tabindex="-1"
-      aria-label="Decisions, the newest first"
-    >
+      aria-label="Decisions, the newest first">
       ${decisions.map(
         (decision) =>
-          html`<${Row}
-            key=${decision.id}
-            feed=${feed}
-            decision=${decision}
-            explain=${explain}
-          />`,
+          html`<${Row} key=${decision.id} feed=${feed} decision=${decision} explain=${explain} />`,
       )}
     </ol>
     ${bandit && decisions.length === 0 && html`<p class="empty">${emptyText(view.status)}</p>`}
     ${
       decisions.length >= view.limit &&
-      html`<button type="button" class="quiet" onclick=${showMore}>
-        Show more
-      </button>`
+      html`<button type="button" class="quiet" onclick=${showMore}>Show more</button>`
     }
   </section>`;
 }
@@ -75,20 +67,11 @@ function Row({ feed, decision, explain }) {
   const { open } = usePage();
   const { id, time, round, status, arms } = decision;
   const openTell = () =>
-    open(
-      "Tell outcomes",
-      html`<${TellForm} decision=${decision} done=${feed.refresh} />`,
-    );
+    open("Tell outcomes", html`<${TellForm} decision=${decision} done=${feed.refresh} />`);
   const nMore = arms.length - MOST_CHIPS;
-  return html`<li
-    class=${feed.isNew(decision) ? "decision arrived" : "decision"}
-    data-key=${id}
-  >
+  return html`<li class=${feed.isNew(decision) ? "decision arrived" : "decision"} data-key=${id}>
     <div class="line">
-      <time
-        datetime=${new Date(time * 1000).toISOString()}
-        title=${moment(time)}
-      >
+      <time datetime=${new Date(time * 1000).toISOString()} title=${moment(time)}>
         ${clock(time)}
       </time>
       <span class=${`status ${status}`}>${STATUSES[status]}</span>
@@ -100,26 +83,21 @@ function Row({ feed, decision, explain }) {
         class="small"
         aria-label=${`Tell outcomes of decision ${id}`}
         hidden=${status !== "open"}
-        onclick=${openTell}
-      >
+        onclick=${openTell}>
         Tell…
       </button>
       <button
         type="button"
         class="quiet small"
         aria-label=${`Explain decision ${id}`}
-        onclick=${() => explain(id)}
-      >
+        onclick=${() => explain(id)}>
         Explain
       </button>
     </div>
     <ul class="chips" role="list">
       ${arms
         .slice(0, MOST_CHIPS)
-        .map(
-          (arm) =>
-            html`<${Chip} arm=${arm} outcome=${outcomeOf(decision, arm)} />`,
-        )}
+        .map((arm) => html`<${Chip} arm=${arm} outcome=${outcomeOf(decision, arm)} />`)}
       ${nMore > 0 && html`<li class="muted">and ${nMore} more</li>`}
     </ul>
   </li>`;
@@ -127,12 +105,9 @@ function Row({ feed, decision, explain }) {
 
 /** @param {{ arm: string, outcome: number | undefined }} props */
 function Chip({ arm, outcome }) {
-  if (outcome === undefined)
-    return html`<li class="chip"><${Name} name=${arm} /></li>`;
+  if (outcome === undefined) return html`<li class="chip"><${Name} name=${arm} /></li>`;
   return html`<li class=${outcome >= 0.5 ? "chip good" : "chip poor"}>
     <${Name} name=${arm} />
-    <span class="outcome"
-      ><span class="hidden">outcome </span>${number(outcome)}</span
-    >
+    <span class="outcome"><span class="hidden">outcome </span>${number(outcome)}</span>
   </li>`;
 }

@@ -21,8 +21,7 @@ const COLUMNS = [
   [
     "lower",
     "bounds",
-    ({ lower, upper }) =>
-      lower === upper ? "exact" : `${number(lower)} to ${number(upper)}`,
+    ({ lower, upper }) => (lower === upper ? "exact" : `${number(lower)} to ${number(upper)}`),
   ],
   ["n_tests", "tests", ({ n_tests }) => count(n_tests)],
 ];
@@ -66,8 +65,7 @@ function Content({ id, found }) {
     ${
       found.complete === false &&
       html`<p class="muted">
-        Only what the log contains. The full explanation is kept in memory for
-        the latest decisions.
+        Only what the log contains. The full explanation is kept in memory for the latest decisions.
       </p>`
     }
     <${Picture} rows=${rows} nIn=${found.reasons.length} />
@@ -75,22 +73,13 @@ function Content({ id, found }) {
       left
         ? html`<p class="lost">
             The best arm left out is <${Name} name=${left.arm} />${
-              isNumber(found.lost_by)
-                ? `. It lost by ${number(found.lost_by)}.`
-                : "."
+              isNumber(found.lost_by) ? `. It lost by ${number(found.lost_by)}.` : "."
             }
           </p>`
-        : html`<p class="muted">
-            This oracle does not know which arm came next.
-          </p>`
+        : html`<p class="muted">This oracle does not know which arm came next.</p>`
     }
     <h3>Numbers</h3>
-    <div
-      class="wide"
-      tabindex="0"
-      role="region"
-      aria-label="Numbers of the reasons"
-    >
+    <div class="wide" tabindex="0" role="region" aria-label="Numbers of the reasons">
       <${Table} rows=${rows} nIn=${found.reasons.length} />
     </div>
     <h3>In words</h3>
@@ -102,26 +91,18 @@ ${found.text ?? `decision ${id}`}</pre>`;
 function Picture({ rows, nIn }) {
   const domain = domainOf(rows);
   return html`<figure>
-    <figcaption>
-      The posterior of each arm at the time, and the value sampled from it
-    </figcaption>
+    <figcaption>The posterior of each arm at the time, and the value sampled from it</figcaption>
     <ul class="arms why" role="list">
       ${rows.map(
         (reason, place) =>
           html`<li class=${place < nIn ? "arm" : "arm left-out"}>
             <${Name} name=${reason.arm} />
             <span class="picture">
-              <${Interval}
-                arm=${reason}
-                domain=${domain}
-                isOut=${place >= nIn}
-              />
+              <${Interval} arm=${reason} domain=${domain} isOut=${place >= nIn} />
             </span>
             <span class="figure">
               <span class="hidden">${inWords(reason)}</span>
-              <span aria-hidden="true"
-                >${share(reason.value ?? reason.mean)}</span
-              >
+              <span aria-hidden="true">${share(reason.value ?? reason.mean)}</span>
             </span>
           </li>`,
       )}

@@ -101,16 +101,16 @@ export class Feed {
     this.callbacks.onchange();
   }
 
+  // At once if the last time is long ago, and otherwise as soon as it is.
   async #loadHistory() {
     const wait = this.#historyAt + HISTORY_EVERY_MS - performance.now();
     if (wait > 0) {
-      this.#historyTimer ??= setTimeout(
-        () => this.#loadHistory().catch(() => {}),
-        wait,
-      );
+      this.#historyTimer ??= setTimeout(() => {
+        this.#historyTimer = undefined;
+        this.#loadHistory().catch(() => {}); // the next reload tries again
+      }, wait);
       return;
     }
-    this.#historyTimer = undefined;
     this.#historyAt = performance.now();
     this.history = await api.history(this.id, HISTORY_POINTS);
     if (!this.#isOver) this.callbacks.onchange();
@@ -131,10 +131,7 @@ export class Feed {
  */
 export function useFeed(id, callbacks) {
   const [, redraw] = useReducer((/** @type {number} */ n) => n + 1, 0);
-  const feed = useMemo(
-    () => new Feed(id, { ...callbacks, onchange: () => redraw(null) }),
-    [id],
-  );
+  const feed = useMemo(() => new Feed(id, { ...callbacks, onchange: () => redraw(null) }), [id]);
   useEffect(() => {
     feed.refresh();
     return () => feed.stop();

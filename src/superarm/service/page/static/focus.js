@@ -16,16 +16,9 @@ export function useKeptFocus(list) {
   const isInside = list.current?.contains(focused) ?? false;
   const row = focused?.closest("li") ?? null;
   useLayoutEffect(() => {
-    if (!isInside || (document.activeElement === focused && isUsable(focused)))
-      return;
-    const button = row?.isConnected
-      ? row.querySelector("button:not([hidden])")
-      : null;
-    const candidates = [
-      focused,
-      button,
-      list.current?.closest("[tabindex]") ?? null,
-    ];
+    if (!isInside || (document.activeElement === focused && isUsable(focused))) return;
+    const button = row?.isConnected ? row.querySelector("button:not([hidden])") : null;
+    const candidates = [focused, button, list.current?.closest("[tabindex]") ?? null];
     const next = candidates.find(isUsable) ?? document.getElementById("main");
     /** @type {HTMLElement | null} */ (next)?.focus({ preventScroll: true });
   });

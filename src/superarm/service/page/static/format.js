@@ -51,8 +51,7 @@ export function share(x) {
 export const range = (low, high) => `${share(low)} to ${share(high)}`;
 
 /** @param {number} seconds */
-export const clock = (seconds) =>
-  new Date(seconds * 1000).toLocaleTimeString("en-GB");
+export const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString("en-GB");
 
 /** @param {number} seconds */
 export const moment = (seconds) =>

@@ -21,15 +21,12 @@ export const outcomeOf = ({ outcomes }, arm) =>
  * @param {HTMLFormElement} form
  * @param {string} name
  */
-export const valueOf = (form, name) =>
-  String(new FormData(form).get(name) ?? "").trim();
+export const valueOf = (form, name) => String(new FormData(form).get(name) ?? "").trim();
 
 /** @param {{ decision: Decision, done: () => void }} props */
 export function TellForm({ decision, done }) {
   const rows = useRef(/** @type {HTMLDivElement | null} */ (null));
-  const open = decision.arms.filter(
-    (arm) => outcomeOf(decision, arm) === undefined,
-  );
+  const open = decision.arms.filter((arm) => outcomeOf(decision, arm) === undefined);
   const inputs = () => [...(rows.current?.querySelectorAll("input") ?? [])];
 
   /** @type {(places: number[], value: number) => void} */
@@ -42,8 +39,7 @@ export function TellForm({ decision, done }) {
       type="button"
       class="small"
       aria-label=${name ?? label}
-      onclick=${() => fill(places, value)}
-    >
+      onclick=${() => fill(places, value)}>
       ${label}
     </button>`;
 
@@ -51,11 +47,10 @@ export function TellForm({ decision, done }) {
   return html`<${Form}
     submit="Tell"
     send=${() => tell(decision.id, given(open, inputs()))}
-    done=${done}
-  >
+    done=${done}>
     <p class="muted">
-      The outcome of each arm, from 0 to 1. Leave a field empty if its outcome
-      is not known yet. You can tell it later.
+      The outcome of each arm, from 0 to 1. Leave a field empty if its outcome is not known yet. You
+      can tell it later.
     </p>
     <div class="outcome-row">
       <span class="muted">Decision ${decision.id}</span><span></span>
@@ -74,9 +69,8 @@ export function TellForm({ decision, done }) {
               step="any"
               inputmode="decimal"
               placeholder="not yet"
-              autofocus=${place === 0}
-              aria-label=${`Outcome of ${visible(arm)}, from 0 to 1`}
-            />
+              data-focus=${place === 0 ? "" : null}
+              aria-label=${`Outcome of ${visible(arm)}, from 0 to 1`} />
             ${quick("0", [place], 0, `Outcome 0 for ${visible(arm)}`)}
             ${quick("1", [place], 1, `Outcome 1 for ${visible(arm)}`)}
           </div>`,
@@ -128,39 +122,28 @@ export function DecideForm({ bandit, done }) {
         type="number"
         min="1"
         defaultValue="1"
-        autofocus
-      />
+        data-focus />
       <${Field}
         name="k"
         label="Arms per decision (k)"
         hint=${`The default is ${bandit.k}.`}
         type="number"
         min="1"
-        placeholder=${bandit.k}
-      />
+        placeholder=${bandit.k} />
     </div>
-    <${NamesField}
-      name="must"
-      label="Arms that must be in"
-      rows="3"
-      hint="One name per line."
-    />
+    <${NamesField} name="must" label="Arms that must be in" rows="3" hint="One name per line." />
     <${NamesField}
       name="must_not"
       label="Arms that must not be in"
       rows="3"
-      hint="One name per line."
-    />
+      hint="One name per line." />
   <//>`;
 }
 
 /** @param {HTMLFormElement} form */
 function constraintsOf(form) {
   const [n, k] = [valueOf(form, "n"), valueOf(form, "k")];
-  const [must, mustNot] = [
-    lines(valueOf(form, "must")),
-    lines(valueOf(form, "must_not")),
-  ];
+  const [must, mustNot] = [lines(valueOf(form, "must")), lines(valueOf(form, "must_not"))];
   // JSON.stringify leaves out members that are undefined.
   return {
     n: Number(n) === 1 ? undefined : Number(n),
@@ -195,8 +178,7 @@ export function AddArmsForm({ id, done }) {
       hint="A retired arm is restored with everything that is known about it."
       rows="6"
       required
-      autofocus
-    />
+      data-focus />
   <//>`;
 }
 
@@ -213,7 +195,6 @@ export function KeyForm({ error, done }) {
       type="password"
       autocomplete="off"
       defaultValue=${key.get()}
-      autofocus
-    />
+      data-focus />
   <//>`;
 }

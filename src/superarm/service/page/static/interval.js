@@ -19,11 +19,7 @@ export function domainOf(rows) {
   const ends = rows
     .flatMap((row) => [row.low, row.high, row.mean, row.value])
     .filter((x) => isNumber(x));
-  const marks = ticks(
-    Math.min(0, ...ends),
-    Math.max(...ends, LEAST_HIGH),
-    MARKS,
-  );
+  const marks = ticks(Math.min(0, ...ends), Math.max(...ends, LEAST_HIGH), MARKS);
   return { low: marks[0], high: /** @type {number} */ (marks.at(-1)), marks };
 }
 
@@ -46,28 +42,14 @@ function position(x, { low, high }) {
  * The row that contains the picture says the same in words.
  * @param {{ arm: ArmFigures, domain: Domain, isOut?: boolean }} props
  */
-export function Interval({
-  arm: { mean, low, high, value },
-  domain,
-  isOut = false,
-}) {
+export function Interval({ arm: { mean, low, high, value }, domain, isOut = false }) {
   /** @param {number} x */
   const at = (x) => position(x, domain);
   // A sampled value is drawn above the interval, so that it does not hide the mean.
   const y = isNumber(value) ? "64%" : "50%";
-  return html`<svg
-    class=${isOut ? "interval out" : "interval in"}
-    aria-hidden="true"
-  >
+  return html`<svg class=${isOut ? "interval out" : "interval in"} aria-hidden="true">
     ${domain.marks.map(
-      (mark) =>
-        html`<line
-          class="grid"
-          x1=${at(mark)}
-          x2=${at(mark)}
-          y1="0"
-          y2="100%"
-        />`,
+      (mark) => html`<line class="grid" x1=${at(mark)} x2=${at(mark)} y1="0" y2="100%" />`,
     )}
     ${
       isNumber(low) &&
@@ -106,7 +88,6 @@ export const Scale = ({ domain }) =>
 /** @param {{ sampled?: boolean }} props */
 export const Legend = ({ sampled = false }) =>
   html`<p class="key muted">
-    <span class="swatch range"></span>95% interval
-    <span class="swatch mean"></span>mean
+    <span class="swatch range"></span>95% interval <span class="swatch mean"></span>mean
     ${sampled && html`<span class="swatch sampled"></span>sampled`}
   </p>`;

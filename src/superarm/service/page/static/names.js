@@ -12,10 +12,7 @@ const REPLACEMENT = "\ufffd";
  */
 export function visible(name) {
   const isBlank = !/[^\p{C}\p{Z}]/u.test(name);
-  return (isBlank ? JSON.stringify(name) : name).replace(
-    INVISIBLE,
-    REPLACEMENT,
-  );
+  return (isBlank ? JSON.stringify(name) : name).replace(INVISIBLE, REPLACEMENT);
 }
 
 /**

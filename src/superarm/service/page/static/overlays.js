@@ -35,48 +35,34 @@ export function useOverlays() {
       onproblem(error) {
         serial += 1;
         const added = { serial, content: error };
-        const isBad = (/** @type {Note} */ { content }) =>
-          content instanceof Error;
-        if (error instanceof Problem && error.status === 401)
-          setLocked((now) => now ?? error);
-        else
-          setNotes((all) =>
-            all.some(isBad) ? all : [...all, added].slice(-MOST_NOTES),
-          );
+        const isBad = (/** @type {Note} */ { content }) => content instanceof Error;
+        if (error instanceof Problem && error.status === 401) setLocked((now) => now ?? error);
+        else setNotes((all) => (all.some(isBad) ? all : [...all, added].slice(-MOST_NOTES)));
       },
     };
     return made;
   }, []);
 
   // A dialog may be replaced before its close event arrives.
-  const close = () =>
-    setDialog((now) => (now?.serial === dialog?.serial ? null : now));
+  const close = () => setDialog((now) => (now?.serial === dialog?.serial ? null : now));
   /** @param {number} serial */
-  const dismiss = (serial) =>
-    setNotes((all) => all.filter((note) => note.serial !== serial));
+  const dismiss = (serial) => setNotes((all) => all.filter((note) => note.serial !== serial));
 
   const overlays = html`
     ${
       dialog &&
-      html`<${Panel}
-        key=${dialog.serial}
-        title=${dialog.title}
-        onclose=${close}
-      >
+      html`<${Panel} key=${dialog.serial} title=${dialog.title} onclose=${close}>
         ${dialog.content}
       <//>`
     }
-    <div id="arrivals" class="hidden" role="status" aria-live="polite">
-      ${announcement}
-    </div>
+    <div id="arrivals" class="hidden" role="status" aria-live="polite">${announcement}</div>
     <div id="notes" role="region" aria-label="Notes">
       ${notes.map(
         (note) =>
           html`<${NoteBox}
             key=${note.serial}
             note=${note}
-            dismiss=${() => dismiss(note.serial)}
-          />`,
+            dismiss=${() => dismiss(note.serial)} />`,
       )}
     </div>
   `;

@@ -11,12 +11,7 @@ import { KeyForm } from "./forms.js";
 import { html, render, useEffect, useRef, useState } from "./html.js";
 import { useOverlays } from "./overlays.js";
 import { PageProvider } from "./panels.js";
-import {
-  banditAddress,
-  currentRoute,
-  explanationAddress,
-  useRoute,
-} from "./route.js";
+import { banditAddress, currentRoute, explanationAddress, useRoute } from "./route.js";
 import { ShortcutList, useShortcuts } from "./shortcuts.js";
 import { useTheme } from "./theme.js";
 import { Locked, Welcome } from "./welcome.js";
@@ -40,15 +35,11 @@ function App() {
     unlock();
     setVersion((n) => n + 1);
   };
-  const openCreate = () =>
-    actions.open("New bandit", html`<${CreateForm} done=${created} />`);
+  const openCreate = () => actions.open("New bandit", html`<${CreateForm} done=${created} />`);
   const openHelp = () => actions.open("Shortcuts", html`<${ShortcutList} />`);
   /** @param {Error | null} error */
   const openKey = (error) =>
-    actions.open(
-      "Key of this server",
-      html`<${KeyForm} error=${error} done=${keyChanged} />`,
-    );
+    actions.open("Key of this server", html`<${KeyForm} error=${error} done=${keyChanged} />`);
   useShortcuts({ "?": openHelp, n: openCreate, l: toggleTheme });
 
   useEffect(() => {
@@ -74,8 +65,7 @@ function App() {
       takesFocus=${hasNavigated}
       explain=${(/** @type {string} */ decision) => {
         location.hash = explanationAddress(id, decision);
-      }}
-    />`;
+      }} />`;
   const content = id ? bandit(id) : html`<${Welcome} oncreate=${openCreate} />`;
 
   return html`<${PageProvider} value=${actions}>
@@ -84,35 +74,19 @@ function App() {
       theme=${theme}
       onkey=${() => openKey(null)}
       ontheme=${toggleTheme}
-      onhelp=${openHelp}
-    />
+      onhelp=${openHelp} />
     <div class="body" data-view=${id ? "bandit" : "list"}>
       <div id="side">
-        ${
-          !locked &&
-          html`<${Bandits}
-            current=${id}
-            version=${version}
-            oncreate=${openCreate}
-          />`
-        }
+        ${!locked && html`<${Bandits} current=${id} version=${version} oncreate=${openCreate} />`}
       </div>
       <main id="main" tabindex="-1" ref=${main}>
-        ${
-          locked
-            ? html`<${Locked} error=${locked} onenter=${() => openKey(null)} />`
-            : content
-        }
+        ${locked ? html`<${Locked} error=${locked} onenter=${() => openKey(null)} />` : content}
       </main>
     </div>
     ${
       decision &&
       !locked &&
-      html`<${ExplanationPanel}
-        key=${decision}
-        id=${decision}
-        onclose=${closeExplanation}
-      />`
+      html`<${ExplanationPanel} key=${decision} id=${decision} onclose=${closeExplanation} />`
     }
     ${overlays}
   <//>`;
@@ -134,35 +108,22 @@ function TopBar({ main, theme, onkey, ontheme, onhelp }) {
     main.current?.focus();
   };
   const other = theme === "dark" ? "light" : "dark";
-  return html`<a class="skip" href="#main" onclick=${skip}
-      >Skip to the content</a
-    >
+  return html`<a class="skip" href="#main" onclick=${skip}>Skip to the content</a>
     <header class="top">
-      <a class="brand" href="#/"
-        ><img src=${ICON} alt="" width="26" height="26" /> superarm</a
-      >
+      <a class="brand" href="#/"><img src=${ICON} alt="" width="26" height="26" /> superarm</a>
       <span class="space"></span>
       <button type="button" class="quiet" onclick=${onkey}>Key</button>
       <button
         type="button"
         class="quiet icon"
         aria-label=${`Switch to ${other} colours`}
-        onclick=${ontheme}
-      >
+        onclick=${ontheme}>
         <span aria-hidden="true">◐</span>
       </button>
-      <button
-        type="button"
-        class="quiet icon"
-        aria-label="Shortcuts"
-        onclick=${onhelp}
-      >
+      <button type="button" class="quiet icon" aria-label="Shortcuts" onclick=${onhelp}>
         <span aria-hidden="true">?</span>
       </button>
     </header>`;
 }
 
-render(
-  html`<${App} />`,
-  /** @type {HTMLElement} */ (document.getElementById("page")),
-);
+render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("page")));

@@ -9,6 +9,7 @@ import {
   html,
   useContext,
   useEffect,
+  useLayoutEffect,
   useRef,
   useState,
 } from "./html.js";
@@ -21,15 +22,11 @@ const PageContext = createContext(/** @type {PageActions | null} */ (null));
 export const PageProvider = PageContext.Provider;
 
 /** The actions that every component may use: open a dialog, show a note, announce a text. */
-export const usePage = () =>
-  /** @type {PageActions} */ (useContext(PageContext));
+export const usePage = () => /** @type {PageActions} */ (useContext(PageContext));
 
 /** @param {unknown} value */
 const asText = (value) =>
-  (typeof value === "string" ? value : JSON.stringify(value)).slice(
-    0,
-    LONGEST_TEXT,
-  );
+  (typeof value === "string" ? value : JSON.stringify(value)).slice(0, LONGEST_TEXT);
 
 /** @param {string} words */
 const capitalized = (words) => words.charAt(0).toUpperCase() + words.slice(1);
@@ -40,22 +37,15 @@ const capitalized = (words) => words.charAt(0).toUpperCase() + words.slice(1);
  */
 export function ProblemBox({ error }) {
   const body =
-    error instanceof Problem
-      ? error.body
-      : { detail: `Something went wrong: ${error.message}` };
+    error instanceof Problem ? error.body : { detail: `Something went wrong: ${error.message}` };
   const { title, detail, expected, got, fix, errors } = body;
   const facts = Object.entries({ expected, got }).filter(
     ([, value]) => value !== undefined && value !== null,
   );
   // A single error is already in the detail.
-  const list =
-    Array.isArray(errors) && errors.length > 1
-      ? errors.slice(0, MOST_ERRORS)
-      : [];
+  const list = Array.isArray(errors) && errors.length > 1 ? errors.slice(0, MOST_ERRORS) : [];
   return html`<div class="problem" role="alert">
-    <strong dir="auto"
-      >${capitalized(asText(detail ?? title ?? error.message))}</strong
-    >
+    <strong dir="auto">${capitalized(asText(detail ?? title ?? error.message))}</strong>
     ${
       facts.length > 0 &&
       html`<dl>
@@ -90,32 +80,29 @@ const closePanel = (inside) => inside.closest("dialog")?.close();
  */
 export function Panel({ title, side = false, onclose, children }) {
   const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
-  useEffect(() => {
+  // A layout effect, so that the next key press already goes to the dialog.
+  useLayoutEffect(() => {
     const panel = /** @type {HTMLDialogElement} */ (ref.current);
     panel.showModal();
-    const first =
-      panel.querySelector("[autofocus]") ?? panel.querySelector("h2");
+    const first = panel.querySelector("[data-focus]") ?? panel.querySelector("h2");
     /** @type {HTMLElement} */ (first).focus();
     return () => panel.close(); // gives the focus back, before the element is removed
   }, []);
   /** @param {MouseEvent} event */
-  const onclick = ({ target }) =>
-    target === ref.current && ref.current?.close();
+  const onclick = ({ target }) => target === ref.current && ref.current?.close();
   return html`<dialog
     ref=${ref}
     class=${side ? "panel side" : "panel"}
     aria-labelledby="panel-title"
     onclick=${onclick}
-    onclose=${onclose}
-  >
+    onclose=${onclose}>
     <header>
       <h2 id="panel-title" tabindex="-1">${title}</h2>
       <button
         type="button"
         class="quiet icon"
         aria-label="Close"
-        onclick=${(/** @type {any} */ event) => closePanel(event.currentTarget)}
-      >
+        onclick=${(/** @type {any} */ event) => closePanel(event.currentTarget)}>
         ✕
       </button>
     </header>
@@ -166,13 +153,10 @@ export function Form({ submit, send, done, children }) {
       <button
         type="button"
         class="quiet"
-        onclick=${(/** @type {any} */ event) => closePanel(event.currentTarget)}
-      >
+        onclick=${(/** @type {any} */ event) => closePanel(event.currentTarget)}>
         Cancel
       </button>
-      <button type="submit" class="primary" disabled=${isSending}>
-        ${submit}
-      </button>
+      <button type="submit" class="primary" disabled=${isSending}>${submit}</button>
     </footer>
   </form>`;
 }
@@ -181,23 +165,11 @@ export function Form({ submit, send, done, children }) {
  * A label, its control, and a hint. Everything else is given to the control.
  * @param {{ name: string, label: string, hint?: string | null, as?: string, children?: any, [more: string]: any }} props
  */
-export function Field({
-  name,
-  label,
-  hint,
-  as = "input",
-  children,
-  ...control
-}) {
+export function Field({ name, label, hint, as = "input", children, ...control }) {
   const id = `field-${name}`;
   return html`<div class="field">
     <label for=${id}>${label}</label>
-    <${as}
-      id=${id}
-      name=${name}
-      aria-describedby=${hint ? `${id}-hint` : null}
-      ...${control}
-    >
+    <${as} id=${id} name=${name} aria-describedby=${hint ? `${id}-hint` : null} ...${control}>
       ${children}
     <//>
     ${hint && html`<small id=${`${id}-hint`}>${hint}</small>`}
@@ -226,13 +198,6 @@ export function NoteBox({ note: { content, action }, dismiss }) {
         : html`<span dir="auto">${content}</span>`
     }
     ${action && html`<button type="button" onclick=${run}>${action.label}</button>`}
-    <button
-      type="button"
-      class="quiet icon"
-      aria-label="Dismiss"
-      onclick=${dismiss}
-    >
-      ✕
-    </button>
+    <button type="button" class="quiet icon" aria-label="Dismiss" onclick=${dismiss}>✕</button>
   </div>`;
 }

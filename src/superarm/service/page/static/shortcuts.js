@@ -44,8 +44,7 @@ document.addEventListener("keydown", (event) => {
   const { key, target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (target instanceof Element && target.closest(TYPING)) return;
-  if (document.querySelector("dialog[open]") || (isOff() && key !== "?"))
-    return;
+  if (document.querySelector("dialog[open]") || (isOff() && key !== "?")) return;
   const run = handlers.get(key);
   if (!run) return;
   event.preventDefault();
@@ -74,8 +73,7 @@ export function ShortcutList() {
         type="checkbox"
         id="use-shortcuts"
         defaultChecked=${!isOff()}
-        onchange=${onchange}
-      />${" "}Use single-key shortcuts
+        onchange=${onchange} />${" "}Use single-key shortcuts
     </label>
   </div>`;
 }

@@ -4,10 +4,7 @@ import { html } from "./html.js";
 import { ProblemBox } from "./panels.js";
 
 const STEPS = [
-  [
-    "Make a bandit",
-    "Give the names of its arms, and how many arms it picks per decision: k of m.",
-  ],
+  ["Make a bandit", "Give the names of its arms, and how many arms it picks per decision: k of m."],
   [
     "Decide",
     "The bandit picks the k arms that look best, and sometimes arms it knows little about.",
@@ -32,15 +29,12 @@ export const Welcome = ({ oncreate }) =>
       )}
     </ol>
     <p>
-      <button type="button" class="primary" onclick=${oncreate}>
-        New bandit
-      </button>
+      <button type="button" class="primary" onclick=${oncreate}>New bandit</button>
     </p>
     <p class="muted">
-      Programs do the same over HTTP with <code>POST /v1/bandits</code>,
-      <code>/decisions</code> and${" "} <code>/outcomes</code>. What they do
-      appears here at once. The API is described at${" "}
-      <a href="openapi.json">/openapi.json</a>.
+      Programs do the same over HTTP with <code>POST /v1/bandits</code>, <code>/decisions</code>${" "}
+      and <code>/outcomes</code>. What they do appears here at once. The API is described
+      at <a href="openapi.json">/openapi.json</a>.
     </p>
   </article>`;
 
@@ -50,8 +44,6 @@ export const Locked = ({ error, onenter }) =>
     <h1>This server requires a key</h1>
     <${ProblemBox} error=${error} />
     <p>
-      <button type="button" class="primary" onclick=${onenter}>
-        Enter a key
-      </button>
+      <button type="button" class="primary" onclick=${onenter}>Enter a key</button>
     </p>
   </article>`;
