@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from superarm.service.events import Bandit
-    from superarm.service.store import Store
+    from superarm.service.log.events import Bandit
+    from superarm.service.log.store import Store
 
 _WHERE = "A file of SQLite, or postgresql://..."
 Rewards = Annotated[
@@ -99,10 +99,10 @@ def serve(
     or Ctrl-C, after the requests that it has begun. Logs are JSON lines on the error stream.
     """
     _need_service()
-    from superarm.service import serving
-    from superarm.service.context import Limits
+    from superarm.service import server
+    from superarm.service.settings import Limits, Settings
 
-    settings = serving.Settings(
+    settings = Settings(
         database=database,
         host=host,
         port=port,
@@ -118,8 +118,8 @@ def serve(
         log_requests=not quiet,
     )
     try:
-        serving.serve(settings)
-    except serving.StartError as error:
+        server.serve(settings)
+    except server.StartError as error:
         _stop(str(error))
 
 
@@ -142,17 +142,17 @@ def replay(
     a bandit's own reward is not there.
     """
     _need_service()
-    from superarm.service import serving
-    from superarm.service.events import DamagedLogError
+    from superarm.service import server
+    from superarm.service.log.events import DamagedLogError
     from superarm.service.problems import Problem
-    from superarm.service.replay import replay as rebuild
+    from superarm.service.bandits.replay import replay as rebuild
 
     console, good = Console(), True
     nothing = "each as it was logged; no checkpoint to compare with"
     says = {None: nothing, True: "the same bit for bit", False: "DIFFERENT"}
     try:
-        own = serving.own_rewards(rewards)
-        with serving.opened(database, "read") as store:
+        own = server.own_rewards(rewards)
+        with server.opened(database, "read") as store:
             for one in _chosen(store, bandit):
                 head = f"{escape(one.id)} {escape(one.name)}:"
                 try:
@@ -179,7 +179,7 @@ def replay(
                     f"{head} {found.live.seq:,} events{again}, {where}{says[found.same]}",
                     soft_wrap=True,
                 )
-    except serving.StartError as error:
+    except server.StartError as error:
         _stop(str(error))
     if not good:
         raise typer.Exit(1)
@@ -193,14 +193,14 @@ def add_key(
 ) -> None:
     """Make a key and show it, once: only its digest is kept."""
     _need_service()
-    from superarm.service import keys as making
-    from superarm.service import serving
+    from superarm.service.http import keys as making
+    from superarm.service import server
 
     key, row = making.make(role, note)
     try:
-        with serving.opened(database, "write") as store:
+        with server.opened(database, "write") as store:
             store.add_key(row)
-    except serving.StartError as error:
+    except server.StartError as error:
         _stop(str(error))
     typer.echo(key)
 
@@ -209,15 +209,15 @@ def add_key(
 def list_keys(database: Of = "superarm.db") -> None:
     """List the keys: ids, roles and notes."""
     _need_service()
-    from superarm.service import serving
+    from superarm.service import server
 
     table = Table("id", "role", "note", "made")
     try:
-        with serving.opened(database, "read") as store:
+        with server.opened(database, "read") as store:
             for row in store.key_rows():
                 made = time.strftime("%Y-%m-%d %H:%M", time.gmtime(row.created))
                 table.add_row(row.id, row.role, escape(row.note), made)
-    except serving.StartError as error:
+    except server.StartError as error:
         _stop(str(error))
     Console().print(table)
 
@@ -228,13 +228,13 @@ def drop_key(
 ) -> None:
     """Drop a key; within seconds it no longer works."""
     _need_service()
-    from superarm.service import serving
+    from superarm.service import server
 
     try:
-        with serving.opened(database, "write") as store:
+        with server.opened(database, "write") as store:
             if not store.drop_key(id):
                 _stop(f"ID must be that of a key, got {id!r}; superarm keys list shows them")
-    except serving.StartError as error:
+    except server.StartError as error:
         _stop(str(error))
 
 
@@ -251,7 +251,7 @@ def _chosen(store: Store, bandit: str | None) -> list[Bandit]:
 
 
 def _need_service() -> None:
-    for module in ("fastapi", "uvicorn", "prometheus_client"):
+    for module in ("starlette", "uvicorn", "prometheus_client"):
         if find_spec(module) is None:
             raise typer.BadParameter(f"the service needs {module}: pip install 'superarm[service]'")
 

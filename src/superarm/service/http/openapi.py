@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import JsonSchemaMode
 
 from superarm.service.http.answers import ProblemBody
 from superarm.service.http.endpoint import Endpoint, Media
@@ -127,11 +128,17 @@ def _schemas(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """The schemas of all bodies and answers, by name."""
     bodies = [one.body for one in endpoints if one.body is not None]
     answers = [one.answer for one in endpoints if not isinstance(one.answer, Media)]
-    inputs = [(model, "validation", TypeAdapter(model)) for model in bodies]
-    outputs = [(model, "serialization", TypeAdapter(model)) for model in [*answers, ProblemBody]]
-    # A type may be a union, so the adapters are numbered rather than named.
-    _, found = TypeAdapter.json_schemas(
-        [(str(place), mode, adapter) for place, (_, mode, adapter) in enumerate(inputs + outputs)],
-        ref_template=_REF,
-    )
-    return dict(sorted(found["$defs"].items()))
+    found = _definitions(answers, "serialization")
+    for schema in found.values():
+        for member in schema["properties"].values():
+            if member.get("default", ...) is None:
+                del member["default"]  # such a member is left out of the answer, not null
+    found |= _definitions(bodies, "validation") | _definitions([ProblemBody], "serialization")
+    return dict(sorted(found.items()))
+
+
+def _definitions(models: Sequence[Any], mode: JsonSchemaMode) -> dict[str, Any]:
+    # A model may be a union, which has no name, so the models are numbered.
+    adapters = [(place, mode, TypeAdapter(model)) for place, model in enumerate(models)]
+    _, found = TypeAdapter.json_schemas(adapters, ref_template=_REF)
+    return found["$defs"]

@@ -10,8 +10,8 @@ import pytest
 
 import superarm as sa
 from serving import client_of, create, play
-from superarm.service import loading
-from superarm.service.sqlite import SQLiteStore
+from superarm.service.bandits import loading
+from superarm.service.log.sqlite import SQLiteStore
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_whatever_fails_a_bandit_goes_on(path):
 def kept(client, bandit):
     """The seq of the checkpoint and of the last event."""
     engine = client.app.state.service.engine
-    engine._keeper.submit(int).result()  # what was to be kept is
+    engine.checkpoints.wait()
     number = engine.store.bandit(bandit).number
     checkpoint = engine.store.checkpoint(number)
     return 0 if checkpoint is None else json.loads(checkpoint.meta)["seq"], engine.store.last(
@@ -96,6 +96,7 @@ def test_a_damaged_checkpoint_is_made_again(path):
         client.app.state.service.engine.store._write([("UPDATE checkpoints SET data = x'00'", ())])
         assert client.get(f"/v1/bandits/{bandit}").status_code == 200
     store = SQLiteStore(path, "read")
-    found = loading.from_checkpoint(store, store.bandit(bandit), {})
+    row = store.bandit(bandit)
+    found = loading.from_checkpoint(store, row, {}, store.checkpoint(row.number))
     store.close()
     assert found.seq > 1

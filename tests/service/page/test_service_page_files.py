@@ -40,9 +40,9 @@ def test_the_page_is_sent_with_its_policy():
 
 def test_every_part_is_there_and_kept_for_good():
     parts = {"/" + part for part in re.findall(r'"(static/[^"]+)"', answer("/").body.decode())}
-    modules = {file.name for file in (resources.files("superarm.service.page") / "static").iterdir()} - {
-        "index.html"
-    }
+    modules = {
+        file.name for file in (resources.files("superarm.service.page") / "static").iterdir()
+    } - {"index.html"}
     assert {part.rpartition("/")[2] for part in parts} == modules  # all are fetched at once
     for path in parts:
         sent = answer(path)

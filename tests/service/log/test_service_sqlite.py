@@ -6,10 +6,10 @@ import time
 import pytest
 
 from serving import client_of, create
-from superarm.service import engine
-from superarm.service.events import Bandit, root, seal
-from superarm.service.sqlite import SQLiteStore
-from superarm.service.store import Checkpoint, StoreError
+from superarm.service.bandits import engine
+from superarm.service.log.events import Bandit, root, seal
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.log.store import Checkpoint, StoreError
 
 
 class Failing:
@@ -172,5 +172,22 @@ def test_the_health_of_a_file_that_nobody_writes_to(tmp_path, monkeypatch):
         store._writing.execute("PRAGMA query_only = OFF")
         assert client.get("/healthz").status_code == 200
         store._writing.execute("PRAGMA query_only = ON")
-        monkeypatch.setattr(engine, "_CHECK_S", 0.0)  # and this is long ago
+        monkeypatch.setattr(engine, "_HEALTHY_S", 0.0)  # and this is long ago
         assert client.get("/healthz").status_code == 503
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "bandits.db"
+
+
+def test_a_link_to_a_served_file_is_that_file(path, tmp_path):
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    served = SQLiteStore(path)
+    try:
+        with pytest.raises(StoreError, match="served by another process"):
+            SQLiteStore(link)
+    finally:
+        served.close()
+    SQLiteStore(link).close()

@@ -3,8 +3,8 @@
 import pytest
 
 from serving import client_of, create, events_of
-from superarm.service.replay import replay
-from superarm.service.sqlite import SQLiteStore
+from superarm.service.bandits.replay import replay
+from superarm.service.log.sqlite import SQLiteStore
 
 
 @pytest.fixture
@@ -121,3 +121,27 @@ def test_a_decision_of_no_arms_has_nothing_to_wait_for(path, keep):
     assert replay(store, store.bandit(bandit), {}, decide=True).same
     assert replay(store, store.bandit(bandit), {}).same
     store.close()
+
+
+@pytest.fixture
+def client(tmp_path):
+    with client_of(tmp_path / "bandits.db") as client:
+        yield client
+
+
+def test_arms_come_and_go(client):
+    bandit = create(client)
+    path = f"/v1/bandits/{bandit}/arms"
+    assert client.post(path, json={"arms": ["eel", "eel"], "prior": [5.0, 1.0]}).json()[
+        "added"
+    ] == ["eel"]
+    assert client.delete(f"{path}/ant").json()["retired"] == ["ant"]
+    assert client.delete(f"{path}/ant").json()["retired"] == []
+    assert client.post(path, json={"arms": ["ant", "bee"]}).json()["restored"] == ["ant"]
+    assert client.delete(f"{path}/zebra").status_code == 404
+    for name in ("ant", "bee", "cat"):
+        assert client.delete(f"{path}/{name}").status_code == 200
+    assert client.delete(f"{path}/dog").status_code == 409
+    state = client.get(f"/v1/bandits/{bandit}").json()
+    assert state["retired"] == ["ant", "bee", "cat"]
+    assert client.post(f"/v1/bandits/{bandit}/decisions").json()["arms"] == ["dog", "eel"]

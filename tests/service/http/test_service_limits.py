@@ -1,9 +1,9 @@
 """What the service refuses because it is too much, or not allowed to who asks."""
 
 from serving import client_of, create, events_of
-from superarm.service import keys
-from superarm.service.app import Limits
-from superarm.service.sqlite import SQLiteStore
+from superarm.service.http import keys
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.settings import Limits
 
 
 def test_limits(tmp_path):

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from serving import client_of, create, events_of
-from superarm.service.replay import fingerprint, replay
-from superarm.service.sqlite import SQLiteStore
+from superarm.service.bandits.replay import fingerprint, replay
+from superarm.service.log.sqlite import SQLiteStore
 
 N_ARMS = 2100  # enough for draws that look at few arms
 

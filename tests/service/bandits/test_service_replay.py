@@ -7,9 +7,9 @@ import superarm as sa
 from server_process import Server
 from serving import client_of, create, play
 from superarm.cli import app
-from superarm.service import loading
-from superarm.service.replay import replay
-from superarm.service.sqlite import SQLiteStore
+from superarm.service.bandits.replay import replay
+from superarm.service.log import chain
+from superarm.service.log.sqlite import SQLiteStore
 
 
 def basket(n_arms):
@@ -45,15 +45,15 @@ def test_a_server_may_go_on_meanwhile(path, monkeypatch, checkpoint_every):
     with client_of(path, checkpoint_every=checkpoint_every) as client:
         bandit = create(client, seed=1)
         play(client, bandit, 10)
-        engine, read = client.app.state.service.engine, loading.events_after
+        engine, read = client.app.state.service.engine, chain.events_after
 
         def and_more(*args):
             yield from read(*args)
-            engine.checkpoint_every = 4
+            engine.checkpoints.every = 4
             play(client, bandit, 10)
-            engine._keeper.submit(lambda: None).result()  # what was checkpointed is kept by now
+            engine.checkpoints.wait()
 
-        monkeypatch.setattr(loading, "events_after", and_more)
+        monkeypatch.setattr(chain, "events_after", and_more)
         store = SQLiteStore(path, "read")
         found = replay(store, store.bandit(bandit), {})
         store.close()

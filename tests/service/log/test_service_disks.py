@@ -12,8 +12,9 @@ from server_process import Server
 from serving import client_of, events_of
 from superarm import cli
 from superarm.client import Client, ProblemError, Retries
-from superarm.service import serving
-from superarm.service.replay import fingerprint, replay
+from superarm.service import server
+from superarm.service.bandits.replay import fingerprint, replay
+from superarm.service.settings import Settings
 
 ONCE = Retries(tries=1)
 
@@ -119,14 +120,14 @@ def replayed(database):
 
 
 def fingerprints(database):
-    with serving.opened(str(database), "read") as store:
+    with server.opened(str(database), "read") as store:
         return [fingerprint(replay(store, bandit, {}).live) for bandit in store.bandits(10)]
 
 
 def refused(database, **options):
     """Why the database is not served."""
-    with pytest.raises(serving.StartError) as caught:
-        serving.serve(serving.Settings(database=str(database), port=0, **options))
+    with pytest.raises(server.StartError) as caught:
+        server.serve(Settings(database=str(database), port=0, **options))
     return str(caught.value)
 
 

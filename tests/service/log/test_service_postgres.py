@@ -7,11 +7,11 @@ import pytest
 
 import postgres
 from serving import client_on, create, events_of, play
-from superarm.service.app import Service
-from superarm.service.engine import Engine
-from superarm.service.postgres import PostgresStore
-from superarm.service.replay import fingerprint, replay
-from superarm.service.store import StoreError
+from superarm.service.bandits.engine import Engine
+from superarm.service.bandits.replay import fingerprint, replay
+from superarm.service.http.service import Service
+from superarm.service.log.postgres import PostgresStore
+from superarm.service.log.store import StoreError
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,10 @@ import pytest
 
 from server_process import Server
 from serving import client_of, create, events_of
-from superarm.service import keys, serving
-from superarm.service.app import Limits
-from superarm.service.sqlite import SQLiteStore
+from superarm.service import server
+from superarm.service.http import keys
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.settings import Limits, Settings
 
 
 @pytest.fixture
@@ -150,9 +151,9 @@ def test_only_a_trusted_proxy_says_whose_a_request_is(tmp_path, options, statuse
 
 def test_a_proxy_has_an_address():
     with pytest.raises(
-        serving.StartError, match=r"--trusted-proxy must be an address or a network, got '\*'"
+        server.StartError, match=r"--trusted-proxy must be an address or a network, got '\*'"
     ):
-        serving.serve(serving.Settings(trusted_proxies=("*",)))
+        server.serve(Settings(trusted_proxies=("*",)))
 
 
 def test_guesses_at_keys_are_limited_and_good_keys_go_on(tmp_path):

@@ -7,13 +7,11 @@ import sqlite3
 import pytest
 from typer.testing import CliRunner
 
-import superarm as sa
-from serving import client_of, create, events_of, play
+from serving import client_of, create, play
 from superarm.cli import app
-from superarm.service import serving
-from superarm.service.replay import replay
-from superarm.service.sqlite import SQLiteStore
-from superarm.service.store import StoreError
+from superarm.service import server
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.log.store import StoreError
 
 
 @pytest.fixture
@@ -92,6 +90,8 @@ def test_a_damaged_checkpoint_is_rebuilt_from_the_log(path, served, damage, capl
 
 
 _REPEAT = "INSERT INTO events SELECT bandit, 999, time, kind, NULL, NULL, body, digest FROM events WHERE seq = 3"
+
+
 DAMAGES = {
     "a decision": "UPDATE events SET body = replace(body, 'true', 'false') WHERE seq = 3",
     "a time": "UPDATE events SET time = time + 1 WHERE seq = 5",
@@ -109,8 +109,8 @@ def test_a_damaged_log_is_refused_and_left_alone(path, served, damage):
     before = dump(path)
     store = SQLiteStore(path)
     try:
-        with pytest.raises(serving.StartError, match="damaged"):
-            serving.check_logs(store, whole=True)
+        with pytest.raises(server.StartError, match="damaged"):
+            server.check_logs(store, whole=True)
     finally:
         store.close()
     done = say("serve", "--database", path, "--check-all", "--port", 0)
@@ -206,80 +206,6 @@ def test_a_file_that_can_no_longer_be_written(path):
             json={"outcomes": {decision["arms"][0]: 1.0}},
         )
         assert tell.json()["new"] == [decision["arms"][0]]
-
-
-def test_a_reward_of_your_own(path, tmp_path, monkeypatch):
-    (tmp_path / "shop_rewards.py").write_text(
-        "import numpy as np\n"
-        "import superarm as sa\n"
-        "calls = 0\n"
-        "def square(n_arms, power=2.0):\n"
-        "    def value(arms, means):\n"
-        "        global calls\n"
-        "        calls += 1\n"
-        "        if calls % 50 == 49:\n"
-        "            raise RuntimeError('secret insides')\n"
-        "        return float(np.sum(means ** power))\n"
-        "    return sa.BlackBox(value, n_arms=n_arms, lipschitz=power, upper=float(n_arms), monotone=True)\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    own = serving.own_rewards("shop_rewards")
-    assert set(own) == {"square"}
-    with client_of(path, own=own) as client:
-        bandit = create(
-            client, reward={"name": "square", "power": 3.0}, oracle="singletons", seed=3
-        )
-        statuses = []
-        for number in range(40):
-            answer = client.post(f"/v1/bandits/{bandit}/decisions")
-            statuses.append(answer.status_code)
-            assert "secret" not in answer.text
-            if answer.status_code == 201:
-                one = answer.json()
-                outcomes = {"outcomes": dict.fromkeys(one["arms"], 0.25 * (number % 4))}
-                assert (
-                    client.post(f"/v1/decisions/{one['id']}/outcomes", json=outcomes).status_code
-                    == 200
-                )
-        assert {201, 500} == set(statuses)
-        state = client.get(f"/v1/bandits/{bandit}").json()
-        assert state["told"] == statuses.count(201)
-        bad = client.post(
-            "/v1/bandits",
-            json={"name": "x", "arms": 3, "k": 1, "reward": {"name": "square", "wings": 2}},
-        )
-        assert bad.status_code == 422
-    store = SQLiteStore(path, "read")
-    assert replay(store, store.bandit(bandit), own).same
-    store.close()
-    with client_of(path) as client:  # without the module the bandit cannot be loaded, and says so
-        assert client.get(f"/v1/bandits/{bandit}").status_code == 500
-        assert len(events_of(client, bandit)) == state["events"]
-    with pytest.raises(serving.StartError, match="no_such_module"):
-        serving.own_rewards("no_such_module")
-
-
-@pytest.mark.parametrize("error", [ValueError, TypeError])
-def test_what_a_reward_of_your_own_says_is_not_for_clients(path, error, caplog):
-    def leaky(n_arms, at_once=False):
-        def value(arms, means):
-            raise error("cannot read /srv/secret")
-
-        if at_once:
-            value(None, None)
-        return sa.BlackBox(value, n_arms=n_arms, lipschitz=1.0, upper=float(n_arms), monotone=True)
-
-    with client_of(path, own={"leaky": leaky}) as client:
-        bandit = create(client, reward="leaky", oracle="singletons")
-        failed = client.post(f"/v1/bandits/{bandit}/decisions")
-        assert failed.status_code == 500
-        reward = {"name": "leaky", "at_once": True}
-        refused = client.post(
-            "/v1/bandits", json={"name": "x", "arms": 3, "k": 1, "reward": reward}
-        )
-        assert refused.status_code == 422
-        assert "secret" not in failed.text + refused.text
-        assert caplog.text.count(f"{error.__name__}: cannot read /srv/secret") == 2
 
 
 def test_keys_on_the_command_line(path):

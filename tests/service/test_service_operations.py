@@ -40,7 +40,7 @@ def test_every_metric_that_is_explained_is_there():
 
 def test_every_line_of_the_log_is_explained():
     sources = "".join(
-        path.read_text() for path in (ROOT / "src" / "superarm" / "service").glob("*.py")
+        path.read_text() for path in (ROOT / "src" / "superarm" / "service").rglob("*.py")
     )
     names = re.findall(r'_log\.(?:info|warning|error)\(\s*"(\w+)"', sources)
     assert len(names) > 4

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from server_process import Server
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_the_description_is_true(tmp_path):
