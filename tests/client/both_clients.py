@@ -1,4 +1,4 @@
-"""Both clients behind one face, so that each test of the client is a test of both."""
+"""Both clients behind one interface, so that each test runs on both."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ NO_WAIT = sc.Retries(first_s=1e-6, most_s=1e-6, longest_s=1e-6)
 
 
 class Awaited:
-    """An AsyncClient whose verbs are awaited one by one, in an event loop of its own."""
+    """An AsyncClient whose methods block, on their own event loop."""
 
     def __init__(self, client):
         self.client = client

@@ -1,21 +1,22 @@
-"""Both clients against the service itself, in this process."""
+"""Both clients against a real service, in this process."""
 
 import itertools
 
 import httpx
 import numpy as np
 import pytest
+from both_clients import async_client, sync_client
 
 import superarm as sa
 import superarm.client as sc
-from both_clients import async_client, sync_client
+import superarm.offpolicy as op
 from serving import client_of
 
 ARMS = ["a", "b/c", "ä ?#%", "..", "😀", "e&f=g"]
 
 
 class OnLoop(httpx.BaseTransport):
-    """An application for a client that does not wait for coroutines."""
+    """Serves an ASGI application to a blocking client."""
 
     def __init__(self, app, runner):
         self.transport, self.runner = httpx.ASGITransport(app), runner
@@ -133,25 +134,25 @@ def test_constraints_and_batches(client):
 
 
 def test_a_log_with_propensities_is_that_of_a_session(client):
-    """What is decided, with which probability, and what follows from it are those of a session with the same seed."""
+    """Decisions, propensities and estimates equal those of a session with the same seed."""
     bandit = client.create("logged", ARMS, 2, seed=5)
     session = sa.Session(sa.cts(sa.LinearReward(6), 2, oracle=sa.TopK()), ARMS, seed=5)
-    world = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for number in range(60):
         own, served = session.ask(propensities=30), client.ask(bandit, propensities=30)
         assert served == client.decision(served)
         for name in ("arms", "propensities", "set_propensity", "n_samples"):
             assert getattr(served, name) == getattr(own, name)
-        outcomes = {arm: float(world.random() < 0.5) for arm in own.arms[number % 10 == 0 :]}
+        outcomes = {arm: float(rng.random() < 0.5) for arm in own.arms[number % 10 == 0 :]}
         session.tell(own, outcomes)
         client.tell(served, outcomes)
     session.ask()
     client.ask(bandit)  # without propensities it is no part of the log
-    log, known = sa.Log.from_events(client.log(bandit)), sa.Log.from_session(session)
+    log, known = op.Log.from_events(client.log(bandit)), op.Log.from_session(session)
     assert repr(log) == "Log(60 rounds, 6 arms, 6 outcomes missing)"
     assert (log.rows(), log.names) == (known.rows(), known.names)
-    for estimator in (sa.ips, sa.doubly_robust):
-        target = sa.Target.uniform(2, n_arms=6)
+    for estimator in (op.ips, op.doubly_robust):
+        target = op.Target.uniform(2, n_arms=6)
         assert estimator(log.filled(0.0), target) == estimator(known.filled(0.0), target)
 
 
@@ -174,7 +175,7 @@ def test_logs_and_lists(client):
 
 
 def test_a_log_is_followed(tmp_path):
-    """Over a real connection: in this process the whole answer would be waited for."""
+    """Over a real connection, because the in-process transport waits for the whole answer."""
     from server_process import Server
 
     with (

@@ -1,4 +1,4 @@
-"""How far a log has been read, and from where to go on when the connection breaks."""
+"""Reading a log of events across broken connections."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import httpx
 
 from superarm.client import verbs
 from superarm.client.answers import Bandit
-from superarm.client.errors import UnreachableError, problem_of
-from superarm.client.retries import AGAIN, Pause, Request, Retries, failure
+from superarm.client.errors import UnreachableError, error_from
+from superarm.client.requests import Request
+from superarm.client.retries import RETRIED_STATUSES, Pause, Retries, error_after
 
 
-class Reading:
-    """A log that is being read: no event twice, and none left out, however often the connection breaks."""
+class LogReader:
+    """The position in a log: each event is delivered exactly once, even if connections break."""
 
     def __init__(self, bandit: Bandit | str, after: int, follow: bool, retries: Retries) -> None:
         self._bandit, self._follow, self._retries = bandit, follow, retries
@@ -23,11 +24,16 @@ class Reading:
 
     @property
     def request(self) -> Request:
-        """What asks for the rest."""
+        """The request for all events not read yet."""
         return verbs.log(self._bandit, self.after, self._follow)
 
+    @property
+    def for_httpx(self) -> dict[str, Any]:
+        """The request as arguments for `httpx.Client.stream`."""
+        return self.request.for_following() if self._follow else self.request.for_httpx()
+
     def event(self, line: str) -> dict[str, Any]:
-        """The event of a line."""
+        """Read the event in a line, and move past it."""
         try:
             event = json.loads(line)
             self.after, self._n_failed = int(event["seq"]), 0
@@ -37,17 +43,18 @@ class Reading:
             ) from None
         return event
 
-    def failed(self, reply: httpx.Response | httpx.TransportError) -> Pause:
-        """How long to wait before the rest is asked for; raises where asking again won't help.
+    def pause_after(self, reply: httpx.Response | httpx.TransportError) -> Pause:
+        """Give the pause before the next request, or raise if another request would not help.
 
-        A followed log that came to an end is no failure: the service was stopped, or something between cut the line.
+        The end of a followed log is not a failure: the service stopped, or a proxy closed the
+        connection.
         """
         self._n_failed += 1
         if isinstance(reply, httpx.Response) and reply.is_success:
             self._n_failed = 0
             return self._retries.pause_after(1, reply)
-        if isinstance(reply, httpx.Response) and reply.status_code not in AGAIN:
-            raise problem_of(reply)
+        if isinstance(reply, httpx.Response) and reply.status_code not in RETRIED_STATUSES:
+            raise error_from(reply)
         if self._n_failed >= self._retries.tries:
-            raise failure(self.request, reply, self._n_failed)
+            raise error_after(self.request, reply, self._n_failed)
         return self._retries.pause_after(self._n_failed, reply)
