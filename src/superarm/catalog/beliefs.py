@@ -1,0 +1,113 @@
+"""The beliefs."""
+
+from __future__ import annotations
+
+from superarm import beliefs
+from superarm.catalog.entries import REQUIRED, Parameter, Part, by_name
+
+_PRIOR = Parameter(
+    "prior", "pair", "Beta prior (a, b): a - 1 successes, b - 1 failures.", (1.0, 1.0)
+)
+
+BELIEFS = by_name(
+    Part(
+        "beta",
+        "BetaBelief",
+        beliefs.BetaBelief,
+        "Beta posteriors and Thompson sampling: the paper's belief, for outcomes from 0 to 1.",
+        (_PRIOR,),
+    ),
+    Part(
+        "discounted",
+        "DiscountedBetaBelief",
+        beliefs.DiscountedBetaBelief,
+        "Beta posteriors that forget gradually, for means that drift.",
+        (
+            Parameter(
+                "discount",
+                "float",
+                "Share of the evidence that is left after one round.",
+                0.99,
+                least=0.0,
+                most=1.0,
+            ),
+            _PRIOR,
+        ),
+    ),
+    Part(
+        "exp3",
+        "Exp3Belief",
+        beliefs.Exp3Belief,
+        "Exp3.M weights for outcomes that follow no law. Needs the oracle DependentRounding.",
+        (
+            Parameter("k", "int", "Arms per set.", REQUIRED, least=1),
+            Parameter("gamma", "float", "Share of exploration.", REQUIRED, least=0.0, most=1.0),
+        ),
+        over_http=False,
+    ),
+    Part(
+        "gaussian",
+        "GaussianBelief",
+        beliefs.GaussianBelief,
+        "Normal posteriors and Thompson sampling, for measured outcomes.",
+        (
+            Parameter("prior", "pair", "Mean and variance of the prior.", (0.5, 0.25)),
+            Parameter("noise_var", "float", "Variance of one outcome.", 0.25, least=0.0),
+        ),
+    ),
+    Part(
+        "kl_ucb",
+        "KLUCBBelief",
+        beliefs.KLUCBBelief,
+        "Upper confidence bounds by Kullback-Leibler divergence: tighter than UCB, slower.",
+        (Parameter("c", "float", "Weight of the log log t term.", 0.0, least=0.0),),
+    ),
+    Part(
+        "mean",
+        "MeanBelief",
+        beliefs.MeanBelief,
+        "The mean outcome of each arm so far, without exploration.",
+        (
+            Parameter(
+                "unseen", "float", "Value of an arm without outcomes.", 1.0, least=0.0, most=1.0
+            ),
+        ),
+    ),
+    Part(
+        "position_biased",
+        "PositionBiasedBelief",
+        beliefs.PositionBiasedBelief,
+        "Beta posteriors for lists in which later places are looked at less often.",
+        (
+            Parameter("weights", "vector", "Probability that each place is looked at.", REQUIRED),
+            _PRIOR,
+        ),
+        over_http=False,
+    ),
+    Part(
+        "single_seed",
+        "SingleSeedBelief",
+        beliefs.SingleSeedBelief,
+        "Beta posteriors, sampled with one uniform number shared by all arms.",
+        (_PRIOR,),
+    ),
+    Part(
+        "sliding",
+        "SlidingBetaBelief",
+        beliefs.SlidingBetaBelief,
+        "Beta posteriors of the last rounds only, for means that jump.",
+        (
+            Parameter(
+                "window", "int", "Number of rounds that count.", 1000, least=1, most=1_000_000
+            ),
+            _PRIOR,
+        ),
+    ),
+    Part(
+        "ucb",
+        "UCBBelief",
+        beliefs.UCBBelief,
+        "Upper confidence bounds, as in CUCB.",
+        (Parameter("exploration", "float", "Width of the bounds.", 1.5, least=0.0),),
+    ),
+)

@@ -1,0 +1,174 @@
+"""The oracles."""
+
+from __future__ import annotations
+
+from superarm import oracles
+from superarm.catalog.entries import REQUIRED, Parameter, Part, by_name
+
+_BUDGET = Parameter("budget", "int", "Most evaluations per round; empty for no limit.", least=1)
+_POINTS = Parameter("n_points", "int", "Answers remembered per arm.", 16, least=4, most=64)
+_BATCH = Parameter("batch", "int", "Arms evaluated together, at least.", 1, least=1)
+_INNER = Parameter("oracle", "oracle", "The oracle that picks the best set.", REQUIRED)
+
+ORACLES = by_name(
+    Part(
+        "dependent_rounding",
+        "DependentRounding",
+        oracles.DependentRounding,
+        "Samples a set in which each arm has its given probability. For Exp3Belief.",
+        over_http=False,
+    ),
+    Part(
+        "epsilon_random",
+        "EpsilonRandom",
+        oracles.EpsilonRandom,
+        "Another oracle's set, or with probability epsilon a random one.",
+        (
+            _INNER,
+            Parameter("epsilon", "float", "Probability of a random set.", 0.1, least=0.0, most=1.0),
+        ),
+    ),
+    Part(
+        "escb",
+        "ESCBIndex",
+        oracles.ESCBIndex,
+        "One confidence bound for the whole set. For sums, with MeanBelief.",
+        (
+            Parameter("c", "float", "Weight of the log log t term.", 0.0, least=0.0),
+            Parameter("limit", "int", "Most sets that are compared.", 10_000, least=1),
+        ),
+        over_http=False,
+    ),
+    Part(
+        "exhaustive",
+        "Exhaustive",
+        oracles.Exhaustive,
+        "Evaluates every feasible set: exact for every reward, for small problems only.",
+        (
+            Parameter(
+                "limit", "int", "Most sets that are looked at.", 100_000, least=1, most=1_000_000
+            ),
+            _BUDGET,
+        ),
+    ),
+    Part(
+        "explore_then_commit",
+        "ExploreThenCommit",
+        oracles.ExploreThenCommit,
+        "Tries every arm equally often, then keeps the best set.",
+        (_INNER, Parameter("n_explore", "int", "Trials per arm.", REQUIRED, least=0)),
+        over_http=False,
+    ),
+    Part(
+        "greedy",
+        "Greedy",
+        oracles.Greedy,
+        "Adds the arm that increases the value most, k times. Good for submodular rewards.",
+        (_BUDGET,),
+    ),
+    Part(
+        "group_testing",
+        "GroupTesting",
+        oracles.GroupTesting,
+        "The paper's oracle: random tests of many arms, and a decoder that grades the arms.",
+        (
+            Parameter("delta", "float", "Quantization level.", REQUIRED, least=0.0),
+            Parameter(
+                "p",
+                "float",
+                "Probability that an arm is in a test; 1/2 if empty.",
+                least=0.0,
+                most=1.0,
+            ),
+            Parameter(
+                "n_tests",
+                "int",
+                "Tests per round, or the rule that gives them.",
+                "order",
+                least=1,
+                choices=("order", "lemma"),
+            ),
+            Parameter(
+                "failure", "float", "Failure probability of that rule.", 1e-4, least=0.0, most=1.0
+            ),
+            Parameter(
+                "q",
+                "float",
+                "Share of tests that are not repeated.",
+                1.0,
+                least=0.0,
+                most=1.0,
+                choices=("estimate",),
+            ),
+            Parameter("quantize", "bool", "Whether scores are quantized.", True),
+            Parameter(
+                "decoder",
+                "choice",
+                "How scores become grades.",
+                "sum",
+                choices=("sum", "centred", "regression"),
+            ),
+            Parameter(
+                "tests", "choice", "Which tests count.", "all", choices=("all", "non_repeated")
+            ),
+            _BUDGET,
+        ),
+    ),
+    Part(
+        "lazy_greedy",
+        "LazyGreedy",
+        oracles.LazyGreedy,
+        "The greedy set, from remembered answers: fewer evaluations.",
+        (
+            _POINTS,
+            Parameter(
+                "n_answers", "int", "Answers remembered per base set.", 64, least=1, most=4096
+            ),
+            _BATCH,
+            _BUDGET,
+        ),
+    ),
+    Part(
+        "lazy_singletons",
+        "LazySingletons",
+        oracles.LazySingletons,
+        "The set of Singletons, certified from remembered answers: a few evaluations per round.",
+        (_POINTS, _BATCH, _BUDGET),
+    ),
+    Part(
+        "local_search",
+        "LocalSearch",
+        oracles.LocalSearch,
+        "Exchanges single arms until no exchange helps. For rewards whose arms interact.",
+        (Parameter("start", "oracle", "The oracle that picks the first set."), _BUDGET),
+    ),
+    Part(
+        "random_sets",
+        "RandomSets",
+        oracles.RandomSets,
+        "A random feasible set: the baseline.",
+    ),
+    Part(
+        "rarely",
+        "Rarely",
+        oracles.Rarely,
+        "Keeps the last set and asks another oracle on a schedule only.",
+        (
+            _INNER,
+            Parameter("when", "int", "Rounds from one decision to the next.", REQUIRED, least=1),
+        ),
+    ),
+    Part(
+        "singletons",
+        "Singletons",
+        oracles.Singletons,
+        "Evaluates every arm alone and picks the k best: the paper's Oracle+.",
+        (_BUDGET,),
+    ),
+    Part(
+        "top_k",
+        "TopK",
+        oracles.TopK,
+        "Picks the k largest means, without an evaluation. For additive rewards only.",
+    ),
+)

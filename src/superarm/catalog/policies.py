@@ -1,0 +1,304 @@
+"""The named policies, each made for a `Task` with settings that follow from it by one rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from superarm import beliefs, oracles, policies
+from superarm.catalog.entries import PolicyPart, Task, by_name
+from superarm.core import Belief, Oracle, Policy
+from superarm.oracles.epsilon_random import decaying
+from superarm.oracles.rarely import growing
+
+
+def n_explore(task: Task) -> int:
+    """Trials per arm of explore-then-commit, by the two-thirds rule for the pulls per arm."""
+    return math.ceil((task.horizon * task.k / task.reward.n_arms) ** (2 / 3))
+
+
+def discount(task: Task) -> float:
+    """Share of evidence left after one round: 1 - sqrt(c / T) / 4 for c = 1 change in T rounds.
+
+    Garivier, Moulines: "On upper-confidence bound policies for switching bandit problems", ALT
+    2011, section 3.
+    """
+    return 1 - math.sqrt(1 / task.horizon) / 4
+
+
+def window(task: Task) -> int:
+    """Rounds that count: 2 sqrt(T ln(T) / c), for c = 1 change in T rounds, from the same paper."""
+    return max(1, math.ceil(2 * math.sqrt(task.horizon * math.log(task.horizon))))
+
+
+def _with_belief(belief: Belief, task: Task) -> Policy:
+    return Policy(belief, task.exact_oracle(), task.reward, task.k)
+
+
+def _with_oracle(oracle: Oracle, task: Task) -> Policy:
+    return policies.cts(task.reward, task.k, oracle=oracle)
+
+
+def _budget(task: Task) -> int | None:
+    return task.n_tests if isinstance(task.n_tests, int) else None
+
+
+def _gt(
+    name: str,
+    label: str,
+    sentence: str,
+    colour: str,
+    dash: str = "-",
+    p: Callable[[Task], float | None] = lambda task: 0.5,
+    **options: Any,
+) -> PolicyPart:
+    """A variant of GT+QTS; ``p`` may depend on the task."""
+
+    def make(task: Task) -> Policy:
+        return policies.gt_qts(
+            task.reward, task.k, delta=task.delta, p=p(task), n_tests=task.n_tests, **options
+        )
+
+    return PolicyPart(name, label, sentence, make, colour, dash, code="`gt_qts`")
+
+
+def _k_of_m(task: Task) -> float:
+    return task.k / task.reward.n_arms
+
+
+def _one_of_m(task: Task) -> float:
+    return 1 / task.reward.n_arms
+
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart, and a dash where two policies
+# share one. A policy keeps its line in every picture.
+POLICIES = by_name(
+    PolicyPart(
+        "random",
+        "random",
+        "Picks k arms at random in every round and learns nothing: the baseline.",
+        lambda task: policies.random_sets(task.reward, task.k),
+        "#000000",
+        code="`random_sets`",
+    ),
+    PolicyPart(
+        "cts",
+        "CTS",
+        "Thompson sampling: draws a plausible mean for each arm and picks the best k.",
+        lambda task: policies.cts(task.reward, task.k, oracle=task.exact_oracle()),
+        "#0072B2",
+        code="`cts`",
+    ),
+    PolicyPart(
+        "cts-lazy",
+        "CTS, lazy",
+        "Thompson sampling with the exact oracle's decisions from remembered answers.",
+        lambda task: _with_oracle(oracles.LazySingletons(), task),
+        "#56B4E9",
+        "--",
+        code="`cts` with `LazySingletons`",
+    ),
+    PolicyPart(
+        "cts-greedy",
+        "CTS, greedy",
+        "Thompson sampling that builds its set arm by arm.",
+        lambda task: _with_oracle(oracles.Greedy(), task),
+        "#009E73",
+        code="`cts` with `Greedy`",
+    ),
+    PolicyPart(
+        "cts-lazy-greedy",
+        "CTS, lazy greedy",
+        "Thompson sampling with greedy's decisions from remembered answers.",
+        lambda task: _with_oracle(oracles.LazyGreedy(), task),
+        "#009E73",
+        "--",
+        code="`cts` with `LazyGreedy`",
+    ),
+    PolicyPart(
+        "cts-local-search",
+        "CTS, local search",
+        "Thompson sampling that improves its set by exchanges of single arms.",
+        lambda task: _with_oracle(
+            oracles.LocalSearch(oracles.LazySingletons(), budget=_budget(task)), task
+        ),
+        "#AA4499",
+        code="`cts` with `LocalSearch`",
+    ),
+    PolicyPart(
+        "cts-rarely",
+        "CTS, lazy, rarely",
+        "Thompson sampling that keeps its set for longer and longer.",
+        lambda task: _with_oracle(oracles.Rarely(oracles.LazySingletons(), when=growing()), task),
+        "#117733",
+        "--",
+        code="`cts` with `Rarely`",
+    ),
+    PolicyPart(
+        "single-seed",
+        "CTS, single seed",
+        "Thompson sampling that draws all arms high together, or low together.",
+        lambda task: policies.single_seed_ts(task.reward, task.k, oracle=task.exact_oracle()),
+        "#0072B2",
+        "--",
+        code="`single_seed_ts`",
+    ),
+    PolicyPart(
+        "gaussian",
+        "CTS, Gaussian",
+        "Thompson sampling with normal distributions, for measured outcomes.",
+        lambda task: _with_belief(beliefs.GaussianBelief(task.reward.n_arms), task),
+        "#D55E00",
+        code="`GaussianBelief`",
+    ),
+    PolicyPart(
+        "discounted",
+        "CTS, discounted",
+        "Thompson sampling that forgets gradually, for arms that change slowly.",
+        lambda task: _with_belief(
+            beliefs.DiscountedBetaBelief(task.reward.n_arms, discount(task)), task
+        ),
+        "#56B4E9",
+        code="`DiscountedBetaBelief`, discount = 1 - sqrt(1/T)/4",
+    ),
+    PolicyPart(
+        "sliding",
+        "CTS, sliding",
+        "Thompson sampling that uses the last rounds only, for arms that change suddenly.",
+        lambda task: _with_belief(
+            beliefs.SlidingBetaBelief(task.reward.n_arms, window(task)), task
+        ),
+        "#56B4E9",
+        "--",
+        code="`SlidingBetaBelief`, window = ceil(2 sqrt(T ln T))",
+    ),
+    PolicyPart(
+        "cucb",
+        "CUCB",
+        "Upper confidence bounds: takes each arm to be as good as it may still be.",
+        lambda task: policies.cucb(task.reward, task.k, oracle=task.exact_oracle()),
+        "#999999",
+        code="`cucb`",
+    ),
+    PolicyPart(
+        "kl-ucb",
+        "KL-UCB",
+        "Upper confidence bounds that are tighter for outcomes of 0 and 1; slower.",
+        lambda task: _with_belief(beliefs.KLUCBBelief(task.reward.n_arms), task),
+        "#E69F00",
+        code="`KLUCBBelief`",
+    ),
+    PolicyPart(
+        "escb",
+        "ESCB",
+        "One confidence bound for the whole set, tighter than one per arm; slower.",
+        lambda task: policies.escb(task.reward, task.k, limit=1000),
+        "#E69F00",
+        "--",
+        code="`escb`, c = 0",
+        additive=True,
+    ),
+    PolicyPart(
+        "epsilon-greedy",
+        "epsilon-greedy",
+        "The best k so far, and in one of ten rounds k random arms.",
+        lambda task: policies.epsilon_greedy(task.reward, task.k, oracle=task.exact_oracle()),
+        "#CC79A7",
+        code="`epsilon_greedy`, epsilon = 0.1",
+    ),
+    PolicyPart(
+        "epsilon-greedy-decaying",
+        "epsilon-greedy, c/t",
+        "The best k so far, and random arms less and less often.",
+        lambda task: policies.epsilon_greedy(
+            task.reward,
+            task.k,
+            epsilon=decaying(task.reward.n_arms / task.k),
+            oracle=task.exact_oracle(),
+        ),
+        "#CC79A7",
+        ":",
+        code="`epsilon_greedy`, epsilon = min(1, c/t), c = m/k",
+    ),
+    PolicyPart(
+        "explore-then-commit",
+        "explore, commit",
+        "Tries all arms equally often, then keeps the best k for ever.",
+        lambda task: policies.explore_then_commit(
+            task.reward, task.k, n_explore=n_explore(task), oracle=task.exact_oracle()
+        ),
+        "#CC79A7",
+        "--",
+        code="`explore_then_commit`, every arm ceil((T k/m)^(2/3)) times",
+    ),
+    PolicyPart(
+        "exp3",
+        "Exp3.M",
+        "Assumes no law of the outcomes, and learns slowly for that reason.",
+        lambda task: policies.exp3(task.reward, task.k, horizon=task.horizon),
+        "#882255",
+        code="`exp3`, gamma for the horizon",
+    ),
+    _gt(
+        "gt-qts",
+        "GT+QTS, p=1/2",
+        "The paper's literal algorithm: Thompson sampling with random tests of half of the arms.",
+        "#E69F00",
+    ),
+    _gt(
+        "gt-qts-two-thirds",
+        "GT+QTS, p=2/3",
+        "The paper's algorithm with the p for which Lemma 1 asks for the fewest tests.",
+        "#E69F00",
+        "--",
+        lambda task: 2 / 3,
+    ),
+    _gt(
+        "gt-qts-k-of-m",
+        "GT+QTS, p=K/m",
+        "The paper's algorithm with tests of K arms on average.",
+        "#CC79A7",
+        p=_k_of_m,
+    ),
+    _gt(
+        "gt-qts-one-of-m",
+        "GT+QTS, p=1/m",
+        "The paper's algorithm with tests of one arm on average.",
+        "#CC79A7",
+        "--",
+        _one_of_m,
+    ),
+    _gt(
+        "gt-naive",
+        "naive GT, p=1/2",
+        "The paper's group testing without the quantizer.",
+        "#E69F00",
+        ":",
+        quantize=False,
+    ),
+    _gt(
+        "gt-centred",
+        "centred, p=1/2",
+        "Group testing that subtracts the mean score before it decodes.",
+        "#D55E00",
+        decoder="centred",
+    ),
+    _gt(
+        "gt-centred-k-of-m",
+        "centred, p=K/m",
+        "The same with tests of K arms on average.",
+        "#D55E00",
+        "--",
+        _k_of_m,
+        decoder="centred",
+    ),
+    _gt(
+        "gt-qts-regression",
+        "GT+QTS, regression",
+        "The paper's tests, remembered: a regression over the tests of all rounds.",
+        "#882255",
+        p=lambda task: None,
+        decoder="regression",
+    ),
+)
