@@ -10,8 +10,8 @@ import click
 from superarm.cli.common import need_service, rewards_option, stop
 
 if TYPE_CHECKING:
-    from superarm.service.log.events import Bandit
     from superarm.service.bandits.replay import Replayed
+    from superarm.service.log.events import Bandit
     from superarm.service.log.store import Store
 
 _BANDITS_PER_READ = 1000
@@ -57,9 +57,9 @@ def command(database: str, bandit: str | None, rewards: str | None, decide: bool
 
 def _replay(store: Store, bandit: Bandit, own: Mapping[str, Any], decide: bool) -> bool:
     """Rebuild one bandit, print the verdict, and return whether all is well."""
+    from superarm.service.bandits.replay import replay
     from superarm.service.log.events import DamagedLogError
     from superarm.service.problems import Problem
-    from superarm.service.bandits.replay import replay
 
     try:
         found = replay(store, bandit, own, decide=decide)
