@@ -46,7 +46,7 @@ SEARCHES: dict[str, tuple[Callable[[int], sa.Oracle], bool]] = {
 POLICIES: dict[str, Callable[[], sa.Oracle]] = {
     "random": sa.RandomSets,
     "CTS": sa.Singletons,
-    "CTS, greedy, rarely": lambda: sa.Rarely(sa.Greedy(), growing(3.0)),
+    "CTS, greedy, rarely": lambda: sa.oracles.Scheduled(sa.Greedy(), growing(3.0)),
     "GT+QTS, regression": partial(sa.GroupTesting, delta=0.01, n_tests=32, decoder="regression"),
 }
 

@@ -97,8 +97,8 @@ def test_epsilon_random_picks_any_set():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: sa.EpsilonRandom(sa.Rarely(sa.Singletons(), when=7), decaying(8)),
-        lambda: sa.ExploreThenCommit(sa.Rarely(sa.Singletons(), when=7), 2),
+        lambda: sa.EpsilonRandom(sa.oracles.Scheduled(sa.Singletons(), when=7), decaying(8)),
+        lambda: sa.ExploreThenCommit(sa.oracles.Scheduled(sa.Singletons(), when=7), 2),
     ],
 )
 def test_they_go_on_after_save_and_load(make):

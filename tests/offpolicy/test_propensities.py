@@ -122,7 +122,7 @@ def test_evaluations_are_counted_apart():
 
 def test_every_sample_begins_with_the_present_state():
     """In its second round this one repeats its first answer, in every sample; a third would be another round."""
-    policy = beta_policy(sa.Rarely(sa.Singletons(), when=2))
+    policy = beta_policy(sa.oracles.Scheduled(sa.Singletons(), when=2))
     rng = np.random.default_rng(0)
     first = policy.ask(rng=rng)
     found = sa.propensities(policy, 50, rng=rng)

@@ -11,7 +11,7 @@ ORACLES = {
     "top k": (sa.TopK, 8),
     "top k of many": (sa.TopK, 3000),
     "singletons": (sa.Singletons, 8),
-    "rarely": (lambda: sa.Rarely(sa.Singletons(), when=3), 8),
+    "rarely": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=3), 8),
     "group testing": (lambda: sa.GroupTesting(delta=0.25, n_tests=10), 8),
 }
 

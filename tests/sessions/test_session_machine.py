@@ -45,7 +45,7 @@ VARIANTS = {
     "gaussian, regression": (sa.GaussianBelief, regression, sa.LinearReward),
     "beta, regression now and then": (
         sa.BetaBelief,
-        lambda: sa.Rarely(regression(), when=3),
+        lambda: sa.oracles.Scheduled(regression(), when=3),
         sa.LinearReward,
     ),
     "kl-ucb, local search": (sa.KLUCBBelief, sa.LocalSearch, sa.AnySuccess),

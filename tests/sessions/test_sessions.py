@@ -62,7 +62,7 @@ def test_an_oracle_that_never_looks_causes_no_draw():
 
 
 def test_certified_means_in_this_round():
-    session = sa.Session(make(sa.Rarely(sa.Singletons(), when=3)), seed=0)
+    session = sa.Session(make(sa.oracles.Scheduled(sa.Singletons(), when=3)), seed=0)
     assert [session.ask().certified for _ in range(6)] == [True, False, False, True, False, False]
     assert not sa.Session(make(sa.RandomSets()), seed=0).ask().certified
 
@@ -309,7 +309,7 @@ def test_without_a_seed_sessions_differ():
         sa.LazySingletons,
         sa.LazyGreedy,
         sa.LocalSearch,
-        lambda: sa.Rarely(sa.LazySingletons(), when=2),
+        lambda: sa.oracles.Scheduled(sa.LazySingletons(), when=2),
         lambda: sa.GroupTesting(delta=0.25, n_tests=9, decoder="regression"),
     ],
 )

@@ -15,8 +15,6 @@ from superarm.oracles.scheduled import Scheduled
 from superarm.oracles.singletons import Singletons
 from superarm.oracles.top_k import TopK
 
-Rarely = Scheduled  # the former name
-
 __all__ = [
     "DependentRounding",
     "ESCBIndex",
