@@ -25,11 +25,12 @@ class GroupTestingReport:
     values
         Shape (n_tests,): r(A_j; theta), as the reward answered.
     scores
-        Shape (n_tests,): the same, quantized; ``values`` where nothing is quantized.
+        Shape (n_tests,): the values, quantized; the values themselves if nothing is quantized.
     decoded
-        Shape (n_tests,): which tests the grades were made from; with "regression", which were learnt from.
+        Shape (n_tests,): which tests the grades come from; with "regression", which were learnt from.
     grades
-        Shape (n_arms,): the arms' grades phi; the k largest were chosen. With "regression", w_i theta_i.
+        Shape (n_arms,): the grades phi of the arms; the k largest were chosen. With "regression",
+        w_i theta_i.
     certified
         Always False: the answer is right with a probability, not for certain.
     """
@@ -41,12 +42,12 @@ class GroupTestingReport:
     grades: FloatArray
     certified: bool = False
 
+    @cached_property
+    def q_hat(self) -> float:
+        """The share of non-repeated tests (section 4); NaN without tests. Computed on first use."""
+        return theory.estimate_q(self.tests, self.scores) if len(self.tests) else math.nan
+
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
         """The grades, and the tests that they come from."""
         meaning = "grade, from the tests that an arm was in"
         return Scores(meaning, self.grades, tests=self.tests)
-
-    @cached_property
-    def q_hat(self) -> float:
-        """The share of the tests that are non-repeated (section 4); NaN without tests. Worked out when asked for."""
-        return theory.estimate_q(self.tests, self.scores) if len(self.tests) else math.nan
