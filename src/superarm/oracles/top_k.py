@@ -87,7 +87,7 @@ class TopK:
     def select_many(
         self, reward: Reward, theta: FloatArray, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
-        """The k arms of the largest means, per row of theta: (n, n_arms) gives (n, k). No report."""
+        """The k arms of the largest means per row: (n, n_arms) gives (n, k). No report."""
         _check_additive(reward)
         k = as_k_of_m(k, reward.n_arms).k
         if k == reward.n_arms:
