@@ -213,7 +213,7 @@ def test_any_frame_with_columns_and_to_numpy_will_do():
         ([[0, 1], [-0.5, 1]], ValueError, r"got -0.5 in row 1, arm 0"),
         ([[0, float("inf")]], ValueError, r"got inf"),
         (np.full((2, 2), 7, np.uint8), ValueError, r"got 7 in row 0"),
-        ([0, 1], ValueError, r"a row a round and a column an arm, got shape \(2,\)"),
+        ([0, 1], ValueError, r"one row per round and one column per arm, got shape \(2,\)"),
         (np.empty((0, 3)), ValueError, r"got shape \(0, 3\)"),
         (np.empty((3, 0)), ValueError, r"got shape \(3, 0\)"),
         ([["0", "1"]], TypeError, "numbers"),
@@ -228,7 +228,7 @@ def test_bad_tables_are_refused(cells, error, message):
 
 
 def test_bad_names_orders_and_sizes_are_refused():
-    with pytest.raises(ValueError, match="2 different names, one an arm, got 1 in 1"):
+    with pytest.raises(ValueError, match="2 different names, one per arm, got 1 in 1"):
         sa.ReplayEnvironment([[0, 1]], names=["a"])
     with pytest.raises(ValueError, match="got 1 in 2"):
         sa.ReplayEnvironment([[0, 1]], names=["a", "a"])
