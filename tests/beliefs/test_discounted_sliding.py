@@ -1,4 +1,4 @@
-"""Beliefs that forget, and beliefs that begin with what is known already."""
+"""The beliefs that forget, against a recount of all rounds."""
 
 import json
 
@@ -11,6 +11,8 @@ from scipy import stats
 import naive
 import parts
 import superarm as sa
+from superarm.beliefs import DiscountedBetaBelief, PositionBiasedBelief, SlidingBetaBelief
+from superarm.environments import ChangingArms
 
 ROUNDS = st.lists(
     st.dictionaries(st.integers(0, 4), st.integers(0, 1), min_size=1, max_size=5).map(
@@ -18,9 +20,11 @@ ROUNDS = st.lists(
     ),
     max_size=30,
 )
+
+
 FORGETTING = {
-    "discounted": lambda n: sa.DiscountedBetaBelief(n, 0.9),
-    "sliding": lambda n: sa.SlidingBetaBelief(n, 10),
+    "discounted": lambda n: DiscountedBetaBelief(n, 0.9),
+    "sliding": lambda n: SlidingBetaBelief(n, 10),
 }
 
 
@@ -33,7 +37,7 @@ def told(belief, rounds):
 
 @given(rounds=ROUNDS, discount=st.floats(1e-6, 1.0))
 def test_discounted_is_the_sum_over_all_rounds(rounds, discount):
-    belief = told(sa.DiscountedBetaBelief(5, discount, prior=(0.5, 2.0)), rounds)
+    belief = told(DiscountedBetaBelief(5, discount, prior=(0.5, 2.0)), rounds)
     successes, failures = naive.discounted(rounds, 5, discount)
     np.testing.assert_allclose(belief.a, 0.5 + successes, rtol=1e-12)
     np.testing.assert_allclose(belief.b, 2.0 + failures, rtol=1e-12)
@@ -43,7 +47,7 @@ def test_discounted_is_the_sum_over_all_rounds(rounds, discount):
 def test_discounted_neither_under_nor_overflows(discount):
     """Thousands of rounds, and arms that are not heard of for most of them."""
     belief, rng, seen = (
-        sa.DiscountedBetaBelief(3, discount),
+        DiscountedBetaBelief(3, discount),
         np.random.default_rng(0),
         np.zeros((2, 3)),
     )
@@ -61,14 +65,14 @@ def test_discounted_neither_under_nor_overflows(discount):
 
 @given(rounds=ROUNDS, window=st.integers(1, 12))
 def test_sliding_is_a_recount_of_the_window(rounds, window):
-    belief = told(sa.SlidingBetaBelief(5, window, prior=(0.5, 2.0)), rounds)
+    belief = told(SlidingBetaBelief(5, window, prior=(0.5, 2.0)), rounds)
     successes, failures = naive.windowed(rounds, 5, window)
     np.testing.assert_array_equal(belief.a, 0.5 + successes)
     np.testing.assert_array_equal(belief.b, 2.0 + failures)
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: sa.DiscountedBetaBelief(6, 1.0), lambda: sa.SlidingBetaBelief(6, 100)]
+    "make", [lambda: DiscountedBetaBelief(6, 1.0), lambda: SlidingBetaBelief(6, 100)]
 )
 def test_what_forgets_nothing_is_a_beta_belief_bit_for_bit(make):
     one, beta, rngs = make(), sa.BetaBelief(6), [np.random.default_rng(1), np.random.default_rng(1)]
@@ -123,7 +127,7 @@ def test_samples_have_the_posterior_law(name):
 
 
 def test_sliding_keeps_no_array_of_the_caller():
-    belief, arms, outcomes = sa.SlidingBetaBelief(3, 1), np.array([0]), np.array([1.0])
+    belief, arms, outcomes = SlidingBetaBelief(3, 1), np.array([0]), np.array([1.0])
     belief.update(arms, outcomes, rng=np.random.default_rng(0))
     arms[0], outcomes[0] = 2, 0.0
     belief.update(arms, outcomes, rng=np.random.default_rng(0))
@@ -146,7 +150,7 @@ def test_sliding_keeps_no_array_of_the_caller():
     ],
 )
 def test_a_spoilt_window_is_refused_and_changes_nothing(spoil):
-    belief = told(sa.SlidingBetaBelief(3, 5), [([0, 1], [1, 0])])
+    belief = told(SlidingBetaBelief(3, 5), [([0, 1], [1, 0])])
     before, state = belief.state(), belief.state()
     spoil(state)
     with pytest.raises((ValueError, TypeError)):
@@ -157,34 +161,11 @@ def test_a_spoilt_window_is_refused_and_changes_nothing(spoil):
 @pytest.mark.parametrize("key", ["unit", "discount"])
 @pytest.mark.parametrize("bad", [0.0, 1.5, float("nan"), "1"])
 def test_a_spoilt_discount_is_refused_and_changes_nothing(key, bad):
-    belief = told(sa.DiscountedBetaBelief(3, 0.5), [([0, 1], [1, 0])])
+    belief = told(DiscountedBetaBelief(3, 0.5), [([0, 1], [1, 0])])
     before = belief.state()
     with pytest.raises((ValueError, TypeError)):
         belief.load({**before, key: bad})
     assert belief.state() == before
-
-
-@pytest.mark.parametrize("make", [sa.BetaBelief.from_counts, sa.DiscountedBetaBelief.from_counts])
-def test_a_warm_start_is_what_the_trials_would_have_taught(make):
-    """With full strength and nothing forgotten yet: the same as having been told of every trial."""
-    rng, told_one_by_one = np.random.default_rng(0), sa.BetaBelief(3, prior=(2.0, 0.5))
-    successes, trials = np.array([3, 0, 5]), np.array([4, 0, 12])
-    for arm in range(3):
-        for trial in range(trials[arm]):
-            told_one_by_one.update([arm], [float(trial < successes[arm])], rng=rng)
-    warm = make(successes, trials, prior=(2.0, 0.5))
-    np.testing.assert_array_equal([warm.a, warm.b], [told_one_by_one.a, told_one_by_one.b])
-    half = make(successes, trials, strength=0.5)
-    np.testing.assert_array_equal(half.a + half.b - 2, trials / 2)
-    cold = make(successes, trials, strength=0)
-    np.testing.assert_array_equal([cold.a, cold.b], np.ones((2, 3)))
-
-
-def test_a_warm_start_fades_where_beliefs_fade():
-    belief = sa.DiscountedBetaBelief.from_counts([50, 0], [100, 100], discount=0.5)
-    belief.update([0], [1.0], rng=np.random.default_rng(0))
-    assert belief.a.tolist() == [27, 1]
-    assert belief.b.tolist() == [26, 51]
 
 
 @pytest.mark.parametrize("name", parts.ORACLES)
@@ -200,7 +181,7 @@ def test_every_oracle_plays_with_beliefs_that_forget(name, forgetting):
 @pytest.mark.parametrize("forgetting", [*FORGETTING, "position biased"])
 def test_a_session_goes_on_bit_for_bit(forgetting, tmp_path):
     """Saved and loaded every few rounds or never, with arms that come later, and enough for arrays in the file."""
-    make = {**FORGETTING, "position biased": lambda n: sa.PositionBiasedBelief(n, [0.9, 0.5, 0.2])}[
+    make = {**FORGETTING, "position biased": lambda n: PositionBiasedBelief(n, [0.9, 0.5, 0.2])}[
         forgetting
     ]
 
@@ -227,11 +208,11 @@ def test_who_follows_and_who_does_not():
     on, the old best would have about 900 successes in 1,500 trials at the end, 30 standard deviations above the
     other's 100 in 1,000. Those who forget have lost the old time, but for 1 in 400 of it, 300 rounds later."""
     right = {}
-    beliefs = {"beta": sa.BetaBelief, "discounted": lambda n: sa.DiscountedBetaBelief(n, 0.98)}
-    beliefs["sliding"] = lambda n: sa.SlidingBetaBelief(n, 100)
+    beliefs = {"beta": sa.BetaBelief, "discounted": lambda n: DiscountedBetaBelief(n, 0.98)}
+    beliefs["sliding"] = lambda n: SlidingBetaBelief(n, 100)
     for name, make in beliefs.items():
         world, rng = (
-            sa.ChangingArms([(0, [0.9, 0.1]), (1000, [0.1, 0.9])]),
+            ChangingArms([(0, [0.9, 0.1]), (1000, [0.1, 0.9])]),
             np.random.default_rng(0),
         )
         policy = sa.Policy(make(2), sa.TopK(), sa.LinearReward(2), 1)
@@ -247,22 +228,13 @@ def test_who_follows_and_who_does_not():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: sa.DiscountedBetaBelief(2, 0.0), r"discount must be in \(0, 1\], got 0.0"),
-        (lambda: sa.DiscountedBetaBelief(2, 1.1), r"discount must be in \(0, 1\]"),
-        (lambda: sa.DiscountedBetaBelief(0), "n_arms must be at least 1"),
-        (lambda: sa.DiscountedBetaBelief(2, prior=(0, 1)), "prior a"),
-        (lambda: sa.SlidingBetaBelief(2, 0), "window must be at least 1, got 0"),
-        (lambda: sa.SlidingBetaBelief(2, 1.5), "window must be a whole number"),
-        (lambda: sa.SlidingBetaBelief(2, prior=3), "pair"),
-        (lambda: sa.BetaBelief.from_counts([1, 2], [3]), "one number per arm, got 2 and 1"),
-        (
-            lambda: sa.BetaBelief.from_counts([1, 5], [3, 4]),
-            "5 successes in 4 trials of arm 1; trials are successes and",
-        ),
-        (lambda: sa.BetaBelief.from_counts([-1], [4]), "successes must be at least 0"),
-        (lambda: sa.BetaBelief.from_counts([1], [float("inf")]), "trials must be finite"),
-        (lambda: sa.BetaBelief.from_counts([1], [4], strength=-1), "strength must be at least 0"),
-        (lambda: sa.BetaBelief.from_counts([], []), "non-empty"),
+        (lambda: DiscountedBetaBelief(2, 0.0), r"discount must be in \(0, 1\], got 0.0"),
+        (lambda: DiscountedBetaBelief(2, 1.1), r"discount must be in \(0, 1\]"),
+        (lambda: DiscountedBetaBelief(0), "n_arms must be at least 1"),
+        (lambda: DiscountedBetaBelief(2, prior=(0, 1)), "prior a"),
+        (lambda: SlidingBetaBelief(2, 0), "window must be at least 1, got 0"),
+        (lambda: SlidingBetaBelief(2, 1.5), "window must be a whole number"),
+        (lambda: SlidingBetaBelief(2, prior=3), "pair"),
     ],
 )
 def test_refuses(call, says):
