@@ -441,7 +441,7 @@ def test_the_check_of_environments_catches(make, says):
         (lambda: sa.ChangingInstance(object(), sa.LinearReward(3), 2), "environment must have mu"),
         (
             lambda: sa.ChangingInstance(sa.BernoulliArms([0.5]), sa.LinearReward(3), 2),
-            "the same arms, got 1 and 3",
+            "the same number of arms, got 1 and 3",
         ),
         (
             lambda: sa.ChangingInstance(sa.BernoulliArms([0.5]), sa.LinearReward(1), 2),

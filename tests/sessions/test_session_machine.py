@@ -307,9 +307,9 @@ class SessionMachine(RuleBasedStateMachine):
             a, b = np.array([self.learnt[name] for name in self.names]).T
             assert np.array_equal(session.policy.belief.a + session.policy.belief.b, a + b)
             assert np.array_equal(session.policy.belief.a, a) or not self.are_coins
-        elif hasattr(session.policy.belief, "tally"):
+        elif hasattr(session.policy.belief, "outcomes"):
             seen = [sum(self.learnt[name]) - 2 for name in self.names]
-            assert np.array_equal(session.policy.belief.tally.counts, seen)
+            assert np.array_equal(session.policy.belief.outcomes.counts, seen)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -444,7 +444,7 @@ def test_top_k_draws_few_when_few_are_missing_and_by_the_same_law():
     feasible, rng = Feasible(1, available=here), np.random.default_rng(0)
     policy, n = sa.Policy(belief, sa.TopK(), reward, feasible), 1500
     few = np.bincount([policy.ask(rng=rng)[0] for _ in range(n)], minlength=4096)
-    assert policy.belief._above is not None  # that is, not all were drawn
+    assert policy.belief.level is not None  # that is, not all were drawn
     draws = [np.where(here, belief.sample(rng=rng), 0) for _ in range(n)]
     whole = np.bincount([draw.argmax() for draw in draws], minlength=4096)
     assert few[0] == 0

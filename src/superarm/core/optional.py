@@ -70,7 +70,7 @@ class HasLevel(Protocol):
 
 
 @runtime_checkable
-class HasTally(Protocol):
+class CountsOutcomes(Protocol):
     """A belief that counts its feedback; `ESCBIndex` uses this."""
 
     @property
@@ -78,7 +78,7 @@ class HasTally(Protocol):
         """How many arms it is about."""
 
     @property
-    def tally(self) -> Any:
+    def outcomes(self) -> Any:
         """``counts``, shape (n_arms,): outcomes per arm; and ``rounds``: the number of updates."""
 
 

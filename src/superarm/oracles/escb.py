@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superarm.core import FeasibleSets, Pools, Reward, Sample, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
-from superarm.core.optional import Enumerable, HasTally
+from superarm.core.optional import CountsOutcomes, Enumerable
 from superarm.oracles._root import largest_root
 from superarm.oracles._sets import enumerable, is_uniform, tie_noise
 
@@ -78,10 +78,10 @@ class ESCBIndex:
     True
     """
 
-    def __init__(self, belief: HasTally, *, c: float = 0.0, limit: int = 10_000) -> None:
-        if not isinstance(belief, HasTally):
+    def __init__(self, belief: CountsOutcomes, *, c: float = 0.0, limit: int = 10_000) -> None:
+        if not isinstance(belief, CountsOutcomes):
             raise TypeError(
-                f"belief must have a tally, as MeanBelief has, got a {type(belief).__name__}"
+                f"belief must have outcomes, as MeanBelief has, got a {type(belief).__name__}"
             )
         self.belief = belief
         self.c = float(as_finite([c], "c", ndim=1, least=0.0)[0])
@@ -97,7 +97,7 @@ class ESCBIndex:
             raise ValueError(
                 "reward must be additive: the index of ESCB is about sums of means; take cts or cucb"
             )
-        counts = self.belief.tally.counts
+        counts = self.belief.outcomes.counts
         if len(counts) != reward.n_arms:
             raise ValueError(
                 f"belief must be about the reward's {reward.n_arms} arms, got one of {len(counts)}"
@@ -113,7 +113,7 @@ class ESCBIndex:
 
     def _level(self, k: int) -> float:
         """f(t) of the index."""
-        log_t = math.log(self.belief.tally.rounds + 1)
+        log_t = math.log(self.belief.outcomes.rounds + 1)
         return log_t + self.c * k * math.log(max(log_t, 1.0))
 
     def _largest(

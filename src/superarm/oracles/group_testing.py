@@ -202,6 +202,10 @@ class GroupTesting:
         """Begin anew."""
         self._weights = self._reward = None
 
+    def resolve_n_tests(self, reward: Reward, k: int) -> int:
+        """The number of tests per round for this reward and k; not for ``q="estimate"``."""
+        return self._resolve(reward, k, float(self.q))
+
     def _remember(self, reward: Reward) -> int:
         """Make room for what will be learnt of a reward that is not the last one; a loaded state takes any.
 
