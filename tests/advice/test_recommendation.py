@@ -47,7 +47,7 @@ def test_every_rule_of_the_recommendation():
         "other, unreliable": box(spread, n_arms=30, lipschitz=0.5, upper=1000.0),
     }
     for case, reward in cases.items():
-        found = sa.inspect(reward, k=5, rng=rng)
+        found = sa.inspect(reward, k=5, probes=100, rng=rng)
         assert found.recommendation.case == case, str(found)
         assert found.recommendation.oracle in str(found.recommendation)
         assert (found.recommendation.evaluations == 0) == (case == "additive")
