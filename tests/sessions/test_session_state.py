@@ -1,4 +1,4 @@
-"""A session that adopts what another one gave out is the same session, bit for bit."""
+"""A session that adopts the decisions of another one is the same session, bit for bit."""
 
 import json
 
@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 import superarm as sa
+from superarm.errors import SessionFileError
+from superarm.oracles import Scheduled
+from superarm.sessions import Expiry
 
 ORACLES = {
     "top k": (sa.TopK, 8),
     "top k of many": (sa.TopK, 3000),
     "singletons": (sa.Singletons, 8),
-    "rarely": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=3), 8),
+    "rarely": (lambda: Scheduled(sa.Singletons(), when=3), 8),
     "group testing": (lambda: sa.GroupTesting(delta=0.25, n_tests=10), 8),
 }
 
@@ -46,7 +49,7 @@ def follow(session, log):
 
 @pytest.mark.parametrize(("oracle", "n_arms"), ORACLES.values(), ids=ORACLES)
 def test_one_that_follows_goes_on_like_the_one_that_leads(oracle, n_arms):
-    options = {"expiry": sa.Expiry(after_rounds=4, missing=0.25)}
+    options = {"expiry": Expiry(after_rounds=4, missing=0.25)}
     first, second, log = make(oracle, n_arms, **options), make(oracle, n_arms, **options), []
     play(first, range(12), log)
     follow(second, log)
@@ -90,7 +93,7 @@ def test_a_session_as_bytes():
     )
     assert loaded.to_bytes() == session.to_bytes()
     assert loaded.ask().id == "shop-2"
-    with pytest.raises(sa.SessionFileError, match="not a whole session"):
+    with pytest.raises(SessionFileError, match="not a whole session"):
         sa.Session.from_bytes(
             session.to_bytes()[:-1], sa.cts(sa.LinearReward(8), 3, oracle=sa.TopK())
         )
