@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import superarm as sa
-from superarm.experiments.stats import mean_interval
+from superarm.reporting.statistics import mean_interval
 
 
 class Declares:

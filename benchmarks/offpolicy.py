@@ -22,7 +22,8 @@ import numpy as np
 from scipy import stats
 
 import superarm as sa
-from superarm.experiments.figures import plain, render
+from superarm.reporting.figures import WIDTH, plain, render
+from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY
 
 M, K = 8, 3
 MU = np.array([0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1])
@@ -255,9 +256,9 @@ def picture(results: list[tuple[str, str, dict[str, float]]], n_logs: int, figur
     axis = figure.subplots()
     names = list(dict.fromkeys(name for _, name, _ in results))
     designs = list(DESIGNS)
-    colours = ["#0072B2", "#56B4E9", "#009E73", "#117733", "#D55E00", "#E69F00", "#CC79A7"]
+    colours = [BLUE, SKY, GREEN, INK, RED, ORANGE, PINK]
     z = stats.norm.ppf(0.975)
-    axis.axvline(95, color="black", linewidth=1)
+    axis.axvline(95, color=INK, linewidth=1)
     for number, name in enumerate(names):
         rows = [
             (designs.index(design), row)
@@ -278,7 +279,7 @@ def picture(results: list[tuple[str, str, dict[str, float]]], n_logs: int, figur
     axis.set_yticks([len(designs) - place for place in range(len(designs))], designs)
     axis.set_xlim(right=100)
     plain(axis, f"coverage of 95% intervals over {n_logs:,} logs, %", "")
-    axis.legend(frameon=False, fontsize=9, loc="upper left")
+    axis.legend(loc="upper left", bbox_to_anchor=(-0.3, -0.1), ncols=2)
 
 
 def main() -> None:
@@ -293,7 +294,8 @@ def main() -> None:
     ]
     print(table(results))
     if options.picture:
-        options.picture.write_bytes(render(partial(picture, results, options.logs), size=(9, 6.5)))
+        drawn = partial(picture, results, options.logs)
+        options.picture.write_text(render(drawn, size=(WIDTH, 7.5)))
 
 
 if __name__ == "__main__":

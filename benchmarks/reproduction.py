@@ -13,10 +13,21 @@ from collections import Counter
 import numpy as np
 from scipy.special import expit
 
-from superarm.bench.timing import side_by_side
-from superarm.experiments import catalogue
-from superarm.experiments.cell import canonical
-from superarm.experiments.play import draw, make_policy
+from suite.timing import side_by_side
+from superarm.studies import Scale, paper
+from superarm.studies.cell import canonical
+from superarm.studies.cells.play import draw, make_policy
+
+# The inclusion probability of each policy that makes tests, for sets of k of m arms.
+INCLUSION = {
+    "gt-qts": lambda m, k: 1 / 2,
+    "gt-qts-two-thirds": lambda m, k: 2 / 3,
+    "gt-qts-k-of-m": lambda m, k: k / m,
+    "gt-qts-one-of-m": lambda m, k: 1 / m,
+    "gt-naive": lambda m, k: 1 / 2,
+    "gt-centred": lambda m, k: 1 / 2,
+    "gt-centred-k-of-m": lambda m, k: k / m,
+}
 
 
 def plain(instance, spec, rng):
@@ -40,18 +51,18 @@ def plain(instance, spec, rng):
 
     if spec["name"] in ("random", "cts"):
         return {"random": chance, "cts": cts}[spec["name"]]
-    if spec["name"] != "gt_qts":
+    if spec["name"] not in INCLUSION:
         return None
-    p = {"K/m": k / m, "1/m": 1 / m}.get(spec["p"], spec["p"])
+    p = INCLUSION[spec["name"]](m, k)
     width = spec["delta"] / (2 * max(0.5, float(np.max(reward.lipschitz))))
 
     def gt_qts():
         theta = rng.beta(a, b)
         A = (rng.random((spec["n_tests"], m)) < p).astype(float)
         rho = A @ theta if linear else expit((A * theta) @ reward.W1.T) @ reward.w2
-        if spec.get("quantize", True):
+        if spec["name"] != "gt-naive":
             rho = np.clip(np.round(rho / width) * width, width, reward.upper)
-        if spec.get("decoder") == "centred":
+        if spec["name"].startswith("gt-centred"):
             rho = rho - rho.mean()
         tell(np.argpartition(rho @ A, -k)[-k:])
 
@@ -60,7 +71,7 @@ def plain(instance, spec, rng):
 
 def ours(instance, spec, rng):
     """A round of ours."""
-    policy = make_policy(spec, instance)
+    policy = make_policy(spec, instance, horizon=1)
 
     def play():
         arms = policy.ask(rng=rng)
@@ -75,7 +86,7 @@ def main():
     turns = parser.parse_args().turns
     rounds, what = Counter(), {}
     for name in ("fig1", "fig2a", "fig2b", "fig2c"):
-        for cell in catalogue.load(name).sweep(catalogue.Scale()):
+        for cell in paper.load(name).cells(Scale()):
             key = canonical(
                 {"problem": cell.settings["problem"], "policy": cell.settings["policy"]}
             )

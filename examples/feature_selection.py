@@ -26,8 +26,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import superarm as sa
 from common import InBatches, interval, options, save, show, steps
-from superarm.experiments.figures import band, label_ends, plain, style
 from superarm.oracles.rarely import growing
+from superarm.reporting.figures import band, logarithmic, name_curves, plain
+from superarm.reporting.palette import RED, look
 
 N_PIXELS = 64
 
@@ -267,7 +268,7 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
         rows,
     )
     drawn = partial(picture, recorded, failed, n_images)
-    path = save(drawn, out / "case-features.png", size=(14.5, 4.6))
+    path = save(drawn, out / "case-features.svg", height=11.0)
     return {"searches": found, "failing": failed, "inspected": inspected, "picture": path}
 
 
@@ -283,40 +284,44 @@ def oracle_name(name: str) -> str:
 
 def picture(recorded: dict[str, Recorded], failed: Any, n_images: int, figure: Any) -> None:
     """The best set so far, which pixels two oracles chose, and accuracy while sensors fail."""
-    left, one, other, right = figure.subplots(1, 4, width_ratios=[2.2, 1, 1, 2.2])
+    top, pixels, bottom = figure.subfigures(3, 1, height_ratios=[1.6, 1, 1.5])
+    left, right = top.subplots(), bottom.subplots()
     ends = {}
     for name, records in recorded.items():
-        colour, dash = style(name)
+        style = look(name)
         for record in records:
             n, _, _, best = map(np.array, zip(*record.curve, strict=True))
             left.step(
-                n, 100 * best, where="post", color=colour, linestyle=dash, linewidth=1, alpha=0.6
+                n,
+                100 * best,
+                where="post",
+                color=style.colour,
+                linestyle=style.dash,
+                linewidth=1,
+                alpha=0.6,
             )
-            left.plot(n[-1], 100 * best[-1], "o", color=colour, markersize=4)
-        ends[oracle_name(name)] = 100 * float(np.mean([record.best for record in records])), colour
-    left.set_xscale("log")
-    plain(left, "evaluations: cross-validations", "accuracy of the best set so far, %")
-    label_ends(left, ends)
-    for axis, name in ((one, "CTS"), (other, "CTS, greedy")):
+            left.plot(n[-1], 100 * best[-1], "o", color=style.colour, markersize=4)
+        ends[oracle_name(name)] = 100 * float(np.mean([record.best for record in records])), style
+    logarithmic(left, y=False)
+    plain(left, "evaluations: cross-validations", "best accuracy so far, %")
+    name_curves(left, ends)
+    for axis, name in zip(pixels.subplots(1, 2), ("CTS", "CTS, greedy"), strict=True):
         axis.imshow(digits(n_images)[0].mean(axis=0).reshape(8, 8), cmap="Greys")
         rows, columns = np.divmod(recorded[name][0].best_arms, 8)
-        axis.plot(
-            columns, rows, "s", color="#D55E00", markersize=9, fillstyle="none", markeredgewidth=2
-        )
-        axis.set_title(f"{oracle_name(name)}\n{100 * recorded[name][0].best:.1f}%", fontsize=10)
+        axis.plot(columns, rows, "s", color=RED, markersize=9, fillstyle="none", markeredgewidth=2)
+        axis.set_title(f"{oracle_name(name)}\n{100 * recorded[name][0].best:.1f}%")
         axis.set_xticks([])
         axis.set_yticks([])
     ends = {}
     for name, run in failed.items():
-        colour, dash = style(name)
         window = min(5, run["values"].shape[1])
         recent = np.array(
             [np.convolve(100 * one, np.full(window, 1 / window), "valid") for one in run["values"]]
         )
-        band(right, np.arange(window, window + recent.shape[1]), recent, colour, dash)
-        ends[name] = float(recent[:, -1].mean()), colour
+        band(right, np.arange(window, window + recent.shape[1]), recent, look(name))
+        ends[name] = float(recent[:, -1].mean()), look(name)
     plain(right, "round, sensors failing", f"accuracy, mean of {window} rounds, %")
-    label_ends(right, ends)
+    name_curves(right, ends)
 
 
 if __name__ == "__main__":

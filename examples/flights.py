@@ -19,7 +19,8 @@ import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
 from superarm.environments import datasets
-from superarm.experiments.figures import plain
+from superarm.reporting.figures import panels, plain
+from superarm.reporting.palette import GREEN, INK
 
 K = 10
 DISCOUNT = 0.995  # a day: half of what was seen is forgotten after 138 days
@@ -96,7 +97,7 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
         f"late in the second half: all routes {every:.1f}%, the best of the first half {known:.1f}%, "
         f"its own best {best_then:.1f}%"
     )
-    path = save(partial(picture, got, table, low, best), out / "case-flights.png")
+    path = save(partial(picture, got, table, low, best), out / "case-flights.svg")
     return {"got": got, "low": low, "best": best, "picture": path}
 
 
@@ -104,18 +105,18 @@ def picture(
     got: dict[str, np.ndarray], table: np.ndarray, low: float, best: float, figure: Any
 ) -> None:
     """How late all routes are over the year, and by how much each policy is ahead of chance."""
-    left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
+    left, right = panels(figure, 2, n_names=3)
     days = np.arange(1, len(table) + 1)
     month = min(28, len(table))
     top = np.argsort(-table.mean(axis=0), kind="stable")[:K]
     for name, series, colour in (
-        ("all routes", table.mean(axis=1), "#000000"),
-        ("the best fixed set", table[:, top].mean(axis=1), "#117733"),
+        ("all routes", table.mean(axis=1), INK),
+        ("the best fixed set", table[:, top].mean(axis=1), GREEN),
     ):
         smooth = np.convolve(100 * series, np.full(month, 1 / month), "valid")
         left.plot(days[month - 1 :], smooth, color=colour, linewidth=2, label=name)
     plain(left, "day of 2013", f"flights that are late, mean of {month} days, %")
-    left.legend(frameon=False, fontsize=9)
+    left.legend()
     # Against the mean of all routes on the same day: what chance would have got, without its luck.
     ahead = {
         name: np.cumsum(runs - K * table.mean(axis=1), axis=1)
@@ -125,8 +126,8 @@ def picture(
     ahead["best fixed, hindsight"] = np.cumsum(table[:, top].sum(axis=1) - K * table.mean(axis=1))[
         None
     ]
-    draw(right, ahead, "day of 2013", "late routes found ahead of chance, so far")
-    right.axhline(0, color="black", linewidth=1)
+    draw(right, ahead, "day of 2013", "late routes ahead of random sets")
+    right.axhline(0, color=INK, linewidth=1)
 
 
 if __name__ == "__main__":

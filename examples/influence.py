@@ -22,7 +22,8 @@ import numpy as np
 
 import superarm as sa
 from common import InBatches, interval, options, save, show, steps
-from superarm.experiments.figures import band, label_ends, plain, style
+from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
+from superarm.reporting.palette import look
 
 K = 5
 SEED = 1  # of all runs
@@ -289,47 +290,29 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     )
     return {
         "policies": found,
-        "picture": save(partial(picture, traces), out / "case-influence.png"),
+        "picture": save(partial(picture, traces), out / "case-influence.svg"),
     }
 
 
 def picture(traces: dict[str, list[sa.Trace]], figure: Any) -> None:
     """Regret over rounds, and at the end against the evaluations that it took."""
-    left, right = figure.subplots(1, 2)
+    left, right = panels(figure, 2, n_names=(len(traces) + 1) // 2)
     ends = {}
     for name, runs in traces.items():
-        colour, dash = style(name)
         regret = np.array([trace.regret() for trace in runs])
-        band(left, np.arange(1, regret.shape[1] + 1), regret, colour, dash)
+        band(left, np.arange(1, regret.shape[1] + 1), regret, look(name))
         last = regret[:, -1].mean()
-        ends[name] = last, colour
+        ends[name] = last, look(name)
+        # A logarithmic axis has no place for 0.
         evaluations = max(1.0, float(np.mean([trace.evaluations.sum() for trace in runs])))
-        right.plot(evaluations, last, "o", color=colour, markersize=8)
-        before = name == "CTS, lazy greedy"  # or it would be written over the next dot
-        up = {"CTS, local search": 7, "CTS, greedy": -7}.get(
-            name, 0
-        )  # these two are close together
-        at = {
-            "xytext": (-8, 0) if before else (8, up),
-            "ha": "right" if before else "left",
-            "va": "center",
-        }
-        right.annotate(
-            name, (evaluations, last), textcoords="offset points", color=colour, fontsize=9, **at
-        )
-    right.set_xscale("log")
-    right.set_yscale("log")
-    right.set_xlim(0.5, 2e6)
-    right.set_ylim(250, 2500)
-    right.set_yticks([300, 500, 1000, 2000], ["300", "500", "1,000", "2,000"])
-    right.minorticks_off()
-    plain(left, "round", "regret: people not reached, so far")
-    plain(
-        right,
-        "evaluations in all: simulations (none is drawn at 1)",
-        f"regret at T = {regret.shape[1]}",
-    )
-    label_ends(left, ends)
+        filled = "full" if look(name).dash == "-" else "none"
+        right.plot(evaluations, last, "o", color=look(name).colour, markersize=8, fillstyle=filled)
+    logarithmic(right, y=False)
+    right.set_ylim(0)
+    plain(left, "round", "people not reached, so far")
+    plain(right, "simulations in all (none is drawn at 1)", f"regret at T = {regret.shape[1]}")
+    for axis in (left, right):
+        name_curves(axis, ends)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ import numpy as np
 import superarm as sa
 from common import options, save, show
 from superarm.environments import datasets
-from superarm.experiments.figures import plain
-from superarm.experiments.stats import share_interval
+from superarm.reporting.figures import plain
+from superarm.reporting.palette import BLUE, GREEN, INK, RED, SKY
+from superarm.reporting.statistics import share_interval
 
 CAMPAIGNS = ("all", "men", "women")
 NAMES = {"random": "chance", "bts": "Thompson sampling"}
@@ -102,7 +103,7 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
                 print(f"{campaign}, {NAMES[policy]}, {name}: {row[name].warning}")
     return {
         "found": found,
-        "picture": save(partial(picture, found), out / "case-open-bandit.png", size=(9.5, 6.5)),
+        "picture": save(partial(picture, found), out / "case-open-bandit.svg", height=7.5),
     }
 
 
@@ -110,11 +111,11 @@ def picture(found: dict[tuple[str, str], dict[str, Any]], figure: Any) -> None:
     """Intervals from a policy's own log and from the other's, and the rate in all of the data."""
     axis = figure.subplots()
     kinds = {
-        "own": ("own log", "#000000"),
-        "ips": ("ips", "#0072B2"),
-        "snips": ("snips", "#56B4E9"),
+        "own": ("own log", INK),
+        "ips": ("ips", BLUE),
+        "snips": ("snips", SKY),
     }
-    kinds["doubly robust"] = ("doubly robust", "#009E73")
+    kinds["doubly robust"] = ("doubly robust", GREEN)
     ticks, most = {}, 0.0
     for place, ((campaign, policy), row) in enumerate(found.items()):
         middle = -place
@@ -122,7 +123,7 @@ def picture(found: dict[tuple[str, str], dict[str, Any]], figure: Any) -> None:
         axis.plot(
             [100 * row["known"]] * 2,
             [middle - 0.4, middle + 0.4],
-            color="#D55E00",
+            color=RED,
             linewidth=2,
             zorder=0,
         )
@@ -141,11 +142,11 @@ def picture(found: dict[tuple[str, str], dict[str, Any]], figure: Any) -> None:
             color=colour,
             label=label if label == "own log" else f"{label}, the other's log",
         )
-    axis.plot([], [], color="#D55E00", linewidth=2, label="all 26 million impressions")
+    axis.plot([], [], color=RED, linewidth=2, label="all 26 million impressions")
     axis.set_yticks(list(ticks), list(ticks.values()))
     axis.set_xlim(0, 1.05 * most)
-    plain(axis, "clicks, % of impressions, with 95% intervals", "")
-    axis.legend(frameon=False, fontsize=9, loc="upper right")
+    plain(axis, "clicks, % of impressions", "")
+    axis.legend(loc="upper left", bbox_to_anchor=(0.0, -0.1))
 
 
 def _percent(value: float, interval: Any) -> str:

@@ -20,7 +20,8 @@ import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
 from superarm.environments import datasets
-from superarm.experiments.figures import plain
+from superarm.reporting.figures import panels, plain
+from superarm.reporting.palette import GREEN, GREY, INK
 
 K = 20
 LEARNERS_HERE: dict[str, Learner] = {
@@ -70,31 +71,29 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
         [*head, f"in the last {early:,}"],
         rows,
     )
-    path = save(partial(picture, gaps), out / "case-ta-feng.png")
+    path = save(partial(picture, gaps), out / "case-ta-feng.svg")
     return {"got": got, "low": low, "best": best, "picture": path}
 
 
 def picture(gaps: dict[str, np.ndarray], figure: Any) -> None:
     """How rarely products are bought, and the gap closed over the baskets."""
-    left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
+    left, right = panels(figure, 2, n_names=3)
     means, place = 100 * np.sort(world().means)[::-1], np.arange(1, world().n_arms + 1)
-    left.loglog(place, means, color="#555555")
-    left.loglog(
-        place[:K], means[:K], "o", color="#117733", markersize=5, label="the best fixed set"
-    )
+    left.loglog(place, means, color=GREY)
+    left.loglog(place[:K], means[:K], "o", color=GREEN, markersize=5, label="the best fixed set")
     left.set_yticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"], minor=False)
     left.minorticks_off()
     plain(left, "product, the most frequent first", "baskets that have it, %")
-    left.legend(frameon=False, fontsize=9)
+    left.legend()
     draw(
         right,
         gaps,
         "baskets so far",
-        "gap from chance to the best fixed set closed, %",
+        "gap closed, %",
         log=True,
         first=100,
     )
-    right.axhline(0, color="black", linewidth=1)
+    right.axhline(0, color=INK, linewidth=1)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What is timed part by part: oracles and operations, each with the law that it should grow by.
+"""Oracles and operations that are timed part by part, each with the law by which it should grow.
 
-To have another one measured, add a row.
+To measure another one, add a row.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 import superarm as sa
-from superarm.bench.timing import Program
+from suite.timing import Program
 
 
 @dataclass(frozen=True)
 class OracleRow:
-    """An oracle, how its evaluations a round grow with m, and how its own time does, as text and as an exponent."""
+    """An oracle, and how its evaluations and its own time per round grow with m.
+
+    ``power`` is the exponent of m in the law of the time.
+    """
 
     name: str
     make: Callable[[int, int], sa.Oracle]
@@ -31,18 +34,18 @@ ORACLES = [
         "LazySingletons",
         lambda m, k: sa.LazySingletons(),
         "as few as it needs",
-        "O(m) a batch",
+        "O(m) per batch",
         None,
     ),
     OracleRow(
-        "LazyGreedy", lambda m, k: sa.LazyGreedy(), "as few as it needs", "O(k·m) a batch", None
+        "LazyGreedy", lambda m, k: sa.LazyGreedy(), "as few as it needs", "O(k·m) per batch", None
     ),
     OracleRow("Greedy", lambda m, k: sa.Greedy(), "k·m − k(k−1)/2", "O(k²·m)", 1),
     OracleRow(
         "LocalSearch",
         lambda m, k: sa.LocalSearch(),
-        "m + (m − k) an arm tried",
-        "O(k·m) an arm tried",
+        "m + (m − k) per arm tried",
+        "O(k·m) per arm tried",
         1,
     ),
     OracleRow(

@@ -138,6 +138,8 @@ def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:
 
 
 def _tick(value: float) -> str:
+    if 1e6 <= value < 1e9:
+        return f"{value / 1e6:g}M"
     return f"{value:,.0f}" if 1 <= value < 1e6 else f"{value:g}"
 
 
