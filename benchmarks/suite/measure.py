@@ -16,7 +16,7 @@ import scipy
 import superarm as sa
 from suite import parts, programs
 from suite.timing import Program, Timing, peak_bytes, side_by_side
-from superarm.advice.planning import Timed
+from superarm.advice.oracle_costs import Timed
 
 Row = dict[str, Any]
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from commands import run
-from superarm.experiments import demo
+from superarm.studies import demo
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from superarm.cli.common import json_option, seed_option
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from superarm.advice.planning import Plan, PlanRow
+    from superarm.advice import Plan, PlanRow
 
 _PICKS_WIDTH = 18
 _count = click.IntRange(min=1)
@@ -39,7 +39,7 @@ def command(n_arms: int, k: int, cost_s: float, horizon: int, seed: int, as_json
     """
     import numpy as np
 
-    from superarm.advice.planning import plan
+    from superarm.advice import plan
 
     rng = np.random.default_rng(seed)
     try:
@@ -59,7 +59,7 @@ def command(n_arms: int, k: int, cost_s: float, horizon: int, seed: int, as_json
 def _costs(found: Plan) -> Table:
     from rich.table import Table
 
-    from superarm.advice.result import shown_s
+    from superarm.advice.text import shown_s
 
     title = (
         f"{found.k} of {found.n_arms:,} arms, {shown_s(found.cost_s)} per evaluation, "
@@ -101,7 +101,7 @@ def _break_even(found: Plan) -> Table:
 
 
 def _shown_cost(cost_s: float | None) -> str:
-    from superarm.advice.result import shown_s
+    from superarm.advice.text import shown_s
 
     if cost_s is None:
         return ""

@@ -7,8 +7,19 @@ from typing import Literal
 
 import click
 
-from superarm.cli.common import refusals, seed_option, workers_option
-from superarm.studies import own_table
+from superarm.cli.common import out_option, runs_option, seed_option, show, workers_option
+
+
+class _PolicyOption(click.Option):
+    """An option whose help names the policies. The study is imported when the help is shown."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option and its help."""
+        from superarm.studies import own_table
+
+        self.help = f"A policy to play: {', '.join(own_table.POLICIES)}. Can be repeated."
+        self.show_default = ", ".join(own_table.USUAL)
+        return super().get_help_record(ctx)
 
 
 @click.command("run")
@@ -21,17 +32,12 @@ from superarm.studies import own_table
 @click.option(
     "--policy",
     "policies",
+    cls=_PolicyOption,
     multiple=True,
     metavar="NAME",
-    show_default=", ".join(own_table.USUAL),
-    help=f"A policy to play: {', '.join(own_table.POLICIES)}. Can be repeated.",
+    help="A policy to play. Can be repeated.",
 )
-@click.option(
-    "--runs",
-    type=click.IntRange(min=2),
-    default=10,
-    help="Runs per policy. All policies play the same rows.",
-)
+@runs_option("Runs per policy. All policies play the same rows.", default=10)
 @click.option(
     "--order",
     type=click.Choice(["given", "shuffled"]),
@@ -41,7 +47,7 @@ from superarm.studies import own_table
 @click.option(
     "--horizon",
     type=click.IntRange(min=1),
-    show_default=f"all rows, at most {own_table.USUAL_HORIZON:,}",
+    show_default="all rows, at most 20,000",
     help="Rounds per run.",
 )
 @click.option(
@@ -52,12 +58,7 @@ from superarm.studies import own_table
 )
 @seed_option("Seed of everything.")
 @workers_option("The files")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("superarm-run"),
-    help="Folder for the report and the numbers.",
-)
+@out_option("superarm-run", "the report and the numbers")
 def command(
     table: Path,
     k: int,
@@ -80,14 +81,11 @@ def command(
     which share of the gap between the random baseline and the best fixed set each policy closed.
     The best fixed set is known only afterwards.
     """
-    from rich.console import Console
+    from superarm.studies import own_table
 
-    from superarm.reporting.tables import as_rich
-
-    console = Console()
     try:
-        with refusals():
-            done = own_table.run(
+        show(
+            lambda console: own_table.run(
                 table,
                 k=k,
                 policies=policies or own_table.USUAL,
@@ -99,9 +97,8 @@ def command(
                 workers=workers,
                 folder=out,
                 console=console,
-            )
+            ),
+            "The report",
+        )
     except own_table.TableError as error:
         raise click.BadParameter(str(error), param_hint=str(table)) from None
-    for shown in done.tables:
-        console.print(as_rich(shown))
-    click.echo(f"The report: {done.path.resolve()}")
