@@ -22,6 +22,18 @@ import numpy as np
 from scipy import stats
 
 import superarm as sa
+from superarm.offpolicy import (
+    Estimate,
+    Log,
+    Propensities,
+    Target,
+    doubly_robust,
+    ips,
+    propensities,
+    set_ips,
+    set_snips,
+    snips,
+)
 from superarm.reporting.figures import WIDTH, plain, render
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY
 
@@ -30,14 +42,14 @@ MU = np.array([0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1])
 SETS = np.array(list(itertools.combinations(range(M), K)))
 N_SAMPLES = 200
 
-Estimator = Callable[[sa.Log, sa.Target], sa.Estimate]
+Estimator = Callable[[Log, Target], Estimate]
 GOOD, BAD = np.clip(MU + 0.05 * (-1.0) ** np.arange(M), 0, 1), 1 - MU
 BY_ARM: dict[str, Estimator] = {
-    "ips": sa.ips,
-    "snips": sa.snips,
-    "doubly robust, past": sa.doubly_robust,
-    "doubly robust, good model": partial(sa.doubly_robust, model=GOOD),
-    "doubly robust, bad model": partial(sa.doubly_robust, model=BAD),
+    "ips": ips,
+    "snips": snips,
+    "doubly robust, past": doubly_robust,
+    "doubly robust, good model": partial(doubly_robust, model=GOOD),
+    "doubly robust, bad model": partial(doubly_robust, model=BAD),
 }
 
 
@@ -46,8 +58,8 @@ def any_success(arms: np.ndarray, outcomes: np.ndarray) -> float:
 
 
 BY_SET: dict[str, Estimator] = {
-    "set ips, any success": partial(sa.set_ips, values=any_success),
-    "set snips, any success": partial(sa.set_snips, values=any_success),
+    "set ips, any success": partial(set_ips, values=any_success),
+    "set snips, any success": partial(set_snips, values=any_success),
 }
 
 
@@ -67,46 +79,46 @@ def set_chances(strength: float) -> np.ndarray:
     return chances
 
 
-def softmax_target(strength: float) -> sa.Target:
+def softmax_target(strength: float) -> Target:
     chances = set_chances(strength)
     by_set = {tuple(arms.tolist()): float(p) for arms, p in zip(SETS, chances, strict=True)}
-    return sa.Target(_by_arm(chances), lambda found: by_set.get(found, 0.0))
+    return Target(_by_arm(chances), lambda found: by_set.get(found, 0.0))
 
 
-def fixed_log(strength: float, n_rounds: int, rng: np.random.Generator) -> sa.Log:
+def fixed_log(strength: float, n_rounds: int, rng: np.random.Generator) -> Log:
     """A policy that never changes, and whose propensities are known."""
     chances = set_chances(strength)
     drawn = rng.choice(len(SETS), n_rounds, p=chances)
     arms = SETS[drawn]
     outcomes = rng.random(arms.shape) < MU[arms]
-    return sa.Log(arms, outcomes, _by_arm(chances)[arms], n_arms=M, set_propensities=chances[drawn])
+    return Log(arms, outcomes, _by_arm(chances)[arms], n_arms=M, set_propensities=chances[drawn])
 
 
-def thompson_log(n_rounds: int, rng: np.random.Generator) -> sa.Log:
+def thompson_log(n_rounds: int, rng: np.random.Generator) -> Log:
     """Thompson sampling from scratch: new propensities in every round, from a few samples each."""
     policy = sa.cts(sa.LinearReward(M), K, oracle=sa.TopK())
     world = sa.BernoulliArms(MU)
     rows = []
     for _ in range(n_rounds):
-        chances = sa.propensities(policy, N_SAMPLES, rng=rng)
+        chances = propensities(policy, N_SAMPLES, rng=rng)
         arms = policy.ask(rng=rng)
         outcomes = world.pull(arms, rng=rng)
         policy.tell(arms, outcomes, rng=rng)
         found = chances.counting(arms)
         rows.append((arms, outcomes, found.arms[arms], found.set_probability(arms)))
-    arms, outcomes, propensities, of_sets = (np.array(column) for column in zip(*rows, strict=True))
-    return sa.Log(arms, outcomes, propensities, n_arms=M, set_propensities=of_sets)
+    arms, outcomes, of_arms, of_sets = (np.array(column) for column in zip(*rows, strict=True))
+    return Log(arms, outcomes, of_arms, n_arms=M, set_propensities=of_sets)
 
 
-def frozen_thompson(rng: np.random.Generator) -> sa.Propensities:
+def frozen_thompson(rng: np.random.Generator) -> Propensities:
     """Another Thompson sampling that has seen every arm some times, sampled anew for each log."""
     belief = sa.BetaBelief.from_counts(8 * MU, np.full(M, 8))
-    return sa.propensities(sa.Policy(belief, sa.TopK(), sa.LinearReward(M), K), 1000, rng=rng)
+    return propensities(sa.Policy(belief, sa.TopK(), sa.LinearReward(M), K), 1000, rng=rng)
 
 
 @cache
 def frozen_chances() -> np.ndarray:
-    found = sa.propensities(
+    found = propensities(
         sa.Policy(
             sa.BetaBelief.from_counts(8 * MU, np.full(M, 8)), sa.TopK(), sa.LinearReward(M), K
         ),
@@ -126,7 +138,7 @@ def _any(chances: np.ndarray) -> float:
 
 def _fixed(arms: list[int]) -> tuple[Callable[..., Any], float, float]:
     return (
-        (lambda rng: sa.Target.fixed(arms, M)),
+        (lambda rng: Target.fixed(arms, M)),
         float(MU[arms].sum()),
         float(1 - np.prod(1 - MU[arms])),
     )
@@ -141,7 +153,7 @@ def _frozen() -> tuple[Callable[..., Any], float, None]:
     return frozen_thompson, float(frozen_chances() @ MU), None
 
 
-LOGS: dict[str, Callable[[np.random.Generator], sa.Log]] = {
+LOGS: dict[str, Callable[[np.random.Generator], Log]] = {
     "even": partial(fixed_log, 1.0, 500),
     "short": partial(fixed_log, 1.0, 100),
     "uneven": partial(fixed_log, 6.0, 500),
@@ -183,9 +195,7 @@ def one_log(job: tuple[str, int]) -> list[tuple[str, str, tuple[float, ...] | No
     return found
 
 
-def judged(
-    estimator: Estimator, log: sa.Log, target: Any, truth: float
-) -> tuple[float, ...] | None:
+def judged(estimator: Estimator, log: Log, target: Any, truth: float) -> tuple[float, ...] | None:
     """Whether it covers, its error, half its interval, its effective n, and whether it warns; None where it refuses."""
     try:
         found = estimator(log, target)

@@ -17,6 +17,7 @@ import torch
 from scipy import stats
 
 import superarm as sa
+from superarm.oracles import RandomSets
 from superarm.simulation.batch import simulate_batch
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -103,7 +104,7 @@ def check_law(device, n_runs):
         assert p_value > 1e-3
     oracles = {
         "cts": sa.Singletons(),
-        "chance": sa.RandomSets(),
+        "chance": RandomSets(),
         "p=1/2": sa.GroupTesting(delta=0.2, n_tests=40),
         "p=2/3, naive": sa.GroupTesting(delta=0.2, n_tests=40, p=2 / 3, quantize=False),
         "p=0.01": sa.GroupTesting(delta=0.2, n_tests=40, p=0.01),
@@ -175,7 +176,7 @@ def whole(small):
         ("CTS", linear(5000), sa.Singletons(), n_runs, horizon),
         ("GT+QTS, p=1/2", linear(5000), sa.GroupTesting(**gt), n_runs, horizon),
         ("CTS, 500 arms", linear(500), sa.Singletons(), n_runs, horizon // 5),
-        ("chance", linear(5000), sa.RandomSets(), n_runs, horizon // 10),
+        ("chance", linear(5000), RandomSets(), n_runs, horizon // 10),
         ("GT+QTS, p=2/3", linear(5000), sa.GroupTesting(**gt, p=2 / 3), n_runs, horizon // 10),
         (
             "naive, p=1/2",

@@ -20,9 +20,12 @@ import numpy as np
 import superarm as sa
 from common import save
 from common import show as show_table
+from superarm.beliefs import DiscountedBetaBelief, SlidingBetaBelief
+from superarm.environments import ChangingArms, DriftingArms
 from superarm.reporting.figures import band, name_curves, panels, plain
 from superarm.reporting.palette import BLUE, GREEN, INK, RED, Look
 from superarm.reporting.statistics import paired_ratio
+from superarm.simulation import ChangingInstance
 
 N_ARMS, K = 30, 3
 STEP = 0.01  # of a wandering mean in a round: 0.32 in a thousand
@@ -46,17 +49,17 @@ def world(kind: str, rounds: int, rng: np.random.Generator) -> Any:
     if kind == "steady":
         return sa.BernoulliArms(means[0])
     if kind == "drifting":
-        return sa.DriftingArms(means[0], std=STEP)
-    return sa.ChangingArms([(j * rounds // 4, mu) for j, mu in enumerate(means)])
+        return DriftingArms(means[0], std=STEP)
+    return ChangingArms([(j * rounds // 4, mu) for j, mu in enumerate(means)])
 
 
 def belief(name: str) -> sa.Belief:
     """By its label."""
     kind, _, number = name.partition(", ")
     if kind == "Discounted":
-        return sa.DiscountedBetaBelief(N_ARMS, discount=float(number))
+        return DiscountedBetaBelief(N_ARMS, discount=float(number))
     if kind == "Sliding":
-        return sa.SlidingBetaBelief(N_ARMS, window=int(number))
+        return SlidingBetaBelief(N_ARMS, window=int(number))
     return sa.BetaBelief(N_ARMS)
 
 
@@ -71,7 +74,7 @@ class Make:
     def __call__(self, rng: np.random.Generator) -> tuple[sa.Policy, Any]:
         """Both, the world drawn first."""
         reward = sa.LinearReward(N_ARMS)
-        instance = sa.ChangingInstance(world(self.kind, self.rounds, rng), reward, K)
+        instance = ChangingInstance(world(self.kind, self.rounds, rng), reward, K)
         if self.name == "random sets":
             return sa.random_sets(reward, K), instance
         return sa.Policy(belief(self.name), sa.TopK(), reward, K), instance

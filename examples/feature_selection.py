@@ -26,6 +26,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import superarm as sa
 from common import InBatches, interval, options, save, show, steps
+from superarm.oracles import RandomSets, Rarely
 from superarm.oracles.rarely import growing
 from superarm.reporting.figures import band, logarithmic, name_curves, plain
 from superarm.reporting.palette import RED, look
@@ -34,7 +35,7 @@ N_PIXELS = 64
 
 # Each looks for one good set within a budget; those for which it is no limit are asked again until it is spent.
 SEARCHES: dict[str, tuple[Callable[[int], sa.Oracle], bool]] = {
-    "random": (lambda budget: sa.RandomSets(), True),  # random search
+    "random": (lambda budget: RandomSets(), True),  # random search
     "CTS": (lambda budget: sa.Singletons(), False),
     "CTS, greedy": (lambda budget: sa.Greedy(), False),
     "CTS, lazy greedy": (lambda budget: sa.LazyGreedy(budget=budget), False),
@@ -45,9 +46,9 @@ SEARCHES: dict[str, tuple[Callable[[int], sa.Oracle], bool]] = {
     ),
 }
 POLICIES: dict[str, Callable[[], sa.Oracle]] = {
-    "random": sa.RandomSets,
+    "random": RandomSets,
     "CTS": sa.Singletons,
-    "CTS, greedy, rarely": lambda: sa.Rarely(sa.Greedy(), growing(3.0)),
+    "CTS, greedy, rarely": lambda: Rarely(sa.Greedy(), growing(3.0)),
     "GT+QTS, regression": partial(sa.GroupTesting, delta=0.01, n_tests=32, decoder="regression"),
 }
 

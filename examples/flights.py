@@ -18,7 +18,8 @@ import numpy as np
 import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
-from superarm.environments import datasets
+from superarm.beliefs import DiscountedBetaBelief
+from superarm.environments import ReplayEnvironment, datasets
 from superarm.reporting.figures import panels, plain
 from superarm.reporting.palette import GREEN, INK
 
@@ -32,7 +33,7 @@ LEARNERS_HERE: dict[str, Learner] = {
     "CTS, prior 1:3": partial(believing, partial(sa.BetaBelief, prior=(1.0, 3.0))),
     # Seasons change.
     "CTS, prior 1:3, discounted": partial(
-        believing, partial(sa.DiscountedBetaBelief, discount=DISCOUNT, prior=(1.0, 3.0))
+        believing, partial(DiscountedBetaBelief, discount=DISCOUNT, prior=(1.0, 3.0))
     ),
     # How much routes differ, and days: from this very year, so no fair rival. A year before would have told.
     "CTS, Gaussian, hindsight": partial(
@@ -42,10 +43,10 @@ LEARNERS_HERE: dict[str, Learner] = {
 
 
 @cache
-def world() -> sa.ReplayEnvironment:
+def world() -> ReplayEnvironment:
     """The year, in its own order."""
     data = datasets.flights("late")
-    return sa.ReplayEnvironment(data.table, names=data.names)
+    return ReplayEnvironment(data.table, names=data.names)
 
 
 def with_all_seen(table: np.ndarray, k: int, days: int | None) -> np.ndarray:

@@ -22,6 +22,7 @@ import numpy as np
 
 import superarm as sa
 from common import InBatches, interval, options, save, show, steps
+from superarm.oracles import RandomSets
 from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
 from superarm.reporting.palette import look
 
@@ -31,7 +32,7 @@ LAST = 50  # so many rounds are judged in other worlds
 PASSES_ON = 0.04  # the chance that one shared scene passes the news on
 
 ORACLES: dict[str, Callable[[], sa.Oracle]] = {
-    "random": sa.RandomSets,
+    "random": RandomSets,
     "CTS": sa.Singletons,
     "CTS, lazy": sa.LazySingletons,
     "CTS, greedy": sa.Greedy,

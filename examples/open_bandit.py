@@ -19,6 +19,7 @@ import numpy as np
 import superarm as sa
 from common import options, save, show
 from superarm.environments import datasets
+from superarm.offpolicy import Log, Propensities, Target, doubly_robust, ips, snips
 from superarm.reporting.figures import plain
 from superarm.reporting.palette import BLUE, GREEN, INK, RED, SKY
 from superarm.reporting.statistics import share_interval
@@ -36,7 +37,7 @@ KNOWN = {
 }
 # One row of the campaign "women" has the propensity 0.000001, and with it a weight of 21,739.
 CLIP = 100.0
-ESTIMATORS = {"ips": sa.ips, "snips": sa.snips, "doubly robust": sa.doubly_robust}
+ESTIMATORS = {"ips": ips, "snips": snips, "doubly robust": doubly_robust}
 
 
 @cache
@@ -49,19 +50,19 @@ def cells(shown: datasets.Impressions) -> np.ndarray:
     return shown.items * shown.n_positions + shown.positions
 
 
-def as_log(shown: datasets.Impressions) -> sa.Log:
+def as_log(shown: datasets.Impressions) -> Log:
     """A round is an impression, of one of the positions, and as often of each."""
     chances = shown.propensities[:, None] / shown.n_positions
     n_arms = shown.n_items * shown.n_positions
-    return sa.Log(cells(shown)[:, None], shown.clicks[:, None], chances, n_arms=n_arms)
+    return Log(cells(shown)[:, None], shown.clicks[:, None], chances, n_arms=n_arms)
 
 
-def as_target(shown: datasets.Impressions, policy: str) -> sa.Target | sa.Propensities:
+def as_target(shown: datasets.Impressions, policy: str) -> Target | Propensities:
     """What the policy picks: chance is known; of Thompson sampling, which went on learning, its picks are a sample."""
     n_arms = shown.n_items * shown.n_positions
     if policy == "random":
-        return sa.Target.uniform(1, n_arms)
-    return sa.Propensities(sa.Pools(cells(shown), np.arange(len(shown.items) + 1), n_arms))
+        return Target.uniform(1, n_arms)
+    return Propensities(sa.Pools(cells(shown), np.arange(len(shown.items) + 1), n_arms))
 
 
 def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 import superarm as sa
+from superarm.beliefs import SingleSeedBelief
 from superarm.catalog import POLICIES
+from superarm.environments import ReplayEnvironment
 from superarm.reporting.figures import band, logarithmic, name_curves, plain
 from superarm.reporting.palette import GREEN, ORANGE, PINK, RED, SKY, Look, look
 from superarm.reporting.statistics import paired_difference
@@ -48,7 +50,7 @@ LEARNERS: dict[str, Learner] = {
     "CUCB": partial(believing, sa.UCBBelief),
     "epsilon-greedy": epsilon_greedy,
     "CTS": partial(believing, sa.BetaBelief),
-    "CTS, single seed": partial(believing, sa.SingleSeedBelief),
+    "CTS, single seed": partial(believing, SingleSeedBelief),
 }
 
 
@@ -56,17 +58,17 @@ LEARNERS: dict[str, Learner] = {
 class Run:
     """One run of one learner in an environment of its own; picklable if both functions are."""
 
-    world: Callable[[], sa.ReplayEnvironment]
+    world: Callable[[], ReplayEnvironment]
     learner: Learner
     k: int
 
-    def __call__(self, rng: np.random.Generator) -> tuple[sa.Policy, sa.ReplayEnvironment]:
+    def __call__(self, rng: np.random.Generator) -> tuple[sa.Policy, ReplayEnvironment]:
         world = self.world().fresh()
         return self.learner(world.n_arms, self.k), world
 
 
 def play(
-    world: Callable[[], sa.ReplayEnvironment],
+    world: Callable[[], ReplayEnvironment],
     learners: Mapping[str, Learner],
     k: int,
     *,

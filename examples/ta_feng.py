@@ -19,7 +19,7 @@ import numpy as np
 import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
-from superarm.environments import datasets
+from superarm.environments import ReplayEnvironment, datasets
 from superarm.reporting.figures import panels, plain
 from superarm.reporting.palette import GREEN, GREY, INK
 
@@ -32,10 +32,10 @@ LEARNERS_HERE: dict[str, Learner] = {
 
 
 @cache
-def world() -> sa.ReplayEnvironment:
+def world() -> ReplayEnvironment:
     """All baskets, in an order that is drawn for each run."""
     data = datasets.ta_feng(500)
-    return sa.ReplayEnvironment(data.table, names=data.names, order="shuffled")
+    return ReplayEnvironment(data.table, names=data.names, order="shuffled")
 
 
 def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import replaying
 import superarm as sa
 import ta_feng
 import yeast
+from superarm.environments import ReplayEnvironment
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -155,7 +156,7 @@ def test_the_gap_that_was_closed():
 def test_runs_are_paired_and_read_the_table():
     """By hand: what a fixed set gets is the sum of its columns, in the order that the run drew."""
     table = np.random.default_rng(0).random((50, 6)) < 0.4
-    world = sa.ReplayEnvironment(table, order="shuffled")
+    world = ReplayEnvironment(table, order="shuffled")
     got = replaying.play(lambda: world, {"all": replaying.chance}, 6, n_runs=2, horizon=50)["all"]
     sums = table.sum(axis=1)
     assert not np.array_equal(got[0], sums)

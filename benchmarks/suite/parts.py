@@ -12,6 +12,8 @@ import numpy as np
 
 import superarm as sa
 from suite.timing import Program
+from superarm.core import top_k
+from superarm.oracles import RandomSets
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ ORACLES = [
         "O(m + n³)",
         None,
     ),
-    OracleRow("RandomSets", lambda m, k: sa.RandomSets(), "0", "O(m)", 1),
+    OracleRow("RandomSets", lambda m, k: RandomSets(), "0", "O(m)", 1),
 ]
 
 
@@ -103,7 +105,7 @@ def _updated(m: int, rng: np.random.Generator) -> Program:
 
 def _top(m: int, rng: np.random.Generator) -> Program:
     values = rng.random(m)
-    return lambda: sa.top_k(values, _K, rng=rng)
+    return lambda: top_k(values, _K, rng=rng)
 
 
 def _summed(m: int, p: float, rng: np.random.Generator) -> Program:
