@@ -1,11 +1,13 @@
-"""What LazySingletons does elsewhere: with other rewards, with more arms, and without each of its ideas.
+"""What LazySingletons does elsewhere: with other rewards, with more arms, and without each of its
+ideas.
 
-    python benchmarks/lazy_evidence.py decisions [--rounds T]   every decision against that of Singletons, nine rewards
-    python benchmarks/lazy_evidence.py curve [--csv FILE]       evaluations a round from 100 to 100,000 arms
-    python benchmarks/lazy_evidence.py ablation                 evaluations a round without each idea
+    python benchmarks/lazy_evidence.py decisions [--rounds T]   every decision against that of
+    Singletons, nine rewards python benchmarks/lazy_evidence.py curve [--csv FILE]       evaluations
+    a round from 100 to 100,000 arms python benchmarks/lazy_evidence.py ablation
+    evaluations a round without each idea
 
-All of it is Thompson sampling, in one process. The curve in the documentation is from the CSV file, which
-``python docs/pictures.py`` draws.
+All of it is Thompson sampling, in one process. The curve in the documentation is from the CSV file,
+which ``python docs/pictures.py`` draws.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python benchmarks/lazy_greedy.py [--instances N] [--rounds T] [--quick]
 
-Thompson sampling on submodular problems. "Lipschitz only" hides from the oracle that returns diminish. Both oracles
-break ties with generators of the same state, since ties are common with "any success": after a few good arms the chance
-of no success is below the rounding of 1. That is also why it takes many evaluations there: none of the last arms is
-surely worse than another.
+Thompson sampling on submodular problems. "Lipschitz only" hides from the oracle that returns
+diminish. Both oracles break ties with generators of the same state, since ties are common with "any
+success": after a few good arms the chance of no success is below the rounding of 1. That is also
+why it takes many evaluations there: none of the last arms is surely worse than another.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Evaluations a round of LazySingletons, every decision compared with that of Singletons.
 
-    python benchmarks/lazy_singletons.py [--instances N] [--problem NAME ...] [--workers N] [--quick]
+    python benchmarks/lazy_singletons.py [--instances N] [--problem NAME ...] [--workers N]
+    [--quick]
 
-Thompson sampling on the paper's problems. "declared" says what the oracle may use of the reward: that single arms are
-monotone in their means, that they are concave, or only the Lipschitz constant. All oracles of a problem see the same
-theta in every round. `lazy_evidence.py` has other rewards, other sizes, and what each idea is worth.
+Thompson sampling on the paper's problems. "declared" says what the oracle may use of the reward:
+that single arms are monotone in their means, that they are concave, or only the Lipschitz constant.
+All oracles of a problem see the same theta in every round. `lazy_evidence.py` has other rewards,
+other sizes, and what each idea is worth.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""How long paper-scale `superarm reproduce all` takes, next to the same rounds done by plain numpy programs.
+"""How long paper-scale `superarm reproduce all` takes, next to the same rounds done by plain numpy
+programs.
 
-Every policy of figures 1, 2A, 2B and 2C on its problem: some rounds of each, side by side, times the number of rounds
-that the sweeps have of it. Cells that are timed (table 1), the theory's and those beyond the paper are left out; so are
-CUCB and greedy, for which a plain program would be ours again.
+Every policy of figures 1, 2A, 2B and 2C on its problem: some rounds of each, side by side, times
+the number of rounds that the sweeps have of it. Cells that are timed (table 1), the theory's and
+those beyond the paper are left out; so are CUCB and greedy, for which a plain program would be ours
+again.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
     python benchmarks/run.py [--quick] [--out FOLDER] [--from FOLDER]
 
-Thompson sampling is compared with plain numpy and with those of pybandits, mabwiser and river that are
-installed. Group testing is compared with plain numpy, the oracles with each other, and every operation
-with the law by which it should grow. Writes performance.md, which explains the results, and the same
-results as JSON, CSV and pictures. Takes some minutes on 2 cores, --quick takes some seconds. Nothing
-else should run on the machine.
+Thompson sampling is compared with plain numpy and with those of pybandits, mabwiser and river that
+are installed. Group testing is compared with plain numpy, the oracles with each other, and every
+operation with the law by which it should grow. Writes performance.md, which explains the results,
+and the same results as JSON, CSV and pictures. Takes some minutes on 2 cores, --quick takes some
+seconds. Nothing else should run on the machine.
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
 """How many decisions and outcomes a second the service takes, and how long each takes, durably.
 
-    python benchmarks/service.py [--seconds S] [--growth M ...] [--database URL] [--folder FOLDER] [--out FILE.json]
-    python benchmarks/service.py --from FILE.json
+    python benchmarks/service.py [--seconds S] [--growth M ...] [--database URL] [--folder FOLDER]
+    [--out FILE.json] python benchmarks/service.py --from FILE.json
 
-A server process and a process of clients with kept-alive connections (service_load.py), 5 of 5,000 arms, at 1, 8 and 64
-clients; each client sends a decision, then its outcomes, and waits for each answer. In the same run, on the same disk:
-the same work in the library (`Session.ask` and `tell`, nothing durable), and SQLite's own commits a second, one row
-each with WAL and synchronous=FULL, in a loop that does nothing else. Then the same with more arms.
+A server process and a process of clients with kept-alive connections (service_load.py), 5 of 5,000
+arms, at 1, 8 and 64 clients; each client sends a decision, then its outcomes, and waits for each
+answer. In the same run, on the same disk: the same work in the library (`Session.ask` and `tell`,
+nothing durable), and SQLite's own commits a second, one row each with WAL and synchronous=FULL, in
+a loop that does nothing else. Then the same with more arms.
 
-All of it shares this machine's cores: the load generator takes its part of them, which the table shows.
+All of it shares this machine's cores: the load generator takes its part of them, which the table
+shows.
 """
 
 from __future__ import annotations

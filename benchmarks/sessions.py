@@ -1,8 +1,8 @@
 """What a session adds to its policy, and what a save costs.
 
-A session and the bare policy play the same rounds, with the same seed and outcomes, and take turns, so they meet the
-same noise of the machine: medians of a round's ask and tell. Then a session of a million arms is saved and loaded: its
-processor time, without waiting for the disk.
+A session and the bare policy play the same rounds, with the same seed and outcomes, and take turns,
+so they meet the same noise of the machine: medians of a round's ask and tell. Then a session of a
+million arms is saved and loaded: its processor time, without waiting for the disk.
 
     python benchmarks/sessions.py [--rounds N] [--arms N]
 """

@@ -1,9 +1,9 @@
 """A round of Thompson sampling with TopK against the plain numpy program, side by side in one run.
 
-The numpy program draws every posterior, partitions, and updates. Both play k = 5 of n_arms arms with uniform means
-and take turns, so they meet the same noise of the machine; checks of arguments are included. Times are those of the
-processor, and the ratio is what matters. "mean" has all rounds in it: also the first, and those in which superarm
-moves its level, which cost a draw of every arm.
+The numpy program draws every posterior, partitions, and updates. Both play k = 5 of n_arms arms
+with uniform means and take turns, so they meet the same noise of the machine; checks of arguments
+are included. Times are those of the processor, and the ratio is what matters. "mean" has all rounds
+in it: also the first, and those in which superarm moves its level, which cost a draw of every arm.
 
     python benchmarks/top_k.py [--rounds N] [--memory]
 

@@ -1,7 +1,7 @@
 """The torch engine on a GPU: is it right, and how long does it take? Prints one JSON object a line.
 
-About two minutes on an H200; ``--tune`` times the kernels only, and ``--device cpu --small`` tries the rest without a
-GPU.
+About two minutes on an H200; ``--tune`` times the kernels only, and ``--device cpu --small`` tries
+the rest without a GPU.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python examples/changing_world.py [--runs N] [--rounds T] [--workers W] [--picture FILE.svg]
 
-3 of 30 arms, a linear reward, Thompson sampling with several memories, in three environments: one that
-does not change, one whose means are all drawn again three times, and one whose means wander. Runs are
-paired: all policies meet the same environments. Needs superarm[plots] for the picture.
+3 of 30 arms, a linear reward, Thompson sampling with several memories, in three environments: one
+that does not change, one whose means are all drawn again three times, and one whose means wander.
+Runs are paired: all policies meet the same environments. Needs superarm[plots] for the picture.
 """
 
 from __future__ import annotations

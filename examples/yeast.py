@@ -1,10 +1,11 @@
-"""Which 4 of 14 functions does a gene of yeast have? The easy case: few arms, many rounds, large differences.
+"""Which 4 of 14 functions does a gene of yeast have? The easy case: few arms, many rounds, large
+differences.
 
     python examples/yeast.py [--quick] [--out FOLDER]
 
-A round is a gene, an arm a class of function, and its outcome whether the gene is of that class. Nothing is known of
-the gene itself, so that all there is to learn is which classes are common. 2,417 genes in random order, the table read
-from the package river.
+A round is a gene, an arm a class of function, and its outcome whether the gene is of that class.
+Nothing is known of the gene itself, so that all there is to learn is which classes are common.
+2,417 genes in random order, the table read from the package river.
 """
 
 from __future__ import annotations

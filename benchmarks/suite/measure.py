@@ -97,8 +97,8 @@ def run(
 ) -> Row:
     """Measure everything, one job after the other: ``{"machine": ..., "rows": [...]}``, plain JSON.
 
-    With an executor, the jobs run there, one at a time. ``benchmarks/run.py`` has one worker process
-    with one BLAS thread.
+    With an executor, the jobs run there, one at a time. ``benchmarks/run.py`` has one worker
+    process with one BLAS thread.
     """
     rows: list[Row] = []
     for job in jobs(sizes):

@@ -124,10 +124,11 @@ def test_oracles_spend_the_evaluations_they_should(results):
     "peer", [one for one in programs.PEERS if one.is_there], ids=lambda one: one.name
 )
 def test_peers_learn(peer):
-    """Two arms of mean 1 among ten of mean 0: found in 60 rounds, and picked in all of the last ten.
+    """Two arms of mean 1 among ten of mean 0: found in 60 rounds, and picked in all of the last
+    ten.
 
-    A Beta(1, 31) draw, the other arms' after 30 failures, exceeds a Beta(31, 1) draw with probability about 1e-9; each
-    arm is tried often enough well before that.
+    A Beta(1, 31) draw, the other arms' after 30 failures, exceeds a Beta(31, 1) draw with
+    probability about 1e-9; each arm is tried often enough well before that.
     """
 
     def world(arms):

@@ -1,7 +1,8 @@
 """The paper's claims, and the rules by which recorded numbers judge them.
 
-No verdict is written by hand. A rule is a function of the numbers of one experiment. It says what was
-measured and gives a `Verdict`. Thresholds for words such as "slightly" and "about" are constants.
+No verdict is written by hand. A rule is a function of the numbers of one experiment. It says what
+was measured and gives a `Verdict`. Thresholds for words such as "slightly" and "about" are
+constants.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Figure 1: the number of rounds in which theta(t) is not C-separable, against log(t) / gap².
 
-The paper does not give the size. Here it is that of figure 2A, and smaller sizes down to m = 10, where
-separable rounds are common. C is the separation at the true means, which for a linear reward is the
-gap of the instance.
+The paper does not give the size. Here it is that of figure 2A, and smaller sizes down to m = 10,
+where separable rounds are common. C is the separation at the true means, which for a linear reward
+is the gap of the instance.
 """
 
 from __future__ import annotations
