@@ -68,7 +68,7 @@ def kill_repeatedly(
 def load(
     urls: list[str], bandit: str, record: Path, *, clients: int = 4, seed: int = 0
 ) -> Iterator[None]:
-    """Clients at work while the block runs; afterwards everything that they asked for is answered."""
+    """Clients at work while the block runs; afterwards all their requests are answered."""
     command = [
         sys.executable,
         str(Path(__file__).with_name("crash_load.py")),

@@ -27,7 +27,7 @@ PATIENT = Retries(tries=2000, first_s=0.01, most_s=0.2)
 
 
 class Record:
-    """Lines in a file; a line is with the system when ``add`` returns, so killing this process loses none."""
+    """Lines in a file. When ``add`` returns, the system has the line: a kill does not lose it."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -37,7 +37,10 @@ class Record:
 
 
 class Worker:
-    """One client. ``turn`` is one decision: asked for, told about in parts, now and then repeated or contradicted."""
+    """One client. ``turn`` is one decision: requested, then completed in parts.
+
+    Now and then a request is repeated or contradicted.
+    """
 
     def __init__(
         self, clients: list[AsyncClient], bandit: str, record: Record, number: int, seed: int

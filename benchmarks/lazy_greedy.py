@@ -103,7 +103,8 @@ def main() -> None:
     options = parser.parse_args()
     n, rounds = (2, 200) if options.quick else (options.instances, options.rounds)
     table = Table(
-        title=f"Evaluations a round, 5 of 1,000 arms, {rounds:,} rounds, means over {n} instances ± standard error; "
+        title=f"Evaluations per round, 5 of 1,000 arms, {rounds:,} rounds, "
+        f"means over {n} instances ± standard error; "
         "Greedy needs 4,990"
     )
     for name in (

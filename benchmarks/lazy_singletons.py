@@ -81,7 +81,7 @@ PROBLEMS: dict[
 
 
 def run(problem: str, seed: int, rounds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Evaluations of each round, and how many decisions differ from Oracle+'s; a row for each declaration."""
+    """Evaluations of each round, and decisions that differ from Oracle+'s, per declaration."""
     make, _, declarations = PROBLEMS[problem]
     instance = make(np.random.default_rng([seed, 0]))
     rng, world, ties = (np.random.default_rng([seed, i]) for i in (1, 2, 3))
@@ -127,7 +127,8 @@ def main() -> None:
     options = parser.parse_args()
     n = 2 if options.quick else options.instances
     table = Table(
-        title=f"Evaluations a round, means over {n} instances with 95% intervals; Singletons needs m"
+        title=f"Evaluations per round, means over {n} instances with 95% intervals; "
+        f"Singletons needs m"
     )
     for name in (
         "problem",

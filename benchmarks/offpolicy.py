@@ -66,7 +66,7 @@ BY_SET: dict[str, Estimator] = {
 
 @cache
 def set_chances(strength: float) -> np.ndarray:
-    """Arms drawn one after the other in proportion to exp(strength * mean): the chances of all sets, exactly."""
+    """The probabilities of all sets, if arms are drawn in proportion to exp(strength * mean)."""
     worth = np.exp(strength * MU)
     chances = np.zeros(len(SETS))
     for number, arms in enumerate(SETS):
@@ -161,7 +161,7 @@ LOGS: dict[str, Callable[[np.random.Generator], Log]] = {
     "very uneven": partial(fixed_log, 9.0, 500),
     "Thompson": partial(thompson_log, 300),
 }
-# Name: the log, and the target with its truth by arms and by sets. Logs are shared where they have the same name.
+# Name: the log, and the target with its truth by arms and by sets. Equal logs are shared.
 DESIGNS: dict[str, tuple[str, Callable[[], tuple[Any, float, float | None]]]] = {
     "fixed, large overlap": ("even", partial(_softmax, 4.0)),
     "fixed, target sampled": ("even", _frozen),
@@ -197,7 +197,10 @@ def one_log(job: tuple[str, int]) -> list[tuple[str, str, tuple[float, ...] | No
 
 
 def judged(estimator: Estimator, log: Log, target: Any, truth: float) -> tuple[float, ...] | None:
-    """Whether it covers, its error, half its interval, its effective n, and whether it warns; None where it refuses."""
+    """Whether the interval covers, its error and half width, the effective n, and any warning.
+
+    None if the estimator refuses.
+    """
     try:
         found = estimator(log, target)
     except ValueError as error:
@@ -263,7 +266,7 @@ def table(results: list[tuple[str, str, dict[str, float]]]) -> str:
 
 
 def picture(results: list[tuple[str, str, dict[str, float]]], n_logs: int, figure: Any) -> None:
-    """Coverage of every estimator in every design, with its 95% interval, beside the nominal 95%."""
+    """Coverage of every estimator in every design, with its interval, beside the nominal 95%."""
     axis = figure.subplots()
     names = list(dict.fromkeys(name for _, name, _ in results))
     designs = list(DESIGNS)

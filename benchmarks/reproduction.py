@@ -115,10 +115,12 @@ def main():
         sums += n * each
         label = settings["label"][:27]
         print(
-            f"{label:28}{instance.n_arms:6}{n:12,}{1e3 * each[0]:13.3f}{1e3 * each[1]:10.3f}{each[1] / each[0]:8.2f}"
+            f"{label:28}{instance.n_arms:6}{n:12,}{1e3 * each[0]:13.3f}{1e3 * each[1]:10.3f}"
+            f"{each[1] / each[0]:8.2f}"
         )
     print(
-        f"all: superarm {sums[0]:,.0f} s of one core, plain numpy {sums[1]:,.0f} s: {sums[1] / sums[0]:.2f} times"
+        f"all: superarm {sums[0]:,.0f} s of one core, plain numpy {sums[1]:,.0f} s: "
+        f"{sums[1] / sums[0]:.2f} times"
     )
 
 

@@ -1,4 +1,4 @@
-"""A server process that is started, killed and started again on the same port: for tests and benchmarks."""
+"""A server process that can be killed and started again on the same port."""
 
 from __future__ import annotations
 

@@ -72,7 +72,10 @@ def commits(folder: Path, seconds: float) -> float:
 
 
 def beside(n_arms: int, folder: Path, seconds: float) -> dict[str, float]:
-    """What the service is compared with, right before and right after it, since a machine changes its mind."""
+    """What the service is compared with, measured right before and right after it.
+
+    The speed of a machine changes in the course of time.
+    """
     own = Path(tempfile.mkdtemp(dir=folder))
     return {**library(n_arms, seconds), "sqlite_commits_per_s": commits(own, seconds)}
 
@@ -144,7 +147,8 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 HEADS = (
-    "arms", "clients", "decisions + outcomes a second", "× library's", "× SQLite's commits", "decision p50, p99 ms",
+    "arms", "clients", "decisions + outcomes per second", "× library's", "× SQLite's commits",
+    "decision p50, p99 ms",
     "outcomes p50, p99 ms", "processor ms each: server, library", "cores: server, clients",
 )  # fmt: skip
 
@@ -167,7 +171,8 @@ def cells(row: dict[str, Any]) -> list[str]:
 def show(found: dict[str, Any]) -> Table:
     """A table for people."""
     table = Table(
-        title=f"{found['database']}, k = {found['k']}, {found['cores']} cores for server and clients together"
+        title=f"{found['database']}, k = {found['k']}, "
+        f"{found['cores']} cores for server and clients together"
     )
     for head in HEADS:
         table.add_column(head, justify="right")

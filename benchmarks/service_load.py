@@ -50,7 +50,7 @@ class Connection:
 async def play(
     options: argparse.Namespace, number: int, begin: float, end: float
 ) -> tuple[list[float], list[float], int]:
-    """The latencies of one client's decisions and outcomes between two moments, and how many rounds it did in all."""
+    """One client: latencies of decisions and outcomes between two moments, and all its rounds."""
     reader, writer = await asyncio.open_connection(options.host, options.port)
     connection, rng = Connection(reader, writer, options.host), random.Random(number)
     asked: list[float] = []

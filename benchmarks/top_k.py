@@ -23,7 +23,7 @@ from rich.table import Table
 import superarm as sa
 
 K = 5
-# Arms, and how often superarm plays for one round of numpy: a run of some thousands of rounds has to end.
+# Arms, and rounds of superarm per round of numpy, which is slower.
 SIZES = [(1_000, 1), (3_000, 1), (10_000, 1), (100_000, 10), (1_000_000, 100)]
 
 
@@ -97,7 +97,8 @@ def main() -> None:
         memory()
         return
     table = Table(
-        title=f"One round of Thompson sampling, {K} arms a set, {options.rounds} rounds: ms (quartiles)"
+        title=f"One round of Thompson sampling, {K} arms per set, {options.rounds} rounds: "
+        f"ms (quartiles)"
     )
     for name in ("arms", "superarm", "mean", "last fourth", "numpy", "numpy / superarm"):
         table.add_column(name, justify="right")

@@ -49,7 +49,7 @@ def linear(n_arms, k=5, gap=0.25):
 
 
 def network(n_arms, k=5, gap=0.2):
-    """One of 20 networks by chance: drawing as many as there are runs would take longer than playing them."""
+    """One of 20 networks at random: drawing one per run would take longer than playing."""
     found = [
         sa.network_instance(n_arms, k, gap, n_hidden=20, rng=np.random.default_rng(seed))
         for seed in range(20)
@@ -88,7 +88,10 @@ def check_kernels():
 
 
 def check_law(device, n_runs):
-    """Beta draws by KS; regret of small problems against the numpy engine's. Wrong once in 1,000 tests each."""
+    """Beta draws by a KS test; regret of small problems against that of the numpy engine.
+
+    Each test is wrong once in 1,000 times.
+    """
     from superarm.simulation.batch.on_torch import TorchEngine
 
     engine = TorchEngine(np.random.SeedSequence(1), device)
@@ -128,7 +131,7 @@ def check_law(device, n_runs):
 
 
 def tune():
-    """Milliseconds of the two kernels at 1,000 runs × 302 tests × 5,000 arms, for several block sizes."""
+    """Milliseconds of both kernels, for several block sizes (1,000 runs × 302 tests × 5,000 arms)."""
     from superarm.simulation.batch import kernels
 
     columns = torch.rand(1000, 1, 5000, device="cuda")

@@ -35,7 +35,8 @@ from superarm.reporting.palette import RED, look
 
 N_PIXELS = 64
 
-# Each looks for one good set within a budget; those for which it is no limit are asked again until it is spent.
+# Each looks for one good set within a budget. A search that ends before the budget is spent is
+# started again.
 SEARCHES: dict[str, tuple[Callable[[int], sa.Oracle], bool]] = {
     "random": (lambda budget: RandomSets(), True),  # random search
     "CTS": (lambda budget: sa.Singletons(), False),
@@ -65,7 +66,7 @@ def shuffled() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def digits(n_images: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Images, their digits, and a number in [0, 1) for each pixel of each image: the same for all sets."""
+    """Images, their digits, and a number in [0, 1) per pixel and image, the same for all sets."""
     images, labels = shuffled()
     return (
         images[:n_images],
@@ -158,7 +159,10 @@ def search(name: str, k: int, budget: int, reward: sa.Reward, seed: int) -> Reco
 
 
 def reached(recorded: Recorded, target: float) -> tuple[int, int, float] | None:
-    """After how many evaluations, steps of 16 processes and seconds a set of this accuracy was known; None if never."""
+    """When a set of this accuracy was known: evaluations, steps of 16 processes, and seconds.
+
+    None if it never was.
+    """
     return next((tuple(point[:3]) for point in recorded.curve if point[3] >= target), None)
 
 
@@ -212,7 +216,10 @@ def search_all(
         "evaluations",
         "runs that get there",
     ]
-    title = f"{k} of 64 pixels, all working, {n_runs} runs; there: {100 * target:.1f}%, 2 points below Greedy"
+    title = (
+        f"{k} of 64 pixels, all working, {n_runs} runs; "
+        f"there: {100 * target:.1f}%, 2 points below Greedy"
+    )
     show(title, [*head, "evaluations to there"], rows)
     show(
         "run 1 up to there",
@@ -225,7 +232,7 @@ def search_all(
 def failing(
     n_images: int, k: int, horizon: int, n_runs: int, executor: Executor
 ) -> dict[str, dict[str, Any]]:
-    """Sensors that fail: half of them nearly always work, half of them rarely, and nobody knows which."""
+    """Sensors that fail: half of them nearly always work, half rarely; it is not known which."""
     reward = accuracy(n_images, executor)
     found: dict[str, dict[str, Any]] = {}
     for name, oracle in POLICIES.items():
@@ -248,7 +255,7 @@ def failing(
 
 
 def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
-    """Evaluations and seconds of each search, and the accuracy with failing sensors; tables and a picture."""
+    """Evaluations and seconds of each search, and the accuracy with failing sensors."""
     n_images, k, horizon, n_runs = (60, 2, 2, 1) if quick else (300, 8, 20, 5)
     inspected = sa.inspect(accuracy(n_images), k=k, probes=4 if quick else 12)
     print(inspected.recommendation)

@@ -36,7 +36,8 @@ LEARNERS_HERE: dict[str, Learner] = {
     "CTS, prior 1:3, discounted": partial(
         believing, partial(DiscountedBetaBelief, discount=DISCOUNT, prior=(1.0, 3.0))
     ),
-    # How much routes differ, and days: from this very year, so no fair rival. A year before would have told.
+    # How much routes and days differ, taken from this very year. So it is no fair competitor: only
+    # data of the year before would have been known.
     "CTS, Gaussian, hindsight": partial(
         believing, partial(sa.GaussianBelief, prior=(0.25, 0.005), noise_var=0.1)
     ),
@@ -64,7 +65,10 @@ def with_all_seen(table: np.ndarray, k: int, days: int | None) -> np.ndarray:
 
 
 def in_second_half(table: np.ndarray, k: int) -> tuple[float, float, float]:
-    """What a route got in the second half of the days: of all routes, of the first half's best k, of its own best k."""
+    """The mean outcome per route in the second half of the days.
+
+    Of all routes, of the best k of the first half, and of the best k of the second half.
+    """
     first, second = np.array_split(table, 2)
     means = second.mean(axis=0)
     known = np.argsort(-first.mean(axis=0), kind="stable")[:k]
@@ -97,7 +101,8 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     show(f"{K} of {world().n_arms} routes, {horizon} days, {n_runs} runs", head, rows)
     every, known, best_then = (100 * share for share in in_second_half(table, K))
     print(
-        f"late in the second half: all routes {every:.1f}%, the best of the first half {known:.1f}%, "
+        f"late in the second half: all routes {every:.1f}%, "
+        f"the best of the first half {known:.1f}%, "
         f"its own best {best_then:.1f}%"
     )
     path = save(partial(picture, got, table, low, best), out / "case-flights.svg")

@@ -46,7 +46,7 @@ ORACLES: dict[str, Callable[[], sa.Oracle]] = {
 
 @cache
 def worlds(n_worlds: int, seed: int = 0) -> list[list[list[int]]]:
-    """For each world and each person, those to whom the news goes on: ties drawn once, the same for all sets."""
+    """For each drawn network and person, to whom the news goes on; the same for all sets."""
     graph = nx.convert_node_labels_to_integers(nx.les_miserables_graph())
     rng = np.random.default_rng(seed)
     drawn = []
@@ -98,7 +98,10 @@ class Spread:
 
 
 def simulated(n_worlds: int, executor: Executor | None = None) -> InBatches:
-    """The simulation as a reward: a person reaches everybody at most, and more willing people are never worse."""
+    """The simulation as a reward.
+
+    A person reaches at most everybody, and more willing people are never worse.
+    """
     n = len(worlds(1)[0])
     good = dict.fromkeys(("monotone", "zero_is_absent", "concave", "diminishing"), True)
     return InBatches(
@@ -107,7 +110,10 @@ def simulated(n_worlds: int, executor: Executor | None = None) -> InBatches:
 
 
 def closed_form(n_worlds: int, seed: int = 0) -> sa.CoverageReward:
-    """The same values without simulating, for many runs: who hears of the news together is one target of coverage."""
+    """The same values without simulating, for many runs.
+
+    The people who hear of the news together are one target of coverage.
+    """
     together: dict[tuple[int, ...], float] = {}
     for friends in worlds(n_worlds, seed):
         for group in {tuple(sorted(reached(person, friends))) for person in range(len(friends))}:
@@ -158,7 +164,7 @@ def rounds_to(
 
 
 def instances(make: Make, n_runs: int) -> list[sa.Instance]:
-    """The worlds of all runs, which are those of every policy: `replicate` draws them from these streams."""
+    """The instances of all runs, from the streams from which `replicate` draws them."""
     return [
         make(np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(run, 0))))[1]
         for run in range(n_runs)
@@ -178,7 +184,10 @@ def judged(reward: sa.Reward, drawn: list[sa.Instance], sets: list[np.ndarray]) 
 def played(
     make: Make, n_rounds: int, executor: Executor | None, n_worlds: int
 ) -> tuple[np.ndarray, float, list[int]]:
-    """The first run again, with the simulation as its reward: the sets, the seconds that asking took, the batches."""
+    """The first run again, with the simulation as its reward.
+
+    Returns the sets, the seconds spent in ask, and the batches.
+    """
     reward = simulated(n_worlds, executor)
     reward.batch(
         sa.Pools.singletons(np.arange(8), 77), np.ones(77)
@@ -200,7 +209,7 @@ def played(
 def measure(
     make: Make, runs: list[sa.Trace], chance: np.ndarray, pool: Executor, n_worlds: int
 ) -> dict[str, Any]:
-    """Regret and evaluations over all runs, and the seconds that the first one takes with the simulation."""
+    """Regret and evaluations over all runs, and the seconds of the first run when simulated."""
     rounds = rounds_to(runs, chance)
     spent = np.array([trace.evaluations[:t].sum() for trace, t in zip(runs, rounds, strict=True)])
     regret = np.array([trace.regret()[-1] for trace in runs])
@@ -278,7 +287,10 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
         "evaluations a round",
     ]
     head += ["runs that get there", "evaluations to there"]
-    title = f"{K} of {reward.n_arms} people, {n_runs} runs; there: half of the way from chance to the best set"
+    title = (
+        f"{K} of {reward.n_arms} people, {n_runs} runs; "
+        f"there: half of the way from random sets to the best set"
+    )
     show(title, head, all_runs)
     head = [
         "policy",
@@ -292,7 +304,8 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     show("run 1 up to there, simulated", head, first)
     same = all(one["same"] for one in found.values() if one["seconds"] is not None)
     print(
-        f"simulated, through processes and in closed form: {'the same sets' if same else 'OTHER SETS'} in every round"
+        f"simulated, through processes and in closed form: "
+        f"{'the same sets' if same else 'OTHER SETS'} in every round"
     )
     return {
         "policies": found,

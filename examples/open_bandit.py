@@ -47,7 +47,7 @@ def impressions(policy: str, campaign: str) -> datasets.Impressions:
 
 
 def cells(shown: datasets.Impressions) -> np.ndarray:
-    """An arm is an item in a position: a click may depend on both, and on nothing else that was shown."""
+    """An arm is an item in a position: a click may depend on both, and on nothing else."""
     return shown.items * shown.n_positions + shown.positions
 
 
@@ -59,7 +59,10 @@ def as_log(shown: datasets.Impressions) -> Log:
 
 
 def as_target(shown: datasets.Impressions, policy: str) -> Target | Propensities:
-    """What the policy picks: chance is known; of Thompson sampling, which went on learning, its picks are a sample."""
+    """What the policy picks.
+
+    The random policy is known. Thompson sampling kept learning, so its picks are a sample.
+    """
     n_arms = shown.n_items * shown.n_positions
     if policy == "random":
         return Target.uniform(1, n_arms)
@@ -67,7 +70,7 @@ def as_target(shown: datasets.Impressions, policy: str) -> Target | Propensities
 
 
 def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
-    """Both policies in three campaigns: what they got, and what the other's log says; a table and a picture."""
+    """Both policies in three campaigns: what they got, and what the other policy's log says."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for campaign in CAMPAIGNS[:1] if quick else CAMPAIGNS:
         for policy, other in (("bts", "random"), ("random", "bts")):

@@ -110,7 +110,7 @@ def draw(
     log: bool = False,
     first: int = 1,
 ) -> None:
-    """Mean curves over runs with their bands, from round ``first`` on, at most 200 points of each."""
+    """Mean curves over runs with their bands, from round ``first`` on, at most 200 points each."""
     ends = {}
     others = iter(OTHERS)
     for name, runs in curves.items():

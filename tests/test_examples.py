@@ -28,7 +28,7 @@ def is_svg(path):
 
 
 def drawn_cascades(seeds, accepted, n_worlds):
-    """How many hear of the news, the plainest way: whoever accepted is the start of a walk along the ties."""
+    """How many hear of the news: a walk along the ties from everybody who accepted."""
     total = 0
     for friends in influence.worlds(n_worlds):
         heard = {seed for seed in seeds if seed in accepted}
@@ -188,7 +188,7 @@ def test_replayed_tables(example, k, chance, best, tmp_path):
 
 
 def test_who_sees_all_routes():
-    """By hand: on the second day the worst of the first, from then on the worst of two days, or of all."""
+    """By hand: on the second day the worst of the first, then the worst of two days, or of all."""
     table = np.array([[0.9, 0.1, 0.5], [0.0, 0.2, 0.4], [0.3, 0.6, 0.7], [1.0, 0.8, 0.0]])
     assert flights.with_all_seen(table, 1, 2)[0].tolist() == pytest.approx([0.5, 0.0, 0.3, 0.0])
     assert flights.with_all_seen(table, 1, None)[0].tolist() == pytest.approx([0.5, 0.0, 0.3, 0.0])
@@ -196,7 +196,10 @@ def test_who_sees_all_routes():
 
 
 def test_open_bandit(tmp_path):
-    """By hand: a click in the random log counts as often as Thompson sampling shows that item there, times 240."""
+    """By hand: a click in the random log counts as often as Thompson sampling shows its item.
+
+    There are 240 arms.
+    """
     result = open_bandit.main(quick=True, out=tmp_path)
     assert is_svg(result["picture"])
     logged, wanted = (open_bandit.impressions(policy, "all") for policy in ("random", "bts"))

@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 
 def write(results: Row, folder: Path) -> list[Path]:
-    """Write the results as JSON, the rows as CSV, the pictures and the page; the page comes last."""
+    """Write the results as JSON and CSV, the pictures, and the page, which comes last."""
     texts = {
         "performance.csv": as_csv(results["rows"]),
         "performance-thompson.svg": pictures.thompson(results),

@@ -68,7 +68,7 @@ QUICK = Sizes(
 
 @dataclass(frozen=True)
 class Job:
-    """One thing to measure: which part of the benchmark, and at how many arms or for which row of its table."""
+    """One thing to measure: a part of the benchmark, at a number of arms or a row of its table."""
 
     part: str
     at: int
@@ -120,7 +120,7 @@ def run(
 
 
 def run_job(job: Job, sizes: Sizes, known: list[Row]) -> list[Row]:
-    """The rows of one job; ``known`` are the rows of earlier jobs, which tell what takes too long."""
+    """The rows of one job; ``known``, the rows of earlier jobs, tell what takes too long."""
     measure = {
         "thompson": _thompson,
         "group testing": _group_testing,
@@ -235,7 +235,7 @@ def _operation(at: int, sizes: Sizes, known: list[Row]) -> list[Row]:
 
 
 def _memory(m: int, sizes: Sizes, known: list[Row]) -> list[Row]:
-    """Building a peer and playing one round; other libraries at the smallest number of arms only."""
+    """Building a peer and playing one round; other libraries at the smallest size only."""
     found = []
     for one in programs.PEERS:
         if one.is_there and (one.needs is None or m == sizes.memory[0]):

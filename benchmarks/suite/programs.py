@@ -114,7 +114,7 @@ def mabwiser_thompson(n_arms: int, k: int, pull: Pull) -> Program:
 
 
 def river_thompson(n_arms: int, k: int, pull: Pull) -> Program:
-    """The bandit of river pulls one arm at a time, so a set is k pulls from the arms that are left."""
+    """The bandit of river pulls one arm at a time, so a set is k pulls from the remaining arms."""
     from river import bandit, proba
 
     policy = bandit.ThompsonSampling(reward_obj=proba.Beta(), seed=0)

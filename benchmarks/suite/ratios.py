@@ -28,7 +28,7 @@ def names(rows: list[Row]) -> list[str]:
 
 
 def growth(rows: list[Row], key: str = "median_s") -> float:
-    """The exponent over the sizes from 10,000 arms on; over all sizes if there are fewer than two."""
+    """The exponent over the sizes from 10,000 arms on; over all sizes if fewer than two are."""
     large = [row for row in rows if row["n_arms"] >= _LARGE]
     used = large if len(large) > 1 else rows
     return exponent([row["n_arms"] for row in used], [row[key] for row in used])

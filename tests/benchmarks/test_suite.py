@@ -141,7 +141,7 @@ def test_peers_learn(peer):
 
 
 def test_both_programs_of_group_testing_find_the_best_arms():
-    """40 arms, 2 of them at 1 and the rest at 0, 3,000 tests: the grades' gap is above 8 standard errors."""
+    """40 arms, 2 at 1 and the rest at 0: with 3,000 tests the gap is above 8 standard errors."""
     theta = np.zeros(40)
     theta[[11, 29]] = 1.0
     for make in (programs.superarm_group_testing, programs.numpy_group_testing):

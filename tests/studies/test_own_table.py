@@ -1,4 +1,4 @@
-"""``superarm run``: numbers are those of the table, files those of the seed; the report is readable."""
+"""``superarm run``: numbers of the table, files of the seed, a report that can be read."""
 
 import csv
 import itertools

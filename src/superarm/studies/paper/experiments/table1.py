@@ -59,7 +59,7 @@ def timed_cells(scale: Scale, policies: dict[str, dict[str, Any]]) -> list[Cell]
 
 
 def analyse(rows: Rows, times: Rows) -> Findings:
-    """Seconds at each horizon, their ratio, and the cost of an evaluation at which both are equal."""
+    """Seconds at each horizon, their ratio, and the break-even cost of an evaluation."""
     at = np.array(rows[0]["checkpoints"])
     horizons = [int(at[-1] * share / 5) for share in range(1, 6)]
     seconds = {

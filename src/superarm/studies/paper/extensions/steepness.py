@@ -96,8 +96,8 @@ def _table(std: str, found: dict[str, Any]) -> Table:
     return Table(
         ["policy", "regret", "× CTS's", "evaluations per round"],
         body,
-        caption=f"Weights times {std}, T = {horizon:,}, {len(policies[LAZY]['regret'])} paired runs "
-        f"with 95% intervals. Less is better.",
+        caption=f"Weights times {std}, T = {horizon:,}, {len(policies[LAZY]['regret'])} paired "
+        f"runs with 95% intervals. Less is better.",
     )
 
 
