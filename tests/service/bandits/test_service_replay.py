@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 import superarm as sa
-from server_process import Server
+from forked_server import ForkedServer
 from serving import client_of, create, play
 from superarm.cli import app
 from superarm.service.bandits.replay import replay
@@ -79,7 +79,7 @@ def test_a_server_without_a_reward_says_so_and_serves_the_others(path, half_know
             "start with the --rewards that it was made with",
         )
         assert client.post(f"/v1/bandits/{linear}/decisions").status_code == 201
-    with Server(str(path), tmp_path / "log") as server:
+    with ForkedServer(str(path), tmp_path / "log") as server:
         server.stop()
         missing = [line for line in server.said.splitlines() if "reward_missing" in line]
         assert len(missing) == 1

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from server_process import Server
+from forked_server import ForkedServer
 from serving import client_of, create, events_of
 from superarm.service import server
 from superarm.service.http import keys
@@ -115,7 +115,7 @@ def test_with_keys_a_name_is_no_matter(tmp_path):
 
 def test_a_server_knows_the_names_that_it_was_told(tmp_path):
     options = ("--allowed-host", "one.example", "--allowed-host", "Two.example")
-    with Server(str(tmp_path / "bandits.db"), tmp_path / "log", *options) as server:
+    with ForkedServer(str(tmp_path / "bandits.db"), tmp_path / "log", *options) as server:
         with httpx.Client(base_url=server.url) as http:
 
             def status(**headers):
@@ -136,7 +136,7 @@ def test_a_server_knows_the_names_that_it_was_told(tmp_path):
 def test_only_a_trusted_proxy_says_whose_a_request_is(tmp_path, options, statuses):
     """The rate lets one through for each address; the start has taken that of this one."""
     told = [word for proxy in options for word in ("--trusted-proxy", proxy)]
-    with Server(
+    with ForkedServer(
         str(tmp_path / "bandits.db"), tmp_path / "log", "--rate", "0.0001", *told
     ) as server:
         with httpx.Client(base_url=server.url) as http:

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import broken_disks
+from forked_server import ForkedServer
 from server_process import Server
 from serving import client_of, events_of
 from superarm import cli
@@ -77,7 +78,7 @@ def test_a_file_that_may_not_grow(tmp_path):
         assert problem.status in (503, 507)
         server.kill()
     with (
-        Server(str(database), tmp_path / "log") as server,
+        ForkedServer(str(database), tmp_path / "log") as server,
         Client(server.url, retries=ONCE) as client,
     ):
         assert in_log(client, bandit) == done

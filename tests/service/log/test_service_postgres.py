@@ -14,19 +14,9 @@ from superarm.service.log.postgres import PostgresStore
 from superarm.service.log.store import StoreError
 
 
-@pytest.fixture(scope="module")
-def server():
-    with postgres.running() as address:
-        yield address
-
-
 @pytest.fixture
-def address(server):
-    """A database of its own."""
-    name = f"d{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return server.replace("/postgres?", f"/{name}?")
+def address(postgres_database):
+    return postgres_database
 
 
 def client_of(address, **options):
@@ -182,12 +172,12 @@ def test_a_read_only_database_keeps_serving_reads(address):
         assert client.get("/healthz").json()["status"] == "read_only"
 
 
-def test_what_is_no_database(server):
+def test_what_is_no_database(postgres_server):
     with pytest.raises(StoreError, match="nothing_here"):
-        PostgresStore(server.replace("/postgres?", "/nothing_here?"))
+        PostgresStore(postgres_server.replace("/postgres?", "/nothing_here?"))
 
 
-def test_a_dump_is_restored(address, server, tmp_path):
+def test_a_dump_is_restored(address, postgres_server, tmp_path):
     """As the operations page has it, while the service runs."""
     with client_of(address, checkpoint_every=7) as client:
         bandit = create(client, seed=4)
@@ -197,9 +187,9 @@ def test_a_dump_is_restored(address, server, tmp_path):
         play(client, bandit, 3)
         known = client.get(f"/v1/bandits/{bandit}").json()
     name = f"d{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(server, autocommit=True) as connection:
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-    copy = server.replace("/postgres?", f"/{name}?")
+    copy = postgres_server.replace("/postgres?", f"/{name}?")
     for _ in range(2):  # also over what is there
         postgres.call("pg_restore", "--clean", "--if-exists", f"--dbname={copy}", dump)
     store = PostgresStore(copy)
