@@ -1,28 +1,40 @@
-// What is said aloud of events as they arrive.
+// New events in words, for screen readers.
 
-import { shown } from "./dom.js";
-import { number, plural } from "./words.js";
+/** @import { LogEvent } from "../types" */
 
-const MOST = 8;
-const names = (list) => list.slice(0, MOST).map(shown).join(", ");
-const outcomes = (told) =>
-  Object.entries(told)
-    .slice(0, MOST)
-    .map(([arm, x]) => `${shown(arm)} ${number(x)}`)
+import { number, plural } from "./format.js";
+import { visible } from "./names.js";
+
+const MOST_NAMES = 8;
+
+/** @param {string[]} names */
+const listed = (names) => names.slice(0, MOST_NAMES).map(visible).join(", ");
+
+/** @param {Record<string, number>} outcomes */
+const withOutcomes = (outcomes) =>
+  Object.entries(outcomes)
+    .slice(0, MOST_NAMES)
+    .map(([arm, outcome]) => `${visible(arm)} ${number(outcome)}`)
     .join(", ");
 
+/** @param {{ arms: string[] }[]} decisions */
+const decided = (decisions) =>
+  listed(decisions[0].arms) + (decisions.length > 1 ? ` and ${decisions.length - 1} more` : "");
+
+/** @type {Record<string, (event: any) => string>} */
 const WORDS = {
   created: () => "Created",
-  decided: ({ decisions }) =>
-    `Decided: ${names(decisions[0].arms)}${decisions.length > 1 ? ` and ${decisions.length - 1} more` : ""}`,
-  told: (event) => `Told: ${outcomes(event.outcomes)}`,
+  decided: ({ decisions }) => `Decided: ${decided(decisions)}`,
+  told: ({ outcomes }) => `Told: ${withOutcomes(outcomes)}`,
   expired: ({ decisions }) => `Expired: ${plural(decisions.length, "decision")}`,
-  arms_added: ({ arms }) => `Added: ${names(arms)}`,
-  arms_retired: ({ arms }) => `Retired: ${names(arms)}`,
-  arms_restored: ({ arms }) => `Restored: ${names(arms)}`,
+  arms_added: ({ arms }) => `Added: ${listed(arms)}`,
+  arms_retired: ({ arms }) => `Retired: ${listed(arms)}`,
+  arms_restored: ({ arms }) => `Restored: ${listed(arms)}`,
 };
 
-const wordsOf = (event) => WORDS[event.kind]?.(event) ?? event.kind;
-
-export const wordsOfAll = (events) =>
-  events.length === 1 ? wordsOf(events[0]) : `${plural(events.length, "event")}, the last: ${wordsOf(events.at(-1))}`;
+/** @param {LogEvent[]} events */
+export function inWords(events) {
+  const last = events[events.length - 1];
+  const words = WORDS[last.kind]?.(last) ?? last.kind;
+  return events.length === 1 ? words : `${plural(events.length, "event")}, the last: ${words}`;
+}

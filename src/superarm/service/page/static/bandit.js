@@ -1,146 +1,145 @@
-// One bandit: its numbers, its arms, its decisions, kept up to date while it is looked at.
+// One bandit: its name, numbers and buttons, the chart, its decisions and its arms.
 
-import * as api from "./api.js";
-import { armsPanel } from "./arms.js";
-import { wordsOfAll } from "./arrivals.js";
-import { lineChart } from "./chart.js";
-import { openTell } from "./deciding.js";
-import { decisionsPanel } from "./decisions.js";
-import { el, say } from "./dom.js";
-import { banditHead } from "./head.js";
-import { announce, note } from "./panels.js";
-import { watch } from "./watch.js";
+/** @import { Bandit } from "../types" */
+/** @import { Feed } from "./feed.js" */
 
-const HISTORY_EVERY_MS = 3000; // the history of a long log takes the server a while
+import { decide } from "./api.js";
+import { Arms } from "./arms.js";
+import { inWords } from "./arrivals.js";
+import { HistoryChart } from "./chart.js";
+import { Decisions } from "./decisions.js";
+import { useFeed } from "./feed.js";
+import { DecideForm, TellForm } from "./forms.js";
+import { count, moment, number } from "./format.js";
+import { html, useEffect, useRef, useState } from "./html.js";
+import { Name, visible } from "./names.js";
+import { ProblemBox, usePage } from "./panels.js";
+import { useShortcuts } from "./shortcuts.js";
 
-export function banditView(id, { explain, onproblem }) {
-  const seen = new Set();
-  let bandit = null;
-  let watcher = null;
-  let running = null;
-  let again = false;
-  let isOver = false;
+/** @type {[string, string, (bandit: Bandit) => string][]} */
+const TILES = [
+  ["rounds", "rounds", (bandit) => count(bandit.rounds)],
+  ["decisions", "decisions", (bandit) => count(bandit.decisions)],
+  ["open", "open", (bandit) => count(bandit.open)],
+  ["told", "complete", (bandit) => count(bandit.told)],
+  ["expired", "expired", (bandit) => count(bandit.expired)],
+  ["evaluations", "evaluations", (bandit) => count(bandit.evaluations)],
+  [
+    "each",
+    "per decision",
+    ({ evaluations, decisions }) => (decisions ? number(evaluations / decisions) : "–"),
+  ],
+];
 
-  const head = banditHead({ id, refresh, pause: () => watcher?.toggle() });
-  const arms = armsPanel({ id, refresh });
-  const isNew = ({ id }) => bandit !== null && !seen.has(id);
-  const decisions = decisionsPanel({ id, refresh, explain, isNew });
-  const past = pastPanel(id, () => isOver);
-  const left = el("div", null, past.root, decisions.root);
-  const root = el(
-    "article",
-    { class: "bandit", "aria-busy": "true" },
-    el("a", { class: "back", href: "#/" }, "‹ All bandits"),
-    head.parts,
-    el("div", { class: "columns" }, left, arms.root),
-  );
+const CONNECTIONS = { live: "Live", paused: "Paused", lost: "Trying again…" };
 
-  async function load() {
-    const [state, made] = await Promise.all([
-      api.bandit(id, arms.view.top, arms.view.query),
-      api.decisions(id, decisions.view.status, decisions.view.limit),
-      past.refresh(),
-    ]);
-    if (isOver) return;
-    head.update(state);
-    arms.update(state);
-    decisions.update(made.decisions);
-    bandit = state;
-    made.decisions.forEach((one) => seen.add(one.id));
-    watcher ??= watch(id, bandit.events, { onevents: heard, onstate: head.showState });
-  }
-
-  // One at a time, and once more if something happened meanwhile.
-  function refresh() {
-    again = running !== null;
-    running ??= load()
-      .catch((error) => isOver || onproblem(error))
-      .finally(() => {
-        running = null;
-        root.removeAttribute("aria-busy");
-        if (again && !isOver) refresh();
-      });
-    return running;
-  }
-
-  function heard(events) {
-    announce(wordsOfAll(events));
-    return refresh().then(() => bandit.events);
-  }
-
-  const newest = (status, act, otherwise) => {
-    const found = decisions.newest(status);
-    return found ? act(found) : note(otherwise);
-  };
-
-  return {
-    root,
-    title: head.title,
-    refresh,
-    stop() {
-      isOver = true;
-      watcher?.stop();
-    },
-    keys: {
-      d: () => head.buttons.decide.click(),
-      r: () => head.buttons.rules.click(),
-      t: () => newest("open", (one) => openTell(one, refresh), "No decision shown is open: press d to decide."),
-      e: () => newest("", (one) => explain(one.id), "There is no decision to explain yet: press d to decide."),
-      p: () => head.buttons.live.click(),
-      "/": () => arms.search.focus(),
-    },
-  };
-}
-
-// The chart and what it shows, asked for again only now and then.
-function pastPanel(id, isOver) {
-  const chart = lineChart({
-    label: { estimate: "estimated reward", evaluations: "evaluations so far" },
-    averaged: ["estimate"],
+/**
+ * @param {{ id: string, takesFocus: boolean, explain: (decision: string) => void }} props
+ */
+export function BanditView({ id, takesFocus, explain }) {
+  const { announce, onproblem } = usePage();
+  const [missing, setMissing] = useState(/** @type {Error | null} */ (null));
+  const title = useRef(/** @type {HTMLHeadingElement | null} */ (null));
+  const search = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const feed = useFeed(id, {
+    onevents: (events) => announce(inWords(events)),
+    onproblem: (error) => (error.status === 404 ? setMissing(error) : onproblem(error)),
   });
-  const which = el(
-    "select",
-    { "aria-label": "What the chart shows" },
-    el("option", { value: "estimate" }, "Estimated reward"),
-    el("option", { value: "evaluations" }, "Evaluations so far"),
-  );
-  const about = el("p", { class: "muted about" });
-  const root = el(
-    "section",
-    { class: "card", "aria-labelledby": "chart-title" },
-    el("header", null, el("h2", { id: "chart-title" }, "Over time"), which),
-    chart.root,
-    about,
-  );
-  let past = { points: [], estimate_is: "" };
-  let asked = -Infinity;
-  let timer = null;
+  const actions = useActions(feed, explain);
+  useShortcuts({ ...actions, "/": () => search.current?.focus() });
+  const isLoaded = feed.bandit !== null;
+  useEffect(() => {
+    if (isLoaded && takesFocus) title.current?.focus();
+  }, [isLoaded]);
+  useEffect(() => {
+    if (feed.bandit) document.title = `${visible(feed.bandit.name)} · superarm`;
+  }, [feed.bandit?.name]);
 
-  async function ask() {
-    timer = null;
-    asked = performance.now();
-    past = await api.history(id, 200);
-    draw();
+  if (missing) {
+    return html`<article class="welcome">
+      <${ProblemBox} error=${missing} />
+      <p><a href="#/">All bandits</a></p>
+    </article>`;
   }
-
-  async function refresh() {
-    const wait = asked + HISTORY_EVERY_MS - performance.now();
-    if (wait <= 0) await ask();
-    else timer ??= setTimeout(() => isOver() || ask().catch(() => {}), wait);
-  }
-
-  function draw() {
-    if (isOver()) return;
-    say(about, which.value === "estimate" ? aboutEstimate(past) : "Sets whose reward was asked for, in all rounds.");
-    chart.update(past.points, which.value);
-  }
-
-  which.addEventListener("change", draw);
-  return { root, refresh };
+  return html`<article class="bandit" aria-busy=${isLoaded ? null : "true"}>
+    <a class="back" href="#/">‹ All bandits</a>
+    <header class="head">
+      <div class="what">
+        <h1 ref=${title} tabindex="-1">
+          ${feed.bandit && html`<${Name} name=${feed.bandit.name} />`}
+        </h1>
+        ${feed.bandit && html`<${Facts} bandit=${feed.bandit} />`}
+      </div>
+      <div class="actions">
+        <button
+          type="button"
+          class=${`state ${feed.connection ?? ""}`}
+          aria-pressed=${String(feed.connection !== "paused")}
+          title="Pause or resume (p)"
+          disabled=${feed.connection === null}
+          onclick=${actions.p}>
+          ${CONNECTIONS[feed.connection ?? "live"]}
+        </button>
+        <button type="button" onclick=${actions.r}>With constraints…</button>
+        <button type="button" class="primary" onclick=${actions.d}>Decide</button>
+      </div>
+    </header>
+    <dl class="tiles">
+      ${TILES.map(
+        ([name, label, value]) =>
+          html`<div class=${`tile ${name}`}>
+            <dt>${label}</dt>
+            <dd>${feed.bandit ? value(feed.bandit) : "–"}</dd>
+          </div>`,
+      )}
+    </dl>
+    <div class="columns">
+      <div>
+        <${HistoryChart} history=${feed.history} />
+        <${Decisions} feed=${feed} explain=${explain} />
+      </div>
+      <${Arms} feed=${feed} search=${search} />
+    </div>
+  </article>`;
 }
 
-// Where nothing is drawn, all that the server says of it; otherwise what is seen.
-function aboutEstimate({ points, estimate_is }) {
-  if (!points.some((point) => Number.isFinite(point.estimate))) return `It is ${estimate_is}.`;
-  return `Dots are ${estimate_is.split(";")[0]}. The line is the mean of the last ones.`;
+/**
+ * What buttons and shortcuts do, by the key of the shortcut.
+ * @param {Feed} feed
+ * @param {(decision: string) => void} explain
+ */
+function useActions(feed, explain) {
+  const { open, note } = usePage();
+  return {
+    d: () => decide(feed.id, {}).catch(note).finally(feed.refresh),
+    r: () => {
+      if (feed.bandit === null) return;
+      const form = html`<${DecideForm} bandit=${feed.bandit} done=${feed.refresh} />`;
+      open("Decide with constraints", form);
+    },
+    t: () => {
+      const decision = feed.decisions.find(({ status }) => status === "open");
+      if (decision)
+        open("Tell outcomes", html`<${TellForm} decision=${decision} done=${feed.refresh} />`);
+      else note("None of the decisions shown is open. Press d to decide.");
+    },
+    e: () => {
+      if (feed.decisions.length) explain(feed.decisions[0].id);
+      else note("There is no decision to explain yet. Press d to decide.");
+    },
+    p: feed.toggle,
+  };
+}
+
+/** @param {{ bandit: Bandit }} props */
+function Facts({ bandit: { id, k, n_arms, spec, created } }) {
+  const parts = [
+    `${count(k)} of ${count(n_arms)} arms`,
+    `${spec.reward.name} reward`,
+    `${spec.oracle.kind} oracle`,
+    `${spec.belief.kind} belief`,
+  ];
+  return html`<p class="muted facts" title=${`Created ${moment(created)}`}>
+    ${parts.join(" · ")} · id <code>${id}</code>
+  </p>`;
 }

@@ -1,97 +1,103 @@
 // The list of bandits at the side.
 
+/** @import { Bandit } from "../types" */
+
 import { bandits } from "./api.js";
-import { el, keyed, nameOf, say } from "./dom.js";
-import { count, plural } from "./words.js";
+import { count, plural } from "./format.js";
+import { html, useEffect, useState } from "./html.js";
+import { Name } from "./names.js";
+import { usePage } from "./panels.js";
+import { banditAddress } from "./route.js";
+import { useShortcuts } from "./shortcuts.js";
 
-export function banditsList({ onnew, onproblem }) {
-  const search = el("input", {
-    type: "search",
-    name: "bandits",
-    "aria-label": "Search bandits by name",
-    placeholder: "Search bandits",
-    autocomplete: "off",
+const EVERY_MS = 5000;
+
+/**
+ * Loads up to `nPages` pages of bandits, now and every few seconds while the tab is visible.
+ * @param {number} version a new number loads the list at once
+ * @param {number} nPages
+ */
+function useBandits(version, nPages) {
+  const { onproblem } = usePage();
+  const [list, setList] = useState({
+    known: /** @type {Bandit[] | null} */ (null),
+    hasMore: false,
   });
-  const list = el("ul", { role: "list", "aria-label": "Bandits" });
-  const more = el("button", { type: "button", class: "quiet", hidden: true, onclick: showMore }, "Show more");
-  const empty = el("p", { class: "empty", hidden: true });
-  const root = el(
-    "nav",
-    { class: "bandits", id: "bandits", "aria-label": "Bandits", tabindex: -1 },
-    el("div", { class: "tools" }, search, el("button", { type: "button", class: "primary", onclick: onnew }, "New")),
-    list,
-    more,
-    empty,
-  );
-  let known = [];
-  let next = null;
-  let pages = 1;
-  let current = null;
-  search.addEventListener("input", draw);
-
-  async function showMore() {
-    pages += 1;
-    await refresh();
-  }
-
-  async function refresh() {
-    try {
-      const found = [];
-      next = undefined;
-      for (let page = 0; page < pages && next !== null; page += 1) {
+  useEffect(() => {
+    let isOver = false;
+    const load = async () => {
+      /** @type {Bandit[]} */
+      const known = [];
+      /** @type {string | null | undefined} */
+      let next;
+      for (let page = 0; page < nPages && next !== null; page += 1) {
         const answer = await bandits(next);
-        found.push(...answer.bandits);
+        known.push(...answer.bandits);
         next = answer.next ?? null;
       }
-      known = found;
-      draw();
-      return known;
-    } catch (error) {
-      onproblem(error);
-      return null;
-    }
-  }
-
-  function draw() {
-    const wanted = search.value.trim().toLocaleLowerCase();
-    const rows = known.filter((one) => one.name.toLocaleLowerCase().includes(wanted));
-    keyed(
-      list,
-      rows,
-      (one) => one.id,
-      makeRow,
-      (node, one) => updateRow(node, one, current),
-    );
-    more.hidden = next === null;
-    document.body.dataset.bandits = known.length ? "some" : "none";
-    empty.hidden = rows.length > 0;
-    say(empty, "No bandit of that name here.");
-  }
-
-  return {
-    root,
-    refresh,
-    select(id) {
-      current = id;
-      draw();
-    },
-    // The bandit that stands before or after the selected one.
-    beside(step) {
-      const ids = [...list.children].map((node) => node.dataset.key);
-      return ids[Math.min(Math.max(ids.indexOf(current) + step, 0), ids.length - 1)];
-    },
-  };
+      if (!isOver) setList({ known, hasMore: next !== null });
+    };
+    const refresh = () => load().catch((error) => isOver || onproblem(error));
+    refresh();
+    const timer = setInterval(() => document.hidden || refresh(), EVERY_MS);
+    return () => {
+      isOver = true;
+      clearInterval(timer);
+    };
+  }, [version, nPages]);
+  return list;
 }
 
-const makeRow = ({ id, name }) =>
-  el("li", null, el("a", { href: `#/b/${encodeURIComponent(id)}` }, nameOf(name), el("small", { class: "muted" })));
-
-function updateRow(node, one, current) {
-  const link = node.firstChild;
-  if (one.id === current) link.setAttribute("aria-current", "page");
-  else link.removeAttribute("aria-current");
-  say(
-    link.lastChild,
-    `${count(one.k)} of ${count(one.n_arms)} · ${plural(one.decisions, "decision")}${one.open ? ` · ${count(one.open)} open` : ""}`,
+/** @param {{ current: string | null, version: number, oncreate: () => void }} props */
+export function Bandits({ current, version, oncreate }) {
+  const [wanted, setWanted] = useState("");
+  const [nPages, setPages] = useState(1);
+  const { known, hasMore } = useBandits(version, nPages);
+  const rows = (known ?? []).filter(({ name }) =>
+    name.toLocaleLowerCase().includes(wanted.trim().toLocaleLowerCase()),
   );
+  /** @param {number} step */
+  const go = (step) => {
+    const place = rows.findIndex(({ id }) => id === current) + step;
+    const next = rows[Math.min(Math.max(place, 0), rows.length - 1)];
+    if (next) location.hash = banditAddress(next.id);
+  };
+  useShortcuts({ j: () => go(1), k: () => go(-1) });
+
+  return html`<nav
+    class=${known?.length === 0 ? "bandits none" : "bandits"}
+    aria-label="Bandits"
+    tabindex="-1">
+    <div class="tools">
+      <input
+        type="search"
+        name="bandits"
+        aria-label="Search bandits by name"
+        placeholder="Search bandits"
+        autocomplete="off"
+        oninput=${(/** @type {any} */ event) => setWanted(event.currentTarget.value)} />
+      <button type="button" class="primary" onclick=${oncreate}>New</button>
+    </div>
+    <ul role="list" aria-label="Bandits">
+      ${rows.map(
+        (bandit) =>
+          html`<li key=${bandit.id}>
+            <a
+              href=${banditAddress(bandit.id)}
+              aria-current=${bandit.id === current ? "page" : null}>
+              <${Name} name=${bandit.name} /><small class="muted">${summaryOf(bandit)}</small>
+            </a>
+          </li>`,
+      )}
+    </ul>
+    ${hasMore && html`<button type="button" class="quiet" onclick=${() => setPages(nPages + 1)}>Show more</button>`}
+    ${known && rows.length === 0 && html`<p class="empty">No bandit has this name.</p>`}
+  </nav>`;
+}
+
+/** @param {Bandit} bandit */
+function summaryOf({ k, n_arms, decisions, open }) {
+  const words = [`${count(k)} of ${count(n_arms)}`, plural(decisions, "decision")];
+  if (open) words.push(`${count(open)} open`);
+  return words.join(" · ");
 }

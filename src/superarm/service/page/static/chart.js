@@ -1,147 +1,216 @@
-// A line over rounds, with axes. The arrow keys or the pointer read off its points. Where single points say little, as
-// outcomes of one decision do, they are dots, and the line is the mean of some of them.
+// A quantity over rounds, as SVG. Pointer or arrow keys read single points.
+// The reward of one decision varies a lot, so rewards are dots, and the line is a running mean.
 
-import { el, say, svg } from "./dom.js";
-import { clock, count, number, plural, ticks } from "./words.js";
+/** @import { History } from "../types" */
+
+import { clock, count, number, plural, ticks } from "./format.js";
+import { html, useLayoutEffect, useRef, useState } from "./html.js";
 
 const HEIGHT = 232;
-const EDGE = { left: 48, right: 14, top: 12, bottom: 44 };
+const EDGE = { left: 36, right: 14, top: 12, bottom: 44 };
+const BOTTOM = HEIGHT - EDGE.bottom;
+const PIXELS_PER_TICK = 110;
+const MOST_AVERAGED = 20;
+const STEPS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -1e9, End: 1e9 };
 
-export function lineChart({ label, averaged }) {
-  const picture = svg("svg", { class: "chart", height: HEIGHT, role: "img", tabindex: 0 });
-  const readout = el("p", { class: "readout muted", "aria-live": "off" });
-  const hint = el("p", { class: "empty" });
-  const root = el("div", { class: "chart-box" }, picture, readout, hint);
-  let points = [];
-  let value = "estimate";
-  let chosen = null;
-  let marks = null;
+/** @type {Record<string, { title: string, label: string, isAveraged: boolean }>} */
+const QUANTITIES = {
+  estimate: {
+    title: "Estimated reward",
+    label: "estimated reward",
+    isAveraged: true,
+  },
+  evaluations: {
+    title: "Evaluations so far",
+    label: "evaluations so far",
+    isAveraged: false,
+  },
+};
 
-  function draw() {
-    const width = picture.clientWidth;
-    picture.style.display = points.length ? "" : "none";
-    readout.hidden = points.length === 0;
-    hint.hidden = points.length > 0;
-    say(hint, `Here the ${label[value]} is drawn, round by round, once there is something to draw.`);
-    if (points.length === 0 || width === 0) return;
-    marks = scales(points, value, width);
-    picture.replaceChildren(
-      ...axes(marks, width),
-      ...curve(points, value, marks),
-      pointer(points, value, marks, chosen, width),
-    );
-    picture.setAttribute(
-      "aria-label",
-      `${label[value]}: ${points.length} points, the last ${number(points.at(-1)[value])} at round ${count(points.at(-1).round)}. Arrow keys read them.`,
-    );
-    const shownPoint = points[chosen ?? points.length - 1];
-    const mean =
-      averaged.includes(value) && points.length > 1
-        ? `, mean of ${plural(shownPoint.n_averaged, "point")} ${number(shownPoint.line)}`
-        : "";
-    say(
-      readout,
-      `Round ${count(shownPoint.round)} at ${clock(shownPoint.time)}: ${label[value]} ${number(shownPoint[value])}${mean}`,
-    );
-  }
+/** @param {{ history: History }} props */
+export function HistoryChart({ history }) {
+  const [which, setWhich] = useState("estimate");
+  const { label, isAveraged } = QUANTITIES[which];
+  const points = pointsOf(history, which, isAveraged);
+  const about =
+    which === "estimate"
+      ? aboutEstimate(history.estimate_is, points.length > 0)
+      : "Number of sets whose reward was evaluated, over all rounds.";
+  return html`<section class="card" aria-labelledby="chart-title">
+    <header>
+      <h2 id="chart-title">Over time</h2>
+      <select
+        aria-label="What the chart shows"
+        onchange=${(/** @type {any} */ event) => setWhich(event.currentTarget.value)}>
+        ${Object.entries(QUANTITIES).map(
+          ([name, { title }]) => html`<option value=${name}>${title}</option>`,
+        )}
+      </select>
+    </header>
+    ${
+      points.length > 0
+        ? html`<${Chart} points=${points} label=${label} />`
+        : html`<p class="empty">The ${label} per round appears here after the first outcomes.</p>`
+    }
+    <p class="muted about">${about}</p>
+  </section>`;
+}
 
-  picture.addEventListener("pointermove", (event) => {
-    if (!marks) return;
-    const x = event.clientX - picture.getBoundingClientRect().left;
-    chosen = points.reduce(
-      (best, point, place) =>
-        Math.abs(marks.x(point.round) - x) < Math.abs(marks.x(points[best].round) - x) ? place : best,
-      0,
-    );
-    draw();
+/**
+ * @param {string} estimateIs what the server says the estimate is
+ * @param {boolean} isDrawn
+ */
+function aboutEstimate(estimateIs, isDrawn) {
+  if (!estimateIs) return "";
+  if (!isDrawn) return `The estimate is ${estimateIs}.`;
+  return `Dots are ${estimateIs.split(";")[0]}. The line is the mean of the last dots.`;
+}
+
+/** @typedef {{ round: number, time: number, value: number, mean: number, nAveraged: number }} Point */
+
+/**
+ * Each point with the mean of the last tenth of the points up to it.
+ * @param {History} history
+ * @param {string} which
+ * @param {boolean} isAveraged
+ * @returns {Point[]}
+ */
+function pointsOf(history, which, isAveraged) {
+  const known = history.points
+    .map((point) => ({ ...point, value: /** @type {any} */ (point)[which] }))
+    .filter((point) => Number.isFinite(point.value));
+  const window = isAveraged ? Math.min(Math.ceil(known.length / 10), MOST_AVERAGED) : 1;
+  return known.map(({ round, time, value }, place) => {
+    const last = known.slice(Math.max(0, place - window + 1), place + 1);
+    const mean = last.reduce((sum, one) => sum + one.value, 0) / last.length;
+    return { round, time, value, mean, nAveraged: last.length };
   });
-  picture.addEventListener("pointerleave", () => ((chosen = null), draw()));
-  picture.addEventListener("blur", () => ((chosen = null), readout.setAttribute("aria-live", "off"), draw()));
-  picture.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
-    if (step === undefined || points.length === 0) return;
+}
+
+/** @param {{ points: Point[], label: string }} props */
+function Chart({ points, label }) {
+  const [chosen, setChosen] = useState(/** @type {number | null} */ (null));
+  const [isSpoken, setSpoken] = useState(false);
+  const picture = useRef(/** @type {SVGSVGElement | null} */ (null));
+  const width = useWidth(picture);
+  const scales = scalesOf(points, width);
+  const place = Math.min(chosen ?? Infinity, points.length - 1);
+  const read = points[place];
+  const last = points[points.length - 1];
+
+  /** @param {PointerEvent} event */
+  const onpointermove = (event) => {
+    const x = event.clientX - (picture.current?.getBoundingClientRect().left ?? 0);
+    const distances = points.map(({ round }) => Math.abs(scales.x(round) - x));
+    setChosen(distances.indexOf(Math.min(...distances)));
+  };
+  /** @param {KeyboardEvent} event */
+  const onkeydown = (event) => {
+    const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
+    if (step === undefined) return;
     event.preventDefault();
-    readout.setAttribute("aria-live", "polite");
-    chosen = Math.min(Math.max((chosen ?? points.length - 1) + step, 0), points.length - 1);
-    draw();
-  });
-  new ResizeObserver(draw).observe(root);
-
-  return {
-    root,
-    update(given, which = value) {
-      value = which;
-      const known = given.filter((point) => Number.isFinite(point[which]));
-      points = smooth(known, which, averaged.includes(which) ? Math.min(Math.ceil(known.length / 10), 20) : 1);
-      chosen = chosen === null ? null : Math.min(chosen, points.length - 1);
-      draw();
-    },
+    setSpoken(true);
+    setChosen(Math.min(Math.max(place + step, 0), points.length - 1));
   };
+  const onblur = () => {
+    setSpoken(false);
+    setChosen(null);
+  };
+
+  const summary = `${label}: ${plural(points.length, "point")}, the last ${number(last.value)}`;
+  const mean = read.nAveraged > 1 ? `, mean of ${read.nAveraged} points ${number(read.mean)}` : "";
+  const readout = `${label} ${number(read.value)}${mean}`;
+  return html`<svg
+      ref=${picture}
+      class="chart"
+      height=${HEIGHT}
+      role="img"
+      tabindex="0"
+      aria-label=${`${summary} at round ${count(last.round)}. Arrow keys read them.`}
+      onpointermove=${onpointermove}
+      onpointerleave=${() => setChosen(null)}
+      onkeydown=${onkeydown}
+      onblur=${onblur}>
+      <${Axes} scales=${scales} width=${width} />
+      <${Curve} points=${points} scales=${scales} />
+      <g class=${chosen === null ? "pointer at-end" : "pointer"}>
+        <line x1=${scales.x(read.round)} x2=${scales.x(read.round)} y1=${EDGE.top} y2=${BOTTOM} />
+        <circle class="dot" cx=${scales.x(read.round)} cy=${scales.y(read.mean)} r="4" />
+      </g>
+    </svg>
+    <p class="readout muted" aria-live=${isSpoken ? "polite" : "off"}>
+      Round ${count(read.round)} at ${clock(read.time)}: ${readout}
+    </p>`;
 }
 
-// Each point with the mean of the last few up to it.
-function smooth(points, value, window) {
-  return points.map((point, place) => {
-    const last = points.slice(Math.max(0, place - window + 1), place + 1);
-    return { ...point, line: last.reduce((sum, one) => sum + one[value], 0) / last.length, n_averaged: last.length };
-  });
+/**
+ * The width of an element in pixels, followed when it changes.
+ * @param {{ current: Element | null }} ref
+ */
+function useWidth(ref) {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const update = () => setWidth(ref.current?.clientWidth ?? 0);
+    const observer = new ResizeObserver(update);
+    if (ref.current) observer.observe(ref.current);
+    update();
+    return () => observer.disconnect();
+  }, []);
+  return width;
 }
 
-function scales(points, value, width) {
-  const ys = points.map((point) => point[value]);
-  const yTicks = ticks(Math.min(0, ...ys), Math.max(...ys), 4);
-  const [first, last] = [points[0].round, points.at(-1).round];
-  const xTicks = ticks(first, Math.max(last, first + 1), Math.max(4, Math.floor(width / 110))).filter(
-    (mark) => mark >= first && mark <= last && Number.isInteger(mark),
-  );
-  const across = (x, low, high, from, to) => from + ((x - low) / (high - low || 1)) * (to - from);
+/** @typedef {ReturnType<typeof scalesOf>} Scales */
+
+/**
+ * Functions from values to pixels, and the ticks of both axes.
+ * @param {Point[]} points
+ * @param {number} width
+ */
+function scalesOf(points, width) {
+  const values = points.map(({ value }) => value);
+  const yTicks = ticks(Math.min(0, ...values), Math.max(...values), 4);
+  const [first, last] = [points[0].round, points[points.length - 1].round];
+  const end = Math.max(last, first + 1);
+  const nTicks = Math.max(4, Math.floor(width / PIXELS_PER_TICK));
+  /** @type {(x: number, low: number, high: number, from: number, to: number) => number} */
+  const across = (x, low, high, from, to) => from + ((x - low) / (high - low)) * (to - from);
   return {
-    xTicks,
+    xTicks: ticks(first, end, nTicks).filter(
+      (mark) => mark >= first && mark <= last && Number.isInteger(mark),
+    ),
     yTicks,
-    x: (round) => across(round, first, last === first ? first + 1 : last, EDGE.left, width - EDGE.right),
-    y: (given) => across(given, yTicks[0], yTicks.at(-1), HEIGHT - EDGE.bottom, EDGE.top),
+    x: (/** @type {number} */ round) =>
+      across(round, first, end, EDGE.left, Math.max(width, 1) - EDGE.right),
+    y: (/** @type {number} */ value) =>
+      across(value, yTicks[0], yTicks[yTicks.length - 1], BOTTOM, EDGE.top),
   };
 }
 
-function axes({ x, y, xTicks, yTicks }, width) {
-  const bottom = HEIGHT - EDGE.bottom;
-  return [
-    ...yTicks.flatMap((mark) => [
-      svg("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(mark), y2: y(mark) }),
-      svg("text", { x: EDGE.left - 8, y: y(mark) + 4, "text-anchor": "end" }, number(mark)),
-    ]),
-    ...xTicks.flatMap((mark) => [
-      svg("line", { class: "tick", x1: x(mark), x2: x(mark), y1: bottom, y2: bottom + 4 }),
-      svg("text", { x: x(mark), y: bottom + 18, "text-anchor": "middle" }, count(mark)),
-    ]),
-    svg("text", { x: (EDGE.left + width - EDGE.right) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "round"),
-    svg("line", { class: "axis", x1: EDGE.left, x2: width - EDGE.right, y1: bottom, y2: bottom }),
-  ];
+/** @param {{ scales: Scales, width: number }} props */
+function Axes({ scales: { x, y, xTicks, yTicks }, width }) {
+  const right = width - EDGE.right;
+  return html`${yTicks.map(
+    (mark) =>
+      html`<line class="grid" x1=${EDGE.left} x2=${right} y1=${y(mark)} y2=${y(mark)} />
+          <text x=${EDGE.left - 8} y=${y(mark) + 4} text-anchor="end">${number(mark)}</text>`,
+  )}
+    ${xTicks.map(
+      (mark) =>
+        html`<line class="tick" x1=${x(mark)} x2=${x(mark)} y1=${BOTTOM} y2=${BOTTOM + 4} />
+          <text x=${x(mark)} y=${BOTTOM + 18} text-anchor="middle">${count(mark)}</text>`,
+    )}
+    <text x=${(EDGE.left + right) / 2} y=${HEIGHT - 6} text-anchor="middle">round</text>
+    <line class="axis" x1=${EDGE.left} x2=${right} y1=${BOTTOM} y2=${BOTTOM} />`;
 }
 
-function curve(points, value, { x, y }) {
-  if (points.length === 1)
-    return [svg("circle", { class: "dot", cx: x(points[0].round), cy: y(points[0][value]), r: 3.5 })];
-  const path = points
-    .map((point, place) => `${place ? "L" : "M"}${x(point.round).toFixed(1)} ${y(point.line).toFixed(1)}`)
-    .join("");
-  const dots = points.filter((point) => point.line !== point[value]);
-  const base = y(0);
-  const area = `${path}L${x(points.at(-1).round).toFixed(1)} ${base}L${x(points[0].round).toFixed(1)} ${base}Z`;
-  return [
-    svg("path", { class: "area", d: area }),
-    ...dots.map((point) => svg("circle", { class: "point", cx: x(point.round), cy: y(point[value]), r: 2 })),
-    svg("path", { class: "line", d: path }),
-  ];
-}
-
-function pointer(points, value, { x, y }, chosen, width) {
-  const point = points[chosen ?? points.length - 1];
-  const place = x(point.round);
-  return svg(
-    "g",
-    { class: chosen === null ? "pointer at-end" : "pointer" },
-    svg("line", { x1: place, x2: place, y1: EDGE.top, y2: HEIGHT - EDGE.bottom }),
-    svg("circle", { class: "dot", cx: Math.min(place, width - 4), cy: y(point.line), r: 4 }),
-  );
+/** @param {{ points: Point[], scales: Scales }} props */
+function Curve({ points, scales: { x, y } }) {
+  const path = points.map(({ round, mean }) => `${x(round).toFixed(1)} ${y(mean).toFixed(1)}`);
+  const ends = [points[points.length - 1], points[0]].map(({ round }) => `${x(round)} ${y(0)}`);
+  const dots = points.filter(({ value, mean }) => value !== mean);
+  return html`<path class="area" d=${`M${[...path, ...ends].join("L")}Z`} />
+    ${dots.map(
+      ({ round, value }) => html`<circle class="point" cx=${x(round)} cy=${y(value)} r="2" />`,
+    )}
+    <path class="line" d=${`M${path.join("L")}`} />`;
 }

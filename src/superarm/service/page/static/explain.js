@@ -1,148 +1,147 @@
-// Why a decision is as it is: in words, as a picture and in numbers.
+// Why a decision was made: as a picture, in numbers and in words.
+
+/** @import { Explanation, Reason } from "../types" */
 
 import { explanation } from "./api.js";
-import { el, nameOf } from "./dom.js";
-import { domainOf, intervalOf, keyOfPicture, scaleOf } from "./interval.js";
-import { openPanel, problemBox } from "./panels.js";
-import { count, moment, number, share } from "./words.js";
+import { count, moment, number, range, share } from "./format.js";
+import { html, useEffect, useState } from "./html.js";
+import { domainOf, Interval, isNumber, Legend, Scale } from "./interval.js";
+import { Name } from "./names.js";
+import { Panel, ProblemBox } from "./panels.js";
 
-// What is said of each arm, where anything is: a field, a heading, and how it is written.
+/**
+ * Columns of the table: the field that must be there, the heading, and the text of a cell.
+ * @type {[keyof Reason, string, (reason: Reason) => string][]}
+ */
 const COLUMNS = [
   ["value", "sampled", ({ value }) => share(value)],
   ["mean", "mean", ({ mean }) => share(mean)],
-  ["low", "95% interval", ({ low, high }) => `${share(low)} to ${share(high)}`],
+  ["low", "95% interval", ({ low, high }) => range(low, high)],
   ["score", "score", ({ score }) => number(score)],
-  ["lower", "bounds", ({ lower, upper }) => (lower === upper ? "exact" : `${number(lower)} to ${number(upper)}`)],
+  [
+    "lower",
+    "bounds",
+    ({ lower, upper }) => (lower === upper ? "exact" : `${number(lower)} to ${number(upper)}`),
+  ],
   ["n_tests", "tests", ({ n_tests }) => count(n_tests)],
 ];
 
-export function openExplanation(id, onclose) {
-  const content = el(
-    "div",
-    { class: "explanation", "aria-busy": "true" },
-    el("p", { class: "muted" }, "Looking up what decided it…"),
-  );
-  const show = (...found) => {
-    content.replaceChildren(...found);
-    content.removeAttribute("aria-busy");
-  };
-  explanation(id).then(
-    (why) => show(...parts(why, id)),
-    (error) => show(el("p", { class: "muted" }, `Decision ${id}`), problemBox(error)),
-  );
-  return openPanel("Why these arms?", content, { side: true, onclose });
+/** @param {{ id: string, onclose: () => void }} props */
+export function ExplanationPanel({ id, onclose }) {
+  const [found, setFound] = useState(/** @type {Explanation | null} */ (null));
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  useEffect(() => void explanation(id).then(setFound, setError), [id]);
+  return html`<${Panel} title="Why these arms?" side onclose=${onclose}>
+    <div class="explanation" aria-busy=${found || error ? null : "true"}>
+      ${found && html`<${Content} id=${id} found=${found} />`}
+      ${
+        error &&
+        html`<p class="muted">Decision ${id}</p>
+          <${ProblemBox} error=${error} />`
+      }
+      ${!found && !error && html`<p class="muted">Loading the explanation…</p>`}
+    </div>
+  <//>`;
 }
 
-function parts(why, id) {
-  const decision = why.decision ?? why;
-  const left = why.best_left_out;
-  return [
-    el(
-      "p",
-      { class: "facts" },
-      el(
-        "span",
-        { class: decision.certified ? "status told" : "status expired" },
-        decision.certified ? "certified" : "not certified",
-      ),
-      ` round ${count(decision.round)}, ${moment(decision.time)}`,
-    ),
-    el(
-      "p",
-      null,
-      why.score_is
-        ? `The oracle ordered arms by ${why.score_is}.`
-        : "The oracle judged sets, and did not order arms in this round.",
-    ),
-    why.complete === false &&
-      el(
-        "p",
-        { class: "muted" },
-        "Only what the log knows of it: what else decided is kept in memory for the latest decisions only.",
-      ),
-    picture(why.reasons, left),
-    left &&
-      el(
-        "p",
-        { class: "lost" },
-        "The best arm left out is ",
-        nameOf(left.arm),
-        Number.isFinite(why.lost_by) ? `: it lost by ${number(why.lost_by)}.` : ".",
-      ),
-    !left && el("p", { class: "muted" }, "Which arm came next is not known to this oracle."),
-    el("h3", null, "Numbers"),
-    el(
-      "div",
-      { class: "wide", tabindex: 0, role: "region", "aria-label": "Numbers of the reasons" },
-      table(why.reasons, left),
-    ),
-    el("h3", null, "In words"),
-    el("pre", { tabindex: 0, dir: "auto", "aria-label": "The explanation as text" }, why.text ?? `decision ${id}`),
-  ].filter(Boolean);
+/** @param {{ id: string, found: Explanation }} props */
+function Content({ id, found }) {
+  const decision = found.decision ?? found;
+  const left = found.best_left_out;
+  const rows = left ? [...found.reasons, left] : found.reasons;
+  return html`<p class="facts">
+      <span class=${decision.certified ? "status told" : "status expired"}>
+        ${decision.certified ? "certified" : "not certified"}
+      </span>
+      ${" "}round ${count(decision.round)}, ${moment(decision.time ?? 0)}
+    </p>
+    <p>
+      ${
+        found.score_is
+          ? `The oracle ordered arms by ${found.score_is}.`
+          : "The oracle compared sets and did not order arms in this round."
+      }
+    </p>
+    ${
+      found.complete === false &&
+      html`<p class="muted">
+        Only what the log contains. The full explanation is kept in memory for the latest decisions.
+      </p>`
+    }
+    <${Picture} rows=${rows} nIn=${found.reasons.length} />
+    ${
+      left
+        ? html`<p class="lost">
+            The best arm left out is <${Name} name=${left.arm} />${
+              isNumber(found.lost_by) ? `. It lost by ${number(found.lost_by)}.` : "."
+            }
+          </p>`
+        : html`<p class="muted">This oracle does not know which arm came next.</p>`
+    }
+    <h3>Numbers</h3>
+    <div class="wide" tabindex="0" role="region" aria-label="Numbers of the reasons">
+      <${Table} rows=${rows} nIn=${found.reasons.length} />
+    </div>
+    <h3>In words</h3>
+    <pre tabindex="0" dir="auto" aria-label="The explanation as text">
+${found.text ?? `decision ${id}`}</pre>`;
 }
 
-function picture(reasons, left) {
-  const rows = left ? [...reasons, left] : reasons;
+/** @param {{ rows: Reason[], nIn: number }} props */
+function Picture({ rows, nIn }) {
   const domain = domainOf(rows);
-  const one = (reason, place) =>
-    el(
-      "li",
-      { class: place < reasons.length ? "arm" : "arm left-out" },
-      nameOf(reason.arm),
-      el("span", { class: "picture" }, intervalOf(reason, domain, place < reasons.length ? "in" : "out")),
-      el(
-        "span",
-        { class: "figure" },
-        el("span", { class: "hidden" }, words(reason)),
-        el("span", { "aria-hidden": "true" }, share(reason.value ?? reason.mean)),
-      ),
-    );
-  return el(
-    "figure",
-    null,
-    el("figcaption", null, "Each arm’s posterior when it was chosen, and what was sampled for it"),
-    el("ul", { class: "arms why", role: "list" }, rows.map(one)),
-    el("div", { class: "arm scale-row" }, el("span"), scaleOf(domain)),
-    keyOfPicture(true),
-  );
+  return html`<figure>
+    <figcaption>The posterior of each arm at the time, and the value sampled from it</figcaption>
+    <ul class="arms why" role="list">
+      ${rows.map(
+        (reason, place) =>
+          html`<li class=${place < nIn ? "arm" : "arm left-out"}>
+            <${Name} name=${reason.arm} />
+            <span class="picture">
+              <${Interval} arm=${reason} domain=${domain} isOut=${place >= nIn} />
+            </span>
+            <span class="figure">
+              <span class="hidden">${inWords(reason)}</span>
+              <span aria-hidden="true">${share(reason.value ?? reason.mean)}</span>
+            </span>
+          </li>`,
+      )}
+    </ul>
+    <${Scale} domain=${domain} />
+    <${Legend} sampled />
+  </figure>`;
 }
 
-const words = ({ value, mean, low, high }) =>
+/** @param {Reason} reason */
+const inWords = ({ value, mean, low, high }) =>
   [
-    Number.isFinite(value) && `sampled ${share(value)}`,
-    Number.isFinite(mean) && `posterior mean ${share(mean)}`,
-    Number.isFinite(low) && `95% interval ${share(low)} to ${share(high)}`,
+    isNumber(value) && `sampled ${share(value)}`,
+    isNumber(mean) && `posterior mean ${share(mean)}`,
+    isNumber(low) && `95% interval ${range(low, high)}`,
   ]
     .filter(Boolean)
     .join(", ");
 
-function table(reasons, left) {
-  const rows = left ? [...reasons, left] : reasons;
-  const columns = COLUMNS.filter(([name]) => rows.some((row) => row[name] !== null && row[name] !== undefined));
-  return el(
-    "table",
-    null,
-    el(
-      "thead",
-      null,
-      el(
-        "tr",
-        null,
-        el("th", { scope: "col" }, "arm"),
-        columns.map(([, label]) => el("th", { scope: "col" }, label)),
-      ),
-    ),
-    el(
-      "tbody",
-      null,
-      rows.map((row, place) =>
-        el(
-          "tr",
-          { class: place < reasons.length ? null : "left-out" },
-          el("th", { scope: "row" }, nameOf(row.arm)),
-          columns.map(([, , form]) => el("td", null, form(row))),
-        ),
-      ),
-    ),
+/** @param {{ rows: Reason[], nIn: number }} props */
+function Table({ rows, nIn }) {
+  const columns = COLUMNS.filter(([field]) =>
+    rows.some((row) => row[field] !== null && row[field] !== undefined),
   );
+  return html`<table>
+    <thead>
+      <tr>
+        <th scope="col">arm</th>
+        ${columns.map(([, heading]) => html`<th scope="col">${heading}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        (row, place) =>
+          html`<tr class=${place < nIn ? "" : "left-out"}>
+            <th scope="row"><${Name} name=${row.arm} /></th>
+            ${columns.map(([, , text]) => html`<td>${text(row)}</td>`)}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
 }

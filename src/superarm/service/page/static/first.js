@@ -1,3 +1,3 @@
-// Runs before anything is drawn, so that chosen colours do not flash: see theme.js.
+// Runs before the first drawing, so that the page does not flash in the wrong colours. See theme.js.
 
 document.documentElement.dataset.theme = localStorage.getItem("superarm-theme") ?? "";

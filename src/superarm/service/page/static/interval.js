@@ -1,60 +1,93 @@
-// One row of a picture: an interval, its mean and a sampled value. Places are per cent, so it is as wide as its box.
+// A picture of one arm: an interval, its mean, and a sampled value.
+// Positions are percentages, so the picture fits boxes of any width.
 
-import { el, svg } from "./dom.js";
-import { number, ticks } from "./words.js";
+/** @import { ArmFigures } from "../types" */
+/** @typedef {{ low: number, high: number, marks: number[] }} Domain */
 
-// From 0 (or below) to a round number that holds all ends.
+import { number, ticks } from "./format.js";
+import { html } from "./html.js";
+
+const MARKS = 4;
+const LEAST_HIGH = 0.01; // a domain must not be empty when all values are 0
+
+/**
+ * The axis for some arms: from 0 (or less) to a round number above all values.
+ * @param {ArmFigures[]} rows
+ * @returns {Domain}
+ */
 export function domainOf(rows) {
-  const ends = rows.flatMap((row) => [row.low, row.high, row.mean, row.value]).filter(Number.isFinite);
-  const marks = ticks(Math.min(0, ...ends), Math.max(...ends, 0.01), 4);
-  return { low: marks[0], high: marks.at(-1), marks };
+  const ends = rows
+    .flatMap((row) => [row.low, row.high, row.mean, row.value])
+    .filter((x) => isNumber(x));
+  const marks = ticks(Math.min(0, ...ends), Math.max(...ends, LEAST_HIGH), MARKS);
+  return { low: marks[0], high: /** @type {number} */ (marks.at(-1)), marks };
 }
 
-const placeOf = (x, { low, high }) => `${(100 * (x - low)) / (high - low)}%`;
-const at = (x, domain) => placeOf(Math.min(Math.max(x, domain.low), domain.high), domain);
+/**
+ * @param {number | null | undefined} x
+ * @returns {x is number}
+ */
+export const isNumber = (x) => Number.isFinite(x);
 
-// A picture of one arm; what it shows is said in the words of the row it stands in.
-export function intervalOf({ mean, low, high, value }, domain, kind = "in") {
-  const grid = domain.marks.map((mark) =>
-    svg("line", { class: "grid", x1: at(mark, domain), x2: at(mark, domain), y1: 0, y2: "100%" }),
-  );
-  const known = Number.isFinite(low) && Number.isFinite(high);
-  const isDrawn = Number.isFinite(value);
-  const y = isDrawn ? "64%" : "50%"; // a sampled value stands above, so as not to hide the mean
-  return svg(
-    "svg",
-    { class: `interval ${kind}`, "aria-hidden": "true" },
-    grid,
-    known && svg("line", { class: "range", x1: at(low, domain), x2: at(high, domain), y1: y, y2: y }),
-    Number.isFinite(mean) && svg("circle", { class: "mean", cx: at(mean, domain), cy: y, r: 4.5 }),
-    isDrawn &&
-      svg(
-        "svg",
-        { x: at(value, domain), y: "29%", overflow: "visible" },
-        svg("path", { class: "sampled", d: "M0 -5.5 5.5 0 0 5.5 -5.5 0z" }),
-      ),
-  );
+/**
+ * @param {number} x
+ * @param {Domain} domain
+ */
+function position(x, { low, high }) {
+  const inside = Math.min(Math.max(x, low), high);
+  return `${(100 * (inside - low)) / (high - low)}%`;
 }
 
-// The numbers under a column of rows: every other one, for narrow columns.
-export function scaleOf(domain) {
-  return svg(
-    "svg",
-    { class: "scale", "aria-hidden": "true" },
-    domain.marks.map(
-      (mark, place) =>
-        place % 2 === 0 && svg("text", { x: at(mark, domain), y: "70%", "text-anchor": "middle" }, number(mark)),
-    ),
-  );
+/**
+ * The row that contains the picture says the same in words.
+ * @param {{ arm: ArmFigures, domain: Domain, isOut?: boolean }} props
+ */
+export function Interval({ arm: { mean, low, high, value }, domain, isOut = false }) {
+  /** @param {number} x */
+  const at = (x) => position(x, domain);
+  // A sampled value is drawn above the interval, so that it does not hide the mean.
+  const y = isNumber(value) ? "64%" : "50%";
+  return html`<svg class=${isOut ? "interval out" : "interval in"} aria-hidden="true">
+    ${domain.marks.map(
+      (mark) => html`<line class="grid" x1=${at(mark)} x2=${at(mark)} y1="0" y2="100%" />`,
+    )}
+    ${
+      isNumber(low) &&
+      isNumber(high) &&
+      html`<line class="range" x1=${at(low)} x2=${at(high)} y1=${y} y2=${y} />`
+    }
+    ${isNumber(mean) && html`<circle class="mean" cx=${at(mean)} cy=${y} r="4.5" />`}
+    ${
+      isNumber(value) &&
+      html`<svg x=${at(value)} y="29%" overflow="visible">
+        <path class="sampled" d="M0 -5.5 5.5 0 0 5.5 -5.5 0z" />
+      </svg>`
+    }
+  </svg>`;
 }
 
-export const keyOfPicture = (sampled) =>
-  el(
-    "p",
-    { class: "key muted" },
-    el("span", { class: "swatch range" }),
-    "95% interval",
-    el("span", { class: "swatch mean" }),
-    "mean",
-    sampled && [el("span", { class: "swatch sampled" }), "sampled"],
-  );
+/**
+ * The numbers under a column of pictures. Every second mark, because columns are narrow.
+ * @param {{ domain: Domain }} props
+ */
+export const Scale = ({ domain }) =>
+  html`<div class="arm scale-row">
+    <span></span>
+    <svg class="scale" aria-hidden="true">
+      ${domain.marks
+        .filter((_, place) => place % 2 === 0)
+        .map(
+          (mark) =>
+            html`<text x=${position(mark, domain)} y="70%" text-anchor="middle"
+              >${number(mark)}</text
+            >`,
+        )}
+    </svg>
+  </div>`;
+
+/** @param {{ sampled?: boolean }} props */
+export const Legend = ({ sampled = false }) =>
+  html`<p class="key muted">
+    <span class="swatch range"></span>95% interval <span class="swatch mean"></span>mean
+    ${sampled && html`<span class="swatch sampled"></span>sampled`}
+  </p>`;

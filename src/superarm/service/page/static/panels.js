@@ -1,137 +1,203 @@
-// What lies over the page (dialogs, short notes) and what is said aloud.
+// What lies over the page: dialogs, forms in dialogs, notes and problems.
 
-import { el, say } from "./dom.js";
+/** @import { ComponentChildren } from "preact" */
+/** @import { Note, PageActions } from "../types" */
 
-// Problems of RFC 9457, as the server writes them: what is wrong, what was expected, what came, how to mend it.
-export function problemBox(error) {
-  const { title, detail, expected, got, fix, errors } = error.body ?? {
-    detail: `Something went wrong: ${error.message}`,
-  };
-  const facts = [
-    ["expected", expected],
-    ["got", got],
-  ].filter(([, value]) => value !== undefined && value !== null);
-  return el(
-    "div",
-    { class: "problem", role: "alert" },
-    el("strong", { dir: "auto" }, sentence(text(detail ?? title ?? error.message))),
-    facts.length > 0 &&
-      el(
-        "dl",
-        null,
-        facts.map(([name, value]) => [el("dt", null, name), el("dd", { dir: "auto" }, text(value))]),
-      ),
-    Array.isArray(errors) &&
-      errors.length > 1 && // of one, the detail tells all
-      el(
-        "ul",
-        null,
-        errors
-          .slice(0, 5)
-          .map((one) => el("li", { dir: "auto" }, text(one.at && one.detail ? `${one.at}: ${one.detail}` : one))),
-      ),
-    fix && el("p", { class: "fix", dir: "auto" }, text(fix)),
+import { Problem } from "./api.js";
+import {
+  createContext,
+  html,
+  useContext,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "./html.js";
+
+const LONGEST_TEXT = 600;
+const MOST_ERRORS = 5;
+const NOTE_MS = 8000;
+
+const PageContext = createContext(/** @type {PageActions | null} */ (null));
+export const PageProvider = PageContext.Provider;
+
+/** The actions that every component may use: open a dialog, show a note, announce a text. */
+export const usePage = () => /** @type {PageActions} */ (useContext(PageContext));
+
+/** @param {unknown} value */
+const asText = (value) =>
+  (typeof value === "string" ? value : JSON.stringify(value)).slice(0, LONGEST_TEXT);
+
+/** @param {string} words */
+const capitalized = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+
+/**
+ * A problem as the server describes it: what is wrong, what was expected, what came, how to fix it.
+ * @param {{ error: Error }} props
+ */
+export function ProblemBox({ error }) {
+  const body =
+    error instanceof Problem ? error.body : { detail: `Something went wrong: ${error.message}` };
+  const { title, detail, expected, got, fix, errors } = body;
+  const facts = Object.entries({ expected, got }).filter(
+    ([, value]) => value !== undefined && value !== null,
   );
+  // A single error is already in the detail.
+  const list = Array.isArray(errors) && errors.length > 1 ? errors.slice(0, MOST_ERRORS) : [];
+  return html`<div class="problem" role="alert">
+    <strong dir="auto">${capitalized(asText(detail ?? title ?? error.message))}</strong>
+    ${
+      facts.length > 0 &&
+      html`<dl>
+        ${facts.map(
+          ([name, value]) =>
+            html`<dt>${name}</dt>
+              <dd dir="auto">${asText(value)}</dd>`,
+        )}
+      </dl>`
+    }
+    ${
+      list.length > 0 &&
+      html`<ul>
+        ${list.map(
+          (one) =>
+            html`<li dir="auto">
+              ${asText(one.at && one.detail ? `${one.at}: ${one.detail}` : one)}
+            </li>`,
+        )}
+      </ul>`
+    }
+    ${fix && html`<p class="fix" dir="auto">${asText(fix)}</p>`}
+  </div>`;
 }
 
-const text = (value) => (typeof value === "string" ? value : JSON.stringify(value)).slice(0, 600);
+/** @param {Element} inside */
+const closePanel = (inside) => inside.closest("dialog")?.close();
 
-const sentence = (words) => words.charAt(0).toUpperCase() + words.slice(1);
-
-// A dialog that goes away for good when it is closed; the browser keeps the focus in it, and Escape closes it.
-export function openPanel(title, content, { side = false, onclose } = {}) {
-  const heading = el("h2", { id: "panel-title", tabindex: -1 }, title);
-  const close = el(
-    "button",
-    { type: "button", class: "quiet icon", "aria-label": "Close", onclick: () => panel.close() },
-    "✕",
-  );
-  const panel = el(
-    "dialog",
-    { class: side ? "panel side" : "panel", "aria-labelledby": "panel-title" },
-    el("header", null, heading, close),
-    content,
-  );
-  panel.addEventListener("click", (event) => event.target === panel && panel.close());
-  panel.addEventListener("close", () => {
-    panel.remove();
-    onclose?.();
-  });
-  document.body.append(panel);
-  panel.showModal();
-  (panel.querySelector("[autofocus]") ?? heading).focus();
-  return panel;
+/**
+ * A modal dialog. The browser keeps the focus inside, closes it on Escape, and gives the focus back.
+ * @param {{ title: string, side?: boolean, onclose?: () => void, children?: ComponentChildren }} props
+ */
+export function Panel({ title, side = false, onclose, children }) {
+  const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  // A layout effect, so that the next key press already goes to the dialog.
+  useLayoutEffect(() => {
+    const panel = /** @type {HTMLDialogElement} */ (ref.current);
+    panel.showModal();
+    const first = panel.querySelector("[data-focus]") ?? panel.querySelector("h2");
+    /** @type {HTMLElement} */ (first).focus();
+    return () => panel.close(); // gives the focus back, before the element is removed
+  }, []);
+  /** @param {MouseEvent} event */
+  const onclick = ({ target }) => target === ref.current && ref.current?.close();
+  return html`<dialog
+    ref=${ref}
+    class=${side ? "panel side" : "panel"}
+    aria-labelledby="panel-title"
+    onclick=${onclick}
+    onclose=${onclose}>
+    <header>
+      <h2 id="panel-title" tabindex="-1">${title}</h2>
+      <button
+        type="button"
+        class="quiet icon"
+        aria-label="Close"
+        onclick=${(/** @type {any} */ event) => closePanel(event.currentTarget)}>
+        ✕
+      </button>
+    </header>
+    ${children}
+  </dialog>`;
 }
 
-// A form in a panel: sends, shows the problem if there is one, and closes if there is none.
-export function openForm(title, { fields, submit, send, done, note }) {
-  const trouble = el("div");
-  const button = el("button", { type: "submit", class: "primary" }, submit);
-  const form = el(
-    "form",
-    { class: "form", novalidate: true },
-    fields,
-    trouble,
-    el(
-      "footer",
-      null,
-      note && el("span", { class: "muted" }, note),
-      el("button", { type: "button", class: "quiet", onclick: () => panel.close() }, "Cancel"),
-      button,
-    ),
-  );
-  form.addEventListener("submit", async (event) => {
+/**
+ * A form in a panel. It sends, then closes, or shows the problem.
+ * @template T
+ * @param {{
+ *   submit: string,
+ *   send: (form: HTMLFormElement) => Promise<T>,
+ *   done?: (answer: T) => void,
+ *   children?: ComponentChildren,
+ * }} props
+ */
+export function Form({ submit, send, done, children }) {
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const [isSending, setSending] = useState(false);
+  const trouble = useRef(/** @type {HTMLDivElement | null} */ (null));
+  useEffect(() => {
+    if (error) trouble.current?.scrollIntoView({ block: "nearest" });
+  }, [error]);
+
+  /** @param {SubmitEvent} event */
+  async function onsubmit(event) {
     event.preventDefault();
-    if (button.disabled) return;
-    trouble.replaceChildren();
-    button.disabled = true;
+    if (isSending) return;
+    const form = /** @type {HTMLFormElement} */ (event.currentTarget);
+    setError(null);
+    setSending(true);
     try {
       const answer = await send(form);
-      panel.close();
+      closePanel(form);
       done?.(answer);
-    } catch (error) {
-      trouble.replaceChildren(problemBox(error));
-      trouble.scrollIntoView({ block: "nearest" });
+    } catch (problem) {
+      setError(/** @type {Error} */ (problem));
     } finally {
-      button.disabled = false;
+      setSending(false);
     }
-  });
-  const panel = openPanel(title, form);
-  return panel;
-}
-
-// A label, its control and a hint that belongs to it.
-export function field(label, control, hint) {
-  const id = `field-${control.getAttribute("name")}`;
-  control.id = id;
-  if (hint) control.setAttribute("aria-describedby", `${id}-hint`);
-  return el(
-    "div",
-    { class: "field" },
-    el("label", { for: id }, label),
-    control,
-    hint && el("small", { id: `${id}-hint` }, hint),
-  );
-}
-
-// A short note at the edge, with perhaps one thing to do; problems stay until they are closed.
-export function note(content, action) {
-  const isProblem = content instanceof Error;
-  const close = () => box.remove();
-  const box = el(
-    "div",
-    { class: isProblem ? "note bad" : "note" },
-    isProblem ? problemBox(content) : el("span", { dir: "auto" }, content),
-    action && el("button", { type: "button", onclick: () => (close(), action.run()) }, action.label),
-    el("button", { type: "button", class: "quiet icon", "aria-label": "Dismiss", onclick: close }, "✕"),
-  );
-  const notes = document.getElementById("notes");
-  notes.append(box);
-  while (notes.children.length > 3) notes.firstElementChild.remove();
-  if (!isProblem) {
-    announce(content);
-    setTimeout(close, 8000);
   }
+
+  return html`<form class="form" novalidate onsubmit=${onsubmit}>
+    ${children}
+    <div ref=${trouble}>${error && html`<${ProblemBox} error=${error} />`}</div>
+    <footer>
+      <button
+        type="button"
+        class="quiet"
+        onclick=${(/** @type {any} */ event) => closePanel(event.currentTarget)}>
+        Cancel
+      </button>
+      <button type="submit" class="primary" disabled=${isSending}>${submit}</button>
+    </footer>
+  </form>`;
 }
 
-export const announce = (words) => say(document.getElementById("arrivals"), words);
+/**
+ * A label, its control, and a hint. Everything else is given to the control.
+ * @param {{ name: string, label: string, hint?: string | null, as?: string, children?: any, [more: string]: any }} props
+ */
+export function Field({ name, label, hint, as = "input", children, ...control }) {
+  const id = `field-${name}`;
+  return html`<div class="field">
+    <label for=${id}>${label}</label>
+    <${as} id=${id} name=${name} aria-describedby=${hint ? `${id}-hint` : null} ...${control}>
+      ${children}
+    <//>
+    ${hint && html`<small id=${`${id}-hint`}>${hint}</small>`}
+  </div>`;
+}
+
+/**
+ * A short note at the edge, optionally with one action. Problems stay until they are dismissed.
+ * @param {{ note: Note, dismiss: () => void }} props
+ */
+export function NoteBox({ note: { content, action }, dismiss }) {
+  const isProblem = content instanceof Error;
+  useEffect(() => {
+    if (isProblem) return undefined;
+    const timer = setTimeout(dismiss, NOTE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  const run = () => {
+    dismiss();
+    action?.run();
+  };
+  return html`<div class=${isProblem ? "note bad" : "note"}>
+    ${
+      isProblem
+        ? html`<${ProblemBox} error=${content} />`
+        : html`<span dir="auto">${content}</span>`
+    }
+    ${action && html`<button type="button" onclick=${run}>${action.label}</button>`}
+    <button type="button" class="quiet icon" aria-label="Dismiss" onclick=${dismiss}>✕</button>
+  </div>`;
+}

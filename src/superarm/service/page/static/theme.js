@@ -1,23 +1,34 @@
-// Dark or light: as the system has it, until somebody chooses.
+// Dark or light colours: those of the system, until somebody chooses.
 
-const PLACE = "superarm-theme";
+import { useEffect, useState } from "./html.js";
+
+const SETTING = "superarm-theme";
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-const now = () => localStorage.getItem(PLACE) ?? (dark.matches ? "dark" : "light");
+const ofSystem = () => (dark.matches ? "dark" : "light");
+const current = () => localStorage.getItem(SETTING) ?? ofSystem();
 
-function apply() {
-  document.documentElement.dataset.theme = now();
-  const button = document.getElementById("theme");
-  button?.setAttribute("aria-label", now() === "dark" ? "Switch to light colours" : "Switch to dark colours");
+/**
+ * The current theme, and a function that switches it.
+ * @returns {[string, () => void]}
+ */
+export function useTheme() {
+  const [theme, setTheme] = useState(current);
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  useEffect(() => {
+    const update = () => setTheme(current());
+    dark.addEventListener("change", update);
+    return () => dark.removeEventListener("change", update);
+  }, []);
+
+  const toggle = () => {
+    const other = current() === "dark" ? "light" : "dark";
+    // The setting of the system need not be remembered.
+    if (other === ofSystem()) localStorage.removeItem(SETTING);
+    else localStorage.setItem(SETTING, other);
+    setTheme(other);
+  };
+  return [theme, toggle];
 }
-
-export function toggleTheme() {
-  const other = now() === "dark" ? "light" : "dark";
-  // What the system has anyway need not be remembered.
-  if (other === (dark.matches ? "dark" : "light")) localStorage.removeItem(PLACE);
-  else localStorage.setItem(PLACE, other);
-  apply();
-}
-
-dark.addEventListener("change", apply);
-apply();

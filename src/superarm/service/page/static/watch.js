@@ -1,22 +1,34 @@
-// Asks the log of a bandit, again and again, for what came after the last event. A connection that were held open would
-// keep the server from shutting down, and one answer a second is soon enough for people.
+// Polls the log of a bandit for new events. An open connection would keep the server from shutting
+// down, and one request per second is fast enough for people.
+
+/** @import { LogEvent } from "../types" */
 
 import { events } from "./api.js";
 
 const EVERY_MS = 1000;
 const LONGEST_MS = 15000;
 
-// `onevents` gets what is new, and promises the number of the last event that is shown.
+/** @typedef {"live" | "paused" | "lost"} Connection */
+
+/**
+ * @param {string} id
+ * @param {number} after the number of the last event that is already shown
+ * @param {{
+ *   onevents: (events: LogEvent[]) => Promise<number>,
+ *   onstate: (state: Connection) => void,
+ * }} callbacks `onevents` returns the number of the last event that is then shown
+ */
 export function watch(id, after, { onevents, onstate }) {
   let wait = EVERY_MS;
-  let timer = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
   let isPaused = false;
   let isOver = false;
   let last = after;
 
   async function look() {
-    timer = null;
-    if (document.hidden) return; // comes back with visibilitychange
+    timer = undefined;
+    if (document.hidden) return; // visibilitychange starts again
     try {
       const found = await events(id, last);
       if (isOver || isPaused) return;
@@ -28,40 +40,41 @@ export function watch(id, after, { onevents, onstate }) {
       wait = Math.min(Math.max(wait, EVERY_MS) * 2, LONGEST_MS);
       onstate("lost");
     }
-    later();
+    schedule();
   }
 
-  // Who is far behind goes on from the state that is shown by now.
+  // If there were more events than one answer holds, the reload has shown them all.
+  /** @param {{ events: LogEvent[], more: boolean }} found */
   async function pass({ events, more }) {
     const shown = onevents(events);
-    last = events.at(-1).seq;
+    last = events[events.length - 1].seq;
     if (more) last = Math.max(last, await shown);
   }
 
-  function later() {
-    if (!isOver && !isPaused && timer === null) timer = setTimeout(look, wait);
+  function schedule() {
+    if (!isOver && !isPaused) timer ??= setTimeout(look, wait);
   }
 
-  const seen = () => {
-    if (!document.hidden && timer === null) later();
+  const onvisible = () => {
+    if (!document.hidden) schedule();
   };
-  document.addEventListener("visibilitychange", seen);
+  document.addEventListener("visibilitychange", onvisible);
   onstate("live");
-  later();
+  schedule();
 
   return {
     toggle() {
       isPaused = !isPaused;
       onstate(isPaused ? "paused" : "live");
       clearTimeout(timer);
-      timer = null;
+      timer = undefined;
       wait = 0;
-      later();
+      schedule();
     },
     stop() {
       isOver = true;
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", seen);
+      document.removeEventListener("visibilitychange", onvisible);
     },
   };
 }
