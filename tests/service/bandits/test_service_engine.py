@@ -116,7 +116,7 @@ def test_a_decision_that_memory_takes_for_closed(path, late):
         decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
         old, actor.live = actor.live, None
         client.post(f"/v1/bandits/{bandit}/decisions")
-        old.session._ledger.open.clear()
+        old.session._unlocked.ledger.open.clear()
         actor.live = old
         tell_twice(client, bandit, decision)
 

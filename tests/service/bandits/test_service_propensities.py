@@ -108,7 +108,7 @@ def test_the_limit_is_of_a_request(tmp_path):
         assert refused.json()["fix"].endswith("--most-samples")
 
 
-class Locked(sa.TopK):
+class Locked(sa.Singletons):
     """An oracle with something in it that cannot be copied."""
 
     def __init__(self):

@@ -62,7 +62,7 @@ def test_decisions_that_do_not_follow_from_the_log_are_found(path, tmp_path):
     with client_of(path) as client:
         bandit = create(client, seed=6)
         actor = client.app.state.service.engine._actors[bandit]
-        actor.live.session._rng.bit_generator.advance(1)
+        actor.live.session._unlocked.rng.bit_generator.advance(1)
         play(client, bandit, 3)
     assert say("replay", path).exit_code == 0
     done = say("replay", path, "--decide")

@@ -11,12 +11,17 @@ from superarm.service.bandits.actor import Operation
 from superarm.service.bandits.constraints import check_size
 from superarm.service.bandits.decisions import behind_its_log, find
 from superarm.service.bandits.live import Live
-from superarm.service.bandits.records import Answer, answer_of, answers_of, number_of
+from superarm.service.bandits.records import Answer, answer_of, answers_of
 from superarm.service.log.events import Event
 from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Fault, Problem, shown, shown_error
 from superarm.service.settings import Limits
-from superarm.sessions import ConflictError, ExpiredDecisionError, UnknownDecisionError
+from superarm.sessions import (
+    ConflictError,
+    ExpiredDecisionError,
+    UnknownDecisionError,
+    decision_number,
+)
 
 
 def decide(
@@ -132,7 +137,7 @@ def tell(
             raise Problem(422, str(error)) from error
         if new:
             body = {"decision": id, "outcomes": {arm: outcomes[arm] for arm in new}}
-            live.log("told", body, decision=number_of(id))
+            live.log("told", body, decision=decision_number(id))
         status = "told" if is_complete else live.session.status(id)
         return {"id": id, "new": new, "status": status}
 

@@ -11,10 +11,10 @@ import numpy as np
 from superarm.service.bandits import parts
 from superarm.service.bandits.actor import Operation
 from superarm.service.bandits.live import EVALUATIONS, TOLD, Live
-from superarm.service.bandits.records import Answer, answer_of, answers_of, number_of, record_of
+from superarm.service.bandits.records import Answer, answer_of, answers_of, record_of
 from superarm.service.log.store import Store, StoreError, Turn
 from superarm.service.problems import Problem, shown
-from superarm.sessions import UnknownDecisionError
+from superarm.sessions import UnknownDecisionError, decision_number
 
 _EVENTS_PER_READ = 20  # each event may have thousands of decisions
 _MOST_EXAMINED = 20_000  # decisions that one request looks through for those with one status
@@ -36,7 +36,7 @@ def find(store: Store, live: Live, id: str) -> Answer:
 
 def _find_closed(store: Store, live: Live, id: str) -> Answer:
     """A decision that is not in memory, so it is closed: all open decisions are in memory."""
-    number = number_of(id)
+    number = decision_number(id)
     pending = [event for event in live.pending if event.kind == "decided"]
     for event in [*pending, *store.decided_before(live.bandit.number, number, 1)]:
         for one in answers_of(live.bandit.id, event):
@@ -64,7 +64,7 @@ def _with_outcomes(store: Store, live: Live, one: Answer) -> Answer:
 
 
 def _with_logged_outcomes(store: Store, live: Live, one: Answer) -> Answer:
-    number = number_of(one["id"])
+    number = decision_number(one["id"])
     pending = [event for event in live.pending if event.kind == "told" and event.decision == number]
     outcomes: dict[str, float] = {}
     for event in [*store.about(live.bandit.number, number), *pending]:
@@ -86,7 +86,7 @@ def list_decisions(store: Store, status: str | None, limit: int, before: int | N
         found: list[Answer] = []
         reached = newest + 1
         for one in islice(_newest_first(store, live, newest, limit), _MOST_EXAMINED):
-            reached = number_of(one["id"])
+            reached = decision_number(one["id"])
             known = _with_outcomes(store, live, one)
             if status is None or known["status"] == status:
                 found.append(known)
@@ -98,11 +98,11 @@ def list_decisions(store: Store, status: str | None, limit: int, before: int | N
 
 
 def _list_open(store: Store, live: Live, newest: int, limit: int) -> Answer:
-    every = [one for one in reversed(live.session.open) if number_of(one.id) <= newest]
+    every = [one for one in reversed(live.session.open) if decision_number(one.id) <= newest]
     found = [find(store, live, one.id) for one in every[:limit]]
     return {
         "decisions": found,
-        "next": number_of(found[-1]["id"]) if len(every) > limit else None,
+        "next": decision_number(found[-1]["id"]) if len(every) > limit else None,
     }
 
 
@@ -115,8 +115,8 @@ def _newest_first(store: Store, live: Live, number: int, limit: int) -> Iterator
             return
         for event in events:
             for one in reversed(answers_of(live.bandit.id, event)):
-                if number_of(one["id"]) <= number:
-                    number = number_of(one["id"]) - 1
+                if decision_number(one["id"]) <= number:
+                    number = decision_number(one["id"]) - 1
                     yield one
 
 
@@ -140,11 +140,11 @@ def _with_counts(
     batch: list[Answer] = []
     counts: list[int] = []
     for number in numbers:
-        if not batch or number > number_of(batch[-1]["id"]):
+        if not batch or number > decision_number(batch[-1]["id"]):
             for event in store.decided_before(live.bandit.number, number, 1):
                 batch = answers_of(live.bandit.id, event)
                 counts = json.loads(event.body)["counts"]
-        place = number - number_of(batch[0]["id"]) if batch else 0
+        place = number - decision_number(batch[0]["id"]) if batch else 0
         if place < len(batch):  # otherwise the decision is of this turn and not yet in the log
             yield batch[place], counts
 
