@@ -86,7 +86,8 @@ def test_a_reward_of_your_own(path, tmp_path, monkeypatch):
         "        if calls % 50 == 49:\n"
         "            raise RuntimeError('secret insides')\n"
         "        return float(np.sum(means ** power))\n"
-        "    return sa.BlackBox(value, n_arms=n_arms, lipschitz=power, upper=float(n_arms), monotone=True)\n"
+        "    options = {'lipschitz': power, 'upper': float(n_arms), 'monotone': True}\n"
+        "    return sa.BlackBox(value, n_arms=n_arms, **options)\n"
     )
     monkeypatch.chdir(tmp_path)
     own = server.own_rewards("shop_rewards")

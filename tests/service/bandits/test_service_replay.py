@@ -1,4 +1,4 @@
-"""``superarm replay`` and a start, where a server goes on meanwhile and where a reward is not there."""
+"""``superarm replay`` beside a running server, and without a reward of the operator."""
 
 import pytest
 from click.testing import CliRunner
@@ -29,7 +29,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def half_known(path):
-    """A database with a bandit of a reward that is nowhere, and another one after it."""
+    """A database with two bandits; the reward of the first one is unknown."""
     with client_of(path, own={"basket": basket}) as client:
         ids = [
             create(client, name=name, reward=name, oracle="singletons")

@@ -1,4 +1,4 @@
-"""schemathesis against the service's own description of itself: what it says it takes and gives is what it does."""
+"""schemathesis checks that the service does what its OpenAPI description says."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_description_is_true(tmp_path):
-    """The same requests in every run; without --seed and with more examples it looks for new ones."""
+    """The seed makes the requests the same in every run."""
     with ForkedServer(str(tmp_path / "service.db"), tmp_path / "log", "--quiet") as server:
         command = [
             sys.executable,

@@ -1,4 +1,4 @@
-"""Who is taken for whom: websites behind a browser, the service's own page, proxies, and keys that are not known."""
+"""Requests of websites, of the service's own page, through proxies, and with unknown keys."""
 
 import httpx
 import pytest
@@ -86,7 +86,7 @@ def test_a_name_that_was_made_to_point_here_reads_nothing(client):
 
 
 def test_a_body_without_a_type_is_refused(client):
-    """As a browser sends it, without asking first, for any website that is of no known Origin."""
+    """Browsers send such bodies for any website, without asking the service first."""
     bandit = create(client)
     ask, body = f"/v1/bandits/{bandit}/decisions", b'{"n": 2}'
     decision = client.post(ask).json()
@@ -134,7 +134,7 @@ def test_a_server_knows_the_names_that_it_was_told(tmp_path):
     ("options", "statuses"), [((), [429, 429, 429]), (("127.0.0.0/8",), [200, 200, 429])]
 )
 def test_only_a_trusted_proxy_says_whose_a_request_is(tmp_path, options, statuses):
-    """The rate lets one through for each address; the start has taken that of this one."""
+    """The rate allows one request per address. The start has used that of this address."""
     told = [word for proxy in options for word in ("--trusted-proxy", proxy)]
     with ForkedServer(
         str(tmp_path / "bandits.db"), tmp_path / "log", "--rate", "0.0001", *told

@@ -1,4 +1,4 @@
-"""The server is killed under load, and the clients' own record is held against the log."""
+"""The server is killed under load, and the clients' record is compared with the log."""
 
 import copy
 import json

@@ -138,7 +138,7 @@ def test_nobody_holds_a_bandit_for_ever(address):
 
 
 def test_a_turn_sees_what_was_appended_while_it_waited(address):
-    """Whatever the isolation of other transactions is by default."""
+    """Also if the database has another default isolation level."""
     name = address.partition("?")[0].rpartition("/")[2]
     with psycopg.connect(address, autocommit=True) as admin:
         admin.execute(
@@ -147,9 +147,9 @@ def test_a_turn_sees_what_was_appended_while_it_waited(address):
     with client_of(address) as one, client_of(address) as two:
         bandit = create(one)
         store = two.app.state.service.engine.store
-        with store.turn(store.bandit(bandit)) as turn:
+        with store.turn(store.bandit(bandit), seen=0) as turn:
             assert store._read("SHOW transaction_isolation")[0][0] == "read committed"
-            assert len(turn.after(0)) == 1
+            assert len(turn.news) == 1
         play(one, bandit, 3)
         play(two, bandit, 3)
 
@@ -178,7 +178,7 @@ def test_what_is_no_database(postgres_server):
 
 
 def test_a_dump_is_restored(address, postgres_server, tmp_path):
-    """As the operations page has it, while the service runs."""
+    """As in docs/operations.md, while the service runs."""
     with client_of(address, checkpoint_every=7) as client:
         bandit = create(client, seed=4)
         play(client, bandit, 10)

@@ -1,4 +1,4 @@
-"""Two servers on one PostgreSQL: the log is that of one server which did one thing after the other."""
+"""Two servers on one PostgreSQL: the log is as if one server had done everything in turn."""
 
 import contextlib
 import itertools
@@ -11,7 +11,7 @@ from superarm.client import Client
 
 
 def serial(events, bandit):
-    """What a bare session makes of the same requests in the order of the log, each held against its event."""
+    """Repeat the requests of the log in a bare session, and compare each with its event."""
     spec, now = events[0]["spec"], [0.0]
     names = [str(number) for number in range(spec["arms"])]
     policy = sa.Policy(sa.BetaBelief(len(names)), sa.TopK(), sa.LinearReward(len(names)), spec["k"])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from superarm.service.log.events import Event
 from superarm.sessions import Decision
 
 Record = dict[str, Any]
@@ -30,7 +28,6 @@ def answer_of(bandit: str, record: Record, round: int, time: float) -> Answer:
     return {"id": record["id"], "bandit": bandit, **record, "round": round, "time": time}
 
 
-def answers_of(bandit: str, event: Event) -> list[Answer]:
-    """The decisions of an event."""
-    body = json.loads(event.body)
-    return [answer_of(bandit, one, body["round"], event.time) for one in body["decisions"]]
+def answers_of(bandit: str, body: dict[str, Any], time: float) -> list[Answer]:
+    """The decisions of an event, from its body and time."""
+    return [answer_of(bandit, one, body["round"], time) for one in body["decisions"]]

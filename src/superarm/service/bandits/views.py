@@ -13,7 +13,7 @@ from superarm.core.optional import CountsOutcomes, HasPosterior
 from superarm.service.bandits.live import COUNTS, Live
 from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Bandit, Event
-from superarm.service.log.store import Store
+from superarm.service.log.store import Store, Turn
 from superarm.sessions import Session
 
 _LEVEL = 0.95  # of the interval of each arm
@@ -32,7 +32,7 @@ def logged_summary(store: Store, bandit: Bandit) -> Answer:
     return summary(bandit, json.loads(last.body)["counts"] if last else [0] * len(COUNTS))
 
 
-def state(live: Live, top: int, query: str) -> Answer:
+def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
     """A bandit with its spec and its ``top`` arms with ``query`` in their names; O(n_arms)."""
     session = live.session
     names = session.names
