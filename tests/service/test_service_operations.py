@@ -9,8 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from serving import client_of, create, events_of, play
 from superarm import cli
@@ -50,7 +49,7 @@ def test_every_line_of_the_log_is_explained():
 
 def served_with(words):
     """The options of a command line that serves, as the program itself understands them."""
-    command = get_command(cli.app).commands["serve"]
+    command = cli.app.commands["serve"]
     return command.make_context("serve", list(words)).params
 
 

@@ -1,7 +1,7 @@
 """``superarm replay`` and a start, where a server goes on meanwhile and where a reward is not there."""
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import superarm as sa
 from server_process import Server

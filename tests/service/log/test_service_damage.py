@@ -5,7 +5,7 @@ import logging
 import sqlite3
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from serving import client_of, create, play
 from superarm.cli import app

@@ -46,7 +46,7 @@ def state(live: Live, top: int, query: str) -> Answer:
 
 def _posterior(session: Session, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
     belief: Any = session.policy.belief
-    means = belief.mean() if hasattr(belief, "mean") else belief.tally.mean()
+    means = belief.mean() if hasattr(belief, "mean") else belief.outcomes.mean()
     # An arm without outcomes may have no mean. It comes last.
     means = np.nan_to_num(np.asarray(means, np.float64), nan=-1.0)
     best = _largest(means, _with_query(names, query), top)
