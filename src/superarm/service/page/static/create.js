@@ -149,7 +149,7 @@ function ParameterField({ id, parameter, oracles }) {
   const standard = asPlaceholder(parameter.default);
   if (choices.length && kind !== "int" && kind !== "float") {
     return html`<${Field} as="select" ...${common}>
-      <option value="">${standard || "not given"}</option>
+      <option value="">${standard || (required ? "choose one" : "not given")}</option>
       ${choices.map((choice) => html`<option value=${choice}>${choice}</option>`)}
     <//>`;
   }

@@ -49,7 +49,9 @@ function App() {
   useEffect(() => {
     if (route.id) return;
     document.title = "superarm";
-    if (hasNavigated) main.current?.focus();
+    if (!hasNavigated) return;
+    main.current?.focus({ preventScroll: true });
+    scrollTo(0, 0); // on a phone the list of bandits is above the main part
   }, [route.id]);
 
   const { id, decision } = route;
