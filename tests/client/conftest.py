@@ -5,8 +5,6 @@ import pytest
 from both_clients import BOTH
 from played_service import played
 
-collect_ignore = ["conftest.py"]  # no doctests: two modules of the same name would clash
-
 
 @pytest.fixture(params=BOTH)
 def connect(request):

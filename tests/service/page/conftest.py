@@ -12,8 +12,6 @@ from server_process import Server
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
 
-collect_ignore = ["conftest.py"]  # no doctests: two modules of the same name would clash
-
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
