@@ -19,7 +19,7 @@ def test_demo_prints_a_row_for_every_policy_and_saves_a_picture(small):
     assert result.exit_code == 0, result.output
     for problem in demo.PROBLEMS:
         assert f"{problem.title}: 30 rounds, 2 runs" in result.output
-        for policy in problem.policies:
+        for policy in problem.labels:
             assert policy in result.output
     picture = out / "regret.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
