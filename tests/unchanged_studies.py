@@ -7,7 +7,7 @@ import numpy as np
 
 import superarm as sa
 from superarm.catalog import POLICIES, Task
-from superarm.simulation.simulate import run_one
+from superarm.simulation import run_one
 from superarm.studies import Scale, own_table, paper, run_cell
 from superarm.studies.cells.play import Make
 from superarm.studies.cells.table import prepare

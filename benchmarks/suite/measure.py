@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 import superarm as sa
-from superarm.advice.planning import Timed
+from superarm.advice.oracle_costs import Timed
 from superarm.bench import parts, programs
 from superarm.bench.timing import Program, Timing, peak_bytes, side_by_side
 

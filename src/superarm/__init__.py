@@ -2,7 +2,7 @@
 
 from superarm import theory
 from superarm.advice import Inspection, Property, Recommendation, Witness, auto, inspect
-from superarm.advice.planning import Plan, PlanRow, plan
+from superarm.advice import Plan, PlanRow, plan
 from superarm.beliefs import (
     BetaBelief,
     DiscountedBetaBelief,
@@ -17,14 +17,14 @@ from superarm.beliefs import (
 )
 from superarm.core import (
     Belief,
-    Choices,
     Counted,
-    Draw,
     Environment,
+    FeasibleSets,
     Oracle,
     Policy,
     Pools,
     Reward,
+    Sample,
     top_k,
 )
 from superarm.environments import (
@@ -37,7 +37,7 @@ from superarm.environments import (
     TriggeredArms,
 )
 from superarm.offpolicy import Estimate, Log, Target, doubly_robust, ips, set_ips, set_snips, snips
-from superarm.offpolicy.propensities import Propensities, propensities
+from superarm.offpolicy import Propensities, propensities
 from superarm.oracles import (
     DependentRounding,
     EpsilonRandom,
@@ -86,7 +86,7 @@ from superarm.simulation.instances import (
     linear_instance,
     network_instance,
 )
-from superarm.simulation.simulate import Trace, replicate, simulate
+from superarm.simulation import Trace, replicate, simulate
 from superarm.theory.quantizer import Quantizer
 from superarm.version import __version__ as __version__
 
@@ -100,14 +100,12 @@ __all__ = [
     "CascadingArms",
     "ChangingArms",
     "ChangingInstance",
-    "Choices",
     "ConflictError",
     "Counted",
     "CoverageReward",
     "Decision",
     "DependentRounding",
     "DiscountedBetaBelief",
-    "Draw",
     "DriftingArms",
     "ESCBIndex",
     "Environment",
@@ -120,6 +118,7 @@ __all__ = [
     "Explanation",
     "ExploreThenCommit",
     "Feasible",
+    "FeasibleSets",
     "GaussianBelief",
     "Greedy",
     "Group",
@@ -152,6 +151,7 @@ __all__ = [
     "Recommendation",
     "ReplayEnvironment",
     "Reward",
+    "Sample",
     "Session",
     "SessionFileError",
     "SingleSeedBelief",

@@ -44,7 +44,7 @@ def state(live: Live, top: int, query: str) -> Answer:
 
 def _posterior(session: Any, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
     belief = session.policy.belief
-    means = belief.mean() if hasattr(belief, "mean") else belief.tally.mean()
+    means = belief.mean() if hasattr(belief, "mean") else belief.outcomes.mean()
     means = np.nan_to_num(np.asarray(means, np.float64), nan=-1.0)
     if query:
         wanted = query.casefold()

@@ -8,7 +8,7 @@ import numpy as np
 
 from superarm.catalog import POLICIES, Task
 from superarm.core import Environment, Policy
-from superarm.simulation.simulate import run_one
+from superarm.simulation import run_one
 from superarm.studies.cell import Cell, Recorded
 from superarm.studies.cells.problems import ProblemInstance, draw
 

@@ -15,7 +15,7 @@ from superarm.catalog import POLICIES, Task
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.environments import ReplayEnvironment
 from superarm.rewards import LinearReward
-from superarm.simulation.simulate import simulate
+from superarm.simulation import simulate
 from superarm.studies.cell import Cell, Recorded
 from superarm.studies.cells.checkpoints import checkpoints
 

@@ -11,7 +11,7 @@ from scipy.special import betainc
 
 import naive
 import superarm as sa
-from superarm.beliefs.above import Above
+from superarm.beliefs.beta_top_k import ArmsAbove
 
 M, K = 2100, 4
 
@@ -131,7 +131,7 @@ def test_above_and_rest_are_independent_beta_draws(margin):
     rng, n = np.random.default_rng(4), 8000
     a = np.array([1.0, 1.0, 1.0, 2.0, 0.4, 3.5, 40.0, 200.0, 1.0, 7.0, 0.05])
     b = np.array([1.0, 1.0, 1.0, 1.0, 0.6, 2.0, 2.0, 90.0, 5.0, 7.0, 0.1])
-    above = Above(a, b, 3, margin)
+    above = ArmsAbove(a, b, 3, margin)
     above.suits(3)
     u = uniforms(above, n, rng)
     assert min(stats.kstest(u[:, i], "uniform").pvalue for i in range(11)) > 1e-6
@@ -145,7 +145,7 @@ def test_the_number_above_has_the_right_mean_and_spread():
     rng, n = np.random.default_rng(5), 20_000
     a, b = rng.gamma(2, 2, 500), rng.gamma(2, 6, 500)
     a[:3], b[:3] = 50.0, 5.0
-    above = Above(a, b, 3, 0.25)
+    above = ArmsAbove(a, b, 3, 0.25)
     above.suits(3)
     found = [above.draw(rng=rng)[0] for _ in range(n)]
     assert all(len(set(arms)) == len(arms) for arms in found)
@@ -162,7 +162,7 @@ def test_the_number_above_has_the_right_mean_and_spread():
 def test_extreme_posteriors_give_numbers_in_the_right_place(seed):
     rng = np.random.default_rng(seed)
     a, b = 10 ** rng.uniform(-3, 6, (2, 300))
-    above = Above(a, b, 5, 10 ** rng.uniform(-12, -0.001))
+    above = ArmsAbove(a, b, 5, 10 ** rng.uniform(-12, -0.001))
     above.suits(5)
     for _ in range(20):
         arms, below = above.draw(rng=rng)
@@ -182,15 +182,15 @@ def test_what_is_kept_depends_on_the_posteriors_alone(n_arms):
     """Told again and again, or made anew: the same to the last bit."""
     rng = np.random.default_rng(6)
     a, b = np.ones(n_arms), np.ones(n_arms)
-    above = Above(a, b, 1, 0.3)
+    above = ArmsAbove(a, b, 1, 0.3)
     above.suits(1)
     for _ in range(300):
         arms = rng.choice(n_arms, rng.integers(1, min(n_arms, 9)), replace=False)
         above.unlock()
         a[arms] += rng.integers(0, 3, len(arms))
         b[arms] += rng.random(len(arms)) < 0.3
-        above.told(arms)
-    anew = Above(a, b, 1, 0.3)
+        above.update(arms)
+    anew = ArmsAbove(a, b, 1, 0.3)
     anew.suits(1)
     for one, other in zip(kept(above), kept(anew), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -10,22 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from superarm.advice.choice import Recommendation
+from superarm.advice.text import aligned, shown_s
 
-_SHOWN = 8
+if TYPE_CHECKING:
+    from superarm.advice.recommendation import Recommendation
+
+_SHOWN = 8  # numbers of a set in a text
 
 
 @dataclass(frozen=True)
 class Witness:
-    """Questions and answers that anybody can repeat.
+    """Evaluations that show a violation, and that anybody can repeat.
 
     Attributes
     ----------
     sets, means, values
-        One entry for each question: the arms, their means in the same order, and the answer (None if there was none).
+        One entry per evaluation: the arms, their means in the same order, and the value (None if
+        the reward failed).
     what
-        What they show, in a sentence.
+        What the evaluations show, in a sentence.
     """
 
     sets: tuple[tuple[int, ...], ...]
@@ -59,23 +62,23 @@ class Witness:
 
 @dataclass(frozen=True)
 class Property:
-    """One property, and how it fared.
+    """One property of a reward, and what its probes showed.
 
     Attributes
     ----------
     name
-        What was probed.
+        The property.
     kind
         "required" of every reward, "declared" by this one, or "undeclared".
     n_probes, n_violated
         How many probes there were, and how many showed a violation.
     rate_upper
-        A 95% upper bound on how often probes of this kind show a violation (Clopper and Pearson); None if there were
-        no probes.
+        A 95% upper bound on the share of such probes that show a violation (Clopper and Pearson).
+        None if there were no probes.
     worst
         The size of the worst violation; 0 if there was none.
     witness
-        The probe that showed it; None if there was none.
+        The probe that showed the worst violation; None if there was none.
     note
         What else the probes showed.
     """
@@ -101,7 +104,7 @@ class Property:
 
     @property
     def verdict(self) -> str:
-        """One of "ok", "ERROR", "holds", "fails" and "not probed"; "holds" and "fails" if it is undeclared."""
+        """One of "ok" and "ERROR", "holds" and "fails" if it is undeclared, and "not probed"."""
         if not self.n_probes:
             return "not probed"
         if self.kind == "undeclared":
@@ -111,27 +114,28 @@ class Property:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What probing a reward showed: print it, or read its ``rows``.
+    """What the probes of a reward showed: print it, or read its ``rows``.
 
-    That a property held in all probes is no proof. ``rate_upper`` says how often at most, with 95% confidence, a probe
-    drawn in the same way would show a violation.
+    A property that held in all probes is not proved. ``rate_upper`` bounds, with 95% confidence,
+    the share of probes drawn in the same way that would show a violation.
 
     Attributes
     ----------
     reward
-        What was inspected, by the name of its class.
+        The name of the class of the reward.
     n_arms, k
         How many arms there are, and the size of the sets that were probed most.
     rows
-        A `Property` each.
+        One `Property` per row.
     evaluations
-        For how many sets the reward was asked.
+        For how many sets the reward was evaluated.
     single_s, batch_s
-        Seconds of a single call (the median), and seconds a set in a batch; None where no call succeeded.
+        Seconds per single call (the median), and seconds per set in a batch. None if no call
+        succeeded.
     noise
-        The largest difference between two answers to the same question.
+        The largest difference between two evaluations of the same set at the same means.
     recommendation
-        Which oracle, why, and what could be declared.
+        Which oracle suits the reward, why, and what the reward could declare.
     """
 
     reward: str
@@ -175,10 +179,10 @@ class Inspection:
 
     def summary(self) -> str:
         """One line about size and cost."""
-        single, batched = shown_s(self.single_s), shown_s(self.batch_s)
         return (
-            f"{self.reward} of {self.n_arms:,} arms, sets of about {self.k}: {self.evaluations:,} evaluations, "
-            f"{single} for a single call, {batched} a set in batches"
+            f"{self.reward} of {self.n_arms:,} arms, sets of about {self.k}: "
+            f"{self.evaluations:,} evaluations, {shown_s(self.single_s)} per single call, "
+            f"{shown_s(self.batch_s)} per set in batches"
         )
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
@@ -195,36 +199,18 @@ class Inspection:
         ]
 
     def remarks(self) -> list[str]:
-        """Witnesses of what was violated, errors first, and notes."""
+        """Witnesses of the violations, errors first, and notes."""
         bad = [*self.errors, *(row for row in self.findings if row.n_violated)]
         lines = [f"{row.verdict} {row.name}. {row.witness}" for row in bad]
         return lines + [f"{row.name}: {row.note}" for row in self.rows if row.note]
 
     def __str__(self) -> str:
         head = ("property", "verdict", "violated", "rate (95%)", "worst")
-        table = [head, *self.table()]
-        widths = [max(len(row[j]) for row in table) for j in range(len(head))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            for row in table
-        ]
-        return "\n".join(
-            [self.summary(), "", *lines, "", *self.remarks(), "", str(self.recommendation)]
-        )
-
-
-def shown_s(seconds: float | None) -> str:
-    """Seconds for people: 12 µs, 3.4 ms, 5 s."""
-    if seconds is None or math.isnan(seconds):
-        return "unknown time"
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:,.3g} {unit}" if seconds < 1000 else f"{seconds:,.0f} s"
-    return f"{seconds * 1e9:.3g} ns"
+        table = aligned([head, *self.table()])
+        parts = [self.summary(), "", *table, "", *self.remarks(), "", str(self.recommendation)]
+        return "\n".join(parts)
 
 
 def _shown(values: tuple[int, ...] | tuple[float, ...]) -> str:
-    cells = [f"{value:.6g}" for value in values[:_SHOWN]]
-    return (
-        "[" + ", ".join(cells) + (f", ... {len(values)} in all]" if len(values) > _SHOWN else "]")
-    )
+    cells = ", ".join(f"{value:.6g}" for value in values[:_SHOWN])
+    return f"[{cells}, ... {len(values)} in all]" if len(values) > _SHOWN else f"[{cells}]"

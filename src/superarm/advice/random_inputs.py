@@ -1,4 +1,4 @@
-"""Where a reward is probed: the law of the sets and means that it is asked about."""
+"""The random sets and means at which a reward is probed."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import numpy as np
 from superarm.core.arguments import FloatArray, IndexArray
 
 
-class Draws:
+class RandomInputs:
     """Random sets and means, independent from probe to probe.
 
-    Sets have mostly about k arms, since those are what a policy picks, and larger ones are often saturated; but single
-    arms, sets of any size, the empty set and all arms occur as well. Means are uniform, at the corners 0 and 1, a mix
-    of both, or Beta with a random shape, as a posterior has them.
+    Most sets have about k arms, because a policy picks such sets, and the values of larger sets are
+    often saturated. Single arms, sets of any size, the empty set and all arms occur as well.
+    Means are uniform, at the corners 0 and 1, a mix of both, or Beta distributed like a posterior.
     """
 
     def __init__(self, n_arms: int, k: int, rng: np.random.Generator) -> None:
         self.n_arms, self.k, self.rng = n_arms, k, rng
 
     def size(self, *, least: int = 0, most: int | None = None) -> int:
-        """How many arms: 1 to 2k in half of the cases, 1 in a quarter, any, none and all in the others."""
+        """How many arms: 1 to 2k in half of the cases, 1 in a quarter, else any, none or all."""
         most = self.n_arms if most is None else most
         which = self.rng.random()
         if which < 0.5:
@@ -27,9 +27,8 @@ class Draws:
         elif which < 0.75:
             size = 1
         elif which < 0.9:
-            size = int(
-                (self.n_arms + 1) ** self.rng.random()
-            )  # any order of magnitude; sets of millions are slow
+            # Any order of magnitude, because sets of millions of arms are slow to evaluate.
+            size = int((self.n_arms + 1) ** self.rng.random())
         else:
             size = 0 if which < 0.95 else self.n_arms
         return min(max(size, least), most)
@@ -53,14 +52,14 @@ class Draws:
         return self.inner_means(size)
 
     def inner_means(self, size: int) -> FloatArray:
-        """Means without ties, shape (size,): uniform, or Beta with a shape between spread out and narrow."""
+        """Means without ties, shape (size,): uniform, or Beta from spread out to narrow."""
         if self.rng.random() < 0.5:
             return self.rng.random(size)
         a, b = np.exp(self.rng.uniform(-1, 3, 2))
         return self.rng.beta(float(a), float(b), size)
 
     def move(self, means: FloatArray) -> FloatArray:
-        """Other means: one, some or all of them moved, all by a little or all by much."""
+        """Other means: one, some or all of them moved, all by a little or all by a lot."""
         rng, n = self.rng, len(means)
         moved = np.zeros(n, bool)
         moved[rng.integers(n)] = True
@@ -69,6 +68,7 @@ class Draws:
             moved |= (rng.random(n) < 0.5) if which < 0.75 else True
         if rng.random() < 0.5:
             step = 10 ** rng.uniform(-3, -1) * rng.choice([-1.0, 1.0], n)
+            # A step that would leave [0, 1] is made in the other direction.
             there = np.where((means + step < 0) | (means + step > 1), means - step, means + step)
         else:
             there = self.means(n)

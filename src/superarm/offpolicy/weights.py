@@ -1,4 +1,4 @@
-"""What every estimator starts from: the units that are weighed, which are arms or whole sets, and their weights."""
+"""What every estimator starts from: a log whose arms, or whole sets, are weighted for a target."""
 
 from __future__ import annotations
 
@@ -13,45 +13,72 @@ from superarm.core import Pools
 from superarm.core.arguments import FloatArray, IndexArray, as_finite, as_positive
 from superarm.offpolicy.estimate import check_overlap, check_weights
 from superarm.offpolicy.log import Log
-from superarm.offpolicy.propensities import Propensities
+from superarm.offpolicy.sampling import Propensities
 from superarm.offpolicy.target import Target, as_target
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """What was logged and is wanted of each unit; arrays of shape (n_rounds, most), but for ``chances``."""
+class WeightedLog:
+    """The logged units, which are arms or whole sets, with their values and weights.
 
-    units: IndexArray  # 0 where there is none: its weight is 0
+    The arrays have the shape (n_rounds, most) where not said otherwise.
+
+    Attributes
+    ----------
+    units
+        The number of each unit; 0 where there is none, which has the weight 0.
+    values
+        The value of each unit.
+    inverse
+        1 / p, or less if q / p was clipped; 0 where there is no unit.
+    weights
+        q / p, clipped.
+    wanted
+        Shape (n_units,): q, the target's probability of each unit.
+    size
+        What the weights of a round sum to on average.
+    per
+        The divisor of the value of a round.
+    samples
+        The target's samples as sets of units, if it was sampled.
+    bounds
+        The smallest and the largest possible value of a round.
+    clipped
+        The share of the weights that were clipped.
+    mean_weight
+        The mean weight of a round before clipping.
+    """
+
+    units: IndexArray
     values: FloatArray
-    inverse: FloatArray  # 1 / p, or less if q / p was clipped, and 0 where there is no unit
-    weights: FloatArray  # q / p, clipped
-    chances: FloatArray  # q, shape (n_units,)
-    size: float  # what the weights of a round sum to in the mean
-    per: float  # what the value is divided by
-    samples: Pools | None  # the target's samples, as sets of units
+    inverse: FloatArray
+    weights: FloatArray
+    wanted: FloatArray
+    size: float
+    per: float
+    samples: Pools | None
     bounds: tuple[float, float]
     clipped: float
     mean_weight: float
 
     @property
     def rows(self) -> FloatArray:
-        """Shape (n_rounds,): what a round contributes."""
+        """Shape (n_rounds,): what each round contributes."""
         return (self.weights * self.values).sum(axis=1)
 
     @property
     def row_weights(self) -> FloatArray:
-        """Shape (n_rounds,): the weight of a round, 1 in the mean."""
+        """Shape (n_rounds,): the weight of each round, 1 on average."""
         return self.weights.sum(axis=1) / self.size
 
     def by_unit(self, values: FloatArray) -> FloatArray:
-        """The mean over rounds of what a unit gets at weight 1, shape (n_units,)."""
-        sums = np.bincount(
-            self.units.ravel(), (self.inverse * values).ravel(), minlength=len(self.chances)
-        )
+        """Shape (n_units,): the mean over rounds of what each unit earns at weight 1."""
+        earned = (self.inverse * values).ravel()
+        sums = np.bincount(self.units.ravel(), earned, minlength=len(self.wanted))
         return sums / len(self.units)
 
     def target_var(self, of_units: FloatArray) -> float:
-        """The variance that comes from the target's samples, for a value that is the sum of its units'."""
+        """The variance due to the target's samples, for a value that is the sum over units."""
         if self.samples is None or len(self.samples) < 2:
             return 0.0
         return float(self.samples.sum(of_units).var(ddof=1)) / len(self.samples)
@@ -62,16 +89,16 @@ def by_arm(
     target: Target | Propensities | ArrayLike,
     per: Literal["set", "arm"],
     clip: float | None,
-) -> Problem:
-    """Arms as units."""
+) -> WeightedLog:
+    """The arms as units."""
     if per not in ("set", "arm"):
         raise ValueError(f'per must be "set" or "arm", got {per!r}')
-    _check_whole(log)
+    _check_complete(log)
     wanted = as_target(target, log.n_arms)
     there = log.there
     units = np.where(there, log.arms, 0)
     inverse = np.divide(1.0, log.propensities, out=np.zeros(units.shape), where=there)
-    return _problem(
+    return _weighted(
         units,
         np.where(there, log.outcomes, 0.0),
         inverse,
@@ -90,8 +117,8 @@ def by_set(
     target: Target | Propensities,
     values: ArrayLike | Callable[[IndexArray, FloatArray], float],
     clip: float | None,
-) -> Problem:
-    """The logged sets as units, one a round."""
+) -> WeightedLog:
+    """The logged sets as units, one per round."""
     wanted = as_target(target, log.n_arms)
     if wanted.set_probability is None:
         raise ValueError(
@@ -102,10 +129,10 @@ def by_set(
     sets = [tuple(np.sort(row[row >= 0]).tolist()) for row in log.arms]
     numbers = {found: number for number, found in enumerate(dict.fromkeys(sets))}
     samples = None
-    if wanted.sampled is not None:  # a sample that was never logged has no unit
+    if wanted.sampled is not None:  # a sampled set that was never logged has no unit
         drawn = (numbers.get(tuple(found.tolist())) for found in wanted.sampled.sets)
         samples = Pools.of(([] if number is None else [number] for number in drawn), len(numbers))
-    return _problem(
+    return _weighted(
         np.array([[numbers[found]] for found in sets], np.intp),
         _values(log, values)[:, None],
         1 / log.set_propensities[:, None],
@@ -113,17 +140,17 @@ def by_set(
         size=1.0,
         per=1.0,
         samples=samples,
-        unseen=0.0,  # of many sets most are never logged; the mean weight tells
+        unseen=0.0,  # most of many sets are never logged: the mean weight shows a lack of overlap
         bounds=(-np.inf, np.inf),
         clip=clip,
     )
 
 
-def _problem(
+def _weighted(
     units: IndexArray,
     values: FloatArray,
     inverse: FloatArray,
-    chances: FloatArray,
+    wanted: FloatArray,
     *,
     size: float,
     per: float,
@@ -131,34 +158,32 @@ def _problem(
     unseen: float,
     bounds: tuple[float, float],
     clip: float | None,
-) -> Problem:
-    wanted = chances[units]
-    weights = wanted * inverse
+) -> WeightedLog:
+    """The weighted log, once the weights are known to be usable."""
+    q = wanted[units]
+    weights = q * inverse
     mean_weight = check_overlap(weights.sum(axis=1) / size, unseen)
     clipped = 0.0
     if clip is not None:
         most = as_positive(clip, "clip")
         clipped = float((weights > most).sum() / (inverse > 0).sum())
-        inverse = np.minimum(
-            inverse, np.divide(most, wanted, out=np.full(wanted.shape, np.inf), where=wanted > 0)
-        )
-        weights = wanted * inverse
+        # q / p <= clip is 1 / p <= clip / q, which has no limit where q is 0.
+        limit = np.divide(most, q, out=np.full(q.shape, np.inf), where=q > 0)
+        inverse = np.minimum(inverse, limit)
+        weights = q * inverse
     check_weights(weights.sum(axis=1) / size)
-    return Problem(
-        units, values, inverse, weights, chances, size, per, samples, bounds, clipped, mean_weight
+    return WeightedLog(
+        units, values, inverse, weights, wanted, size, per, samples, bounds, clipped, mean_weight
     )
 
 
 def _values(log: Log, values: ArrayLike | Callable[[IndexArray, FloatArray], float]) -> FloatArray:
-    if not callable(values):
-        found = as_finite(values, "values", ndim=1)
-    else:
-        _check_whole(log)
-        there = log.there
-        each = zip(log.arms, log.outcomes, there, strict=True)
-        found = as_finite(
-            [values(arms[here], told[here]) for arms, told, here in each], "values", ndim=1
-        )
+    """Shape (n_rounds,): the value of each logged set."""
+    if callable(values):
+        _check_complete(log)
+        each = zip(log.arms, log.outcomes, log.there, strict=True)
+        values = [values(arms[there], outcomes[there]) for arms, outcomes, there in each]
+    found = as_finite(values, "values", ndim=1)
     if found.shape != (len(log),):
         raise ValueError(
             f"values must have shape ({len(log)},), one for each round, got {found.shape}"
@@ -166,9 +191,9 @@ def _values(log: Log, values: ArrayLike | Callable[[IndexArray, FloatArray], flo
     return found
 
 
-def _check_whole(log: Log) -> None:
+def _check_complete(log: Log) -> None:
     if log.n_missing:
         raise ValueError(
-            f"the log must have all outcomes, got {log.n_missing} missing; log.filled(0.0) counts them as 0, and "
-            f"log.complete() leaves their rounds out"
+            f"the log must have all outcomes, got {log.n_missing} missing; log.filled(0.0) counts "
+            f"them as 0, and log.complete() leaves their rounds out"
         )
