@@ -265,7 +265,9 @@ def test_a_fork_of_a_session_reads_its_own_counts():
     for one in (session, fork):
         decision = one.ask()
         one.tell(decision.id, dict.fromkeys(decision.arms, 1.0))
-    assert session.policy.belief.outcomes.counts.sum() == fork.policy.belief.outcomes.counts.sum() == 2
+    assert (
+        session.policy.belief.outcomes.counts.sum() == fork.policy.belief.outcomes.counts.sum() == 2
+    )
 
 
 # Exp3.M

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import scipy
+from superarm.bench import parts, programs
+from superarm.bench.timing import Program, Timing, peak_bytes, side_by_side
 
 import superarm as sa
 from superarm.advice.oracle_costs import Timed
-from superarm.bench import parts, programs
-from superarm.bench.timing import Program, Timing, peak_bytes, side_by_side
 
 Row = dict[str, Any]
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from superarm.bench.timing import Program
 
 import superarm as sa
-from superarm.bench.timing import Program
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from superarm.bench.timing import Program
 
 import superarm as sa
-from superarm.bench.timing import Program
 from superarm.core.arguments import FloatArray, IndexArray
 
 World = Callable[[Any], FloatArray]

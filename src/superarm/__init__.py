@@ -1,8 +1,17 @@
 """superarm: pick the best k of m items, round after round, and learn from what each picked item does."""
 
 from superarm import theory
-from superarm.advice import Inspection, Property, Recommendation, Witness, auto, inspect
-from superarm.advice import Plan, PlanRow, plan
+from superarm.advice import (
+    Inspection,
+    Plan,
+    PlanRow,
+    Property,
+    Recommendation,
+    Witness,
+    auto,
+    inspect,
+    plan,
+)
 from superarm.beliefs import (
     BetaBelief,
     DiscountedBetaBelief,
@@ -36,8 +45,18 @@ from superarm.environments import (
     ReplayEnvironment,
     TriggeredArms,
 )
-from superarm.offpolicy import Estimate, Log, Target, doubly_robust, ips, set_ips, set_snips, snips
-from superarm.offpolicy import Propensities, propensities
+from superarm.offpolicy import (
+    Estimate,
+    Log,
+    Propensities,
+    Target,
+    doubly_robust,
+    ips,
+    propensities,
+    set_ips,
+    set_snips,
+    snips,
+)
 from superarm.oracles import (
     DependentRounding,
     EpsilonRandom,
@@ -79,6 +98,7 @@ from superarm.sessions import (
 )
 from superarm.sets import Matchings, Paths, SpanningTrees
 from superarm.sets.feasible import Feasible, Group
+from superarm.simulation import Trace, replicate, simulate
 from superarm.simulation.batch import BatchTrace, simulate_batch
 from superarm.simulation.instances import (
     ChangingInstance,
@@ -86,7 +106,6 @@ from superarm.simulation.instances import (
     linear_instance,
     network_instance,
 )
-from superarm.simulation import Trace, replicate, simulate
 from superarm.theory.quantizer import Quantizer
 from superarm.version import __version__ as __version__
 

@@ -58,7 +58,9 @@ def cucb(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None)
     return Policy(UCBBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
 
 
-def single_seed_ts(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None) -> Policy:
+def single_seed_ts(
+    reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None
+) -> Policy:
     """Thompson sampling with one uniform shared by all arms (Jin, Zhao, Tan, Gu 2026), with Oracle+ unless told else.
 
     Examples

@@ -169,7 +169,8 @@ def test_an_environment_that_answers_in_the_wrong_shape_is_refused():
 
     policy = sa.cts(sa.LinearReward(4), 2)
     with pytest.raises(
-        ValueError, match=r"the outcomes that environment.pull returned must have shape \(2,\), got \(\)"
+        ValueError,
+        match=r"the outcomes that environment.pull returned must have shape \(2,\), got \(\)",
     ):
         sa.simulate(policy, Lazy(), horizon=1, rng=np.random.default_rng(0))
     assert policy.belief.a.tolist() == [1, 1, 1, 1]

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from superarm.own_table import findings, page, playing
 
 import superarm as sa
 from superarm.cli import app
-from superarm.own_table import findings, page, playing
 
 NAN = float("nan")
 NAMES = ("ham", "egg", "tea", "<b>pie</b>", "figs")

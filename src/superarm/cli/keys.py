@@ -12,7 +12,7 @@ import click
 from superarm.cli.common import database_option, need_service, stop
 
 if TYPE_CHECKING:
-    from superarm.service.store import Store
+    from superarm.service.log.store import Store
 
 
 @click.group("keys")
@@ -35,7 +35,7 @@ def command() -> None:
 def add(role: Literal["read", "decide", "admin"], note: str, database: str) -> None:
     """Make a key and print it. It is shown only once, because the database keeps only its digest."""
     with _opened(database, "write") as store:
-        from superarm.service.keys import make
+        from superarm.service.http.keys import make
 
         key, row = make(role, note)
         store.add_key(row)
@@ -71,10 +71,10 @@ def drop(id: str, database: str) -> None:
 @contextmanager
 def _opened(database: str, mode: Literal["read", "write"]) -> Iterator[Store]:
     need_service()
-    from superarm.service import serving
+    from superarm.service import server
 
     try:
-        with serving.opened(database, mode) as store:
+        with server.opened(database, mode) as store:
             yield store
-    except serving.StartError as error:
+    except server.StartError as error:
         stop(str(error))

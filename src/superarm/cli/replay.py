@@ -10,9 +10,9 @@ import click
 from superarm.cli.common import need_service, rewards_option, stop
 
 if TYPE_CHECKING:
-    from superarm.service.events import Bandit
-    from superarm.service.replay import Replayed
-    from superarm.service.store import Store
+    from superarm.service.bandits.replay import Replayed
+    from superarm.service.log.events import Bandit
+    from superarm.service.log.store import Store
 
 _BANDITS_PER_READ = 1000
 # By whether the rebuilt belief equals the belief of the last checkpoint. None: no checkpoint.
@@ -43,13 +43,13 @@ def command(database: str, bandit: str | None, rewards: str | None, decide: bool
     damaged, if a belief differs, or if the reward of a bandit is not available.
     """
     need_service()
-    from superarm.service import serving
+    from superarm.service import server
 
     try:
-        own = serving.own_rewards(rewards)
-        with serving.opened(database, "read") as store:
+        own = server.own_rewards(rewards)
+        with server.opened(database, "read") as store:
             verdicts = [_replay(store, one, own, decide) for one in _chosen(store, bandit)]
-    except serving.StartError as error:
+    except server.StartError as error:
         stop(str(error))
     if not all(verdicts):
         raise click.exceptions.Exit(1)
@@ -57,9 +57,9 @@ def command(database: str, bandit: str | None, rewards: str | None, decide: bool
 
 def _replay(store: Store, bandit: Bandit, own: Mapping[str, Any], decide: bool) -> bool:
     """Rebuild one bandit, print the verdict, and return whether all is well."""
-    from superarm.service.events import DamagedLogError
+    from superarm.service.bandits.replay import replay
+    from superarm.service.log.events import DamagedLogError
     from superarm.service.problems import Problem
-    from superarm.service.replay import replay
 
     try:
         found = replay(store, bandit, own, decide=decide)

@@ -113,11 +113,11 @@ def command(
     to the error stream as JSON lines.
     """
     need_service()
-    from superarm.service import serving
-    from superarm.service.context import Limits
+    from superarm.service import server
+    from superarm.service.settings import Limits, Settings
 
     limits = Limits(most_body, most_arms, most_open, most_samples, rate)
     try:
-        serving.serve(serving.Settings(limits=limits, log_requests=not quiet, **settings))
-    except serving.StartError as error:
+        server.serve(Settings(limits=limits, log_requests=not quiet, **settings))
+    except server.StartError as error:
         stop(str(error))
