@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import superarm as sa
-from superarm.oracles import RandomSets, Rarely
-from superarm.oracles.rarely import growing
+from superarm.oracles import RandomSets, Scheduled
+from superarm.oracles.scheduled import growing
 from superarm.reporting.figures import logarithmic, panels, plain, render
 from superarm.reporting.palette import BLUE, GREEN, GREY, INK, ORANGE, RED, SKY
 
@@ -275,8 +275,8 @@ def rarely(figure: Any) -> None:
     t = np.arange(1, horizon + 1)
     for name, make, colour, dash in (
         ("every round", lambda: sa.Singletons(), BLUE, "-"),
-        ("when=10", lambda: Rarely(sa.Singletons(), 10), ORANGE, "--"),
-        ("growing(1.1)", lambda: Rarely(sa.Singletons(), growing(1.1)), GREEN, "-."),
+        ("when=10", lambda: Scheduled(sa.Singletons(), 10), ORANGE, "--"),
+        ("growing(1.1)", lambda: Scheduled(sa.Singletons(), growing(1.1)), GREEN, "-."),
         ("random sets", RandomSets, INK, ":"),
     ):
         regret, evaluations = [], []
