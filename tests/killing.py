@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import superarm as sa
-from superarm.sessions import file
+from superarm.sessions import files
 
 CALLS = ("between saves", "write", "fsync", "link", "replace")
 
@@ -47,14 +47,14 @@ def watched(page):
         return before
 
     os.fsync, os.link, os.replace = wrap(os.fsync, 2), wrap(os.link, 3), wrap(os.replace, 4)
-    write = file.write
+    write = files.write
 
     def whole(path, data):
         page[0] = 1
         write(path, data)
         page[0] = 0
 
-    file.write = whole
+    files.write = whole
 
 
 def child(path, n_arms, page):
@@ -95,7 +95,7 @@ def kill_repeatedly(path, *, kills, n_arms, rng):
         rounds = sa.Session.load(path, make(n_arms)).rounds
         if rounds not in (reported, reported + 1):
             raise AssertionError(f"{reported} rounds were saved, and {rounds} are there")
-        before = sa.Session.load(file.previous(path), make(n_arms)).rounds
+        before = sa.Session.load(files.previous(path), make(n_arms)).rounds
         if before not in (rounds - 1, rounds):
             raise AssertionError(f"the file has {rounds} rounds, and the one before it {before}")
         known = rounds

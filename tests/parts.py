@@ -90,7 +90,7 @@ ORACLES = {
     ),
 }
 
-# Oracles that know no `Choices`, and refuse them.
+# Oracles that know no `FeasibleSets`, and refuse them.
 PLAIN_K = {"dependent rounding"}
 
 # Every oracle with a budget: name, factory by budget, and whether a budget that is large enough certifies the set.
@@ -148,6 +148,7 @@ REWARDS = {
 }
 
 CHOICES = {
+    "k of m": lambda: sa.sets.KOfM(3, 7),
     "feasible": lambda: sa.Feasible(3, must=[1], groups=[sa.Group([0, 1, 2], most=2)], n_arms=7),
     "feasible, budget": lambda: sa.Feasible(3, at_most=True, weights=np.ones(7), budget=2.0),
     "matchings": lambda: sa.Matchings([0, 0, 1, 1, 2, 2, 2], [0, 1, 0, 2, 0, 1, 2]),

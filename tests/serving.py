@@ -6,9 +6,11 @@ import json
 
 import httpx
 
-from superarm.service.app import Limits, Service, make_app
-from superarm.service.engine import Engine
-from superarm.service.sqlite import SQLiteStore
+from superarm.service.bandits.engine import Engine
+from superarm.service.http.app import make_app
+from superarm.service.http.service import Service
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.settings import Limits
 
 
 class Client:

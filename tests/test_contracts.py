@@ -94,7 +94,7 @@ def test_environments(name):
 @pytest.mark.parametrize("name", parts.CHOICES)
 def test_choices(name):
     choices, rng = parts.CHOICES[name](), np.random.default_rng(0)
-    assert choices.over(7).undecided.shape == (7,)
+    assert choices.for_arms(7).undecided.shape == (7,)
     for _ in range(20):
         best = choices.best(rng.random(7), rng=rng)
         assert best.dtype == np.intp
@@ -103,7 +103,7 @@ def test_choices(name):
         assert len(best) == choices.n_most or (len(best) < choices.n_most and not choices.same_size)
     for wrong in (6, 8):
         with pytest.raises(ValueError, match=f"{wrong} arms"):
-            choices.over(wrong)
+            choices.for_arms(wrong)
     copy = pickle.loads(pickle.dumps(choices))
     values = rng.random(7)
     np.testing.assert_array_equal(copy.best(values, rng=rng), choices.best(values, rng=rng))
@@ -117,7 +117,7 @@ def test_the_table_has_every_part():
     assert classes(sa.beliefs) == made
     assert classes(sa.oracles) == {type(make()) for make, _ in parts.ORACLES.values()}
     assert classes(sa.rewards) <= {type(make()) for make in parts.REWARDS.values()}
-    assert classes(sa.structures) <= {type(make()) for make in parts.CHOICES.values()}
+    assert classes(sa.sets) - {sa.Group} <= {type(make()) for make in parts.CHOICES.values()}
     assert classes(sa.environments) <= {type(make()) for make in parts.ENVIRONMENTS.values()}
 
 
@@ -125,7 +125,7 @@ def test_parts_satisfy_the_protocols():
     assert all(isinstance(make(3), sa.Belief) for make in parts.BELIEFS.values())
     assert all(isinstance(make(), sa.Oracle) for make, _ in parts.ORACLES.values())
     assert all(isinstance(make(), sa.Reward) for make in parts.REWARDS.values())
-    assert all(isinstance(make(), sa.Choices) for make in parts.CHOICES.values())
+    assert all(isinstance(make(), sa.FeasibleSets) for make in parts.CHOICES.values())
     assert all(isinstance(make(), sa.Environment) for make in parts.ENVIRONMENTS.values())
 
 

@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 import superarm as sa
 from server_process import Server
@@ -74,7 +73,7 @@ def test_every_public_function_is_in_the_reference(module):
 
 def test_every_command_and_option_is_documented():
     page = (ROOT / "docs" / "cli.md").read_text()
-    for name, command in get_command(cli.app).commands.items():
+    for name, command in cli.app.commands.items():
         assert f"superarm {name}" in page
         for option in command.params:
             assert option.opts[0] in page, f"superarm {name} {option.opts[0]}"

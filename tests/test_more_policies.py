@@ -155,7 +155,7 @@ def test_exploring_within_choices_ends(choices):
     oracle, rng, known = (
         sa.ExploreThenCommit(sa.TopK(), 3),
         np.random.default_rng(0),
-        choices.over(7),
+        choices.for_arms(7),
     )
     picked, rounds = np.zeros(7, int), 0
     while True:
@@ -175,11 +175,11 @@ def test_exploring_within_choices_ends(choices):
 def told(counts, means, n_updates=40):
     """A MeanBelief with these counts, means and number of updates."""
     belief = sa.MeanBelief(len(counts))
-    belief.tally.counts, belief.tally.sums = (
+    belief.outcomes.counts, belief.outcomes.sums = (
         np.array(counts, float),
         np.array(counts, float) * means,
     )
-    belief.tally.rounds = n_updates
+    belief.outcomes.rounds = n_updates
     return belief
 
 
@@ -195,7 +195,7 @@ def test_escb_finds_the_largest_index(c):
         belief = told(counts, means, n_updates=int(rng.integers(1, 1000)))
         oracle, theta = sa.ESCBIndex(belief, c=c), belief.sample(rng=rng)
         arms = oracle.select(sa.LinearReward(m), theta, k, rng=rng)
-        best, sets = naive.escb(theta, counts, belief.tally.rounds, k, c)
+        best, sets = naive.escb(theta, counts, belief.outcomes.rounds, k, c)
         assert tuple(arms) in sets
         assert oracle.report.index == pytest.approx(best)
         assert oracle.report.certified
@@ -251,7 +251,7 @@ def test_escb_within_choices_is_exact_and_refuses_too_many():
         level = np.log(41) / 2
         index = {
             tuple(s.tolist()): means[s].sum() + np.sqrt(level * (1 / counts[s]).sum())
-            for s in choices.over(7).sets()
+            for s in choices.for_arms(7).sets()
         }
         assert tuple(arms.tolist()) == max(index, key=index.get)
     with pytest.raises(ValueError, match="more than its limit of 5"):
@@ -265,7 +265,9 @@ def test_a_fork_of_a_session_reads_its_own_counts():
     for one in (session, fork):
         decision = one.ask()
         one.tell(decision.id, dict.fromkeys(decision.arms, 1.0))
-    assert session.policy.belief.tally.counts.sum() == fork.policy.belief.tally.counts.sum() == 2
+    assert (
+        session.policy.belief.outcomes.counts.sum() == fork.policy.belief.outcomes.counts.sum() == 2
+    )
 
 
 # Exp3.M
@@ -457,7 +459,7 @@ def test_they_learn():
         (lambda: decaying(0), "c must be"),
         (lambda: sa.ExploreThenCommit(sa.TopK(), -1), "n_explore must be at least 0"),
         (lambda: sa.ExploreThenCommit(sa.TopK(), 1).load({}), "ExploreThenCommit"),
-        (lambda: sa.ESCBIndex(sa.BetaBelief(3)), "must have a tally"),
+        (lambda: sa.ESCBIndex(sa.BetaBelief(3)), "must have outcomes"),
         (lambda: sa.ESCBIndex(sa.MeanBelief(3), c=-1), "c must be at least 0"),
         (lambda: ask(sa.escb(sa.AnySuccess(4), 2)), "reward must be additive"),
         (

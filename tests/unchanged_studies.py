@@ -1,30 +1,39 @@
 """The rows of every study at tiny sizes, as digests: see `unchanged`."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 
 import superarm as sa
-from superarm.experiments import catalogue
-from superarm.experiments.catalogue import Scale, run_cell
-from superarm.experiments.comparison.compare import sweep as comparison
-from superarm.experiments.comparison.contestants import CONTESTANTS, Task
-from superarm.experiments.demo import PROBLEMS, Make
-from superarm.own_table import findings
-from superarm.own_table.playing import PLAYERS, play_all, prepare
-from superarm.own_table.reading import read
-from superarm.simulation.simulate import run_one
+from superarm.catalog import POLICIES, Task
+from superarm.simulation import run_one
+from superarm.studies import Scale, own_table, paper, run_cell
+from superarm.studies.cells.play import Make
+from superarm.studies.cells.table import prepare
+from superarm.studies.comparison.problems import COMPARED, N_TESTS
+from superarm.studies.comparison.study import cells as comparison_cells
+from superarm.studies.demo.study import cells_of as demo_cells
+from superarm.studies.own_table.analysis import numbers
+from superarm.studies.own_table.study import play_all
 from unchanged import digest, of_trace, played
 
 CANTEEN = Path(__file__).parents[1] / "docs" / "canteen.csv"
 _N_ROUNDS = 60  # cells of longer runs are cut to so many
+# The labels under which policies were recorded, where the catalog has other ones.
+_COMPARED_AS = {"random": "chance", "GT+QTS, p=1/2": "GT+QTS"}
+_DEMO_AS = {
+    "CTS": "CTS, Oracle+",
+    "CUCB": "CUCB, Oracle+",
+    "centred, p=K/m": "GT+QTS, p=K/m, centred",
+}
 
 
 def _short(cell):
     settings = dict(cell.settings)
     if "horizon" in settings:
         settings["horizon"] = min(settings["horizon"], _N_ROUNDS)
-    return type(cell)(cell.kind, settings, cell.seed, cell.run)
+    return dataclasses.replace(cell, settings=settings)
 
 
 def named():
@@ -34,10 +43,11 @@ def named():
         "linear": sa.linear_instance(40, 3, 0.2, rng=rng),
         "network": sa.network_instance(24, 3, 0.05, rng=rng),
     }
-    for label, contestant in CONTESTANTS.items():
+    for part in map(POLICIES.__getitem__, COMPARED):
+        label = _COMPARED_AS.get(part.label, part.label)
         for kind, it in instances.items():
-            if kind == "linear" or not contestant.additive:
-                policy = contestant.make(Task(it.reward, it.k, 60, 0.2))
+            if kind == "linear" or not part.additive:
+                policy = part.make(Task(it.reward, it.k, 60, 0.2, N_TESTS))
                 yield (
                     f"{label} / {kind}",
                     lambda policy=policy, it=it: played(policy, 60, environment=it),
@@ -46,44 +56,43 @@ def named():
 
 def reproduction():
     """One quick run of every experiment of the paper, but for cells that are timed."""
-    for name in catalogue.names():
-        for number, cell in enumerate(catalogue.load(name).sweep(Scale(quick=True, runs=1))):
+    for name in paper.names():
+        for number, cell in enumerate(paper.load(name).cells(Scale("quick", runs=1))):
             if cell.settings.get("purpose") != "time":
                 yield f"{name} {number}", lambda cell=cell: digest(run_cell(_short(cell)).row)
 
 
 def compared():
     """One quick run of the comparison on the problems that need no package."""
-    for name, cells in comparison(Scale(quick=True, runs=1)).items():
-        if name in ("linear", "network", "turning"):
-            for cell in cells:
-                yield (
-                    f"{name} / {cell.settings['label']}",
-                    lambda cell=cell: digest(run_cell(cell).row),
-                )
+    for cell in comparison_cells(Scale("quick", runs=1)):
+        family, label = cell.settings["problem"]["family"], cell.settings["label"]
+        if family in ("linear", "network", "turning"):
+            yield (
+                f"{family} / {_COMPARED_AS.get(label, label)}",
+                lambda cell=cell: digest(run_cell(cell).row),
+            )
 
 
 def demo():
     """Each policy of the demo."""
-    for problem in PROBLEMS:
-        for policy in problem.policies:
+    for cell in demo_cells(Scale(runs=1), horizon=_N_ROUNDS):
+        family, label = cell.settings["problem"]["family"], cell.settings["label"]
 
-            def case(problem=problem, policy=policy):
-                return of_trace(run_one(Make(problem, policy), 60, np.random.SeedSequence(0)))
+        def case(cell=cell):
+            return of_trace(run_one(Make(cell.settings), _N_ROUNDS, np.random.SeedSequence(0)))
 
-            yield f"{problem.family} / {policy}", case
+        yield f"{family} / {_DEMO_AS.get(label, label)}", case
 
 
-def own_table():
+def own_table_runs():
     """`superarm run` on the table of the docs, in both orders."""
-    found = read(CANTEEN)
+    found = own_table.read(CANTEEN)
     for order in ("given", "shuffled"):
-        game = prepare(found.cells, found.names, 2, min(40, len(found.cells)), order)
-        for name in PLAYERS:
+        problem = prepare(found.cells, found.names, 2, min(40, len(found.cells)), order)
+        for name in own_table.POLICIES:
 
-            def case(game=game, name=name):
-                runs = play_all(game, [name], n_runs=2, seed=0)
-                said = findings.numbers(game, runs, {})
+            def case(problem=problem, name=name):
+                said = numbers(play_all(problem, [name], Scale(runs=2)), {})
                 return digest(
                     [said["checkpoints"], [[c["reward"], c["regret"]] for c in said["curves"]]]
                 )
@@ -91,4 +100,10 @@ def own_table():
             yield f"{order} / {name}", case
 
 
-STUDIES = {study.__name__: study for study in (named, reproduction, compared, demo, own_table)}
+STUDIES = {
+    "named": named,
+    "reproduction": reproduction,
+    "compared": compared,
+    "demo": demo,
+    "own_table": own_table_runs,
+}

@@ -1,8 +1,17 @@
 """superarm: pick the best k of m items, round after round, and learn from what each picked item does."""
 
 from superarm import theory
-from superarm.advice import Inspection, Property, Recommendation, Witness, auto, inspect
-from superarm.advice.planning import Plan, PlanRow, plan
+from superarm.advice import (
+    Inspection,
+    Plan,
+    PlanRow,
+    Property,
+    Recommendation,
+    Witness,
+    auto,
+    inspect,
+    plan,
+)
 from superarm.beliefs import (
     BetaBelief,
     DiscountedBetaBelief,
@@ -17,14 +26,14 @@ from superarm.beliefs import (
 )
 from superarm.core import (
     Belief,
-    Choices,
     Counted,
-    Draw,
     Environment,
+    FeasibleSets,
     Oracle,
     Policy,
     Pools,
     Reward,
+    Sample,
     top_k,
 )
 from superarm.environments import (
@@ -36,8 +45,18 @@ from superarm.environments import (
     ReplayEnvironment,
     TriggeredArms,
 )
-from superarm.offpolicy import Estimate, Log, Target, doubly_robust, ips, set_ips, set_snips, snips
-from superarm.offpolicy.propensities import Propensities, propensities
+from superarm.offpolicy import (
+    Estimate,
+    Log,
+    Propensities,
+    Target,
+    doubly_robust,
+    ips,
+    propensities,
+    set_ips,
+    set_snips,
+    snips,
+)
 from superarm.oracles import (
     DependentRounding,
     EpsilonRandom,
@@ -79,6 +98,7 @@ from superarm.sessions import (
 )
 from superarm.sets import Matchings, Paths, SpanningTrees
 from superarm.sets.feasible import Feasible, Group
+from superarm.simulation import Trace, replicate, simulate
 from superarm.simulation.batch import BatchTrace, simulate_batch
 from superarm.simulation.instances import (
     ChangingInstance,
@@ -86,7 +106,6 @@ from superarm.simulation.instances import (
     linear_instance,
     network_instance,
 )
-from superarm.simulation.simulate import Trace, replicate, simulate
 from superarm.theory.quantizer import Quantizer
 from superarm.version import __version__ as __version__
 
@@ -100,14 +119,12 @@ __all__ = [
     "CascadingArms",
     "ChangingArms",
     "ChangingInstance",
-    "Choices",
     "ConflictError",
     "Counted",
     "CoverageReward",
     "Decision",
     "DependentRounding",
     "DiscountedBetaBelief",
-    "Draw",
     "DriftingArms",
     "ESCBIndex",
     "Environment",
@@ -120,6 +137,7 @@ __all__ = [
     "Explanation",
     "ExploreThenCommit",
     "Feasible",
+    "FeasibleSets",
     "GaussianBelief",
     "Greedy",
     "Group",
@@ -152,6 +170,7 @@ __all__ = [
     "Recommendation",
     "ReplayEnvironment",
     "Reward",
+    "Sample",
     "Session",
     "SessionFileError",
     "SingleSeedBelief",

@@ -1,26 +1,28 @@
-"""What a session refuses, each as a ValueError of its own.
+"""The exceptions of sessions. Each is a ValueError, so existing handlers catch it.
 
     ValueError
-      SessionFileError        a file that is not a session, cut short, altered, too new, or of another policy
-      UnknownDecisionError    an id that the session never gave out, or no longer remembers
-      ExpiredDecisionError    feedback for a decision that has expired
-      ConflictError           another outcome than the one that was told before
+      SessionFileError        the file is no session, is damaged or too new, or has another policy
+      UnknownDecisionError    the session never issued this id, or no longer remembers it
+      ExpiredDecisionError    the feedback came after its decision expired
+      ConflictError           the feedback contradicts an outcome that is already known
 
-A service can answer each in its own way.
+They are classes of their own so that a program, such as the service, can answer each differently.
 """
+
+__all__ = ["ConflictError", "ExpiredDecisionError", "SessionFileError", "UnknownDecisionError"]
 
 
 class SessionFileError(ValueError):
-    """A file that cannot be loaded; nothing has changed."""
+    """A session file cannot be loaded. Nothing has changed."""
 
 
 class UnknownDecisionError(ValueError):
-    """An id that this session never gave out, or has forgotten since."""
+    """The session never issued this id, or no longer remembers it."""
 
 
 class ExpiredDecisionError(ValueError):
-    """Feedback that comes after its decision has expired."""
+    """The feedback came after its decision expired. Nothing was learnt from it."""
 
 
 class ConflictError(ValueError):
-    """Feedback that contradicts what was told before."""
+    """The feedback contradicts an outcome that is already known. Nothing was learnt from it."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from superarm.beliefs import BetaBelief, Exp3Belief, MeanBelief, SingleSeedBelief, UCBBelief
 from superarm.beliefs.exp3 import exp3_gamma
-from superarm.core import Choices, Oracle, Policy, Reward
+from superarm.core import FeasibleSets, Oracle, Policy, Reward
 from superarm.oracles import (
     DependentRounding,
     EpsilonRandom,
@@ -19,7 +19,7 @@ from superarm.oracles import (
 )
 
 
-def cts(reward: Reward, k: int | Choices, *, oracle: Oracle | None = None) -> Policy:
+def cts(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None) -> Policy:
     """Combinatorial Thompson sampling (Wang, Chen 2018), with Oracle+ unless another oracle is given.
 
     Examples
@@ -32,7 +32,7 @@ def cts(reward: Reward, k: int | Choices, *, oracle: Oracle | None = None) -> Po
     return Policy(BetaBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
 
 
-def gt_qts(reward: Reward, k: int | Choices, *, delta: float, **options: Any) -> Policy:
+def gt_qts(reward: Reward, k: int | FeasibleSets, *, delta: float, **options: Any) -> Policy:
     """GT+QTS, the paper's Algorithm 1: Thompson sampling with the group-testing oracle of Algorithm 2.
 
     ``options`` are those of `GroupTesting`.
@@ -46,7 +46,7 @@ def gt_qts(reward: Reward, k: int | Choices, *, delta: float, **options: Any) ->
     return cts(reward, k, oracle=GroupTesting(delta=delta, **options))
 
 
-def cucb(reward: Reward, k: int | Choices, *, oracle: Oracle | None = None) -> Policy:
+def cucb(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None) -> Policy:
     """CUCB (Chen, Wang, Yuan 2013): upper confidence bounds in place of draws, with Oracle+ unless told otherwise.
 
     Examples
@@ -58,7 +58,9 @@ def cucb(reward: Reward, k: int | Choices, *, oracle: Oracle | None = None) -> P
     return Policy(UCBBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
 
 
-def single_seed_ts(reward: Reward, k: int | Choices, *, oracle: Oracle | None = None) -> Policy:
+def single_seed_ts(
+    reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None
+) -> Policy:
     """Thompson sampling with one uniform shared by all arms (Jin, Zhao, Tan, Gu 2026), with Oracle+ unless told else.
 
     Examples
@@ -72,7 +74,7 @@ def single_seed_ts(reward: Reward, k: int | Choices, *, oracle: Oracle | None = 
     )
 
 
-def escb(reward: Reward, k: int | Choices, *, c: float = 0.0, limit: int = 10_000) -> Policy:
+def escb(reward: Reward, k: int | FeasibleSets, *, c: float = 0.0, limit: int = 10_000) -> Policy:
     """ESCB (Combes, Talebi, Proutière, Lelarge 2015): one confidence width for the whole set. Additive rewards only.
 
     Examples
@@ -88,7 +90,7 @@ def escb(reward: Reward, k: int | Choices, *, c: float = 0.0, limit: int = 10_00
 
 def epsilon_greedy(
     reward: Reward,
-    k: int | Choices,
+    k: int | FeasibleSets,
     *,
     epsilon: float | Callable[[int], float] = 0.1,
     oracle: Oracle | None = None,
@@ -106,7 +108,7 @@ def epsilon_greedy(
 
 
 def explore_then_commit(
-    reward: Reward, k: int | Choices, *, n_explore: int, oracle: Oracle | None = None
+    reward: Reward, k: int | FeasibleSets, *, n_explore: int, oracle: Oracle | None = None
 ) -> Policy:
     """Every arm ``n_explore`` times, and then for ever the set that is best for the means so far.
 
@@ -143,7 +145,7 @@ def exp3(
     return Policy(Exp3Belief(reward.n_arms, k, gamma=gamma), DependentRounding(), reward, k)
 
 
-def random_sets(reward: Reward, k: int | Choices) -> Policy:
+def random_sets(reward: Reward, k: int | FeasibleSets) -> Policy:
     """k arms uniformly at random in every round: the line that a policy has to stay below.
 
     Examples

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Belief, Draw, Environment, Oracle, Pools, Reward
+from superarm.core import Belief, Environment, Oracle, Pools, Reward, Sample
 from superarm.core.arguments import FloatArray, IndexArray, as_set, as_theta
 from superarm.sets.feasible import Feasible, Group
 
@@ -86,7 +86,7 @@ def check_oracle(
     checked that nothing is drawn where there is no tie. ``feasible``: it knows constraints, and picks only sets that a
     `Feasible` allows; without that it may refuse them instead, but not ignore them.
 
-    The answer is k distinct arms, ascending; theta is left alone, and may be a `Draw`, which is what `Policy` hands
+    The answer is k distinct arms, ascending; theta is left alone, and may be a `Sample`, which is what `Policy` hands
     over; the same generator gives the same answer; k equal to n_arms gives every arm; equal arms are all chosen now
     and then; bad requests are refused unevaluated.
     """
@@ -117,10 +117,10 @@ def check_oracle(
         )
         _claim(np.array_equal(theta, before), "select must not write into theta")
         rng = np.random.default_rng(seed)
-        drawn = make().select(reward, Draw(_Guess(theta), rng), k, rng=rng)
+        drawn = make().select(reward, Sample(_Guess(theta), rng), k, rng=rng)
         _claim(
             np.array_equal(arms, drawn),
-            f"a Draw must give the arms that an array gives: {arms}, got {drawn}",
+            f"a Sample must give the arms that an array gives: {arms}, got {drawn}",
         )
         if exact:
             best = np.sort(np.argsort(theta)[-k:])
@@ -315,7 +315,7 @@ def _check_feasible(
         except TypeError:
             _claim(not required, f"an oracle that knows constraints must take a {request}")
             return
-        known = request.over(6)
+        known = request.for_arms(6)
         _claim(known.is_feasible(arms), f"a set must be feasible for {request}, got {arms}")
         _claim(bool((np.diff(arms) > 0).all()), f"arms must be distinct and ascending, got {arms}")
         best = max(float(theta[one].sum()) for one in known.sets())
@@ -347,7 +347,7 @@ def _check_feasible(
 
 
 class _Guess:
-    """What a Draw needs of a belief."""
+    """What a Sample needs of a belief."""
 
     def __init__(self, theta: FloatArray) -> None:
         self.theta, self.n_arms = theta, len(theta)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.advice.planning import ENTRIES
+from superarm.advice.oracle_costs import ORACLE_COSTS, make_oracle
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def small():
 
 
 def test_there_is_a_row_for_every_oracle_fastest_first(small):
-    assert {row.oracle for row in small.rows} == set(ENTRIES)
+    assert {row.oracle for row in small.rows} == set(ORACLE_COSTS)
     assert [row.round_s for row in small.rows] == sorted(row.round_s for row in small.rows)
     for row in small.rows:
         assert row.round_s == pytest.approx(row.evaluations * 0.1 + row.overhead_s)
@@ -27,12 +27,12 @@ def test_there_is_a_row_for_every_oracle_fastest_first(small):
     json.dumps(small.as_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if entry.evaluations])
+@pytest.mark.parametrize("name", [name for name, cost in ORACLE_COSTS.items() if cost.exact])
 @pytest.mark.parametrize(("n_arms", "k"), [(30, 3), (12, 12), (9, 1)])
 def test_exact_formulas_are_what_the_oracle_spends(name, n_arms, k):
-    policy = sa.cts(sa.LinearReward(n_arms), k, oracle=ENTRIES[name].make())
+    policy = sa.cts(sa.LinearReward(n_arms), k, oracle=make_oracle(name))
     policy.ask(rng=np.random.default_rng(0))
-    assert policy.evaluations == ENTRIES[name].evaluations(n_arms, k)
+    assert policy.evaluations == ORACLE_COSTS[name].most(n_arms, k)
 
 
 def test_measured_evaluations_are_those_of_a_simulation():
@@ -79,8 +79,9 @@ def test_large_problems_are_measured_small_and_scaled():
 
 def test_later_rounds_are_taken_to_cost_what_the_last_ones_cost():
     """Never below what the measured rounds alone cost, spread over the horizon, nor above their mean."""
-    short = sa.plan(n_arms=60, k=3, cost_s=0.0, horizon=1000)["LazySingletons"]
-    long = sa.plan(n_arms=60, k=3, cost_s=0.0, horizon=4000)["LazySingletons"]
+    size = {"n_arms": 60, "k": 3, "cost_s": 0.0, "oracles": ["LazySingletons"]}
+    (short,) = sa.plan(**size, horizon=1000).rows
+    (long,) = sa.plan(**size, horizon=4000).rows
     assert (short.evaluations_are, long.evaluations_are) == ("measured", "extrapolated")
     assert short.evaluations / 4 <= long.evaluations <= short.evaluations
 

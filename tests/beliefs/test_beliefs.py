@@ -181,7 +181,7 @@ def test_kl_ucb_is_below_hoeffdings_bound_and_above_the_mean():
     belief, rng = sa.KLUCBBelief(1), np.random.default_rng(0)
     for t in range(1, 200):
         belief.update([0], [float(t % 3 == 0)], rng=rng)
-        theta, mean = belief.sample(rng=rng)[0], belief.tally.mean()[0]
+        theta, mean = belief.sample(rng=rng)[0], belief.outcomes.mean()[0]
         assert mean < theta <= min(1.0, mean + np.sqrt(np.log(t + 1) / (2 * t)) + 1e-12)
 
 

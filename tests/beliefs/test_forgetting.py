@@ -254,7 +254,7 @@ def test_who_follows_and_who_does_not():
         (lambda: sa.SlidingBetaBelief(2, 0), "window must be at least 1, got 0"),
         (lambda: sa.SlidingBetaBelief(2, 1.5), "window must be a whole number"),
         (lambda: sa.SlidingBetaBelief(2, prior=3), "pair"),
-        (lambda: sa.BetaBelief.from_counts([1, 2], [3]), "one number an arm, got 2 and 1"),
+        (lambda: sa.BetaBelief.from_counts([1, 2], [3]), "one number per arm, got 2 and 1"),
         (
             lambda: sa.BetaBelief.from_counts([1, 5], [3, 4]),
             "5 successes in 4 trials of arm 1; trials are successes and",

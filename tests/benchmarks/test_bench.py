@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
-
+from click.testing import CliRunner
 from superarm.bench import files, findings, measure, page, parts, programs, timing
+
 from superarm.cli import app
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -346,7 +346,7 @@ def test_best_first_without_a_sample_is_ascending():
         report = None
 
         def select(self, reward, theta, k, *, rng):
-            return np.arange(k)
+            return np.arange(k.n_most)
 
     policy = sa.Policy(Known([0.1, 0.7, 0.2]), NeverLooks(), sa.LinearReward(3), 2)
     trace = sa.simulate(
@@ -441,7 +441,7 @@ def test_the_check_of_environments_catches(make, says):
         (lambda: sa.ChangingInstance(object(), sa.LinearReward(3), 2), "environment must have mu"),
         (
             lambda: sa.ChangingInstance(sa.BernoulliArms([0.5]), sa.LinearReward(3), 2),
-            "the same arms, got 1 and 3",
+            "the same number of arms, got 1 and 3",
         ),
         (
             lambda: sa.ChangingInstance(sa.BernoulliArms([0.5]), sa.LinearReward(1), 2),

@@ -218,7 +218,7 @@ def test_a_file_without_propensities_is_what_it_was():
     one = session()
     play(one, 1)
     assert "propensities" not in json.dumps(
-        [record.state() for record in one._ledger.open.values()]
+        [record.state() for record in one._unlocked.ledger.open.values()]
     )
 
 
@@ -227,11 +227,11 @@ def test_batches_and_forks_have_streams_of_their_own():
     first, second = one.ask(2, propensities=200)
     assert first.propensities != second.propensities or first.arms != second.arms
     rngs = [
-        one._origin.samples(1),
-        one._origin.samples(2),
-        one.fork("left")._origin.samples(1),
-        one.fork("propensities")._origin.samples(1),
-        one._rng,
+        one._unlocked.seeding.samples(1),
+        one._unlocked.seeding.samples(2),
+        one.fork("left")._unlocked.seeding.samples(1),
+        one.fork("propensities")._unlocked.seeding.samples(1),
+        one._unlocked.rng,
     ]
     assert len({tuple(rng.random(3).tolist()) for rng in rngs}) == 5
 
@@ -258,7 +258,7 @@ def test_they_can_be_pickled():
     assert pickle.loads(pickle.dumps(found)).arms.tolist() == found.arms.tolist()
 
 
-class Locked(sa.TopK):
+class Locked(sa.Singletons):
     """An oracle with something in it that cannot be copied."""
 
     def __init__(self):

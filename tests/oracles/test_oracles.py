@@ -90,7 +90,7 @@ def test_exhaustive_draws_among_equally_good_sets():
 def test_exhaustive_looks_at_blocks_alike(monkeypatch):
     theta, reward = np.random.default_rng(0).random(7), parts.REWARDS["coverage"]()
     whole = sa.Exhaustive().select(reward, theta, 3, rng=np.random.default_rng(0))
-    monkeypatch.setattr("superarm.oracles.exhaustive._SETS_AT_ONCE", 4)
+    monkeypatch.setattr("superarm.core.k_of_m._SETS_PER_BLOCK", 4)
     np.testing.assert_array_equal(
         sa.Exhaustive().select(reward, theta, 3, rng=np.random.default_rng(0)), whole
     )

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from server_process import Server
-from superarm.service import keys
-from superarm.service.sqlite import SQLiteStore
+from superarm.service.http import keys
+from superarm.service.log.sqlite import SQLiteStore
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
@@ -135,7 +135,7 @@ def test_a_bandit_is_made_decides_and_learns(visit, server):
     page.get_by_role("button", name=re.compile("^Tell outcomes")).click()
     page.get_by_role("button", name="all 1").click()
     page.get_by_role("button", name="Tell", exact=True).click()
-    wait_for_text(page.locator(".decision .status"), "^told$")
+    wait_for_text(page.locator(".decision .status.told"), "^complete$")
     wait_for_text(tile(page, "told"), "^1$")
     wait_for_text(page.locator(".arms .arm .figure"), r"^0\.667")  # Beta(2, 1)
     assert page.locator(".decision .chip.good").count() == 2
@@ -149,7 +149,7 @@ def test_what_others_do_arrives(visit, other, bandit):
     wait_for_text(row.locator(".status"), "^open$")
     wait_for_text(page.locator("#arrivals"), "Decided: " + ", ".join(decision["arms"]))
     tell(other, decision, 0.25)
-    wait_for_text(row.locator(".status"), "^told$")
+    wait_for_text(row.locator(".status.told"), "^complete$")
     assert [text.split()[-1] for text in row.locator(".outcome").all_inner_texts()] == [
         "0.25",
         "0.25",
@@ -228,7 +228,7 @@ def test_an_arm_is_retired_and_brought_back(visit, other, bandit):
 def test_arms_are_added_found_and_ordered(visit, other, bandit):
     page = visit(f"/#/b/{bandit['id']}")
     page.get_by_role("button", name="Add arms…").click()
-    page.get_by_label("Names, one a line").fill("grape\nguava\n")
+    page.get_by_label("Names, one per line").fill("grape\nguava\n")
     page.get_by_role("button", name="Add", exact=True).click()
     wait_for_text(page.locator(".facts"), "2 of 8 arms")
     page.get_by_label("Search arms").fill("GUA")
@@ -253,7 +253,7 @@ def test_only_the_best_of_many_arms_are_drawn(visit, other):
 
 def test_problems_say_what_to_do(visit, other, bandit):
     page = visit(f"/#/b/{bandit['id']}", expect=["status of 4"])
-    page.get_by_role("button", name="With rules…").click()
+    page.get_by_role("button", name="With constraints…").click()
     page.get_by_label("Arms that must be in").fill("apple\nbanana\ncherry")
     page.get_by_role("button", name="Decide", exact=True).last.click()
     problem = page.get_by_role("dialog").get_by_role("alert")

@@ -12,8 +12,8 @@ import pytest
 
 import killing
 import superarm as sa
-from superarm.sessions import file
-from superarm.sessions.saving import document_of
+from superarm.sessions import files
+from superarm.sessions.state import session_state
 
 FIXTURE = Path(__file__).parents[1] / "data" / "session-v1.superarm"
 
@@ -116,12 +116,12 @@ def test_the_one_before_is_kept_and_a_damaged_one_does_not_push_it_out(tmp_path)
         session.save(path)
         assert sa.Session.load(path, policy()).rounds == rounds
         if rounds > 1:
-            assert sa.Session.load(file.previous(path), policy()).rounds == rounds - 1
+            assert sa.Session.load(files.previous(path), policy()).rounds == rounds - 1
     path.write_bytes(path.read_bytes()[:-9])
     play(session, 1)
     session.save(path)
     assert sa.Session.load(path, policy()).rounds == 4
-    assert sa.Session.load(file.previous(path), policy()).rounds == 2
+    assert sa.Session.load(files.previous(path), policy()).rounds == 2
     assert sorted(found.name for found in tmp_path.iterdir()) == ["session", "session.previous"]
 
 
@@ -193,24 +193,24 @@ def test_another_policy_is_refused_and_left_alone(tmp_path, make, says):
 
 def test_versions(tmp_path, monkeypatch):
     path = tmp_path / "session"
-    monkeypatch.setattr(file, "VERSION", 2)
+    monkeypatch.setattr(files, "VERSION", 2)
     played().save(path)
-    monkeypatch.setattr(file, "VERSION", 1)
+    monkeypatch.setattr(files, "VERSION", 1)
     with pytest.raises(sa.SessionFileError, match="version 2, this superarm reads up to 1"):
         sa.Session.load(path, policy())
     # The seam: a file of version 1 read by a superarm of version 3, by way of 2.
-    monkeypatch.setattr(file, "VERSION", 1)
+    monkeypatch.setattr(files, "VERSION", 1)
     played().save(path)
-    monkeypatch.setattr(file, "VERSION", 3)
+    monkeypatch.setattr(files, "VERSION", 3)
     steps = []
     migrations = {n: lambda document, n=n: steps.append(n) or document for n in (1, 2)}
-    monkeypatch.setattr(file, "_MIGRATIONS", migrations)
+    monkeypatch.setattr(files, "_MIGRATIONS", migrations)
     assert sa.Session.load(path, policy()).rounds == 12
     assert steps == [1, 2]
 
 
 def test_every_older_version_has_a_migration():
-    assert sorted(file._MIGRATIONS) == list(range(1, file.VERSION))
+    assert sorted(files._MIGRATIONS) == list(range(1, files.VERSION))
 
 
 def test_not_a_session(tmp_path):
@@ -256,7 +256,7 @@ def test_a_draw_of_the_largest_alone_goes_on_bit_for_bit(tmp_path):
         if t % 7 == 0:
             sessions[1].save(tmp_path / "session")
             sessions[1] = sa.Session.load(tmp_path / "session", make, clock=lambda: 0.0)
-    assert document_of(sessions[0]) == document_of(sessions[1])
+    assert session_state(sessions[0]._unlocked) == session_state(sessions[1]._unlocked)
 
 
 def test_a_writer_killed_at_any_moment_leaves_a_whole_session(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import superarm as sa
-from superarm.sessions.saving import document_of
+from superarm.sessions.state import session_state
 
 K = 2
 KEEP = 4
@@ -115,11 +115,11 @@ class SessionMachine(RuleBasedStateMachine):
         return answers[0]
 
     def refused(self, action, kind):
-        before = document_of(self.plain)
+        before = session_state(self.plain._unlocked)
         answer = self.both(action)
         assert isinstance(answer, tuple), answer
         assert answer[0] is kind, answer
-        assert document_of(self.plain) == before
+        assert session_state(self.plain._unlocked) == before
 
     def learn(self, name, outcome):
         self.are_coins &= outcome in (0, 1)  # a belief may flip a coin for others
@@ -278,13 +278,13 @@ class SessionMachine(RuleBasedStateMachine):
             assert set(one.arms) <= set(self.names) - self.retired
             for fork in forks:
                 fork.tell(one, dict.fromkeys(one.arms, 1.0))
-        assert document_of(forks[0]) == document_of(forks[1])
+        assert session_state(forks[0]._unlocked) == session_state(forks[1]._unlocked)
 
     @invariant()
     def nothing_differs(self):
         if not hasattr(self, "plain"):
             return
-        assert document_of(self.plain) == document_of(self.saved)
+        assert session_state(self.plain._unlocked) == session_state(self.saved._unlocked)
 
     @invariant()
     def the_model_holds(self):
@@ -301,9 +301,9 @@ class SessionMachine(RuleBasedStateMachine):
             a, b = np.array([self.learnt[name] for name in self.names]).T
             assert np.array_equal(session.policy.belief.a + session.policy.belief.b, a + b)
             assert np.array_equal(session.policy.belief.a, a) or not self.are_coins
-        elif hasattr(session.policy.belief, "tally"):
+        elif hasattr(session.policy.belief, "outcomes"):
             seen = [sum(self.learnt[name]) - 2 for name in self.names]
-            assert np.array_equal(session.policy.belief.tally.counts, seen)
+            assert np.array_equal(session.policy.belief.outcomes.counts, seen)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

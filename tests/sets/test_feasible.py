@@ -354,7 +354,7 @@ def test_the_number_of_arms_must_be_known_and_fit():
     with pytest.raises(ValueError, match="must be known"):
         Feasible(2, must=[1]).is_feasible([0, 1])
     with pytest.raises(ValueError, match="problem's 5 arms, got some of 6"):
-        Feasible(2, n_arms=6).over(5)
+        Feasible(2, n_arms=6).for_arms(5)
     with pytest.raises(ValueError, match="numbers"):
         Feasible(2, n_arms=3).best([0.5, np.nan, 0.2], rng=np.random.default_rng(0))
 
@@ -403,8 +403,8 @@ class Careless:
 
 class KnowsOnlyK(Careless):
     def select(self, reward, theta, k, *, rng):
-        theta, k = sa.core.as_request(reward, theta, k)
-        return sa.top_k(theta, k, rng=rng)
+        theta, feasible = sa.core.as_selection(reward, theta, k)
+        return sa.top_k(theta, sa.core.as_k_of_m(feasible, reward.n_arms).k, rng=rng)
 
 
 def test_an_oracle_that_knows_no_constraints_fails():
@@ -444,7 +444,7 @@ def test_top_k_draws_few_when_few_are_missing_and_by_the_same_law():
     feasible, rng = Feasible(1, available=here), np.random.default_rng(0)
     policy, n = sa.Policy(belief, sa.TopK(), reward, feasible), 1500
     few = np.bincount([policy.ask(rng=rng)[0] for _ in range(n)], minlength=4096)
-    assert policy.belief._above is not None  # that is, not all were drawn
+    assert policy.belief.level is not None  # that is, not all were drawn
     draws = [np.where(here, belief.sample(rng=rng), 0) for _ in range(n)]
     whole = np.bincount([draw.argmax() for draw in draws], minlength=4096)
     assert few[0] == 0

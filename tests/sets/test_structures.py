@@ -149,7 +149,8 @@ def test_oracles_that_need_the_best_set_only(name):
 def test_other_oracles_say_what_they_need(make):
     reward = sa.Counted(sa.LinearReward(16))
     with pytest.raises(
-        TypeError, match=r"needs choices that can .*, which Matchings cannot; use TopK, Singletons"
+        TypeError,
+        match=r"needs feasible sets that have .*, which Matchings do not; use TopK, Singletons",
     ):
         make().select(reward, np.full(16, 0.5), graphs()["matchings"], rng=np.random.default_rng(0))
     assert reward.evaluations == 0
@@ -213,7 +214,7 @@ def make_paths(rng):
         (lambda: sa.Paths([0], [1], 0, 0), "two nodes between 0 and 1"),
         (lambda: sa.Paths([0], [1], 0, 2), "two nodes between 0 and 1"),
         (lambda: sa.Paths([1], [0], 0, 1), "there must be a path from 0 to 1"),
-        (lambda: sa.Paths([0], [1], 0, 1).over(2), "an edge for each of the problem's 2 arms"),
+        (lambda: sa.Paths([0], [1], 0, 1).for_arms(2), "an edge for each of the problem's 2 arms"),
         (
             lambda: sa.cts(sa.LinearReward(3), sa.Matchings([0], [0])),
             "an edge for each of the problem's 3 arms",

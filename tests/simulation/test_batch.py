@@ -12,7 +12,7 @@ from superarm.simulation.batch import on_numpy
 from superarm.simulation.batch.grading import Grading
 from superarm.simulation.batch.on_numpy import NumpyEngine
 from superarm.simulation.batch.play import _random_sets
-from superarm.simulation.batch.problem import Problem
+from superarm.simulation.batch.run_stack import RunStack
 
 
 def weighted(rng):
@@ -89,13 +89,13 @@ def test_for_given_theta_and_tests_it_decides_as_group_testing(
     rng = np.random.default_rng(5)
     instances = [DRAWS[family](rng) for _ in range(n_runs)]
     engine = NumpyEngine(np.random.SeedSequence(3))
-    problem = Problem(instances, engine)
+    runs = RunStack(instances, engine)
     options = {"delta": delta, "quantize": quantize, "decoder": decoder}
-    grading = Grading(sa.GroupTesting(p=p, n_tests=n_tests, **options), problem, engine)
-    tests = overheard(monkeypatch, n_runs, n_tests, problem.n_arms)
-    theta = rng.random((n_runs, problem.n_arms))
+    grading = Grading(sa.GroupTesting(p=p, n_tests=n_tests, **options), runs, engine)
+    tests = overheard(monkeypatch, n_runs, n_tests, runs.n_arms)
+    theta = rng.random((n_runs, runs.n_arms))
     grades = grading.grades(theta)
-    arms = engine.top_k_whole(grades, problem.k)
+    arms = engine.top_k_whole(grades, runs.k)
     scale = (n_tests if decoder == "centred" else 1) / np.broadcast_to(grading.unit, (n_runs, 1))
     for run, it in enumerate(instances):
         pools = sa.Pools.of([np.flatnonzero(row) for row in tests()[run]], it.n_arms)
@@ -114,7 +114,7 @@ def test_for_given_theta_and_tests_it_decides_as_group_testing(
 def overheard(monkeypatch, n_runs, n_tests, n_arms):
     """A function that gives the tests that were drawn, as (n_runs, n_tests, n_arms) of 0 and 1."""
     found = []
-    draw, random_cells = _bits.draw, on_numpy._random_cells
+    draw, random_cells = _bits.draw, on_numpy.random_cells
 
     def draw_bits(n_rows, *args, **options):
         bits = draw(n_rows, *args, **options)
@@ -129,7 +129,7 @@ def overheard(monkeypatch, n_runs, n_tests, n_arms):
         return cells
 
     monkeypatch.setattr(_bits, "draw", draw_bits)
-    monkeypatch.setattr(on_numpy, "_random_cells", draw_cells)
+    monkeypatch.setattr(on_numpy, "random_cells", draw_cells)
     return lambda: np.concatenate(found).transpose(1, 0, 2)
 
 
@@ -137,7 +137,7 @@ def overheard(monkeypatch, n_runs, n_tests, n_arms):
 def test_scores_are_quantized_as_the_quantizer_does(delta):
     instances = NETWORKS[:5]
     engine = NumpyEngine(np.random.SeedSequence(0))
-    grading = Grading(sa.GroupTesting(delta=delta, n_tests=7), Problem(instances, engine), engine)
+    grading = Grading(sa.GroupTesting(delta=delta, n_tests=7), RunStack(instances, engine), engine)
     values = (
         np.random.default_rng(1).random((5, 4000)) * 1.05 * max(it.reward.upper for it in instances)
     )
@@ -168,8 +168,8 @@ def test_chance_picks_every_set_alike():
     """All 20 sets of 3 of 6 arms. Chi-square, wrong once in 10,000 times."""
     engine = NumpyEngine(np.random.SeedSequence(1))
     it = sa.linear_instance(6, 3, 0.1, rng=np.random.default_rng(0))
-    problem = Problem([it] * 8000, engine)
-    arms = np.sort(_random_sets(problem, engine, np.full((8000, 3), -1)), axis=1)
+    runs = RunStack([it] * 8000, engine)
+    arms = np.sort(_random_sets(runs, engine, np.full((8000, 3), -1)), axis=1)
     counts = [(arms == chosen).all(axis=1).sum() for chosen in combinations(range(6), 3)]
     assert sum(counts) == 8000
     assert stats.chisquare(counts).pvalue > 1e-4
@@ -179,14 +179,14 @@ def test_chance_picks_every_set_alike():
 def test_what_sets_and_arms_are_worth(family):
     rng = np.random.default_rng(2)
     instances = [DRAWS[family](rng) for _ in range(4)]
-    problem = Problem(instances, NumpyEngine(np.random.SeedSequence(0)))
-    theta = rng.random((4, problem.n_arms))
-    arms = np.array([rng.choice(problem.n_arms, problem.k, replace=False) for _ in range(4)])
+    runs = RunStack(instances, NumpyEngine(np.random.SeedSequence(0)))
+    theta = rng.random((4, runs.n_arms))
+    arms = np.array([rng.choice(runs.n_arms, runs.k, replace=False) for _ in range(4)])
     for run, it in enumerate(instances):
-        assert problem.worth(arms)[run] == pytest.approx(it.reward(arms[run], it.mu[arms[run]]))
-        assert problem.best[run] == pytest.approx(it.best_value)
+        assert runs.true_values(arms)[run] == pytest.approx(it.reward(arms[run], it.mu[arms[run]]))
+        assert runs.best[run] == pytest.approx(it.best_value)
         alone = np.array([it.reward([arm], [theta[run, arm]]) for arm in range(it.n_arms)])
-        ours = problem.singles(theta)[run]
+        ours = runs.singleton_values(theta)[run]
         np.testing.assert_allclose(ours - ours[0], alone - alone[0], atol=1e-12)
 
 
@@ -221,8 +221,8 @@ def test_the_same_seed_gives_the_same_and_recording_less_changes_nothing(name):
 
 def test_runs_that_share_a_network_keep_one_copy_and_runs_in_slices_are_the_same_law(monkeypatch):
     it = DRAWS["network"](np.random.default_rng(0))
-    problem = Problem([it] * 50, NumpyEngine(np.random.SeedSequence(0)))
-    assert problem.layer.shape == (1, 4, 16)
+    runs = RunStack([it] * 50, NumpyEngine(np.random.SeedSequence(0)))
+    assert runs.layer.shape == (1, 4, 16)
     oracle = ORACLES["p=1/2, centred"]
     together = sa.simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=1).regret[
         :, -1

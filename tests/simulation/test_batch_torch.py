@@ -15,7 +15,7 @@ from test_batch import DRAWS, ORACLES
 
 import superarm as sa
 from superarm.simulation.batch.grading import Grading
-from superarm.simulation.batch.problem import Problem
+from superarm.simulation.batch.run_stack import RunStack
 
 torch = pytest.importorskip("torch")
 
@@ -61,10 +61,10 @@ def test_for_given_theta_and_tests_it_decides_as_group_testing(decoder, quantize
     instances = [DRAWS["network"](rng) for _ in range(n_runs)]
     engine = TorchEngine(np.random.SeedSequence(3), "cpu")
     engine.at_once = 300
-    problem = Problem(instances, engine)
+    runs = RunStack(instances, engine)
     options = {"delta": 0.2, "quantize": quantize, "decoder": decoder}
-    grading = Grading(sa.GroupTesting(n_tests=n_tests, **options), problem, engine)
-    theta = torch.tensor(rng.random((n_runs, problem.n_arms)), dtype=torch.float32)
+    grading = Grading(sa.GroupTesting(n_tests=n_tests, **options), runs, engine)
+    theta = torch.tensor(rng.random((n_runs, runs.n_arms)), dtype=torch.float32)
     found, rand = [], torch.rand
 
     def overhear(*args, **options):
@@ -74,7 +74,7 @@ def test_for_given_theta_and_tests_it_decides_as_group_testing(decoder, quantize
     monkeypatch.setattr(torch, "rand", overhear)
     grades = torch.cat([grading.grades(theta)]).numpy()
     scale = (n_tests if decoder == "centred" else 1) / grading.unit
-    step = next(iter(engine.slices(n_runs, problem.n_hidden * problem.n_arms))).stop
+    step = next(iter(engine.slices(n_runs, runs.n_hidden * runs.n_arms))).stop
     chunks = len(found) // -(-n_runs // step)
     for run, it in enumerate(instances):
         mine = found[run // step * chunks : (run // step + 1) * chunks]

@@ -7,7 +7,7 @@ from scipy import stats
 import naive
 import superarm as sa
 from superarm import theory
-from superarm.simulation import instances
+from superarm.simulation.planted_network import PlantedNetwork
 
 
 def test_linear_instances_have_the_conditional_law():
@@ -96,8 +96,8 @@ def test_the_proof_is_right_when_it_claims_and_does_not_always_claim():
     claims = []
     for _ in range(300):
         W1, w2, means = rng.random((3, 6)) * 6, rng.random(3), rng.random(6)
-        neurons = instances._Neurons(W1, w2, 3)
-        claim = neurons.proves(means[:3], means[3:])
+        neurons = PlantedNetwork(W1, w2, 3)
+        claim = neurons.is_proven(means[:3], means[3:])
         reward = sa.NetworkReward(W1, w2)
         worth = {
             s: reward(s, means[list(s)])

@@ -130,7 +130,7 @@ class Fixed:
 
     def select(self, reward, theta, k, *, rng):
         rng.random(self.n_draws)
-        return np.arange(k)
+        return np.arange(k.n_most)
 
 
 @pytest.mark.parametrize("n_draws", [0, 7])
@@ -156,7 +156,7 @@ def test_policies_replicated_with_one_seed_are_pairs(n_draws):
 def test_a_policy_that_is_not_fresh_is_refused():
     it = sa.linear_instance(30, 3, 0.2, rng=np.random.default_rng(0))
     policy = sa.cts(it.reward, 3)
-    with pytest.raises(ValueError, match="make must return a fresh policy"):
+    with pytest.raises(ValueError, match="make must return a new policy"):
         sa.replicate(lambda rng: (policy, it), n_runs=2, horizon=5, seed=0)
 
 
@@ -169,7 +169,8 @@ def test_an_environment_that_answers_in_the_wrong_shape_is_refused():
 
     policy = sa.cts(sa.LinearReward(4), 2)
     with pytest.raises(
-        ValueError, match=r"what environment.pull returned must have shape \(2,\), got \(\)"
+        ValueError,
+        match=r"the outcomes that environment.pull returned must have shape \(2,\), got \(\)",
     ):
         sa.simulate(policy, Lazy(), horizon=1, rng=np.random.default_rng(0))
     assert policy.belief.a.tolist() == [1, 1, 1, 1]
@@ -190,7 +191,7 @@ def test_a_failing_run_is_reported(workers):
 def test_refuses():
     it = sa.linear_instance(30, 3, 0.2, rng=np.random.default_rng(0))
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="the same arms, got 5 and 30"):
+    with pytest.raises(ValueError, match="the same number of arms, got 5 and 30"):
         sa.simulate(sa.cts(sa.LinearReward(5), 3), it, horizon=2, rng=rng)
     with pytest.raises(ValueError, match="horizon must be at least 0"):
         sa.simulate(sa.cts(it.reward, 3), it, horizon=-1, rng=rng)

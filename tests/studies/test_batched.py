@@ -4,14 +4,14 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
-
-from superarm.cli import app
+from click.testing import CliRunner
 from superarm.experiments import batched, reproduce
 from superarm.experiments.catalogue import RequestError, Scale
 from superarm.experiments.cell import Cell
 from superarm.experiments.play import play
 from superarm.experiments.store import Store
+
+from superarm.cli import app
 
 PROBLEM = {"family": "linear", "n_arms": 20, "k": 2, "gap": 0.2}
 POLICIES = (

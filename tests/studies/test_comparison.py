@@ -5,10 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
-
-import superarm as sa
-from superarm.cli import app
+from click.testing import CliRunner
 from superarm.experiments.catalogue import RequestError, Scale
 from superarm.experiments.cell import Cell
 from superarm.experiments.comparison import compare, contestants, page
@@ -16,6 +13,9 @@ from superarm.experiments.comparison.cells import compare as play
 from superarm.experiments.comparison.contestants import CHANCE, CONTESTANTS, Task
 from superarm.experiments.comparison.problems import PROBLEMS, draw
 from superarm.experiments.store import Store
+
+import superarm as sa
+from superarm.cli import app
 
 DOCS = Path(__file__).parents[2] / "docs"
 ENVIRONMENT = {"COLUMNS": "150", "NO_COLOR": "1", "TERM": "dumb"}

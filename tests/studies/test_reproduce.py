@@ -14,15 +14,15 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
-
-import superarm as sa
-from superarm.cli import app
+from click.testing import CliRunner
 from superarm.experiments import catalogue, engine, reproduce
 from superarm.experiments.catalogue import Scale
 from superarm.experiments.cell import Cell, Recorded
 from superarm.experiments.play import checkpoints, make_policy
 from superarm.experiments.store import Store
+
+import superarm as sa
+from superarm.cli import app
 
 PROBLEMS = (
     {"family": "linear", "n_arms": 20, "k": 2, "gap": 0.2},

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
+from superarm.own_table import findings, page, playing
 
 import superarm as sa
 from superarm.cli import app
-from superarm.own_table import findings, page, playing
 
 NAN = float("nan")
 NAMES = ("ham", "egg", "tea", "<b>pie</b>", "figs")
@@ -303,7 +303,7 @@ def test_bad_requests_are_answered_and_nothing_is_written(table, tmp_path, optio
 
 
 def test_names_of_files_are_shown_as_they_are(tmp_path, monkeypatch):
-    monkeypatch.setattr("superarm.run_cli._USUAL_HORIZON", 10)
+    monkeypatch.setattr("superarm.cli.run.DEFAULT_HORIZON", 10)
     path = tmp_path / "[red].csv"
     path.write_text(as_text(cells(20)))
     done = command(
@@ -327,7 +327,7 @@ def test_a_column_that_is_empty_in_the_rows_that_are_played(table, tmp_path):
 
 
 def test_more_rows_than_are_usually_played_are_said(table, tmp_path, monkeypatch):
-    monkeypatch.setattr("superarm.run_cli._USUAL_HORIZON", 50)
+    monkeypatch.setattr("superarm.cli.run.DEFAULT_HORIZON", 50)
     options = [
         "--k",
         2,

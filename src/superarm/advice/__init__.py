@@ -1,15 +1,20 @@
-"""Probing a reward: what it is like, whether it keeps what it declares, and which oracle suits it."""
+"""Advice on a reward: what it is like, which oracle suits it, and what each oracle would cost."""
 
-from superarm.advice.choice import Recommendation
-from superarm.advice.inspector import auto, inspect, n_evaluations
-from superarm.advice.result import Inspection, Property, Witness
+from superarm.advice.auto_policy import auto
+from superarm.advice.inspection import inspect, n_evaluations
+from superarm.advice.planning import Plan, PlanRow, plan
+from superarm.advice.recommendation import Recommendation
+from superarm.advice.results import Inspection, Property, Witness
 
 __all__ = [
     "Inspection",
+    "Plan",
+    "PlanRow",
     "Property",
     "Recommendation",
     "Witness",
     "auto",
     "inspect",
     "n_evaluations",
+    "plan",
 ]

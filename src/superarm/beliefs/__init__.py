@@ -1,4 +1,4 @@
-"""What is known of the means: one algorithm a file."""
+"""What a policy knows about the means of the arms: one algorithm per file."""
 
 from superarm.beliefs.beta import BetaBelief
 from superarm.beliefs.discounted import DiscountedBetaBelief

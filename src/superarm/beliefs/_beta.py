@@ -1,4 +1,4 @@
-"""What the beliefs with Beta posteriors share: priors, counts and coins."""
+"""What the beliefs with Beta posteriors share: checks of priors and counts, and a coin."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_count, as_finite
 
+_CERTAIN = frozenset((0.0, 1.0))
+# Up to this many outcomes a Python set is faster than numpy.
+_FEW = 16
+
 
 def as_prior(prior: tuple[ArrayLike, ArrayLike], n_arms: int) -> tuple[FloatArray, FloatArray]:
-    """The (a, b) of every arm, shape (n_arms,) each, from numbers or arrays above 0; always copies."""
+    """The a and b of every arm, shape (n_arms,) each, from numbers or arrays above 0; copies."""
     if not isinstance(prior, tuple | list) or len(prior) != 2:
         raise TypeError(f"prior must be a pair (a, b), got {prior!r}")
     for name, value in zip("ab", prior, strict=True):
@@ -28,23 +32,22 @@ def as_prior(prior: tuple[ArrayLike, ArrayLike], n_arms: int) -> tuple[FloatArra
 def as_counts(
     successes: ArrayLike, trials: ArrayLike, strength: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Successes and failures as they count: each ``strength`` times what was seen. Shape (n_arms,) each."""
-    won, of = (
-        as_finite(successes, "successes", ndim=1, least=0.0),
-        as_finite(trials, "trials", ndim=1, least=0.0),
-    )
-    if won.shape != of.shape:
+    """Successes and failures, shape (n_arms,) each, both multiplied by ``strength``."""
+    won = as_finite(successes, "successes", ndim=1, least=0.0)
+    tried = as_finite(trials, "trials", ndim=1, least=0.0)
+    if won.shape != tried.shape:
         raise ValueError(
-            f"successes and trials must have one number an arm, got {len(won)} and {len(of)}"
+            "successes and trials must have one number per arm, "
+            f"got {len(won)} and {len(tried)} numbers"
         )
-    if (won > of).any():
-        arm = int(np.flatnonzero(won > of)[0])
+    if (won > tried).any():
+        arm = int(np.flatnonzero(won > tried)[0])
         raise ValueError(
-            f"trials must be at least the successes, got {won[arm]:g} successes in {of[arm]:g} trials of arm {arm}; "
-            "trials are successes and failures together"
+            f"trials must be at least the successes, got {won[arm]:g} successes in "
+            f"{tried[arm]:g} trials of arm {arm}; trials are successes and failures together"
         )
     factor = float(as_finite([strength], "strength", ndim=1, least=0.0)[0])
-    return factor * won, factor * (of - won)
+    return factor * won, factor * (tried - won)
 
 
 def grown(
@@ -54,22 +57,16 @@ def grown(
     b: FloatArray,
     *counts: FloatArray,
 ) -> tuple[FloatArray, ...]:
-    """The priors a and b, and counts of what was seen, with room for n more arms that come last."""
+    """The priors a and b and the counts, with n more arms at the end; their counts are 0."""
     n = as_count(n, "n", least=1)
     new_a, new_b = as_prior((1.0, 1.0) if prior is None else prior, n)
-    return (
-        np.append(a, new_a),
-        np.append(b, new_b),
-        *(np.append(each, np.zeros(n)) for each in counts),
-    )
-
-
-_CERTAIN = frozenset((0.0, 1.0))
+    longer = (np.append(each, np.zeros(n)) for each in counts)
+    return (np.append(a, new_a), np.append(b, new_b), *longer)
 
 
 def flip(outcomes: FloatArray, *, rng: np.random.Generator) -> FloatArray:
     """Y_i ~ Bern(X_i), the paper's coin: draws only for outcomes strictly between 0 and 1."""
-    if len(outcomes) > 16 or not _CERTAIN.issuperset(outcomes.tolist()):
+    if len(outcomes) > _FEW or not _CERTAIN.issuperset(outcomes.tolist()):
         inside = (outcomes > 0) & (outcomes < 1)
         outcomes = outcomes.copy()
         outcomes[inside] = rng.random(np.count_nonzero(inside)) < outcomes[inside]

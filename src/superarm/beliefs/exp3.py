@@ -1,6 +1,7 @@
-"""Exp3 for sets: no law of the outcomes is assumed, only that they are in [0, 1].
+"""Exp3 for sets: assumes that outcomes are in [0, 1], and nothing about their distribution.
 
-Uchiya, Nakamura, Kudo: "Algorithms for adversarial bandit problems with multiple plays", ALT 2010: their Exp3.M.
+Uchiya, Nakamura, Kudo: "Algorithms for adversarial bandit problems with multiple plays", ALT 2010
+(their algorithm Exp3.M).
 """
 
 from __future__ import annotations
@@ -11,11 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core.arguments import FloatArray, as_count, as_feedback, as_fraction, as_k, as_state
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_count,
+    as_feedback,
+    as_fraction,
+    as_k,
+    as_state,
+)
 
 
 def exp3_gamma(n_arms: int, k: int, horizon: int) -> float:
-    """The gamma for which Exp3.M's regret is bounded best: min(1, sqrt(m ln(m/k) / ((e-1) k T))).
+    """The gamma with the best bound on the regret: min(1, sqrt(m ln(m/k) / ((e-1) k T))).
 
     Examples
     --------
@@ -25,25 +34,25 @@ def exp3_gamma(n_arms: int, k: int, horizon: int) -> float:
     n_arms = as_count(n_arms, "n_arms", least=1)
     k, horizon = as_k(k, n_arms), as_count(horizon, "horizon", least=1)
     root = math.sqrt(n_arms * math.log(n_arms / k) / ((math.e - 1) * k * horizon))
-    return (
-        min(1.0, root) or 1.0
-    )  # with k = n_arms there is nothing to choose, and gamma must be above 0
+    # With k = n_arms there is nothing to choose: the root is 0, and gamma must be above 0.
+    return min(1.0, root) or 1.0
 
 
 class Exp3Belief:
-    """Weights of the arms, and with which probability each should be in the set: that is what ``sample`` says.
+    """Weights of the arms; ``sample`` returns the probability of each arm to be in the set.
 
-    p_i = k ((1 - gamma) w_i / sum(w) + gamma / n_arms), the largest weights being lowered to where p_i is 1. The sum of
-    p is k, and `DependentRounding` picks a set in which arm i is with probability p_i. An outcome x_i is then worth
-    x_i / p_i, and w_i grows by the factor exp(gamma k x_i / (p_i n_arms)), unless its weight was lowered.
+    p_i = k ((1 - gamma) w_i / sum(w) + gamma / n_arms), where the largest weights are lowered until
+    p_i is at most 1. The sum of p is k, and `DependentRounding` picks a set that contains arm i
+    with probability p_i. An outcome x_i is weighted as x_i / p_i: w_i grows by the factor
+    exp(gamma k x_i / (p_i n_arms)), unless its weight was lowered.
 
-    So theta is no guess of the means here, and other oracles make little sense of it. Draws nothing. ``sample`` and
-    ``update`` cost O(n_arms). 8 bytes an arm.
+    So theta is not an estimate of the means here: use `DependentRounding` as the oracle. Draws
+    nothing. ``sample`` and ``update`` cost O(n_arms). Takes 8 bytes per arm.
 
-    The probabilities follow from the weights, so an update takes those of now for those of the round it tells about.
-    That is right if each round is told before the next is asked for. Feedback that comes later, or about other arms
-    than were picked, is weighed with probabilities that were not the round's, and the bound on the regret is lost; an
-    arm that is not told about counts as one of outcome 0.
+    Update each round before you ask for the next one. The probabilities are computed from the
+    current weights, so ``update`` weighs late feedback, or feedback about other arms, with the
+    wrong probabilities, and the bound on the regret is lost. An arm without feedback counts as an
+    arm of outcome 0.
 
     Parameters
     ----------
@@ -55,7 +64,7 @@ class Exp3Belief:
     Attributes
     ----------
     log_weights
-        Shape (n_arms,): ln w. They begin at 0, and only grow.
+        Shape (n_arms,): ln w. They start at 0 and never decrease.
 
     Examples
     --------
@@ -75,7 +84,7 @@ class Exp3Belief:
         self.log_weights = np.zeros(self.n_arms)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
-        """The probabilities of being in the set, shape (n_arms,), of sum k."""
+        """The probabilities to be in the set, shape (n_arms,); their sum is k."""
         return self._probabilities()[0]
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
@@ -86,7 +95,7 @@ class Exp3Belief:
         self.log_weights[arms] += np.where(lowered[arms], 0.0, growth)
 
     def add_arms(self, n: int, prior: None = None) -> None:
-        """Make room for n more arms, which come last, with the weight of the median arm. O(n_arms)."""
+        """Append n arms with the weight of the median arm. O(n_arms)."""
         n = as_count(n, "n", least=1)
         if prior is not None:
             raise TypeError(f"an Exp3Belief has no prior, got prior={prior!r}; leave it out")
@@ -94,44 +103,49 @@ class Exp3Belief:
         self.n_arms += n
 
     def state(self) -> dict[str, Any]:
-        """The weights and the settings, as plain JSON."""
+        """The weights and the settings as plain JSON."""
         about = {"belief": "Exp3Belief", "n_arms": self.n_arms, "k": self.k, "gamma": self.gamma}
         return {**about, "log_weights": self.log_weights.tolist()}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over what ``state()`` described."""
+        """Become what ``state()`` described."""
         arrays = as_state(
             state, "Exp3Belief", self.n_arms, arrays=("log_weights",), others=("k", "gamma")
         )
-        k, gamma = (
-            as_k(state["k"], self.n_arms),
-            as_fraction(state["gamma"], "state['gamma']", high="]"),
-        )
-        self.k, self.gamma, self.log_weights = k, gamma, arrays["log_weights"]
+        k = as_k(state["k"], self.n_arms)
+        self.gamma = as_fraction(state["gamma"], "state['gamma']", high="]")
+        self.k, self.log_weights = k, arrays["log_weights"]
 
     def _probabilities(self) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """p, and which weights were lowered for it."""
+        """p, shape (n_arms,), and which weights were lowered for it."""
         n_arms, k, gamma = self.n_arms, self.k, self.gamma
         if k == n_arms or gamma == 1:
             return np.full(n_arms, k / n_arms), np.full(n_arms, k == n_arms)
         weights = np.exp(self.log_weights - self.log_weights.max())
         lowered = np.zeros(n_arms, bool)
-        share = (1 / k - gamma / n_arms) / (1 - gamma)  # of all weights, at which p is 1
+        # The share of the sum of all weights at which p_i is 1.
+        share = (1 / k - gamma / n_arms) / (1 - gamma)
         if weights.max() >= share * weights.sum():
-            largest = np.argpartition(-weights, k - 1)[:k]
-            largest = largest[np.argsort(-weights[largest], kind="stable")]
-            rest = weights.sum() - np.cumsum(weights[largest])
-            # With the j largest lowered to alpha: alpha = share (j alpha + the rest); the first j at which the next
-            # weight is not above alpha is the one.
-            n_lowered = np.arange(1, k + 1)
-            with np.errstate(divide="ignore"):
-                alpha = np.where(
-                    n_lowered * share < 1, share * rest / (1 - n_lowered * share), np.inf
-                )
-            above = np.append(weights[largest[1:]], 0.0) <= alpha
-            j = int(np.argmax(above))
-            lowered[largest[: j + 1]] = True
-            weights[lowered] = alpha[j]
+            arms, alpha = _lowered(weights, k, share)
+            lowered[arms] = True
+            weights[arms] = alpha
         p = k * ((1 - gamma) * weights / weights.sum() + gamma / n_arms)
         p[lowered] = 1.0
         return np.minimum(p, 1.0), lowered
+
+
+def _lowered(weights: FloatArray, k: int, share: float) -> tuple[IndexArray, float]:
+    """The arms whose weights are lowered, and alpha, the weight they are lowered to.
+
+    With the j largest weights lowered, alpha = share · (j · alpha + the sum of the other weights).
+    The right j is the first one for which the next weight is at most alpha.
+    """
+    largest = np.argpartition(-weights, k - 1)[:k]
+    largest = largest[np.argsort(-weights[largest], kind="stable")]
+    others = weights.sum() - np.cumsum(weights[largest])
+    n_lowered = np.arange(1, k + 1)
+    with np.errstate(divide="ignore"):
+        alpha = np.where(n_lowered * share < 1, share * others / (1 - n_lowered * share), np.inf)
+    is_enough = np.append(weights[largest[1:]], 0.0) <= alpha
+    j = int(np.argmax(is_enough))
+    return largest[: j + 1], float(alpha[j])

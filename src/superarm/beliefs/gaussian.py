@@ -1,7 +1,7 @@
-"""A Gaussian belief, for outcomes whose noise is better known than their law.
+"""A Gaussian belief, for outcomes whose noise is better known than their distribution.
 
-Perrault, Boursier, Perchet, Valko: "Statistical efficiency of Thompson sampling for combinatorial semi-bandits",
-NeurIPS 2020, use Gaussian posteriors for sub-Gaussian outcomes.
+Perrault, Boursier, Perchet, Valko: "Statistical efficiency of Thompson sampling for combinatorial
+semi-bandits", NeurIPS 2020, use Gaussian posteriors for sub-Gaussian outcomes.
 """
 
 from __future__ import annotations
@@ -9,35 +9,39 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
+from superarm.beliefs import outcome_counts
+from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import GaussianPosterior
-from superarm.beliefs.tally import Tally
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
+
+# The inverse of a smaller variance would not be finite.
+_LEAST_VAR = 1e-300
 
 
 class GaussianBelief:
     """theta_i ~ N(mean_i, var_i) restricted to [0, 1].
 
-    The exact posterior of a mean in [0, 1] with a Gaussian prior and Gaussian noise of known variance:
-    1 / var_i = 1 / prior_var + n_i / noise_var, and mean_i weighs prior mean and outcomes accordingly. The default
-    noise variance 1/4 is the largest that an outcome in [0, 1] can have. ``sample`` costs n_arms normal
-    quantiles, ``update`` O(arms told). 16 bytes an arm.
+    The exact posterior of a mean in [0, 1] with a Gaussian prior and Gaussian noise of known
+    variance: 1 / var_i = 1 / prior_var + n_i / noise_var, and mean_i weighs the prior mean and the
+    outcomes accordingly. The default noise variance 1/4 is the largest that an outcome in [0, 1]
+    can have. ``sample`` costs n_arms normal quantiles and ``update`` O(arms updated). Takes 16
+    bytes per arm.
 
     Parameters
     ----------
     n_arms
         How many arms there are.
     prior
-        Mean in [0, 1] and variance before anything is seen.
+        The mean, in [0, 1], and the variance before the first outcome.
     noise_var
         The variance of an outcome about its mean.
 
     Attributes
     ----------
-    tally
-        What was seen of each arm.
+    outcomes
+        The counts and sums of the outcomes of each arm.
 
     Examples
     --------
@@ -55,59 +59,58 @@ class GaussianBelief:
             raise TypeError(f"prior must be a pair (mean, variance), got {prior!r}")
         self.prior_mean = as_fraction(prior[0], "the prior's mean", low="[", high="]")
         self.prior_var = as_positive(prior[1], "the prior's variance")
-        if self.prior_var < 1e-300:
-            raise ValueError(f"the prior's variance must be at least 1e-300, got {prior[1]!r}")
+        if self.prior_var < _LEAST_VAR:
+            raise ValueError(
+                f"the prior's variance must be at least {_LEAST_VAR:g}, got {prior[1]!r}"
+            )
         self.noise_var = as_positive(noise_var, "noise_var")
-        self.tally = Tally.empty(self.n_arms)
+        self.outcomes = OutcomeCounts.empty(self.n_arms)
 
     def var(self) -> FloatArray:
         """The variances of the posteriors before their restriction to [0, 1], shape (n_arms,)."""
-        return 1 / (1 / self.prior_var + self.tally.counts / self.noise_var)
+        return self._var(self.outcomes.counts)
 
     def location(self) -> FloatArray:
         """The means of the posteriors before their restriction to [0, 1], shape (n_arms,)."""
-        return self.var() * (self.prior_mean / self.prior_var + self.tally.sums / self.noise_var)
+        return self._location(self.var(), self.outcomes.sums)
 
     def posterior(self, arms: IndexArray) -> GaussianPosterior:
-        """What is known of some arms now; it stays as it is when the belief learns."""
-        var = 1 / (1 / self.prior_var + self.tally.counts[arms] / self.noise_var)
-        return GaussianPosterior(
-            var * (self.prior_mean / self.prior_var + self.tally.sums[arms] / self.noise_var), var
-        )
+        """The posteriors of some arms at this moment. Later updates do not change the answer."""
+        var = self._var(self.outcomes.counts[arms])
+        return GaussianPosterior(self._location(var, self.outcomes.sums[arms]), var)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
-        """One draw from every posterior, by inverting its distribution function: one uniform an arm."""
+        """One draw from every posterior, by inverting its distribution function."""
         location, std = self.location(), np.sqrt(self.var())
         low, high = ndtr(-location / std), ndtr((1 - location) / std)
         draw = location + std * ndtri(low + (high - low) * rng.random(self.n_arms))
-        return np.clip(draw, 0.0, 1.0)  # rounding, and ndtri(0)
+        # Rounding may leave [0, 1], and ndtri(0) is -inf.
+        return np.clip(draw, 0.0, 1.0)
 
-    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Add the outcomes to what was seen; draws nothing."""
-        self.tally.add(arms, outcomes)
-
-    def add_arms(self, n: int, prior: None = None) -> None:
-        """Make room for n more arms, which come last, with nothing seen of them and the same prior. O(n_arms)."""
-        self.n_arms = self.tally.grow(n, prior, "GaussianBelief")
+    update = outcome_counts.update
+    add_arms = outcome_counts.add_arms
 
     def state(self) -> dict[str, Any]:
-        """What was seen, and the prior and noise it is judged by, as plain JSON."""
+        """The counts, the prior and the noise as plain JSON."""
         return {
             "belief": "GaussianBelief",
             "n_arms": self.n_arms,
             "prior": [self.prior_mean, self.prior_var],
             "noise_var": self.noise_var,
-            **self.tally.state(),
+            **self.outcomes.state(),
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over what ``state()`` described."""
-        tally = Tally.read(state, "GaussianBelief", self.n_arms, others=("prior", "noise_var"))
-        # Made anew, so that its checks are passed before anything here changes.
+        """Become what ``state()`` described."""
+        settings = ("prior", "noise_var")
+        outcomes = OutcomeCounts.from_state(state, "GaussianBelief", self.n_arms, settings=settings)
+        # A new belief checks the settings before anything changes here.
         new = GaussianBelief(self.n_arms, prior=tuple(state["prior"]), noise_var=state["noise_var"])
-        self.prior_mean, self.prior_var, self.noise_var = (
-            new.prior_mean,
-            new.prior_var,
-            new.noise_var,
-        )
-        self.tally = tally
+        self.prior_mean, self.prior_var = new.prior_mean, new.prior_var
+        self.noise_var, self.outcomes = new.noise_var, outcomes
+
+    def _var(self, counts: FloatArray) -> FloatArray:
+        return 1 / (1 / self.prior_var + counts / self.noise_var)
+
+    def _location(self, var: FloatArray, sums: FloatArray) -> FloatArray:
+        return var * (self.prior_mean / self.prior_var + sums / self.noise_var)

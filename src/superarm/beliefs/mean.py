@@ -1,4 +1,4 @@
-"""The mean of what was seen, and nothing else: for policies that explore by other means."""
+"""The mean of the outcomes of each arm: the simplest belief, and a template for your own."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.beliefs.tally import Tally
+from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.core.arguments import FloatArray, as_count, as_fraction
 
 
 class MeanBelief:
-    """theta_i = the mean of the outcomes of arm i, and ``unseen`` for an arm never told about. Draws nothing.
+    """theta_i = the mean of the outcomes of arm i, or ``unseen`` if it has none. Draws nothing.
 
-    By itself it hardly explores: with ``unseen`` at 1, as here and in the upper confidence bounds, every arm is tried
-    once. `EpsilonRandom` and `ExploreThenCommit` explore around it, and `ESCBIndex` with the counts that it keeps.
-    ``sample`` costs O(n_arms), ``update`` O(arms told). 16 bytes an arm.
+    This belief alone explores little: with ``unseen`` = 1, every arm is tried once.
+    `EpsilonRandom` and `ExploreThenCommit` add exploration, and `ESCBIndex` uses the counts that
+    the belief keeps. ``sample`` costs O(n_arms) and ``update`` O(arms updated). Takes 16 bytes per
+    arm.
 
     Parameters
     ----------
     n_arms
         How many arms there are.
     unseen
-        What an arm counts for before anything is known of it, in [0, 1]: 1 has it tried soon, 0 only by chance.
+        The theta_i of an arm without outcomes, in [0, 1]. With 1 the arm is tried soon, with 0 only
+        by chance.
 
     Attributes
     ----------
-    tally
-        What was seen of each arm.
+    outcomes
+        The counts and sums of the outcomes of each arm.
 
     Examples
     --------
@@ -42,32 +44,29 @@ class MeanBelief:
     def __init__(self, n_arms: int, unseen: float = 1.0) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.unseen = as_fraction(unseen, "unseen", low="[", high="]")
-        self.tally = Tally.empty(self.n_arms)
+        self.outcomes = OutcomeCounts.empty(self.n_arms)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
-        """The means of the outcomes."""
-        # At most 1 by definition; the sum of many outcomes may be a rounding above their number.
-        return np.where(self.tally.counts > 0, np.minimum(1.0, self.tally.mean()), self.unseen)
+        """The means of the outcomes, shape (n_arms,)."""
+        # At most 1 by definition, but a sum of many outcomes may exceed their number by rounding.
+        means = np.minimum(1.0, self.outcomes.mean())
+        return np.where(self.outcomes.counts > 0, means, self.unseen)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Add the outcomes to what was seen; draws nothing."""
-        self.tally.add(arms, outcomes)
+        """Count the outcomes; draws nothing."""
+        self.outcomes.add(arms, outcomes)
 
     def add_arms(self, n: int, prior: None = None) -> None:
-        """Make room for n more arms, which come last, with nothing seen of them. O(n_arms)."""
-        self.n_arms = self.tally.grow(n, prior, "MeanBelief")
+        """Append n arms without outcomes. O(n_arms)."""
+        self.n_arms = self.outcomes.add_arms(n, prior, "MeanBelief")
 
     def state(self) -> dict[str, Any]:
-        """What was seen, as plain JSON."""
-        return {
-            "belief": "MeanBelief",
-            "n_arms": self.n_arms,
-            "unseen": self.unseen,
-            **self.tally.state(),
-        }
+        """The counts and the setting as plain JSON."""
+        about = {"belief": "MeanBelief", "n_arms": self.n_arms, "unseen": self.unseen}
+        return {**about, **self.outcomes.state()}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over what ``state()`` described."""
-        tally = Tally.read(state, "MeanBelief", self.n_arms, others=("unseen",))
+        """Become what ``state()`` described."""
+        outcomes = OutcomeCounts.from_state(state, "MeanBelief", self.n_arms, settings=("unseen",))
         self.unseen = as_fraction(state["unseen"], "state['unseen']", low="[", high="]")
-        self.tally = tally
+        self.outcomes = outcomes

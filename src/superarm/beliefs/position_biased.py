@@ -1,7 +1,7 @@
-"""A belief that knows which place each arm was shown in.
+"""A belief that knows in which place each arm was shown.
 
-The position-based model and its posterior: Lagrée, Vernade, Cappé: "Multiple-play bandits in the position-based
-model", NeurIPS 2016.
+The position-based model and its posterior: Lagrée, Vernade, Cappé: "Multiple-play bandits in the
+position-based model", NeurIPS 2016.
 """
 
 from __future__ import annotations
@@ -24,41 +24,54 @@ from superarm.core.arguments import (
     as_unit,
 )
 
-_ROUNDS_OF_NEWTON = 200  # a handful is enough; the bound only keeps rounding from looping for ever
-_NODES = 128  # of the quadrature
+# A handful of steps is enough. The limit only keeps rounding from looping for ever.
+_MOST_NEWTON_STEPS = 200
+# The peak only places the nodes of the quadrature: six digits of the odds are plenty.
+_PEAK_PRECISION = 1e-6
+# Nodes of the quadrature, and how far they reach: 16 standard deviations, and beyond these until
+# the exponential tails have fallen by e^-40.
+_NODES = 128
+_REACH_STDS = 16
+_REACH_LOGS = 40
+# Stands for 0 where a logarithm needs a number above 0.
+_TINY = 1e-300
 
 
 class PositionBiasedBelief:
-    """theta_i for arms that succeed with chance w_j · theta_i in place j, the weights w being known.
+    """theta_i for arms that succeed with probability w_j · theta_i in place j; w is known.
 
-    The order of the arms in ``update`` is the order in which they were shown. With S_i successes of arm i, and F_ij
-    failures in place j, the posterior is theta^(a + S_i - 1) (1 - theta)^(b - 1) prod_j (1 - w_j theta)^F_ij. That is
-    no Beta distribution unless all weights are 1. Samples are of the Beta with its mean and its variance, which are
-    computed from the counts whenever these change. So means and variances are those of the exact posterior, whatever
-    the order of the news, and the shape is an approximation. With weights of 1 it is `BetaBelief`, up to rounding.
+    The order of the arms in ``update`` is the order in which they were shown. With S_i successes of
+    arm i and F_ij failures in place j, the posterior is proportional to
+    theta^(a + S_i - 1) (1 - theta)^(b - 1) prod_j (1 - w_j theta)^F_ij. This is a Beta distribution
+    only if all weights are 1. Samples are drawn from the Beta distribution with the same mean and
+    variance, which are computed from the counts whenever these change. So means and variances are
+    exact for any order of the updates, and the shape is an approximation. With weights of 1 this is
+    `BetaBelief`, up to rounding.
 
-    ``sample`` costs n_arms Beta draws; ``update`` O(arms told · places) numbers, some dozens of logarithms for each.
-    8 · (places + 6) bytes an arm.
+    ``sample`` costs n_arms Beta draws. ``update`` computes some dozen logarithms per arm and place.
+    Takes 8 · (places + 6) bytes per arm.
 
     Parameters
     ----------
     n_arms
         How many arms there are.
     weights
-        Shape (n_places,): how often each place is looked at, in (0, 1]. No more arms can be told about at once.
+        Shape (n_places,): how often each place is looked at, in (0, 1]. An update can't have more
+        arms than there are places.
     prior
         The (a, b) that every arm starts with, above 0: numbers, or arrays of shape (n_arms,).
 
     Attributes
     ----------
     a, b
-        Shape (n_arms,): the parameters of the Betas that stand for the posteriors. Read them only.
+        Shape (n_arms,): the parameters of the Beta distributions that approximate the posteriors.
+        Do not write to them.
 
     Examples
     --------
     >>> belief, rng = PositionBiasedBelief(3, weights=[1.0, 0.1]), np.random.default_rng(0)
     >>> for _ in range(20):
-    ...     belief.update([0, 2], [0.0, 0.0], rng=rng)  # arm 2 was hardly ever looked at
+    ...     belief.update([0, 2], [0.0, 0.0], rng=rng)  # arm 2 was rarely looked at
     >>> belief.mean().round(3)
     array([0.045, 0.5  , 0.337])
     """
@@ -71,7 +84,8 @@ class PositionBiasedBelief:
         self.weights: FloatArray = as_unit(shares, "weights", shares.shape)
         if not self.weights.min() > 0:
             raise ValueError(
-                f"weights must be above 0, got {self.weights.min()}; leave out places nobody looks at"
+                f"weights must be above 0, got {self.weights.min()}; "
+                f"leave out places nobody looks at"
             )
         self.weights.flags.writeable = False
         self._prior_a, self._prior_b = as_prior(prior, self.n_arms)
@@ -84,20 +98,21 @@ class PositionBiasedBelief:
         return self.a / (self.a + self.b)
 
     def unbiased(self) -> FloatArray:
-        """Successes over the weights of the places shown in, shape (n_arms,); NaN where there were none.
+        """Successes divided by the sum of the weights of their places, shape (n_arms,).
 
-        Unbiased for outcomes in any fixed places, since each has the mean w_j · mu_i. It wastes what is known of the
-        places otherwise, and may be above 1: to judge by, not to decide by.
+        NaN for arms without outcomes. Unbiased for any fixed places, since an outcome in place j
+        has the mean w_j · mu_i. Has more variance than the posterior mean, and may exceed 1: use it
+        to check a result, not to decide.
         """
         seen = self._looks > 0
         return np.divide(self._successes, self._looks, out=np.full(self.n_arms, np.nan), where=seen)
 
     def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """What is known of some arms now; it stays as it is when the belief learns."""
+        """The posteriors of some arms at this moment. Later updates do not change the answer."""
         return BetaPosterior(self.a[arms], self.b[arms])
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
-        """One draw from every arm's Beta, in the order of the arms."""
+        """One draw from every arm's Beta distribution, in the order of the arms."""
         return rng.beta(self.a, self.b)
 
     def update(
@@ -108,10 +123,10 @@ class PositionBiasedBelief:
         rng: np.random.Generator,
         places: ArrayLike | None = None,
     ) -> None:
-        """Learn what the arms did in their places, which are 0, 1, 2, ... in the order of the arms unless given.
+        """Learn one outcome per arm, in the places 0, 1, 2, ... by default.
 
-        Who tells of some of the arms shown, or of arms in another order, has to give ``places``. Draws only for
-        outcomes strictly between 0 and 1, as `BetaBelief` does.
+        Give ``places`` if you have outcomes of some of the shown arms only, or in another order.
+        Draws only for outcomes strictly between 0 and 1, as `BetaBelief` does.
         """
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
         where = self._as_places(np.arange(len(arms)) if places is None else places, len(arms))
@@ -123,7 +138,7 @@ class PositionBiasedBelief:
             self._match(arms)
 
     def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
-        """Make room for n more arms, which come last, with a prior of their own: (1, 1) unless given. O(n_arms)."""
+        """Append n arms with a prior of their own, (1, 1) by default. O(n_arms)."""
         n = as_count(n, "n", least=1)
         new = PositionBiasedBelief(n, self.weights, (1.0, 1.0) if prior is None else prior)
         for name in ("_prior_a", "_prior_b", "_successes", "_looks", "_failures", "a", "b"):
@@ -131,7 +146,7 @@ class PositionBiasedBelief:
         self.n_arms += n
 
     def state(self) -> dict[str, Any]:
-        """Weights, prior, what was seen, failures place by place, and the posteriors, as plain JSON."""
+        """Weights, prior, counts (failures per place) and posteriors as plain JSON."""
         return {
             "belief": "PositionBiasedBelief",
             "n_arms": self.n_arms,
@@ -146,25 +161,22 @@ class PositionBiasedBelief:
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over what ``state()`` described, the weights included."""
+        """Become what ``state()`` described, including the weights."""
         keys = ("a", "b", "successes", "looks", "posterior_a", "posterior_b")
         arrays = as_state(
             state, "PositionBiasedBelief", self.n_arms, arrays=keys, others=("weights", "failures")
         )
-        # Made anew, so that everything is checked before anything here changes.
+        # A new belief checks everything before anything changes here.
         new = PositionBiasedBelief(self.n_arms, state["weights"], (arrays["a"], arrays["b"]))
         failures = as_finite(state["failures"], "state['failures']", ndim=2, least=0.0).T
         if failures.shape != new._failures.shape:
             raise ValueError(
-                f"state['failures'] must have {self.n_arms} numbers for each of {len(new.weights)} places, "
-                f"got shape {failures.T.shape}"
+                f"state['failures'] must have {self.n_arms} numbers for each of "
+                f"{len(new.weights)} places, got shape {failures.T.shape}"
             )
         new.a, new.b = as_prior((arrays["posterior_a"], arrays["posterior_b"]), self.n_arms)
-        new._successes, new._looks, new._failures = (
-            arrays["successes"],
-            arrays["looks"],
-            failures.copy(),
-        )
+        new._successes, new._looks = arrays["successes"], arrays["looks"]
+        new._failures = failures.copy()
         self.__dict__.update(new.__dict__)
 
     def _as_places(self, places: ArrayLike, n: int) -> IndexArray:
@@ -179,22 +191,18 @@ class PositionBiasedBelief:
         return where.astype(np.intp)
 
     def _match(self, arms: IndexArray) -> None:
-        """Set a and b of some arms by mean and variance of their posteriors."""
-        won, lost, failures = (
-            self._prior_a[arms] + self._successes[arms],
-            self._prior_b[arms],
-            self._failures[arms],
-        )
+        """Set a and b of some arms to the mean and variance of their posteriors."""
+        won, lost = self._prior_a[arms] + self._successes[arms], self._prior_b[arms]
+        failures = self._failures[arms]
         peak, std = _peak(won, lost, failures * self.weights, 1 - self.weights)
-        # The density of the log odds x falls like e^(won x) to the left and e^(-lost x) to the right, and is about
-        # normal in between. With x = peak + std sinh(t) and equal steps of t both ends and the middle are well seen.
-        left, right = (np.arcsinh(16 + 40 / (rate * std)) for rate in (won, lost))
+        # The density of the log odds x falls like e^(won x) to the left and like e^(-lost x) to the
+        # right, and is about normal in between. Equal steps of t, with x = peak + std sinh(t),
+        # resolve both tails and the middle.
+        left, right = (np.arcsinh(_REACH_STDS + _REACH_LOGS / (rate * std)) for rate in (won, lost))
         t = -left + (left + right) * np.linspace(0, 1, _NODES)[:, None]  # (nodes, arms)
         x = peak + std * np.sinh(t)
-        theta, rest = (
-            expit(x),
-            np.maximum(expit(-x), 1e-300),
-        )  # rest: 1 - theta without its rounding
+        theta = expit(x)
+        rest = np.maximum(expit(-x), _TINY)  # 1 - theta, with all its digits
         missed = np.log(1 - self.weights + self.weights * rest[..., None])  # log(1 - w theta)
         odds = np.logaddexp(0, x)  # -log(1 - theta)
         log = won * (x - odds) - lost * odds + (failures * missed).sum(axis=-1)
@@ -202,24 +210,25 @@ class PositionBiasedBelief:
         mass /= mass.sum(axis=0)
         mean = (mass * theta).sum(axis=0)
         var = (mass * (theta - mean) ** 2).sum(axis=0)
-        size = mean * (1 - mean) / var - 1  # a + b of the Beta of this mean and variance
+        # a + b of the Beta distribution with this mean and variance.
+        size = mean * (1 - mean) / var - 1
         self.a[arms], self.b[arms] = mean * size, (1 - mean) * size
 
 
 def _peak(
     won: FloatArray, lost: FloatArray, weighted: FloatArray, rest: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Where the density of the log odds has its peak, and the standard deviation that its curvature there stands for.
+    """The peak of the density of the log odds, and the standard deviation from its curvature there.
 
-    In the odds u the peak is where won = lost u + sum_j weighted_j u / (1 + rest_j u). The right side is concave and
-    rising, so Newton's steps from below never pass the root.
+    In the odds u the peak is at won = lost u + sum_j weighted_j u / (1 + rest_j u). The right side
+    is concave and increasing, so Newton's steps from below never pass the root.
     """
     odds = won / (lost + weighted.sum(axis=1))
-    for _ in range(_ROUNDS_OF_NEWTON):
+    for _ in range(_MOST_NEWTON_STEPS):
         shares = 1 / (1 + rest * odds[:, None])
         slope = lost + (weighted * shares**2).sum(axis=1)
         step = (won - odds * (lost + (weighted * shares).sum(axis=1))) / slope
-        if (step <= 1e-6 * odds).all():
+        if (step <= _PEAK_PRECISION * odds).all():
             break
         odds += np.maximum(step, 0.0)
     return np.log(odds), np.sqrt((1 + odds) / (odds * slope))

@@ -1,4 +1,4 @@
-"""What a belief says about some arms: a mean and an interval for each, as they were when it was asked."""
+"""The posteriors of some arms at one moment: a mean and an interval per arm."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ class BetaPosterior:
         return self.a / (self.a + self.b)
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """The ends of the equal-tailed intervals, shape (n,) each."""
+        """The lower and upper ends of the equal-tailed intervals, shape (n,) each."""
         tail = (1 - as_fraction(level, "level")) / 2
-        low, rest = (
-            np.asarray(betaincinv(*ab, tail), np.float64)
-            for ab in ((self.a, self.b), (self.b, self.a))
-        )
+        low = np.asarray(betaincinv(self.a, self.b, tail), np.float64)
+        # 1 - theta_i is Beta(b_i, a_i): the upper tail keeps its digits close to 1.
+        rest = np.asarray(betaincinv(self.b, self.a, tail), np.float64)
         return low, 1 - rest
 
 
@@ -65,17 +64,17 @@ class GaussianPosterior:
         """The means of the restricted distributions, shape (n,)."""
         std = np.sqrt(self.var)
         low, high = -self.location / std, (1 - self.location) / std
-        # The mean of a truncated normal: location + std (phi(low) - phi(high)) / (Phi(high) - Phi(low)).
+        # The mean of a truncated normal distribution:
+        # location + std (phi(low) - phi(high)) / (Phi(high) - Phi(low)).
         density = (np.exp(-(low**2) / 2) - np.exp(-(high**2) / 2)) / np.sqrt(2 * np.pi)
         return np.clip(self.location + std * density / (ndtr(high) - ndtr(low)), 0.0, 1.0)
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """The ends of the equal-tailed intervals, shape (n,) each."""
+        """The lower and upper ends of the equal-tailed intervals, shape (n,) each."""
         tail = (1 - as_fraction(level, "level")) / 2
+        return self._quantile(tail), self._quantile(1 - tail)
+
+    def _quantile(self, share: float) -> FloatArray:
         std = np.sqrt(self.var)
         low, high = ndtr(-self.location / std), ndtr((1 - self.location) / std)
-        ends = (
-            self.location + std * ndtri(low + (high - low) * share) for share in (tail, 1 - tail)
-        )
-        first, last = (np.clip(end, 0.0, 1.0) for end in ends)
-        return first, last
+        return np.clip(self.location + std * ndtri(low + (high - low) * share), 0.0, 1.0)

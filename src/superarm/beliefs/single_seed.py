@@ -1,8 +1,9 @@
-"""Thompson sampling with a single seed: one uniform shared by all arms.
+"""Thompson sampling with a single seed: one uniform number shared by all arms.
 
-Jin, Zhao, Tan, Gu: "Avoiding exp(k*) scaling for Thompson sampling in combinatorial semi-bandits: from multiple seeds
-to a single seed", COLT 2026. With a draw for each arm, all arms of the best set look good together with a chance that
-falls exponentially in their number; with one draw for all they do about half of the time.
+Jin, Zhao, Tan, Gu: "Avoiding exp(k*) scaling for Thompson sampling in combinatorial semi-bandits:
+from multiple seeds to a single seed", COLT 2026. With one draw per arm, the probability that all
+arms of the best set look good at once falls exponentially in their number. With one draw for all
+arms it is about one half.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from superarm.core.arguments import FloatArray, IndexArray, as_state
 
 
 class SingleSeedBelief:
-    """theta_i = F_i^-1(u), F_i being the distribution function of Beta(a_i, b_i), and u one uniform for all arms.
+    """theta_i = F_i^-1(u), where F_i is the distribution function of Beta(a_i, b_i).
 
-    Each theta_i has the law of its posterior, as in `BetaBelief`, and all of them are high together or low together.
-    The posteriors are those of `BetaBelief`, the update too. ``sample`` draws one number; arms of equal posteriors have
-    equal values, so it costs O(n_arms log n_arms) to find the distinct ones, and for each an inverse distribution
-    function. ``update`` costs O(arms told). 16 bytes an arm.
+    u is one uniform number for all arms. Each theta_i has the law of its posterior, as in
+    `BetaBelief`, and all theta_i are high together or low together. The posteriors and their
+    updates are those of `BetaBelief`.
+
+    ``sample`` draws one number. Arms with equal posteriors have equal values, so it costs
+    O(n_arms log n_arms) to find the distinct posteriors, and one inverse distribution function for
+    each of them. ``update`` costs O(arms updated). Takes 16 bytes per arm.
 
     Parameters
     ----------
@@ -36,7 +40,7 @@ class SingleSeedBelief:
     Attributes
     ----------
     posteriors
-        A `BetaBelief`, which keeps what is known.
+        The `BetaBelief` that keeps the posteriors.
 
     Examples
     --------
@@ -59,30 +63,30 @@ class SingleSeedBelief:
         return self.posteriors.mean()
 
     def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """What is known of some arms now; it stays as it is when the belief learns."""
+        """The posteriors of some arms, as in `BetaBelief`."""
         return self.posteriors.posterior(arms)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
-        """The same quantile of every posterior, at a level drawn once."""
+        """The same quantile of every posterior, at one random level."""
+        # Pairs (a, b) as complex numbers: numpy finds distinct numbers faster than distinct rows.
         pairs, which = np.unique(self.posteriors.a + 1j * self.posteriors.b, return_inverse=True)
-        quantiles: FloatArray = np.asarray(
-            betaincinv(pairs.real, pairs.imag, rng.random()), np.float64
-        )
+        u = rng.random()
+        quantiles: FloatArray = np.asarray(betaincinv(pairs.real, pairs.imag, u), np.float64)
         return quantiles[which]
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Y_i ~ Bern(X_i), a_i += Y_i, b_i += 1 - Y_i. Draws only for outcomes strictly between 0 and 1."""
+        """Update the posteriors, as `BetaBelief` does."""
         self.posteriors.update(arms, outcomes, rng=rng)
 
     def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
-        """Make room for n more arms, which come last, with a prior of their own: (1, 1) unless given. O(n_arms)."""
+        """Append n arms, as `BetaBelief` does."""
         self.posteriors.add_arms(n, prior)
 
     def state(self) -> dict[str, Any]:
-        """The posteriors, as plain JSON."""
+        """The posteriors as plain JSON."""
         return {**self.posteriors.state(), "belief": "SingleSeedBelief"}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over the posteriors of ``state()``."""
+        """Become what ``state()`` described."""
         as_state(state, "SingleSeedBelief", self.n_arms, arrays=("a", "b"))
         self.posteriors.load({**state, "belief": "BetaBelief"})

@@ -1,6 +1,7 @@
-"""CUCB: optimism in place of a draw.
+"""CUCB: upper confidence bounds instead of random draws.
 
-Chen, Wang, Yuan: "Combinatorial multi-armed bandit: general framework, results and applications", ICML 2013.
+Chen, Wang, Yuan: "Combinatorial multi-armed bandit: general framework, results and applications",
+ICML 2013.
 """
 
 from __future__ import annotations
@@ -8,18 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from superarm.beliefs.tally import Tally
+from superarm.beliefs import outcome_counts
+from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.core.arguments import FloatArray, as_count, as_positive
 
 
 class UCBBelief:
-    """theta_i = min(1, mean_i + sqrt(exploration · ln t / n_i)), and 1 for an arm never told about.
+    """theta_i = min(1, mean_i + sqrt(exploration · ln t / n_i)), or 1 for an arm without outcomes.
 
-    t is one more than the number of updates so far, n_i how often arm i was told about. Draws nothing: where many
-    arms are at 1, the oracle's random tie-break chooses among them. ``sample`` costs O(n_arms), ``update`` O(arms
-    told). 16 bytes an arm.
+    t is one more than the number of updates, and n_i the number of outcomes of arm i. Draws
+    nothing: while many arms are at 1, the oracle's random tie-breaking chooses among them.
+    ``sample`` costs O(n_arms) and ``update`` O(arms updated). Takes 16 bytes per arm.
 
     Parameters
     ----------
@@ -30,8 +31,8 @@ class UCBBelief:
 
     Attributes
     ----------
-    tally
-        What was seen of each arm.
+    outcomes
+        The counts and sums of the outcomes of each arm.
 
     Examples
     --------
@@ -45,33 +46,25 @@ class UCBBelief:
     def __init__(self, n_arms: int, exploration: float = 1.5) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.exploration = as_positive(exploration, "exploration")
-        self.tally = Tally.empty(self.n_arms)
+        self.outcomes = OutcomeCounts.empty(self.n_arms)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
-        """The upper confidence bounds."""
-        counts = self.tally.counts
-        width = np.sqrt(self.exploration * np.log(self.tally.rounds + 1) / np.maximum(counts, 1))
-        return np.where(counts > 0, np.minimum(1.0, self.tally.mean() + width), 1.0)
+        """The upper confidence bounds, shape (n_arms,)."""
+        counts, log_t = self.outcomes.counts, np.log(self.outcomes.rounds + 1)
+        width = np.sqrt(self.exploration * log_t / np.maximum(counts, 1))
+        return np.where(counts > 0, np.minimum(1.0, self.outcomes.mean() + width), 1.0)
 
-    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Add the outcomes to what was seen, and count a round; draws nothing."""
-        self.tally.add(arms, outcomes)
-
-    def add_arms(self, n: int, prior: None = None) -> None:
-        """Make room for n more arms, which come last, with nothing seen of them. O(n_arms)."""
-        self.n_arms = self.tally.grow(n, prior, "UCBBelief")
+    update = outcome_counts.update
+    add_arms = outcome_counts.add_arms
 
     def state(self) -> dict[str, Any]:
-        """What was seen, as plain JSON."""
-        return {
-            "belief": "UCBBelief",
-            "n_arms": self.n_arms,
-            "exploration": self.exploration,
-            **self.tally.state(),
-        }
+        """The counts and the setting as plain JSON."""
+        about = {"belief": "UCBBelief", "n_arms": self.n_arms, "exploration": self.exploration}
+        return {**about, **self.outcomes.state()}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over what ``state()`` described."""
-        tally = Tally.read(state, "UCBBelief", self.n_arms, others=("exploration",))
-        self.exploration = UCBBelief(self.n_arms, exploration=state["exploration"]).exploration
-        self.tally = tally
+        """Become what ``state()`` described."""
+        settings = ("exploration",)
+        outcomes = OutcomeCounts.from_state(state, "UCBBelief", self.n_arms, settings=settings)
+        self.exploration = as_positive(state["exploration"], "state['exploration']")
+        self.outcomes = outcomes

@@ -1,4 +1,16 @@
-"""The service's verbs from Python, to be called or awaited: ``pip install 'superarm[client]'``."""
+"""A Python client for the service: ``pip install 'superarm[client]'``.
+
+`Client` makes blocking calls and `AsyncClient` has the same methods as coroutines.
+"""
+
+try:
+    import httpx as _httpx  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "superarm.client needs httpx, which is not installed; "
+        "install it with: pip install 'superarm[client]'",
+        name=error.name,
+    ) from error
 
 from superarm.client.answers import Bandit, Decision
 from superarm.client.clients import AsyncClient, Client

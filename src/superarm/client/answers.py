@@ -1,4 +1,4 @@
-"""What the service answers, as objects. Members that a later service adds are left out."""
+"""The service's answers as objects. Fields that this version does not know are ignored."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ class Decision:
     Attributes
     ----------
     id
-        What `Client.tell` is given back.
+        The id to pass to `Client.tell`.
     bandit
-        The id of its bandit.
+        The id of the bandit that decided.
     arms
         The names of the arms.
     values
-        What was sampled for each arm; None where the oracle never looked.
+        The value sampled for each arm. None if the oracle did not use sampled values.
     certified
-        Whether the oracle proved, in this very round, that the set is what it stands for.
+        Whether the oracle proved in this round that the set is the one it promises.
     round, time
-        Which round it came from, and when, in Unix seconds.
+        The round of the decision, and its time in Unix seconds.
     status
-        "open", "told" or "expired".
+        "open", "told" (all outcomes are known) or "expired".
     outcomes
-        What was told so far, by arm.
+        The outcomes known so far, by arm.
     propensities, set_propensity, n_samples
-        With which probability each arm was in the set and exactly this set was picked, and of how many samples these
-        are shares, if that was asked for. None, None and 0 otherwise.
+        The probability of each arm to be in the set, the probability of exactly this set, and
+        the number of samples behind these estimates. None, None and 0 unless requested.
     """
 
     id: str
@@ -47,17 +47,13 @@ class Decision:
     n_samples: int = 0
 
     @classmethod
-    def of(cls, answer: dict[str, Any]) -> Decision:
-        """From the service's JSON; a fresh one is open, and nothing was told."""
-        known = _known(cls, {"status": "open", **answer})
-        values = answer["values"]
-        known["arms"], known["values"] = (
-            tuple(answer["arms"]),
-            None if values is None else tuple(values),
-        )
+    def from_json(cls, answer: dict[str, Any]) -> Decision:
+        """Read the service's JSON. A new decision comes without status and outcomes."""
+        known = _known_fields(cls, {"status": "open", **answer})
+        known["arms"] = tuple(answer["arms"])
+        known["values"] = _tuple_or_none(answer["values"])
         known["outcomes"] = dict(answer.get("outcomes") or {})
-        if known.get("propensities") is not None:
-            known["propensities"] = tuple(known["propensities"])
+        known["propensities"] = _tuple_or_none(answer.get("propensities"))
         return cls(**known)
 
 
@@ -68,13 +64,14 @@ class Bandit:
     Attributes
     ----------
     id, name, n_arms, k, created
-        What it is, and since when, in Unix seconds.
-    rounds, decisions, evaluations, open, told, expired
-        How much has happened: rounds and the decisions of them, evaluations of the reward, and how many decisions are
-        open, told about and expired.
+        Identity and size. ``created`` is in Unix seconds.
+    rounds, decisions, evaluations
+        Numbers of rounds, of decisions in these rounds, and of evaluations of the reward.
+    open, told, expired
+        Numbers of decisions that wait for outcomes, have all outcomes, and have expired.
     spec, retired, events, posterior
-        What it was made of, the arms that are not picked, the number of its last event, and what is known of the best
-        arms; None in a list of bandits, which leaves them out.
+        The settings it was created with, the arms that are not picked at present, the number of
+        its last event, and the posterior of its best arms. None in a list of bandits.
     """
 
     id: str
@@ -94,10 +91,14 @@ class Bandit:
     posterior: list[dict[str, Any]] | None = None
 
     @classmethod
-    def of(cls, answer: dict[str, Any]) -> Bandit:
-        """From the service's JSON."""
-        return cls(**_known(cls, answer))
+    def from_json(cls, answer: dict[str, Any]) -> Bandit:
+        """Read the service's JSON."""
+        return cls(**_known_fields(cls, answer))
 
 
-def _known(cls: type, answer: dict[str, Any]) -> dict[str, Any]:
+def _known_fields(cls: type, answer: dict[str, Any]) -> dict[str, Any]:
     return {field.name: answer[field.name] for field in fields(cls) if field.name in answer}
+
+
+def _tuple_or_none(values: list[float] | None) -> tuple[float, ...] | None:
+    return None if values is None else tuple(values)

@@ -1,11 +1,10 @@
-"""The two clients: the same verbs, one of them to be awaited. All that differs is who sends, waits and reads."""
+"""The blocking and the asynchronous client: the same verbs, sent in two ways."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
 import inspect
-import json
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -15,59 +14,64 @@ import httpx
 
 from superarm.client import verbs
 from superarm.client.answers import Bandit
-from superarm.client.reading import Reading
-from superarm.client.retries import Pause, Request, Retries, Steps, retried
+from superarm.client.log_reader import LogReader
+from superarm.client.requests import Request
+from superarm.client.retries import Pause, Retries, Steps, with_retries
 from superarm.version import __version__
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+DEFAULT_URL = "http://127.0.0.1:8321"
 
-def _now(verb: Callable[P, Steps[T]]) -> Callable[Concatenate[Client, P], T]:
-    """A verb as a method."""
+
+def _blocking(verb: Callable[P, Steps[T]]) -> Callable[Concatenate[Client, P], T]:
+    """Make a method of `Client` from a verb."""
 
     @functools.wraps(verb)
     def method(self: Client, *args: P.args, **options: P.kwargs) -> T:
         return self._run(verb(*args, **options))
 
-    return _with_self(method, verb)
+    return _with_self(method)
 
 
-def _later(
+def _awaitable(
     verb: Callable[P, Steps[T]],
 ) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
-    """A verb as a method to be awaited."""
+    """Make a method of `AsyncClient` from a verb."""
 
     @functools.wraps(verb)
     async def method(self: AsyncClient, *args: P.args, **options: P.kwargs) -> T:
         return await self._run(verb(*args, **options))
 
-    return _with_self(method, verb)
+    return _with_self(method)
 
 
-def _with_self(method: Any, verb: Callable[..., Any]) -> Any:
-    first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    signature = inspect.signature(verb)
-    method.__signature__ = signature.replace(parameters=[first, *signature.parameters.values()])
+def _with_self(method: Any) -> Any:
+    """Give the method the verb's signature, with ``self`` in front, for help() and the docs."""
+    self = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.signature(method)
+    method.__signature__ = signature.replace(parameters=[self, *signature.parameters.values()])
     return method
 
 
 class Client:
-    """The service, as the library's verbs: `ask` and `tell`, and what goes with them. Threads may share one.
+    """A client of the service with blocking calls. Threads may share one client.
 
     Parameters
     ----------
     url
-        Where the service is; by default what the environment variable SUPERARM_URL says, or
-        ``"http://127.0.0.1:8321"``.
+        The address of the service. The default is the environment variable SUPERARM_URL, or
+        ``"http://127.0.0.1:8321"`` if it is not set.
     key
-        An API key, where the service wants one; by default what SUPERARM_KEY says.
+        An API key, if the service requires one. The default is the environment variable
+        SUPERARM_KEY.
     retries
-        How often a request is tried.
+        How often a request is tried, and the pauses between tries.
     timeout_s
-        How long an answer may take.
+        How long to wait for an answer, in seconds.
     transport
-        What httpx sends with, for tests and for settings of your own.
+        The httpx transport, for tests and for network settings of your own.
 
     Examples
     --------
@@ -90,34 +94,37 @@ class Client:
         self._retries = retries or Retries()
         self._http = httpx.Client(transport=transport, **_options(url, key, timeout_s))
 
-    create = _now(verbs.create)
-    bandits = _now(verbs.bandits)
-    bandit = _now(verbs.bandit)
-    ask = _now(verbs.ask)
-    tell = _now(verbs.tell)
-    decision = _now(verbs.decision)
-    explain = _now(verbs.explain)
-    add_arms = _now(verbs.add_arms)
-    retire = _now(verbs.retire)
-    restore = _now(verbs.restore)
-    health = _now(verbs.health)
+    create = _blocking(verbs.create)
+    bandits = _blocking(verbs.bandits)
+    bandit = _blocking(verbs.bandit)
+    ask = _blocking(verbs.ask)
+    tell = _blocking(verbs.tell)
+    decision = _blocking(verbs.decision)
+    explain = _blocking(verbs.explain)
+    add_arms = _blocking(verbs.add_arms)
+    retire = _blocking(verbs.retire)
+    restore = _blocking(verbs.restore)
+    health = _blocking(verbs.health)
 
     def log(
         self, bandit: Bandit | str, *, after: int = 0, follow: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """The events of a bandit after a number, in order; with ``follow``, those to come as well, without an end."""
-        reading = Reading(bandit, after, follow, self._retries)
+        """Read the events of a bandit with numbers above ``after``, in order.
+
+        With ``follow``, the iterator then waits for new events and never ends.
+        """
+        reader = LogReader(bandit, after, follow, self._retries)
         while True:
             try:
-                with self._http.stream(**_sent(reading.request, follow=follow)) as response:
+                with self._http.stream(**reader.for_httpx) as response:
                     if response.is_success:
-                        yield from map(reading.event, response.iter_lines())
+                        yield from map(reader.event, response.iter_lines())
                         if not follow:
                             return
                     response.read()
-                pause = reading.failed(response)
+                pause = reader.pause_after(response)
             except httpx.TransportError as error:
-                pause = reading.failed(error)
+                pause = reader.pause_after(error)
             time.sleep(pause.seconds)
 
     def close(self) -> None:
@@ -131,33 +138,36 @@ class Client:
         self.close()
 
     def _run(self, steps: Steps[T]) -> T:
-        doing = retried(steps, self._retries)
+        actions = with_retries(steps, self._retries)
         try:
-            step = next(doing)
+            action = next(actions)
             while True:
-                step = doing.send(self._do(step))
+                action = actions.send(self._do(action))
         except StopIteration as end:
             return end.value
 
-    def _do(self, step: Request | Pause) -> httpx.Response | httpx.TransportError | None:
-        if isinstance(step, Pause):
-            time.sleep(step.seconds)
+    def _do(self, action: Request | Pause) -> httpx.Response | httpx.TransportError | None:
+        if isinstance(action, Pause):
+            time.sleep(action.seconds)
             return None
         try:
-            return self._http.request(**_sent(step))
+            return self._http.request(**action.for_httpx())
         except httpx.TransportError as error:
             return error
 
 
 class AsyncClient:
-    """What `Client` is, with verbs to be awaited, for many requests at once. Its arguments are those of `Client`.
+    """A client of the service with coroutines, for many requests at once.
+
+    The parameters are those of `Client`.
 
     Examples
     --------
     >>> def service(request):
     ...     return httpx.Response(200, json={"id": "d-1", "new": ["ant"], "status": "open"})
     >>> async def main():
-    ...     async with AsyncClient("http://127.0.0.1:8321", transport=httpx.MockTransport(service)) as client:
+    ...     transport = httpx.MockTransport(service)
+    ...     async with AsyncClient("http://127.0.0.1:8321", transport=transport) as client:
     ...         return await client.tell("d-1", {"ant": 1.0})
     >>> asyncio.run(main())
     ('ant',)
@@ -175,35 +185,38 @@ class AsyncClient:
         self._retries = retries or Retries()
         self._http = httpx.AsyncClient(transport=transport, **_options(url, key, timeout_s))
 
-    create = _later(verbs.create)
-    bandits = _later(verbs.bandits)
-    bandit = _later(verbs.bandit)
-    ask = _later(verbs.ask)
-    tell = _later(verbs.tell)
-    decision = _later(verbs.decision)
-    explain = _later(verbs.explain)
-    add_arms = _later(verbs.add_arms)
-    retire = _later(verbs.retire)
-    restore = _later(verbs.restore)
-    health = _later(verbs.health)
+    create = _awaitable(verbs.create)
+    bandits = _awaitable(verbs.bandits)
+    bandit = _awaitable(verbs.bandit)
+    ask = _awaitable(verbs.ask)
+    tell = _awaitable(verbs.tell)
+    decision = _awaitable(verbs.decision)
+    explain = _awaitable(verbs.explain)
+    add_arms = _awaitable(verbs.add_arms)
+    retire = _awaitable(verbs.retire)
+    restore = _awaitable(verbs.restore)
+    health = _awaitable(verbs.health)
 
     async def log(
         self, bandit: Bandit | str, *, after: int = 0, follow: bool = False
     ) -> AsyncIterator[dict[str, Any]]:
-        """The events of a bandit after a number, in order; with ``follow``, those to come as well, without an end."""
-        reading = Reading(bandit, after, follow, self._retries)
+        """Read the events of a bandit with numbers above ``after``, in order.
+
+        With ``follow``, the iterator then waits for new events and never ends.
+        """
+        reader = LogReader(bandit, after, follow, self._retries)
         while True:
             try:
-                async with self._http.stream(**_sent(reading.request, follow=follow)) as response:
+                async with self._http.stream(**reader.for_httpx) as response:
                     if response.is_success:
                         async for line in response.aiter_lines():
-                            yield reading.event(line)
+                            yield reader.event(line)
                         if not follow:
                             return
                     await response.aread()
-                pause = reading.failed(response)
+                pause = reader.pause_after(response)
             except httpx.TransportError as error:
-                pause = reading.failed(error)
+                pause = reader.pause_after(error)
             await asyncio.sleep(pause.seconds)
 
     async def close(self) -> None:
@@ -217,51 +230,34 @@ class AsyncClient:
         await self.close()
 
     async def _run(self, steps: Steps[T]) -> T:
-        doing = retried(steps, self._retries)
+        actions = with_retries(steps, self._retries)
         try:
-            step = next(doing)
+            action = next(actions)
             while True:
-                step = doing.send(await self._do(step))
+                action = actions.send(await self._do(action))
         except StopIteration as end:
             return end.value
 
-    async def _do(self, step: Request | Pause) -> httpx.Response | httpx.TransportError | None:
-        if isinstance(step, Pause):
-            await asyncio.sleep(step.seconds)
+    async def _do(self, action: Request | Pause) -> httpx.Response | httpx.TransportError | None:
+        if isinstance(action, Pause):
+            await asyncio.sleep(action.seconds)
             return None
         try:
-            return await self._http.request(**_sent(step))
+            return await self._http.request(**action.for_httpx())
         except httpx.TransportError as error:
             return error
 
 
 def _options(url: str | None, key: str | None, timeout_s: float) -> dict[str, Any]:
-    url = url or os.environ.get("SUPERARM_URL") or "http://127.0.0.1:8321"
+    """Give the options that both kinds of httpx client take."""
+    url = url or os.environ.get("SUPERARM_URL") or DEFAULT_URL
     key = key or os.environ.get("SUPERARM_KEY")
     headers = {"User-Agent": f"superarm/{__version__}"}
     if key:
         if not key.isascii() or not key.isprintable() or " " in key:
+            # The message must not show the key: messages end up in logs.
             raise ValueError(
                 "key must be printable ASCII without spaces, got something else; copy it again"
             )
         headers["Authorization"] = f"Bearer {key}"
     return {"base_url": url, "timeout": timeout_s, "headers": headers}
-
-
-def _sent(request: Request, *, follow: bool = False) -> dict[str, Any]:
-    """A request in httpx's words."""
-    sent: dict[str, Any] = {
-        "method": request.method,
-        "url": request.path,
-        "params": request.params,
-        "headers": {},
-    }
-    if request.body is not None:
-        # ASCII, so that names with lone surrogates come to be refused by the service instead of failing here.
-        sent["content"] = json.dumps(request.body, allow_nan=False).encode()
-        sent["headers"]["Content-Type"] = "application/json"
-    if request.key is not None:
-        sent["headers"]["Idempotency-Key"] = request.key
-    if follow:
-        sent["timeout"] = httpx.Timeout(10.0, read=None)  # the next event comes when it comes
-    return sent

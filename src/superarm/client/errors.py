@@ -1,17 +1,17 @@
-"""What may go wrong between a client and the service.
+"""Errors of the client.
 
-ClientError             all of it
-  UnreachableError      no answer, or none that can be read, after all retries
-  ProblemError          an answer that says no; has the service's words for it
-    InvalidError        400, 413, 415, 422: the request was not understood or not possible
-    NotAllowedError     401, 403: no key, an unknown one, or one without the right
+ClientError             base class of all
+  UnreachableError      no answer, or no readable answer, after all retries
+  ProblemError          the service refused; carries the service's explanation
+    InvalidError        400, 413, 415, 422: the request is malformed or impossible
+    NotAllowedError     401, 403: the key is missing, unknown, or lacks the role
     NotFoundError       404: no such bandit, decision or arm
-    ConflictError       409: contradicts what is there, as another outcome for the same arm
+    ConflictError       409: contradicts the known state, such as another outcome for the same arm
     ExpiredError        410: the decision has expired
     TooManyError        429: too many requests, after all retries
-    ServerError         5xx: the service failed; nothing that was not acknowledged is promised
+    ServerError         5xx: the service failed; the request may or may not have taken effect
 
-All but the last of the problems leave everything as it was.
+After any ProblemError except ServerError nothing has changed in the service.
 """
 
 from __future__ import annotations
@@ -21,26 +21,31 @@ from typing import Any
 
 import httpx
 
+_LONGEST_DETAIL = 500  # characters of an answer that is not JSON, such as a proxy's HTML page
+
 
 class ClientError(Exception):
-    """Anything that goes wrong between a client and the service."""
+    """Any failure of a request to the service."""
 
 
 class UnreachableError(ClientError):
-    """The service did not answer, however often it was asked. What was sent may have happened: asking again is safe."""
+    """The service gave no readable answer in all tries.
+
+    The request may have taken effect. Sending it again is safe.
+    """
 
 
 class ProblemError(ClientError):
-    """The service said no.
+    """The service refused the request.
 
     Attributes
     ----------
     status
-        The status of the answer, as 409.
+        The HTTP status, such as 409.
     title, detail
-        What is wrong, in short and in full.
+        The problem, in short and in full.
     problem
-        All that the service said, RFC 9457's members and its own ``expected``, ``got``, ``fix`` and ``errors``.
+        The whole answer: the members of RFC 9457, and ``expected``, ``got``, ``fix``, ``errors``.
     """
 
     def __init__(self, status: int, problem: dict[str, Any]) -> None:
@@ -51,19 +56,19 @@ class ProblemError(ClientError):
 
 
 class InvalidError(ProblemError):
-    """The request was not understood, or asks for what is not possible."""
+    """The request is malformed, or asks for something impossible."""
 
 
 class NotAllowedError(ProblemError):
-    """No key, an unknown one, or one without the right to do this."""
+    """The key is missing, unknown, or lacks the role for this request."""
 
 
 class NotFoundError(ProblemError):
-    """There is no such bandit, decision or arm."""
+    """The bandit, decision or arm does not exist."""
 
 
 class ConflictError(ProblemError):
-    """The request contradicts what is there, as another outcome for the same arm."""
+    """The request contradicts the known state, such as another outcome for the same arm."""
 
 
 class ExpiredError(ProblemError):
@@ -88,16 +93,13 @@ _BY_STATUS: dict[int, type[ProblemError]] = {
 }
 
 
-def problem_of(response: httpx.Response) -> ProblemError:
-    """The error that an answer stands for, whether or not it is in the form of RFC 9457."""
+def error_from(response: httpx.Response) -> ProblemError:
+    """Make the error for an answer, whether or not the answer has the form of RFC 9457."""
     try:
-        found = response.json()
+        problem = response.json()
     except (json.JSONDecodeError, UnicodeDecodeError):
-        found = None
-    problem = (
-        found
-        if isinstance(found, dict)
-        else {"title": response.reason_phrase, "detail": response.text[:500]}
-    )
-    usual = ServerError if response.status_code >= 500 else InvalidError
-    return _BY_STATUS.get(response.status_code, usual)(response.status_code, problem)
+        problem = None
+    if not isinstance(problem, dict):
+        problem = {"title": response.reason_phrase, "detail": response.text[:_LONGEST_DETAIL]}
+    default = ServerError if response.status_code >= 500 else InvalidError
+    return _BY_STATUS.get(response.status_code, default)(response.status_code, problem)

@@ -1,55 +1,54 @@
-"""When to ask again, and after how long: the same for both clients, since it says what to do and does not do it."""
+"""When to send a request again, and after how long.
+
+The functions here are generators that say what to do next and do no input or output themselves,
+so that the blocking and the asynchronous client share them.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import httpx
 
-from superarm.client.errors import ClientError, UnreachableError, problem_of
+from superarm.client.errors import ClientError, UnreachableError, error_from
+from superarm.client.requests import Request
 from superarm.core.arguments import as_count, as_positive
 
 T = TypeVar("T")
-AGAIN = frozenset({429, 502, 503, 504})
 
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is sent: a method, a path, a query, a body for JSON, and the Idempotency-Key of all its retries."""
-
-    method: str
-    path: str
-    params: dict[str, Any] = field(default_factory=dict)
-    body: Any = None
-    key: str | None = None
+RETRIED_STATUSES = frozenset({429, 502, 503, 504})
+_MOST_DOUBLINGS = 60  # keeps 2**n within floating point for any number of tries
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """What is done before the next try: nothing, for so long."""
+    """Wait for ``seconds`` before the next try."""
 
     seconds: float
 
 
 Steps: TypeAlias = Generator[Request, Any, T]
-"""A verb: requests go out, the JSON of their answers comes in, and at the end there is the result."""
+"""A verb: yields requests, receives the JSON of each answer, and returns the result."""
 
 
 @dataclass(frozen=True)
 class Retries:
-    """How often a request is tried, and how long is waited between.
+    """How often a request is tried, and the pauses between tries.
 
-    The n-th pause is a random share, from a half to all, of ``first_s * 2**(n - 1)`` or ``most_s``, whichever is less;
-    longer if the service says so in Retry-After, up to ``longest_s``. Tried again are requests that got no answer, and
-    those that were answered with 429, 502, 503 or 504. That is safe: everything that the service does for a client it
-    does once, however often it is asked.
+    The full length of the n-th pause is ``first_s * 2**(n - 1)``, but at most ``most_s``. The
+    actual pause is drawn uniformly between half of the full length and the full length, so that
+    many clients do not come back at the same moment. A longer Retry-After of the service is
+    respected up to ``longest_s``.
+
+    A request is sent again if it got no answer, or the status 429, 502, 503 or 504. This is safe,
+    because the service carries out each request once, even if it arrives several times.
 
     Examples
     --------
-    >>> Retries(tries=1)  # once, and no more
+    >>> Retries(tries=1)  # never send a request again
     Retries(tries=1, first_s=0.1, most_s=5.0, longest_s=60.0)
     """
 
@@ -64,57 +63,59 @@ class Retries:
             as_positive(getattr(self, name), name)
 
     def pause_after(self, n_failed: int, reply: httpx.Response | Exception) -> Pause:
-        """How long to wait when so many tries have failed, the last one with this reply."""
-        seconds = min(self.most_s, self.first_s * 2 ** min(n_failed - 1, 60)) * random.uniform(
-            0.5, 1
-        )
-        if isinstance(reply, httpx.Response):
-            asked = reply.headers.get("Retry-After", "")
-            if asked.isascii() and asked.isdigit():
-                seconds = max(seconds, min(float(asked), self.longest_s))
-        return Pause(seconds)
+        """Give the pause after ``n_failed`` failed tries, the last of which got ``reply``."""
+        full = min(self.most_s, self.first_s * 2 ** min(n_failed - 1, _MOST_DOUBLINGS))
+        seconds = full * random.uniform(0.5, 1.0)
+        return Pause(max(seconds, min(_retry_after(reply), self.longest_s)))
 
 
-def retried(steps: Steps[T], retries: Retries) -> Generator[Request | Pause, Any, T]:
-    """What to do for a verb, one thing after the other; sent in is the response, or the error that came instead."""
+def _retry_after(reply: httpx.Response | Exception) -> float:
+    """Read Retry-After in seconds. 0 if absent, or if it is a date, which we do not use."""
+    value = reply.headers.get("Retry-After", "") if isinstance(reply, httpx.Response) else ""
+    return float(value) if value.isascii() and value.isdigit() else 0.0
+
+
+def with_retries(steps: Steps[T], retries: Retries) -> Generator[Request | Pause, Any, T]:
+    """Run a verb: yields what to do next, receives the response or the transport error."""
     try:
         request = next(steps)
         while True:
-            answer = yield from _tried(request, retries)
+            answer = yield from _try(request, retries)
             request = steps.send(answer)
     except StopIteration as end:
         return end.value
 
 
-def _tried(request: Request, retries: Retries) -> Generator[Request | Pause, Any, Any]:
+def _try(request: Request, retries: Retries) -> Generator[Request | Pause, Any, Any]:
     for n_failed in range(1, retries.tries + 1):
         reply = yield request
-        if isinstance(reply, httpx.Response) and reply.status_code not in AGAIN:
-            return read(reply)
+        if isinstance(reply, httpx.Response) and reply.status_code not in RETRIED_STATUSES:
+            return _json_of(reply)
         if n_failed < retries.tries:
             yield retries.pause_after(n_failed, reply)
-    raise failure(request, reply, retries.tries)
+    raise error_after(request, reply, retries.tries)
 
 
-def read(response: httpx.Response) -> Any:
-    """The JSON of an answer that says yes; the error of one that says no."""
+def _json_of(response: httpx.Response) -> Any:
     if not response.is_success:
-        raise problem_of(response)
+        raise error_from(response)
     try:
         return response.json()
     except ValueError:
         raise UnreachableError(
-            f"the answer must be JSON, got {response.text!r:.60}; is the address that of the service?"
+            f"the answer must be JSON, got {response.text!r:.60}; "
+            "check that the URL is the address of the service"
         ) from None
 
 
-def failure(request: Request, reply: httpx.Response | Exception, tries: int) -> ClientError:
-    """What is raised after the last try."""
+def error_after(request: Request, reply: httpx.Response | Exception, tries: int) -> ClientError:
+    """Make the error for a request whose last try got ``reply``."""
     if isinstance(reply, httpx.Response):
-        return problem_of(reply)
+        return error_from(reply)
     error = UnreachableError(
-        f"{request.method} {request.path} must get an answer, got {type(reply).__name__} ({reply}) in {tries} tries; "
-        f"see that the service is up, and ask again: that is safe"
+        f"{request.method} {request.path} must get an answer, "
+        f"got {type(reply).__name__} ({reply}) in {tries} tries; "
+        "check that the service is running, then send it again: that is safe"
     )
     error.__cause__ = reply
     return error

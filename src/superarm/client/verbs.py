@@ -1,20 +1,45 @@
-"""Every verb, once: a generator of requests, which `Client` runs and `AsyncClient` awaits.
+"""Every verb of the client, written once.
 
-The names are the library's. A bandit is given as its id or as a `Bandit`, a decision as its id or as a `Decision`.
+A verb is a generator of requests. `Client` runs the generator and `AsyncClient` awaits it.
+A bandit is given as its id or as a `Bandit`, and a decision as its id or as a `Decision`.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
-from urllib.parse import quote
+from typing import Any, TypedDict, Unpack, overload
 
 from superarm.client.answers import Bandit, Decision
-from superarm.client.retries import Request, Steps
-from superarm.sets.feasible import Group
+from superarm.client.requests import (
+    Name,
+    Request,
+    bandit_path,
+    decision_path,
+    group_of,
+    names_of,
+    new_key,
+    without_none,
+)
+from superarm.client.retries import Steps
+from superarm.sets import Group
 
-Name = str | int
+_BANDITS_PER_REQUEST = 100
+_MOST_ARMS_PER_SEARCH = 10_000
+
+
+class AskOptions(TypedDict, total=False):
+    """The keywords of `ask`: the constraints of this round, ``propensities`` and ``key``."""
+
+    k: int | None
+    at_most: bool | None
+    available: Iterable[Name] | None
+    must: Iterable[Name] | None
+    must_not: Iterable[Name] | None
+    groups: Iterable[Group | Mapping[str, Any]] | None
+    weights: Mapping[Any, float] | None
+    capacity: float | None
+    propensities: int | None
+    key: str | None
 
 
 def create(
@@ -32,10 +57,13 @@ def create(
     explain_last: int | None = None,
     key: str | None = None,
 ) -> Steps[Bandit]:
-    """Make a bandit: ``k`` of these arms, by name, or of so many. What is not given is left to the service."""
+    """Create a bandit that picks ``k`` of the arms.
+
+    ``arms`` is a list of names, or a number of arms. The service has defaults for everything else.
+    """
     body = {
         "name": name,
-        "arms": arms if isinstance(arms, int) else _names(arms, "arms"),
+        "arms": arms if isinstance(arms, int) else names_of(arms, "arms"),
         "k": k,
         "belief": belief,
         "oracle": oracle,
@@ -46,121 +74,84 @@ def create(
         "keep": keep,
         "explain_last": explain_last,
     }
-    return Bandit.of((yield Request("POST", "/v1/bandits", body=_given(body), key=key or _key())))
+    request = Request("POST", "/v1/bandits", body=without_none(body), key=key or new_key())
+    return Bandit.from_json((yield request))
 
 
 def bandits() -> Steps[list[Bandit]]:
-    """All bandits, page after page."""
+    """List all bandits."""
     found: list[Bandit] = []
-    params: dict[str, Any] = {"limit": 100}
+    params: dict[str, Any] = {"limit": _BANDITS_PER_REQUEST}
     while True:
-        page = yield Request("GET", "/v1/bandits", params)
-        found += map(Bandit.of, page["bandits"])
-        if not page.get("next"):
+        answer = yield Request("GET", "/v1/bandits", params)
+        found += map(Bandit.from_json, answer["bandits"])
+        if not answer.get("next"):
             return found
-        params = {"limit": 100, "after": page["next"]}
+        params = {"limit": _BANDITS_PER_REQUEST, "after": answer["next"]}
 
 
 def bandit(
     bandit: Bandit | str, *, top: int | None = None, query: str | None = None
 ) -> Steps[Bandit]:
-    """One bandit as it is now, with what is known of its ``top`` best arms whose names have ``query`` in them."""
-    return Bandit.of((yield Request("GET", _path(bandit), _given({"top": top, "query": query}))))
+    """Look at one bandit, with the posterior of its ``top`` best arms.
 
-
-@overload
-def ask(
-    bandit: Bandit | str,
-    n: None = None,
-    *,
-    k: int | None = None,
-    at_most: bool | None = None,
-    available: Iterable[Name] | None = None,
-    must: Iterable[Name] | None = None,
-    must_not: Iterable[Name] | None = None,
-    groups: Iterable[Group | Mapping[str, Any]] | None = None,
-    weights: Mapping[Any, float] | None = None,
-    capacity: float | None = None,
-    propensities: int | None = None,
-    key: str | None = None,
-) -> Steps[Decision]: ...
-
-
-@overload
-def ask(
-    bandit: Bandit | str,
-    n: int,
-    *,
-    k: int | None = None,
-    at_most: bool | None = None,
-    available: Iterable[Name] | None = None,
-    must: Iterable[Name] | None = None,
-    must_not: Iterable[Name] | None = None,
-    groups: Iterable[Group | Mapping[str, Any]] | None = None,
-    weights: Mapping[Any, float] | None = None,
-    capacity: float | None = None,
-    propensities: int | None = None,
-    key: str | None = None,
-) -> Steps[list[Decision]]: ...
-
-
-def ask(
-    bandit: Bandit | str,
-    n: int | None = None,
-    *,
-    k: int | None = None,
-    at_most: bool | None = None,
-    available: Iterable[Name] | None = None,
-    must: Iterable[Name] | None = None,
-    must_not: Iterable[Name] | None = None,
-    groups: Iterable[Group | Mapping[str, Any]] | None = None,
-    weights: Mapping[Any, float] | None = None,
-    capacity: float | None = None,
-    propensities: int | None = None,
-    key: str | None = None,
-) -> Steps[Any]:
-    """The arms to pull now, under the constraints of this round; with a number, so many decisions together.
-
-    ``propensities`` is a number of samples from which the service finds out with which probability it decided so, and
-    logs that: what `superarm.Log.from_events` reads. Each sample is a round of the oracle, and takes as long.
-
-    ``key`` is the Idempotency-Key. The same key gives the same decision again, so a program that writes its keys down
-    may be killed at any moment and never decides twice. Without one, a fresh key is made for each call.
+    With ``query``, only arms whose names contain it are returned.
     """
-    body = {
-        "n": n,
-        "k": k,
-        "at_most": at_most,
-        "available": None if available is None else _names(available, "available"),
-        "must": None if must is None else _names(must, "must"),
-        "must_not": None if must_not is None else _names(must_not, "must_not"),
-        "groups": None if groups is None else [_group(group) for group in groups],
-        "weights": None
-        if weights is None
-        else {str(arm): weight for arm, weight in weights.items()},
-        "capacity": capacity,
-        "propensities": propensities,
-    }
-    answer = yield Request("POST", _path(bandit, "decisions"), body=_given(body), key=key or _key())
-    return Decision.of(answer) if n is None else [Decision.of(one) for one in answer["decisions"]]
+    params = without_none({"top": top, "query": query})
+    return Bandit.from_json((yield Request("GET", bandit_path(bandit), params)))
+
+
+@overload
+def ask(bandit: Bandit | str, n: None = None, **options: Unpack[AskOptions]) -> Steps[Decision]: ...
+
+
+@overload
+def ask(bandit: Bandit | str, n: int, **options: Unpack[AskOptions]) -> Steps[list[Decision]]: ...
+
+
+def ask(bandit: Bandit | str, n: int | None = None, **options: Unpack[AskOptions]) -> Steps[Any]:
+    """Decide which arms to pull now, or make ``n`` decisions at once.
+
+    The constraints apply to this round only: ``k``, ``at_most``, ``available``, ``must``,
+    ``must_not``, ``groups``, ``weights`` and ``capacity``.
+
+    ``propensities`` is a number of samples. The service uses the samples to estimate the
+    probability of its decision, and logs the estimate for `superarm.offpolicy.Log.from_events`.
+    Each sample costs as much time as one decision.
+
+    ``key`` is the Idempotency-Key. The same key returns the same decision again, so that a program
+    that stores its keys never decides twice, even if it crashes. By default every call has a new
+    key.
+    """
+    body = without_none({"n": n, **_checked(options)})
+    key = body.pop("key", None) or new_key()
+    answer = yield Request("POST", bandit_path(bandit, "decisions"), body=body, key=key)
+    if n is None:
+        return Decision.from_json(answer)
+    return [Decision.from_json(decision) for decision in answer["decisions"]]
 
 
 def tell(decision: Decision | str, outcomes: Mapping[Any, float]) -> Steps[tuple[str, ...]]:
-    """What some arms of a decision did, each in [0, 1]; says of which arms that was news."""
-    body = {"outcomes": {str(arm): float(x) for arm, x in outcomes.items()}}
-    return tuple(
-        (yield Request("POST", f"/v1/decisions/{_id(decision)}/outcomes", body=body))["new"]
-    )
+    """Report the outcomes of arms of a decision, each in [0, 1].
+
+    Returns the arms whose outcomes were not known before.
+    """
+    body = {"outcomes": {str(arm): float(outcome) for arm, outcome in outcomes.items()}}
+    answer = yield Request("POST", decision_path(decision, "outcomes"), body=body)
+    return tuple(answer["new"])
 
 
 def decision(decision: Decision | str) -> Steps[Decision]:
-    """One decision as it is now."""
-    return Decision.of((yield Request("GET", f"/v1/decisions/{_id(decision)}")))
+    """Look at one decision."""
+    return Decision.from_json((yield Request("GET", decision_path(decision))))
 
 
 def explain(decision: Decision | str) -> Steps[dict[str, Any]]:
-    """Why each arm of a recent decision is in, as the library's `Explanation` has it; ``"text"`` says it in words."""
-    return (yield Request("GET", f"/v1/decisions/{_id(decision)}/explanation"))
+    """Explain why the arms of a recent decision were picked.
+
+    The members are those of the library's `Explanation`. ``"text"`` is the explanation in words.
+    """
+    return (yield Request("GET", decision_path(decision, "explanation")))
 
 
 def add_arms(
@@ -170,81 +161,61 @@ def add_arms(
     prior: Sequence[float] | None = None,
     key: str | None = None,
 ) -> Steps[dict[str, Any]]:
-    """Add arms, with a prior of their own if wanted; those that are retired are restored."""
-    body = _given({"arms": _names(names, "names"), "prior": None if prior is None else list(prior)})
-    return (yield Request("POST", _path(bandit, "arms"), body=body, key=key or _key()))
+    """Add arms, optionally with their own prior. Retired arms among ``names`` are restored."""
+    given = {"arms": names_of(names, "names"), "prior": None if prior is None else list(prior)}
+    path = bandit_path(bandit, "arms")
+    return (yield Request("POST", path, body=without_none(given), key=key or new_key()))
 
 
 def retire(bandit: Bandit | str, *names: Name) -> Steps[None]:
-    """Stop picking some arms, one after the other."""
+    """Stop picking some arms. Each arm is a request of its own."""
     for name in names:
-        yield Request("DELETE", _path(bandit, "arms", str(name)), key=_key())
+        yield Request("DELETE", bandit_path(bandit, "arms", str(name)), key=new_key())
 
 
 def restore(bandit: Bandit | str, *names: Name) -> Steps[None]:
-    """Pick retired arms again. Arms that never were there are refused, where `add_arms` would add them."""
-    wanted = _names(names, "names")
-    retired = (yield Request("GET", _path(bandit), {"top": 0}))["retired"]
+    """Pick retired arms again. Unknown names are refused, while `add_arms` would add them."""
+    wanted = names_of(names, "names")
+    retired = (yield Request("GET", bandit_path(bandit), {"top": 0}))["retired"]
     for name in wanted:
         if name not in retired:
-            found = yield Request("GET", _path(bandit), {"top": 10_000, "query": name})
-            if name not in [row["arm"] for row in found["posterior"]]:
-                raise ValueError(
-                    f"names must be of arms that the bandit has, got {name!r}; add_arms adds new ones"
-                )
-    back = [name for name in wanted if name in retired]
-    if back:
-        yield from add_arms(bandit, back)
+            yield from _refuse_unknown(bandit, name)
+    to_restore = [name for name in wanted if name in retired]
+    if to_restore:
+        yield from add_arms(bandit, to_restore)
 
 
 def health() -> Steps[dict[str, Any]]:
-    """What the service says of itself."""
+    """Ask the service for its state."""
     return (yield Request("GET", "/healthz"))
 
 
 def log(bandit: Bandit | str, after: int, follow: bool) -> Request:
-    """The events of a bandit after a number; asked for by the clients themselves, since the answer is a stream."""
-    return Request(
-        "GET", _path(bandit, "log"), {"after": after, "follow": "true" if follow else "false"}
-    )
+    """Build the request for a log. It is no generator, because the clients stream the answer."""
+    params = {"after": after, "follow": "true" if follow else "false"}
+    return Request("GET", bandit_path(bandit, "log"), params)
 
 
-def _key() -> str:
-    return uuid.uuid4().hex
+def _checked(options: AskOptions) -> dict[str, Any]:
+    """Write the keywords of `ask` as JSON."""
+    unknown = sorted(options.keys() - AskOptions.__annotations__.keys())
+    if unknown:
+        known = ", ".join(AskOptions.__annotations__)
+        raise TypeError(f"keywords of ask must be among {known}, got {', '.join(unknown)}")
+    body = without_none(options)
+    for name in body.keys() & {"available", "must", "must_not"}:
+        body[name] = names_of(body[name], name)
+    if "groups" in body:
+        body["groups"] = [group_of(group) for group in body["groups"]]
+    if "weights" in body:
+        body["weights"] = {str(arm): weight for arm, weight in body["weights"].items()}
+    return body
 
 
-def _id(thing: Bandit | Decision | str) -> str:
-    found = thing if isinstance(thing, str) else getattr(thing, "id", None)
-    if not isinstance(found, str) or not found:
-        raise TypeError(
-            f"a bandit or decision must be given as itself or as its id, got {thing!r:.60}"
+def _refuse_unknown(bandit: Bandit | str, name: str) -> Steps[None]:
+    params = {"top": _MOST_ARMS_PER_SEARCH, "query": name}
+    found = yield Request("GET", bandit_path(bandit), params)
+    if name not in [row["arm"] for row in found["posterior"]]:
+        raise ValueError(
+            f"names must be of arms that the bandit has, got {name!r}; add_arms adds new arms"
         )
-    return quote(found, safe="")
-
-
-def _path(bandit: Bandit | str, *rest: str) -> str:
-    return "/".join(["/v1/bandits", _id(bandit), *map(_part, rest)])
-
-
-def _part(name: str) -> str:
-    """A part of a path. A name of dots alone would be taken for a way through folders."""
-    return name.replace(".", "%2E") if set(name) == {"."} else quote(name, safe="")
-
-
-def _names(names: Iterable[Name], what: str) -> list[str]:
-    if isinstance(names, str | bytes):
-        raise TypeError(f"{what} must be several names, got {names!r:.60}; put it in a list")
-    return [str(name) for name in names]
-
-
-def _group(group: Group | Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(group, Mapping):
-        return {**group, "arms": _names(group["arms"], "the arms of a group")}
-    arms: Any = group.arms
-    return _given(
-        {"arms": _names(arms, "the arms of a group"), "least": group.least, "most": group.most}
-    )
-
-
-def _given(members: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if value is not None}

@@ -17,7 +17,7 @@ from superarm.core.arguments import FloatArray, IndexArray
 Bits = NDArray[np.uint8]
 
 # Row v has the bits of the byte v.
-_BITS_OF_BYTE = np.unpackbits(
+BITS_OF_BYTE = np.unpackbits(
     np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little"
 ).astype(np.float64)
 
@@ -52,7 +52,7 @@ def row_sums(bits: Bits, values: FloatArray, n_rows: int) -> FloatArray:
     histograms = np.empty((len(bits), 256))
     for block, row in enumerate(bits):
         histograms[block] = np.bincount(row, values, 256)
-    return (histograms @ _BITS_OF_BYTE).ravel()[:n_rows]
+    return (histograms @ BITS_OF_BYTE).ravel()[:n_rows]
 
 
 def column_sums(bits: Bits, values: FloatArray) -> FloatArray:
@@ -60,7 +60,7 @@ def column_sums(bits: Bits, values: FloatArray) -> FloatArray:
     eights = np.zeros((len(bits), 8))
     eights.ravel()[: len(values)] = values
     sums = np.zeros(bits.shape[1])
-    for table, row in zip(eights @ _BITS_OF_BYTE.T, bits, strict=True):
+    for table, row in zip(eights @ BITS_OF_BYTE.T, bits, strict=True):
         sums += table.take(row)
     return sums
 
@@ -97,7 +97,7 @@ def _looked_up(n_bytes: int, p: float, *, rng: np.random.Generator) -> Bits:
 @lru_cache(maxsize=16)
 def _byte_table(p: float) -> tuple[Bits, int, FloatArray]:
     """What each of 65,536 places stands for, how many of them are sure, and the cumulated shares of the second draw."""
-    ones = _BITS_OF_BYTE.sum(axis=1)
+    ones = BITS_OF_BYTE.sum(axis=1)
     wanted = p**ones * (1 - p) ** (8 - ones) * 65536
     sure = np.floor(wanted).astype(np.intp)
     n_sure = int(sure.sum())

@@ -33,10 +33,6 @@ def as_k(k: Any, n_arms: int) -> int:
     """The size of a set, between 1 and ``n_arms``."""
     if type(k) is int and 1 <= k <= n_arms:  # what comes almost always
         return k
-    if hasattr(k, "over"):
-        raise TypeError(
-            f"k must be a whole number here, where constraints are not known, got {k!r}"
-        )
     if as_count(k, "k", least=-(2**62)) < 1 or k > n_arms:
         raise ValueError(f"k must be between 1 and {n_arms} (n_arms), got {k}")
     return int(k)

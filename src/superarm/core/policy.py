@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, IndexArray, as_k, as_unit
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.optional import is_concave, is_diminishing
 from superarm.core.pools import Pools
-from superarm.core.protocols import Belief, Choices, Oracle, Reward
-from superarm.core.sample import Draw
+from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
+from superarm.core.sample import Sample
+from superarm.core.selection import as_feasible
 
 
 class Counted:
@@ -30,8 +32,8 @@ class Counted:
     monotone = property(lambda self: self.uncounted.monotone)
     zero_is_absent = property(lambda self: self.uncounted.zero_is_absent)
     additive = property(lambda self: self.uncounted.additive)
-    concave = property(lambda self: getattr(self.uncounted, "concave", False))
-    diminishing = property(lambda self: getattr(self.uncounted, "diminishing", False))
+    concave = property(lambda self: is_concave(self.uncounted))
+    diminishing = property(lambda self: is_diminishing(self.uncounted))
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
         """The value of one set; counts one."""
@@ -70,7 +72,7 @@ class Policy:
     reward
         The reward that was given, wrapped in `Counted`.
     k
-        How many arms a set has, the paper's K; or `Choices`, such as a `Feasible`.
+        How many arms a set has, the paper's K; or `FeasibleSets`, such as a `Feasible`.
 
     Examples
     --------
@@ -88,7 +90,7 @@ class Policy:
     belief: Belief
     oracle: Oracle
     reward: Any  # a Reward when given, a Counted from then on
-    k: int | Choices
+    k: int | FeasibleSets
 
     def __post_init__(self) -> None:
         if isinstance(self.reward, Counted):
@@ -98,63 +100,42 @@ class Policy:
                 f"belief and reward must be about the same arms, "
                 f"got a belief of {self.belief.n_arms} and a reward of {self.reward.n_arms}"
             )
-        self.k = _as_choices(self.k, self.reward.n_arms)
+        feasible = as_feasible(self.k, self.reward.n_arms)
+        self.k = int(self.k) if isinstance(self.k, int | np.integer) else feasible
         self.reward = Counted(self.reward)
+
+    @property
+    def feasible(self) -> FeasibleSets:
+        """The sets to choose from: ``k``, for the arms of the reward."""
+        return as_feasible(self.k, self.reward.n_arms)
 
     @property
     def evaluations(self) -> int:
         """For how many sets the reward has been evaluated so far."""
         return self.reward.evaluations
 
-    def ask(self, *, rng: np.random.Generator, feasible: int | Choices | None = None) -> IndexArray:
+    def ask(
+        self, *, rng: np.random.Generator, feasible: int | FeasibleSets | None = None
+    ) -> IndexArray:
         """The k arms to pull now, ascending; ``feasible`` takes the place of ``k`` in this round."""
         return self.decide(rng=rng, feasible=feasible)[0]
 
     def decide(
-        self, *, rng: np.random.Generator, feasible: int | Choices | None = None
-    ) -> tuple[IndexArray, Draw]:
+        self, *, rng: np.random.Generator, feasible: int | FeasibleSets | None = None
+    ) -> tuple[IndexArray, Sample]:
         """The same as ``ask``, and theta as far as the oracle looked at it."""
-        k = self.k if feasible is None else _as_choices(feasible, self.reward.n_arms)
-        with Draw(self.belief, rng) as theta:  # a sample, once the oracle looks at it
-            arms = self.oracle.select(self.reward, theta, k, rng=rng)
-        if not isinstance(k, int) and not k.is_feasible(arms):
+        sets = as_feasible(self.k if feasible is None else feasible, self.reward.n_arms)
+        with Sample(self.belief, rng) as theta:  # a sample, once the oracle looks at it
+            arms = self.oracle.select(self.reward, theta, sets, rng=rng)
+        if not sets.is_feasible(arms):
             raise ValueError(
-                f"{type(self.oracle).__name__} must pick a set that is feasible for {k}, got {_shown(arms)}"
+                f"{type(self.oracle).__name__} must pick a set that is feasible for {sets}, got {_shown(arms)}"
             )
         return arms, theta
 
     def tell(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Learn what arms did, one outcome in [0, 1] each. Any distinct arms, not only those last asked for."""
         self.belief.update(arms, outcomes, rng=rng)
-
-
-def lipschitz_constant(reward: Reward) -> float:
-    """The reward's B as one number: the largest where it declares one for each arm."""
-    declared = reward.lipschitz
-    return float(declared if isinstance(declared, float) else np.max(declared))
-
-
-@overload
-def as_request(reward: Reward, theta: ArrayLike, k: int | Choices) -> tuple[FloatArray, int]: ...
-@overload
-def as_request(
-    reward: Reward, theta: ArrayLike, k: int | Choices, *, constraints: Literal[True]
-) -> tuple[FloatArray, int | Choices]: ...
-def as_request(
-    reward: Reward, theta: ArrayLike, k: int | Choices, *, constraints: bool = False
-) -> tuple[FloatArray, int | Choices]:
-    """What every oracle checks before it spends an evaluation.
-
-    ``constraints``: the oracle can do with `Choices` in place of k. Without it they are refused.
-    """
-    n_arms = reward.n_arms
-    return as_unit(theta, "theta", (n_arms,)), _as_choices(k, n_arms) if constraints else as_k(
-        k, n_arms
-    )
-
-
-def _as_choices(k: int | Choices, n_arms: int) -> int | Choices:
-    return as_k(k, n_arms) if isinstance(k, int) or not hasattr(k, "over") else k.over(n_arms)
 
 
 def _shown(arms: ArrayLike) -> str:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
+import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from superarm.core import _bits
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_fraction
 
 # Below this p it is cheaper to draw the gaps between members than a bit for every arm.
-_SPARSE_BELOW = 1 / 64
+SPARSE_BELOW = 1 / 64
 
 
 class Pools:
@@ -95,8 +95,8 @@ class Pools:
         n_tests = as_count(n_tests, "n_tests")
         n_arms = as_count(n_arms, "n_arms", least=1)
         p = as_fraction(p, "p", low="[", high="]")
-        if p < _SPARSE_BELOW:
-            cells = _random_cells(n_tests * n_arms, p, rng=rng)
+        if p < SPARSE_BELOW:
+            cells = random_cells(n_tests * n_arms, p, rng=rng)
             return cls._of_cells(cells.astype(np.intp, copy=False), n_tests, n_arms)
         return cls._packed(_bits.draw(n_tests, n_arms, p, rng=rng), n_tests, n_arms)
 
@@ -238,9 +238,11 @@ class Pools:
         return len(self.members) == len(self) and bool((self.sizes == 1).all())
 
     @cached_property
-    def _csr(self) -> sparse.csr_array:
+    def _csr(self) -> scipy.sparse.csr_array:
         ones = np.ones(len(self.members))
-        return sparse.csr_array((ones, self.members, self.offsets), shape=(len(self), self.n_arms))
+        return scipy.sparse.csr_array(
+            (ones, self.members, self.offsets), shape=(len(self), self.n_arms)
+        )
 
 
 def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[IndexArray, IndexArray]:
@@ -281,7 +283,7 @@ def _sums(places: IndexArray, values: FloatArray, n_places: int) -> FloatArray:
     return np.bincount(places, values, minlength=n_places).astype(np.float64, copy=False)
 
 
-def _random_cells(n_cells: int, p: float, *, rng: np.random.Generator) -> NDArray[np.int64]:
+def random_cells(n_cells: int, p: float, *, rng: np.random.Generator) -> NDArray[np.int64]:
     """Which of ``n_cells`` independent Bern(p) cells are 1, ascending, from the geometric gaps between them."""
     if p == 0 or n_cells == 0:
         return np.zeros(0, np.int64)

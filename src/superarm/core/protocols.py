@@ -8,8 +8,8 @@ One round of a combinatorial semi-bandit is four lines, and every noun in them i
     belief.update(arms, outcomes, rng=rng)
 
 `Policy` joins a belief, an oracle and a reward into ``ask`` and ``tell``, and counts the evaluations of the reward. It
-hands over theta as a `Draw`: the same sample, drawn when the oracle looks at it. In place of ``k`` there may be
-`Choices`, which say what else a set has to be.
+hands over theta as a `Sample`: the same sample, drawn when the oracle looks at it. In place of ``k`` there may be
+`FeasibleSets`, which say what else a set has to be.
 Randomness is always the keyword ``rng``; nothing here keeps a generator.
 """
 
@@ -88,7 +88,7 @@ class Belief(Protocol):
 
 
 @runtime_checkable
-class Choices(Protocol):
+class FeasibleSets(Protocol):
     """The sets that may be chosen, where these are not all sets of k arms: `Feasible`, and what is in `structures`."""
 
     @property
@@ -103,7 +103,7 @@ class Choices(Protocol):
     def undecided(self) -> NDArray[np.bool_]:
         """Shape (n_arms,): the arms that are in some sets and perhaps not in all. No others need be looked at."""
 
-    def over(self, n_arms: int) -> Choices:
+    def for_arms(self, n_arms: int) -> FeasibleSets:
         """The same for a problem of so many arms; refused where it is about others, or where there is no set."""
 
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
@@ -122,11 +122,11 @@ class Oracle(Protocol):
         """What the last ``select`` found out on its way, for people and for tests; None before the first."""
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """k distinct arms, ascending. Ties at the k-th place are broken by ``rng``, which is left alone otherwise.
 
-        Where ``k`` is `Choices`, one of their sets. An oracle that does not know them refuses, as `as_request` does.
+        Where ``k`` is `FeasibleSets`, one of their sets. An oracle that does not know them refuses, as `as_selection` does.
         """
 
 

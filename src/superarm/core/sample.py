@@ -9,9 +9,10 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from superarm.core._top_k import top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_k
+from superarm.core.optional import SamplesTop
 
 
-class Draw(NDArrayOperatorsMixin):
+class Sample(NDArrayOperatorsMixin):
     """What `Policy` hands to an oracle as theta: a sample of the belief, drawn at the first look and then kept.
 
     An oracle that looks at it as an array, with ``np.asarray``, an index, an operator or a method of arrays, has the
@@ -31,7 +32,7 @@ class Draw(NDArrayOperatorsMixin):
     Examples
     --------
     >>> import superarm as sa
-    >>> with Draw(sa.BetaBelief(4), np.random.default_rng(0)) as theta:
+    >>> with Sample(sa.BetaBelief(4), np.random.default_rng(0)) as theta:
     ...     arms, values = theta.top(2)
     >>> arms, values.round(3)
     (array([2, 3]), array([0.997, 0.962]))
@@ -50,13 +51,12 @@ class Draw(NDArrayOperatorsMixin):
             return self._top
         if self._theta is None or self._belief is None:
             self._look()
-        sample_top = getattr(self._belief, "sample_top", None)
-        if sample_top is None or self._theta is not None:
+        if self._theta is not None or not issubclass(type(self._belief), SamplesTop):
             theta = self.whole()
             arms = top_k(theta, as_k(k, self.n_arms), rng=self._rng)
             self._top = arms, theta[arms]
         else:
-            self._top = sample_top(k, rng=self._rng)
+            self._top = self._belief.sample_top(k, rng=self._rng)
         return self._top
 
     def whole(self) -> FloatArray:
@@ -85,7 +85,7 @@ class Draw(NDArrayOperatorsMixin):
                 "theta must be looked at before select returns: the belief has moved on since"
             )
 
-    def __enter__(self) -> Draw:
+    def __enter__(self) -> Sample:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -95,7 +95,7 @@ class Draw(NDArrayOperatorsMixin):
         return np.array(self.whole(), dtype=dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        plain = (given.whole() if isinstance(given, Draw) else given for given in inputs)
+        plain = (given.whole() if isinstance(given, Sample) else given for given in inputs)
         return getattr(ufunc, method)(*plain, **options)
 
     def __len__(self) -> int:

@@ -1,8 +1,20 @@
-"""What another policy would have got, from a log of what one policy did: estimates with intervals."""
+"""Off-policy evaluation: what another policy would have earned, from the log of one policy."""
 
 from superarm.offpolicy.estimate import Estimate
 from superarm.offpolicy.estimators import doubly_robust, ips, set_ips, set_snips, snips
 from superarm.offpolicy.log import Log
+from superarm.offpolicy.sampling import Propensities, propensities
 from superarm.offpolicy.target import Target
 
-__all__ = ["Estimate", "Log", "Target", "doubly_robust", "ips", "set_ips", "set_snips", "snips"]
+__all__ = [
+    "Estimate",
+    "Log",
+    "Propensities",
+    "Target",
+    "doubly_robust",
+    "ips",
+    "propensities",
+    "set_ips",
+    "set_snips",
+    "snips",
+]

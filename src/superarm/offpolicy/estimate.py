@@ -1,50 +1,52 @@
-"""An estimate with its interval, and what speaks against trusting it."""
+"""An estimate with its interval, and the reasons not to trust it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from superarm.core.arguments import FloatArray
 
-# Where intervals begin to fail in benchmarks/offpolicy.py: with fewer rounds' worth of weight than the first number, or
-# than the second and half of the log; and where one round is more than such a share of the estimate.
-_FEW, _UNEVEN = 30, 100
-_MOST_SHARE = 0.1
-# A log of so many rounds lacks overlap if such a share of the target is on what was never logged, if all weight is on
-# so few rounds, or if the mean weight is below such a number and so many standard errors below 1.
-_LEAST_ROUNDS = 30
-_UNSEEN = 0.05
-_LEAST_N = 5
-_LEAST_WEIGHT, _SIGMAS = 0.5, 4.0
+# Intervals begin to cover too rarely in benchmarks/offpolicy.py:
+_FEW = 30  # with fewer effective rounds than this,
+_UNEVEN = 100  # or with fewer than this and than half of the log,
+_MOST_SHARE = 0.1  # or if one round contributes more than this share,
+_LEAST_MEAN, _MOST_MEAN = 0.8, 1.25  # or if the mean weight is not between these.
+# A log lacks overlap with the target, and is refused, if it has at least
+_LEAST_ROUNDS = 30  # so many rounds and
+_UNSEEN = 0.05  # more than this share of the target's arms was never logged,
+_LEAST_EFFECTIVE = 5  # or fewer effective rounds than this are left,
+_LEAST_WEIGHT = 0.5  # or the mean weight is below this
+_SIGMAS = 4.0  # and this many standard errors below 1.
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The value of a policy, estimated from the log of another one.
+    """The value of a policy, estimated from the log of another policy.
 
     Attributes
     ----------
     value
         The estimate.
     std_error
-        Its standard error: the spread of the rounds and, where the target was sampled, that of its samples.
+        Its standard error. It includes the spread of the rounds and, if the target was sampled,
+        the spread of the samples.
     low, high
         The ends of its interval: Student's, with ``effective_n`` - 1 degrees of freedom.
     level
-        With which probability the interval should cover the truth.
+        The probability with which the interval should cover the true value.
     n
         How many rounds the log has.
     effective_n
-        How many rounds of equal weights are worth as much: (sum of weights)² / sum of squares.
+        How many rounds with equal weights are worth as much: (sum of weights)² / sum of squares.
     mean_weight
-        The mean of a round's weight, which is 1 in the long run, if the log overlaps with the target.
+        The mean weight of a round. In the long run it is 1, if the log overlaps with the target.
     largest_share
-        The share of the one round that contributes most.
+        The share of the estimate that one round contributes, at most.
     clipped
-        Which share of the weights was clipped.
+        The share of the weights that were clipped.
     """
 
     value: float
@@ -60,16 +62,16 @@ class Estimate:
 
     @property
     def warning(self) -> str | None:
-        """Why the interval may cover less often than it says; None if nothing speaks against it."""
+        """Why the interval may cover less often than it says; None if there is no reason."""
         found = []
         if self.effective_n < _FEW or self.effective_n < min(_UNEVEN, self.n / 2):
             found.append(f"{self.n:,} rounds are worth {self.effective_n:,.0f} of equal weights")
         if self.largest_share > _MOST_SHARE:
             found.append(f"one round is {self.largest_share:.0%} of the estimate")
-        if not 0.8 < self.mean_weight < 1.25:
-            found.append(f"the mean weight is {self.mean_weight:.2f} in place of 1")
+        if not _LEAST_MEAN < self.mean_weight < _MOST_MEAN:
+            found.append(f"the mean weight is {self.mean_weight:.2f} instead of 1")
         if self.std_error == 0:
-            found.append("all rounds contribute the same, so that nothing is known of the spread")
+            found.append("all rounds contribute the same, so the spread is not known")
         if self.clipped:
             found.append(f"{self.clipped:.2%} of the weights were clipped, which is a bias")
         return "; ".join(found) or None
@@ -90,11 +92,12 @@ def estimate(
     clipped: float,
     mean_weight: float,
 ) -> Estimate:
-    """An estimate from what the rounds contribute, shape (n,): their mean's error is that of the value."""
+    """An estimate from what each round contributes, shape (n,), whose mean has the same error."""
     n = len(rows)
     std_error = float(np.sqrt(rows.var(ddof=1) / n + target_var)) if n > 1 else np.inf
     effective_n = kish(weights)
-    reach = float(stats.t.ppf((1 + level) / 2, max(1.0, effective_n - 1))) * std_error
+    # stdtrit is the quantile function of Student's t distribution.
+    reach = float(stdtrit(max(1.0, effective_n - 1), (1 + level) / 2)) * std_error
     total = float(np.abs(rows).sum())
     return Estimate(
         value=value,
@@ -111,42 +114,44 @@ def estimate(
 
 
 def kish(weights: FloatArray) -> float:
-    """How many rounds of equal weights are worth as much (Kish)."""
+    """How many rounds with equal weights are worth as much: Kish's effective sample size."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def check_overlap(shares: FloatArray, unseen: float) -> float:
-    """The mean of the rounds' weights, if what the target picks was logged: nothing else can be evaluated.
+def check_overlap(weights: FloatArray, unseen: float) -> float:
+    """The mean weight of the rounds. Refuses a target that picks what was not logged.
 
-    ``unseen`` is the share of what the target picks that is in no round. Where the logging policy can never pick what
-    the target picks with probability x, the mean weight is 1 - x in the long run.
+    ``unseen`` is the share of the target's picks that are in no round. If the logging policy never
+    picks what the target picks with probability x, the mean weight is 1 - x in the long run.
     """
-    mean = float(shares.mean())
+    mean = float(weights.mean())
     if mean == 0:
         raise ValueError(
-            "the target must overlap with the log, got one that picks nothing of what was logged; log a policy that "
-            "tries its arms now and then"
+            "the target must overlap with the log, got one that picks nothing of what was logged; "
+            "log a policy that tries its arms now and then"
         )
-    if len(shares) < _LEAST_ROUNDS:
+    if len(weights) < _LEAST_ROUNDS:
         return mean
     if unseen > _UNSEEN:
         raise ValueError(
-            f"the target must overlap with the log, got one that picks what was never logged for {unseen:.0%}; log a "
-            f"policy that tries its arms now and then"
+            f"the target must overlap with the log, got one that picks what was never logged for "
+            f"{unseen:.0%}; log a policy that tries its arms now and then"
         )
-    error = float(shares.std(ddof=1) / np.sqrt(len(shares)))
+    error = float(weights.std(ddof=1) / np.sqrt(len(weights)))
     if mean < _LEAST_WEIGHT and mean + _SIGMAS * error < 1:
         raise ValueError(
-            f"the target must overlap with the log, got a mean weight of {mean:.3f} in place of 1: about "
-            f"{1 - mean:.0%} of what the target picks is hardly ever logged, or too rarely for its samples"
+            f"the target must overlap with the log, got a mean weight of {mean:.3f} instead of 1: "
+            f"about {1 - mean:.0%} of what the target picks is hardly ever logged, or too rarely "
+            f"for its samples"
         )
     return mean
 
 
-def check_weights(shares: FloatArray) -> None:
-    """Not all of the weight may be on a few rounds."""
-    if len(shares) >= _LEAST_ROUNDS and kish(shares) < _LEAST_N:
+def check_weights(weights: FloatArray) -> None:
+    """Refuse weights that are almost all on a few rounds."""
+    if len(weights) >= _LEAST_ROUNDS and kish(weights) < _LEAST_EFFECTIVE:
         raise ValueError(
-            f"the target must overlap with the log, got weights that make {len(shares):,} rounds worth "
-            f"{kish(shares):.1f}; log a policy that is closer to the target, or clip the weights"
+            f"the target must overlap with the log, got weights that make {len(weights):,} rounds "
+            f"worth {kish(weights):.1f}; log a policy that is closer to the target, or clip the "
+            f"weights"
         )

@@ -1,48 +1,43 @@
-"""What a service's log of events says of decisions and their outcomes."""
+"""Decisions and their outcomes from the log of events of a service."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-Row = dict[str, Any]
+from superarm.offpolicy.rows import as_json
+
+Logged: TypeAlias = dict[str, Any]  # a decision, its outcomes by arm
 
 
-def decided(
+def logged_rows(
     events: Iterable[str | bytes | Mapping[str, Any]], after: int
-) -> tuple[list[Row], list[str]]:
-    """The decisions with propensities of events after one, as `Log.of` takes them, and the names of all arms."""
-    made: dict[str, Row] = {}
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The decisions with propensities, as `Log.of` takes them, and the names of all arms.
+
+    Decisions of events up to ``after`` are left out.
+    """
+    decided: dict[str, Logged] = {}
     names: list[str] = []
+    bandit = None
     for place, given in enumerate((event for event in events if not _is_blank(event)), start=1):
         try:
             event = given if isinstance(given, Mapping) else as_json(given, place)
-            if place == 1:
-                bandit = event["bandit"]
+            bandit = event["bandit"] if bandit is None else bandit
             _check_place(event, place, bandit)
-            _follow(event, made, names, after)
+            _follow(event, decided, names, after)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(
-                f"event {place} must be one of a service's log, got {given!r:.60}, for which Python says: {error!r}"
+                f"event {place} must be one of a service's log, got {given!r:.60}, "
+                f"for which Python says: {error!r}"
             ) from error
-    if not made:
+    if not decided:
         raise ValueError(
-            f"the log must have decisions with propensities after event {after}, got none; ask the service for them: "
-            f"client.ask(bandit, propensities=1000)"
+            f"the log must have decisions with propensities after event {after}, got none; "
+            f"ask the service for them: client.ask(bandit, propensities=1000)"
         )
-    return [{**row, "outcomes": list(row["outcomes"].values())} for row in made.values()], names
-
-
-def as_json(line: str | bytes, place: int) -> Mapping[str, Any]:
-    """The object of a line."""
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        raise ValueError(f"line {place} must be JSON, got {line[:40]!r}: {error}") from None
-    if not isinstance(row, dict):
-        raise ValueError(f"line {place} must be a JSON object, got {line[:40]!r}")
-    return row
+    rows = [{**row, "outcomes": list(row["outcomes"].values())} for row in decided.values()]
+    return rows, names
 
 
 def _is_blank(given: str | bytes | Mapping[str, Any]) -> bool:
@@ -50,20 +45,24 @@ def _is_blank(given: str | bytes | Mapping[str, Any]) -> bool:
 
 
 def _check_place(event: Mapping[str, Any], place: int, bandit: str) -> None:
-    """Refuse logs of several bandits, and logs with a gap: an outcome may have been in it."""
+    """Refuse logs of several bandits, and logs with a gap: outcomes may be missing in it."""
     if event["bandit"] != bandit:
         raise ValueError(
-            f"events must be of one bandit, got {bandit!r} and, as event {place}, {event['bandit']!r}"
+            f"events must be of one bandit, got {bandit!r} and, as event {place}, "
+            f"{event['bandit']!r}"
         )
     if event["seq"] != place:
         raise ValueError(
-            f"events must come one after the other, from the bandit's creation on, got seq {event['seq']!r} as event "
-            f"{place}; read the whole log, and say from_events(..., after=N) to leave earlier decisions out"
+            f"events must come one after the other, from the bandit's creation on, got seq "
+            f"{event['seq']!r} as event {place}; read the whole log, and say "
+            f"from_events(..., after=N) to leave earlier decisions out"
         )
 
 
-def _follow(event: Mapping[str, Any], made: dict[str, Row], names: list[str], after: int) -> None:
-    """Take an event into what was made, whose outcomes are by arm, and into the names."""
+def _follow(
+    event: Mapping[str, Any], decided: dict[str, Logged], names: list[str], after: int
+) -> None:
+    """Add what one event says to the decisions and to the names."""
     kind = event["kind"]
     if kind == "created":
         arms = event["spec"]["arms"]
@@ -74,12 +73,16 @@ def _follow(event: Mapping[str, Any], made: dict[str, Row], names: list[str], af
         for one in event["decisions"]:
             if one.get("propensities") is not None:
                 row = {name: one[name] for name in ("arms", "propensities", "set_propensity")}
-                made[one["id"]] = {**row, "outcomes": dict.fromkeys(one["arms"])}
-    elif kind == "told" and event["decision"] in made:
-        told = made[event["decision"]]["outcomes"]
-        for arm, outcome in event["outcomes"].items():
-            if arm not in told:
-                raise ValueError(
-                    f"event {event['seq']} must tell of the arms {list(told)}, got an outcome of {arm!r}"
-                )
-            told[arm] = outcome
+                decided[one["id"]] = {**row, "outcomes": dict.fromkeys(one["arms"])}
+    elif kind == "told" and event["decision"] in decided:
+        _fill(decided[event["decision"]]["outcomes"], event)
+
+
+def _fill(outcomes: dict[str, Any], event: Mapping[str, Any]) -> None:
+    for arm, outcome in event["outcomes"].items():
+        if arm not in outcomes:
+            raise ValueError(
+                f"event {event['seq']} must tell of the arms {list(outcomes)}, "
+                f"got an outcome of {arm!r}"
+            )
+        outcomes[arm] = outcome

@@ -1,4 +1,4 @@
-"""What was decided, with which probability, and what came of it."""
+"""What was decided, with which probability, and with which outcomes."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core.arguments import FloatArray, IndexArray, as_count
-from superarm.offpolicy.events import as_json, decided
+from superarm.core.arguments import FloatArray, as_count
+from superarm.offpolicy.events import logged_rows
+from superarm.offpolicy.rows import as_json, as_outcomes, as_propensities, as_row, as_sets
 
 
 class Log:
-    """Rounds of sets, the probabilities with which they were picked, and the outcomes of their arms.
+    """Rounds with their sets, the probabilities that they were picked, and the outcomes.
 
     Parameters
     ----------
     arms
         Shape (n_rounds, most): the arms of each set; -1 where a set has fewer.
     outcomes
-        The same shape: in [0, 1], and NaN where an outcome is missing.
+        The same shape: in [0, 1], or NaN where an outcome is missing.
     propensities
-        The same shape: with which probability the arm was in the set of that round, above 0.
+        The same shape: the probability, above 0, that the arm was in the set of that round.
     n_arms
         How many arms there are.
     set_propensities
-        Shape (n_rounds,): with which probability exactly this set was picked, above 0; None if that is not known. Only
-        `set_ips` and `set_snips` need them.
+        Shape (n_rounds,): the probability, above 0, that exactly this set was picked. None if it
+        is not known. Only `set_ips` and `set_snips` need it.
     names
-        The arms' names; 0, 1, 2, ... unless given.
+        The names of the arms. The default is 0, 1, 2, ...
 
     Examples
     --------
-    >>> log = Log([[0, 1], [1, 2]], [[1.0, 0.0], [0.5, np.nan]], [[0.9, 0.5], [0.5, 0.6]], n_arms=3)
+    >>> outcomes, propensities = [[1.0, 0.0], [0.5, np.nan]], [[0.9, 0.5], [0.5, 0.6]]
+    >>> log = Log([[0, 1], [1, 2]], outcomes, propensities, n_arms=3)
     >>> log
     Log(2 rounds, 3 arms, 1 outcome missing)
     >>> log.filled(0.0).outcomes.tolist()
@@ -53,33 +55,13 @@ class Log:
         names: Sequence[str | int] | None = None,
     ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
-        self.arms = _as_sets(arms, self.n_arms)
-        there = self.there
-        self.outcomes = _as_numbers(outcomes, "outcomes", self.arms.shape)
-        self.propensities = _as_numbers(propensities, "propensities", self.arms.shape)
-        _refuse(
-            "outcomes",
-            self.outcomes[there],
-            lambda x: np.isnan(x) | ((x >= 0) & (x <= 1)),
-            "in [0, 1], or NaN",
-        )
-        _refuse(
-            "propensities",
-            self.propensities[there],
-            lambda p: (p > 0) & (p <= 1),
-            "above 0 and at most 1",
-        )
+        self.arms = as_sets(arms, self.n_arms)
+        self.outcomes = as_outcomes(outcomes, self.there)
+        self.propensities = as_propensities(propensities, "propensities", self.there)
         self.set_propensities: FloatArray | None = None
         if set_propensities is not None:
-            self.set_propensities = _as_numbers(
-                set_propensities, "set_propensities", (len(self.arms),)
-            )
-            _refuse(
-                "set_propensities",
-                self.set_propensities,
-                lambda p: (p > 0) & (p <= 1),
-                "above 0 and at most 1",
-            )
+            every = np.ones(len(self.arms), bool)
+            self.set_propensities = as_propensities(set_propensities, "set_propensities", every)
         self.names = tuple(range(self.n_arms)) if names is None else tuple(names)
         if len(set(self.names)) != self.n_arms:
             raise ValueError(
@@ -88,111 +70,116 @@ class Log:
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]], names: Sequence[str | int] | int) -> Log:
-        """A log from its rounds: ``arms`` by name, their ``outcomes`` (None where missing) and ``propensities``.
+        """A log from plain data, one row per round.
 
-        ``set_propensity`` is taken where every round has it. ``names`` are the names of all arms, or their number where
-        the arms are called 0, 1, 2, ...
+        Parameters
+        ----------
+        rows
+            Each with ``arms`` by name, their ``outcomes`` (None if missing) and their
+            ``propensities``. ``set_propensity`` is used if every row has it.
+        names
+            The names of all arms; or their number, if the arms are called 0, 1, 2, ...
         """
         known = list(range(names)) if isinstance(names, int) else list(names)
         numbers = {name: number for number, name in enumerate(known)}
-        found = [_as_row(row, place, numbers) for place, row in enumerate(rows, start=1)]
+        found = [as_row(row, place, numbers) for place, row in enumerate(rows, start=1)]
         if not found:
-            raise ValueError("a log must have a round at least, got none")
-        most = max(1, *(len(row[0]) for row in found))
+            raise ValueError("a log must have at least one round, got none")
+        most = max(1, *(len(row.arms) for row in found))
         arms = np.full((len(found), most), -1, np.intp)
-        outcomes, chances = np.full(arms.shape, np.nan), np.full(arms.shape, np.nan)
-        for place, (picked, told, p, _) in enumerate(found):
-            (
-                arms[place, : len(picked)],
-                outcomes[place, : len(picked)],
-                chances[place, : len(picked)],
-            ) = picked, told, p
-        of_sets = [row[3] for row in found if row[3] is not None]
-        whole = of_sets if len(of_sets) == len(found) else None
-        return cls(arms, outcomes, chances, n_arms=len(known), set_propensities=whole, names=known)
+        outcomes, propensities = np.full(arms.shape, np.nan), np.full(arms.shape, np.nan)
+        for place, row in enumerate(found):
+            here = place, slice(len(row.arms))
+            arms[here], outcomes[here], propensities[here] = row[:3]
+        of_sets = [row.set_propensity for row in found if row.set_propensity is not None]
+        all_of_sets = of_sets if len(of_sets) == len(found) else None
+        return cls(
+            arms,
+            outcomes,
+            propensities,
+            n_arms=len(known),
+            set_propensities=all_of_sets,
+            names=known,
+        )
 
     @classmethod
     def from_session(cls, session: Any) -> Log:
-        """The decisions of a `Session` that were asked for with ``propensities``, as far as it remembers them (keep).
+        """The decisions of a `Session` that were made with ``ask(propensities=...)``.
 
-        Outcomes that have not been told are missing.
+        Only decisions that the session remembers (``keep``). Outcomes that are not known yet are
+        missing.
         """
         made = [decision for decision in session.decisions if decision.propensities is not None]
         if not made:
             raise ValueError(
-                "the session must have decisions with propensities, got none; ask(propensities=1000)"
+                "the session must have decisions with propensities, got none; "
+                "ask(propensities=1000)"
             )
         rows = []
         for decision in made:
-            told = session.outcomes(decision)
-            rows.append(
-                {
-                    "arms": decision.arms,
-                    "outcomes": [told.get(arm) for arm in decision.arms],
-                    "propensities": decision.propensities,
-                    "set_propensity": decision.set_propensity,
-                }
-            )
+            known = session.outcomes(decision)
+            outcomes = [known.get(arm) for arm in decision.arms]
+            rows.append({**decision.as_dict(), "outcomes": outcomes})
         return cls.of(rows, session.names)
 
     @classmethod
     def from_events(
         cls, events: str | Path | Iterable[str | bytes | Mapping[str, Any]], *, after: int = 0
     ) -> Log:
-        """The decisions with propensities of a bandit of the service, from its log: a file of JSON lines, or events.
+        """The decisions with propensities of a bandit of the service, from its log of events.
 
-        All of the log, from the bandit's creation on, as ``GET /v1/bandits/{id}/log`` or ``client.log(bandit)`` gives
-        it. The arms are all that ever were, in the order of their coming. Outcomes that have not been told are missing,
-        also where the bandit's expiry has counted them as something.
+        Give the whole log, from the bandit's creation on, as ``GET /v1/bandits/{id}/log`` or
+        ``client.log(bandit)`` returns it. The arms are all arms that the bandit ever had, in the
+        order in which they were added. Outcomes that were never told are missing, even if the
+        bandit's expiry replaced them.
 
         Parameters
         ----------
         events
-            The path of the file; or the events in order, each as a dict or as a line.
+            The path of a file of JSON lines; or the events in order, each as a dict or a line.
         after
-            Only decisions of events with a larger ``seq``, such as that of the last change of the arms: what arms would
-            have done before they came, or after they went, no log knows.
+            Use only decisions of events with a larger ``seq``: for example that of the last change
+            of the arms, because no log knows the outcomes of an arm while it was not there.
 
         Examples
         --------
-        >>> made = {"id": "d-1", "arms": ["ant"], "propensities": [0.8], "set_propensity": 0.8, "n_samples": 100}
-        >>> Log.from_events(
-        ...     [
-        ...         {"seq": 1, "bandit": "d", "kind": "created", "spec": {"arms": ["ant", "bee"]}},
-        ...         {"seq": 2, "bandit": "d", "kind": "decided", "decisions": [made]},
-        ...         {"seq": 3, "bandit": "d", "kind": "told", "decision": "d-1", "outcomes": {"ant": 1.0}},
-        ...     ]
-        ... )
+        >>> made = {"id": "d-1", "arms": ["ant"], "propensities": [0.8], "set_propensity": 0.8}
+        >>> events = [
+        ...     {"seq": 1, "kind": "created", "spec": {"arms": ["ant", "bee"]}},
+        ...     {"seq": 2, "kind": "decided", "decisions": [made]},
+        ...     {"seq": 3, "kind": "told", "decision": "d-1", "outcomes": {"ant": 1.0}},
+        ... ]
+        >>> Log.from_events([{**event, "bandit": "d"} for event in events])
         Log(1 rounds, 2 arms)
         """
         if isinstance(events, str | Path):
             with Path(events).open(encoding="utf-8") as lines:
                 return cls.from_events(lines, after=after)
-        return cls.of(*decided(events, as_count(after, "after")))
+        return cls.of(*logged_rows(events, as_count(after, "after")))
 
     @classmethod
     def read(cls, path: str | Path, names: Sequence[str | int] | int) -> Log:
-        """A log from a file of JSON lines, a round each, as `of` takes them; what else is in a line is left alone."""
+        """A log from a file of JSON lines, one row per line, as `of` takes them.
+
+        Other members of a line are ignored.
+        """
         with Path(path).open(encoding="utf-8") as lines:
-            return cls.of(
-                (as_json(line, place) for place, line in enumerate(lines, start=1) if line.strip()),
-                names,
-            )
+            numbered = enumerate(lines, start=1)
+            return cls.of((as_json(line, place) for place, line in numbered if line.strip()), names)
 
     def write(self, path: str | Path) -> None:
-        """The same as JSON lines."""
-        Path(path).write_text(
-            "".join(json.dumps(row) + "\n" for row in self.rows()), encoding="utf-8"
-        )
+        """Write the log as JSON lines, for `read`."""
+        lines = (json.dumps(row) + "\n" for row in self.rows())
+        Path(path).write_text("".join(lines), encoding="utf-8")
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rounds, as `of` takes them."""
+        """The rounds as plain data, as `of` takes them."""
         rows = []
         for place, there in enumerate(self.there):
-            told = self.outcomes[place, there].tolist()
+            outcomes = self.outcomes[place, there].tolist()
             row = {
                 "arms": [self.names[arm] for arm in self.arms[place, there].tolist()],
-                "outcomes": [None if np.isnan(outcome) else outcome for outcome in told],
+                "outcomes": [None if np.isnan(outcome) else outcome for outcome in outcomes],
                 "propensities": self.propensities[place, there].tolist(),
             }
             if self.set_propensities is not None:
@@ -214,26 +201,27 @@ class Log:
         return len(self.arms)
 
     def __repr__(self) -> str:
-        missing = (
-            f", {self.n_missing} outcome{'s' * (self.n_missing > 1)} missing"
-            if self.n_missing
-            else ""
-        )
+        missing = ""
+        if self.n_missing:
+            missing = f", {self.n_missing} outcome{'s' * (self.n_missing > 1)} missing"
         return f"Log({len(self)} rounds, {self.n_arms} arms{missing})"
 
     def filled(self, value: float) -> Log:
-        """The same with a value in place of the missing outcomes: 0 where no news is that nothing happened."""
+        """The same with a value for the missing outcomes: 0 if silence means nothing happened."""
         outcomes = np.where(np.isnan(self.outcomes) & self.there, value, self.outcomes)
-        return self._but(slice(None), outcomes)
+        return self._with(slice(None), outcomes)
 
     def complete(self) -> Log:
-        """The rounds without a missing outcome. Biased, unless whether one is missing has nothing to do with it."""
-        whole = ~(np.isnan(self.outcomes) & self.there).any(axis=1)
-        if not whole.any():
-            raise ValueError("a log must have a round with all its outcomes, got none; see filled")
-        return self._but(whole, self.outcomes)
+        """The rounds whose outcomes are all known.
 
-    def _but(self, rounds: Any, outcomes: FloatArray) -> Log:
+        Estimates from them are biased if outcomes are missing for a reason that affects them.
+        """
+        known = ~(np.isnan(self.outcomes) & self.there).any(axis=1)
+        if not known.any():
+            raise ValueError("a log must have a round with all its outcomes, got none; see filled")
+        return self._with(known, self.outcomes)
+
+    def _with(self, rounds: Any, outcomes: FloatArray) -> Log:
         of_sets = None if self.set_propensities is None else self.set_propensities[rounds]
         return Log(
             self.arms[rounds],
@@ -243,61 +231,3 @@ class Log:
             set_propensities=of_sets,
             names=self.names,
         )
-
-
-def _as_sets(arms: ArrayLike, n_arms: int) -> IndexArray:
-    given = np.asarray(arms)
-    if given.ndim != 2 or not given.size or given.dtype.kind not in "iu":
-        raise ValueError(
-            f"arms must be whole numbers of shape (n_rounds, most), got {given.dtype} of shape {given.shape}; "
-            f"for one arm a round write arms[:, None]"
-        )
-    sets = given.astype(np.intp)
-    if sets.min() < -1 or sets.max() >= n_arms:
-        raise ValueError(
-            f"arms must be between 0 and {n_arms - 1}, or -1 for none, got {sets.min()} to {sets.max()}"
-        )
-    ordered = np.sort(sets, axis=1)
-    twice = np.flatnonzero(
-        ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
-    )
-    if twice.size:
-        raise ValueError(
-            f"arms must be distinct in a round, got {sets[twice[0]].tolist()} in round {twice[0] + 1}"
-        )
-    return sets
-
-
-def _as_numbers(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
-    given = np.asarray(values)
-    if given.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, as the arms have, got {given.shape}")
-    if given.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
-    return given.astype(np.float64)
-
-
-def _refuse(name: str, values: FloatArray, is_good: Any, wanted: str) -> None:
-    bad = values[~is_good(values)]
-    if bad.size:
-        raise ValueError(f"{name} must be {wanted}, got {bad[0]}")
-
-
-def _as_row(
-    row: Mapping[str, Any], place: int, numbers: dict[Any, int]
-) -> tuple[list[int], list[float], list[float], float | None]:
-    missing = [key for key in ("arms", "outcomes", "propensities") if key not in row]
-    if missing:
-        raise ValueError(f"round {place} must have {missing[0]!r}, got only {sorted(row)}")
-    names = list(row["arms"])
-    unknown = [name for name in names if name not in numbers]
-    if unknown:
-        raise ValueError(f"the arms of round {place} must be among the names, got {unknown[0]!r}")
-    told = [np.nan if outcome is None else float(outcome) for outcome in row["outcomes"]]
-    chances = [float(p) for p in row["propensities"]]
-    if not len(names) == len(told) == len(chances):
-        raise ValueError(
-            f"round {place} must have an outcome and a propensity for each arm, got {len(names)} arms, "
-            f"{len(told)} outcomes and {len(chances)} propensities"
-        )
-    return [numbers[name] for name in names], told, chances, row.get("set_propensity")

@@ -1,4 +1,4 @@
-"""The policy to be evaluated: with which probability it picks each arm, and each set."""
+"""The policy to be evaluated: the probability that it picks each arm and each set."""
 
 from __future__ import annotations
 
@@ -10,22 +10,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_arms, as_k, as_unit
-from superarm.offpolicy.propensities import Propensities
+from superarm.offpolicy.sampling import Propensities
 
 SetProbability: TypeAlias = Callable[[tuple[int, ...]], float]
+_SHOWN = 8  # probabilities in a repr
 
 
 class Target:
-    """A policy that picks in every round with the same probabilities: a fixed set, chance, or a policy frozen.
+    """A policy with the same probabilities in every round.
+
+    It can be a fixed set, random sets, or the present state of a policy that learns.
 
     Parameters
     ----------
     arms
-        Shape (n_arms,): the probability that an arm is in the set. They need not sum to 1: the sum is the mean size.
+        Shape (n_arms,): the probability that an arm is in the set. The sum is the mean size of
+        the sets, so it need not be 1.
     set_probability
-        The probability of a set, given as its arms, ascending; None where only those of arms are known.
+        The probability of a set, given as its arms, ascending. None if only the probabilities of
+        arms are known.
     sampled
-        The samples that both are shares of, if they are. Their error is then part of an estimate's standard error.
+        The samples that both are shares of, if they are. Their sampling error is then part of the
+        standard error of an estimate.
 
     Examples
     --------
@@ -45,8 +51,9 @@ class Target:
         self.arms: FloatArray = as_unit(arms, "the target's arms", np.shape(arms))
         if self.arms.ndim != 1 or not self.arms.sum() > 0:
             raise ValueError(
-                f"the target must be probabilities of arms, shape (n_arms,), one of them above 0, got shape "
-                f"{self.arms.shape} and the sum {self.arms.sum():g}; Target.fixed takes the arms of a set"
+                f"the target must be probabilities of arms, shape (n_arms,), one of them above 0, "
+                f"got shape {self.arms.shape} and the sum {self.arms.sum():g}; Target.fixed takes "
+                f"the arms of a set"
             )
         self.set_probability = set_probability
         self.sampled = sampled
@@ -55,22 +62,22 @@ class Target:
     def fixed(cls, arms: ArrayLike, n_arms: int) -> Target:
         """Always the same set."""
         picked = np.sort(as_arms(arms, n_arms))
-        chances = np.zeros(n_arms)
-        chances[picked] = 1.0
+        probabilities = np.zeros(n_arms)
+        probabilities[picked] = 1.0
         always = tuple(picked.tolist())
-        return cls(chances, lambda found: float(found == always))
+        return cls(probabilities, lambda found: float(found == always))
 
     @classmethod
     def uniform(cls, k: int, n_arms: int) -> Target:
-        """k arms at random, as `RandomSets` picks them."""
+        """Random sets of k arms, as `RandomSets` picks them."""
         k = as_k(k, n_arms)
         each = 1 / math.comb(n_arms, k)
         return cls(np.full(n_arms, k / n_arms), lambda found: each if len(found) == k else 0.0)
 
     @classmethod
-    def of(cls, chances: Propensities) -> Target:
-        """A policy as it was when its `propensities` were sampled. An estimator takes these as they are, too."""
-        return cls(chances.arms, chances.set_probability, sampled=chances)
+    def of(cls, found: Propensities) -> Target:
+        """A policy as it was when its `propensities` were sampled."""
+        return cls(found.arms, found.set_probability, sampled=found)
 
     @property
     def n_arms(self) -> int:
@@ -79,16 +86,16 @@ class Target:
 
     @property
     def size(self) -> float:
-        """How many arms its sets have in the mean."""
+        """The mean number of arms in a set."""
         return float(self.arms.sum())
 
     def __repr__(self) -> str:
-        shown = " ".join(f"{p:.2f}" for p in self.arms[:8])
-        return f"Target({shown}{' ...' if self.n_arms > 8 else ''})"
+        shown = " ".join(f"{p:.2f}" for p in self.arms[:_SHOWN])
+        return f"Target({shown}{' ...' if self.n_arms > _SHOWN else ''})"
 
 
 def as_target(target: Target | Propensities | ArrayLike, n_arms: int) -> Target:
-    """A target for a log of so many arms; an array has the probabilities of the arms."""
+    """A target for a log of ``n_arms`` arms. An array has the probabilities of the arms."""
     if isinstance(target, Propensities):
         found = Target.of(target)
     else:

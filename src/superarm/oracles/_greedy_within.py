@@ -1,105 +1,156 @@
-"""Greedy among the sets that may be chosen."""
+"""The greedy algorithm, for all feasible sets that can be built arm by arm."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from superarm.core import Choices, Pools, Reward, top_k
+from superarm.core import Pools, Reward, Scores, top_k
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import likeliest
+from superarm.oracles._sets import is_uniform
 
-# By so little a value may fall from rounding.
+# A value that falls by less than this share has not fallen: it is rounding.
 ROUNDING = 1e-12
+# An arm that weighs nothing counts as one of this share of the heaviest arm.
+_LEAST_WEIGHT = 1e-9
 
 
 class Found(NamedTuple):
-    """A set by greedy.
+    """A set that greedy found.
 
-    ``order``: the arms as they were added. ``values``: the set's value after each, NaN where it is not known.
-    ``asked``: the evaluations. ``whole``: whether no budget ran out on the way.
+    ``order``: the arms as they were added. ``values``: the value of the set after each arm, NaN where
+    it is unknown. ``evaluations``: how many it took. ``whole``: whether no step ran out of budget.
     """
 
     order: IndexArray
     values: FloatArray
-    asked: int
+    evaluations: int
     whole: bool
 
 
-def greedy_within(
+def greedy(
     reward: Reward,
     theta: FloatArray,
-    choices: Choices,
-    extend: Callable[[IndexArray], Any],
+    feasible: Any,
     budget: int | None,
     *,
     rng: np.random.Generator,
 ) -> Found:
-    """Greedy's set; where arms have weights, the better of two: by what an arm adds, and by that for its weight."""
-    weights = getattr(choices, "weights", None)
-    if weights is None:
-        return _run(reward, theta, choices, extend, None, budget, rng)
+    """Greedy's set among feasible sets that are also `Extendable`; the budget may be 0.
+
+    If arms have weights, the better of two sets: by what an arm adds, and by that per unit of weight.
+    """
+    if feasible.weights is None:
+        return _Run(reward, theta, feasible, None, budget).play(rng)
     half = None if budget is None else budget // 2
-    one = _run(reward, theta, choices, extend, weights, half, rng)
-    two = _run(
-        reward, theta, choices, extend, None, None if budget is None else budget - one.asked, rng
+    by_weight = _Run(reward, theta, feasible, feasible.weights, half).play(rng)
+    rest = None if budget is None else budget - by_weight.evaluations
+    by_value = _Run(reward, theta, feasible, None, rest).play(rng)
+    better = by_weight if _worth(by_weight) > _worth(by_value) else by_value
+    return Found(
+        better.order,
+        better.values,
+        by_weight.evaluations + by_value.evaluations,
+        by_weight.whole and by_value.whole,
     )
-    worth = [
-        found.values[-1] if len(found.order) and not np.isnan(found.values[-1]) else -np.inf
-        for found in (one, two)
-    ]
-    better = one if worth[0] > worth[1] else two
-    return Found(better.order, better.values, one.asked + two.asked, one.whole and two.whole)
 
 
-def _run(
-    reward: Reward,
-    theta: FloatArray,
-    choices: Choices,
-    extend: Callable[[IndexArray], Any],
-    weights: FloatArray | None,
-    budget: int | None,
-    rng: np.random.Generator,
-) -> Found:
-    order: IndexArray = getattr(choices, "must", np.zeros(0, np.intp))
-    values, worth, asked, whole = np.full(len(order), np.nan), np.nan, 0, True
-    left = np.flatnonzero(extend(order))
-    # What arms add is asked for as the value with them; what there was before is needed now and then.
-    if (len(order) or weights is not None or not choices.same_size) and (
-        budget is None or budget > 0
-    ):
-        worth, asked = reward(order, theta[order]), 1
-        values[-1:] = worth
-    while len(left):
-        steps = max(1, choices.n_most - len(order))
-        room = None if budget is None else budget - asked
-        share = len(left) if room is None or room >= steps * len(left) else -(-room // steps)
-        arms = likeliest(reward, theta, left, share, rng=rng)
-        whole &= len(arms) == len(left)
-        if len(arms):
-            with_it = reward.batch(Pools.extensions(order, arms, reward.n_arms), theta)
-            asked += len(arms)
-            adds = with_it - worth
-            scores = (
-                with_it
-                if weights is None or np.isnan(worth)
-                else _for_their_weight(adds, weights[arms])
-            )
-            best = int(top_k(scores, 1, rng=rng)[0])
-            falls = with_it[best] < worth - ROUNDING * max(1.0, abs(worth))
-            if falls and not choices.same_size and choices.is_feasible(order):
-                break
-            winner, worth = arms[best], float(with_it[best])
-        else:
-            winner, worth = likeliest(reward, theta, left, 1, rng=rng)[0], np.nan
-        order, values = np.append(order, winner), np.append(values, worth)
-        left = np.flatnonzero(extend(order))
-    return Found(order, values, asked, whole)
+def falls(value: float, before: float) -> bool:
+    """Whether a value is lower than before, by more than rounding; False if either is unknown."""
+    return value < before - ROUNDING * max(1.0, abs(before))
 
 
-def _for_their_weight(adds: FloatArray, weights: FloatArray) -> FloatArray:
-    """What arms add for a unit of weight; those that weigh nothing come first."""
+def scores_of_order(order: IndexArray, values: FloatArray, n_arms: int) -> Scores:
+    """What each arm of a greedy order added, for a report."""
+    gains = np.full(n_arms, np.nan)
+    gains[order] = np.diff(values, prepend=0.0)
+    return Scores("what it added when it was added", gains, order=order)
+
+
+@dataclass
+class _Run:
+    """One run of greedy; ``weights`` make it compare what arms add per unit of weight."""
+
+    reward: Reward
+    theta: FloatArray
+    feasible: Any
+    weights: FloatArray | None
+    budget: int | None
+    evaluations: int = 0
+    whole: bool = True
+    order: IndexArray = field(init=False)
+    values: FloatArray = field(init=False)
+
+    def play(self, rng: np.random.Generator) -> Found:
+        """Add arms until no arm may be added, or adding one lowers the value."""
+        worth = self._begin()
+        left = np.flatnonzero(self.feasible.extend(self.order))
+        while len(left):
+            arms = likeliest(self.reward, self.theta, left, self._share(len(left)), rng=rng)
+            self.whole &= len(arms) == len(left)
+            if len(arms):
+                winner, value = self._best(arms, worth, rng)
+                if falls(value, worth) and self._may_stop():
+                    break
+            else:
+                winner, value = likeliest(self.reward, self.theta, left, 1, rng=rng)[0], np.nan
+            worth = value
+            self.order, self.values = np.append(self.order, winner), np.append(self.values, worth)
+            left = np.flatnonzero(self.feasible.extend(self.order))
+        return Found(self.order, self.values, self.evaluations, self.whole)
+
+    def _begin(self) -> float:
+        """Start with the arms that must be in. The value of these arms, NaN if it is not needed.
+
+        The value is needed to see what an arm adds: if arms are compared by their weight, or if the
+        run may end early. Otherwise it is evaluated only to be reported.
+        """
+        self.order = self.feasible.must
+        self.values = np.full(len(self.order), np.nan)
+        needed = len(self.order) or self.weights is not None or not self.feasible.same_size
+        if not needed or (self.budget is not None and self.budget <= 0):
+            return np.nan
+        self.evaluations = 1
+        worth = self.reward(self.order, self.theta[self.order])
+        self.values[-1:] = worth
+        return worth
+
+    def _share(self, n_left: int) -> int:
+        """How many of the arms that are left this step may evaluate: all, or a share of the budget."""
+        if self.budget is None:
+            return n_left
+        room = self.budget - self.evaluations
+        steps = max(1, self.feasible.n_most - len(self.order))
+        n_wanted = steps * n_left
+        if is_uniform(self.feasible):
+            n_wanted -= steps * (steps - 1) // 2  # every step leaves one arm less, and no more
+        return n_left if room >= n_wanted else -(-room // steps)
+
+    def _best(self, arms: IndexArray, worth: float, rng: np.random.Generator) -> tuple[int, float]:
+        """The arm to add, and the value with it."""
+        pools = Pools.extensions(self.order, arms, self.reward.n_arms)
+        values = self.reward.batch(pools, self.theta)
+        self.evaluations += len(arms)
+        scores = values
+        if self.weights is not None and not np.isnan(worth):
+            scores = _per_weight(values - worth, self.weights[arms])
+        best = int(top_k(scores, 1, rng=rng)[0])
+        return int(arms[best]), float(values[best])
+
+    def _may_stop(self) -> bool:
+        return not self.feasible.same_size and self.feasible.is_feasible(self.order)
+
+
+def _per_weight(adds: FloatArray, weights: FloatArray) -> FloatArray:
+    """What arms add per unit of weight; arms that weigh nothing come first."""
     heaviest = float(weights.max())
-    return adds / np.maximum(weights, 1e-9 * heaviest) if heaviest > 0 else adds
+    return adds / np.maximum(weights, _LEAST_WEIGHT * heaviest) if heaviest > 0 else adds
+
+
+def _worth(found: Found) -> float:
+    """The value of a set; -inf if it is unknown."""
+    known = len(found.order) and not np.isnan(found.values[-1])
+    return float(found.values[-1]) if known else -np.inf

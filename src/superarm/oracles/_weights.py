@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy  # its submodules are imported when they are used
 from numpy.typing import NDArray
-from scipy import linalg, sparse
 
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
@@ -103,8 +103,8 @@ class Weights:
         spread = (unsure + self.noise[classes])[learnt]
         system[np.diag_indices_from(system)] = spread
         gain = np.zeros(len(tests))
-        gain[learnt] = linalg.cho_solve(
-            linalg.cho_factor(system, lower=True, overwrite_a=True), missed[learnt]
+        gain[learnt] = scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(system, lower=True, overwrite_a=True), missed[learnt]
         )
         self.w += self.var * np.bincount(arms, x * gain[rows], minlength=self.n_arms)
         self.c += self.c_var * np.bincount(classes, gain, minlength=len(self.c))
@@ -224,7 +224,7 @@ def _gram(tests: Pools, scaled: FloatArray) -> FloatArray:
     """A diag(scaled²) A^T, shape (n_tests, n_tests)."""
     if len(tests.members) < _SPARSE_BELOW * len(tests) * tests.n_arms:
         shape = (len(tests), tests.n_arms)
-        design = sparse.csr_array(
+        design = scipy.sparse.csr_array(
             (scaled[tests.members], tests.members, tests.offsets), shape=shape
         )
         return np.asarray((design @ design.T).toarray(), np.float64)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Reward, as_request
+from superarm.core import FeasibleSets, Reward, Sample, as_k_of_m, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 
 _ROUNDING = 1e-12
@@ -24,6 +24,9 @@ class DependentRoundingReport:
     margins: FloatArray
     certified: bool = False
 
+    def ranking(self, arms: IndexArray, theta: Sample) -> None:
+        """None: the arms were drawn, not ordered."""
+
 
 class DependentRounding:
     """k arms at random, arm i with probability theta_i: for beliefs whose samples are that, as those of `Exp3Belief`.
@@ -34,7 +37,7 @@ class DependentRounding:
     So the chances are exact, the number of arms is always k, and that one arm is in makes it no likelier that another
     is. All pairs trade at a time, about log2(n_arms) times. No evaluations, at most n_arms draws, O(n_arms).
 
-    Knows no `Choices`: chances that suit them all are another problem.
+    Knows no `FeasibleSets`: chances that suit them all are another problem.
 
     Examples
     --------
@@ -49,11 +52,11 @@ class DependentRounding:
         self.report: DependentRoundingReport | None = None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """A set with these chances."""
-        theta, k = as_request(reward, theta, k)
-        margins = _to_sum(theta, k)
+        theta, feasible = as_selection(reward, theta, k)
+        margins = _to_sum(theta, as_k_of_m(feasible, reward.n_arms).k)
         arms = _rounded(margins.copy(), rng)
         self.report = DependentRoundingReport(margins)
         return arms

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Oracle, Reward, as_request
+from superarm.core import FeasibleSets, Oracle, Reward, as_selection
 from superarm.core.arguments import IndexArray, as_count, as_fraction, as_positive
+from superarm.core.optional import Forgetful, Stateful
 from superarm.oracles.random_sets import RandomSets
 
 
@@ -72,23 +73,23 @@ class EpsilonRandom:
         return self.oracle.report if self._asked else None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """A random set, or the oracle's."""
         t = self._round + 1
         epsilon = self.epsilon
         if callable(epsilon):
             epsilon = as_fraction(epsilon(t), f"epsilon({t})", low="[", high="]")
-        theta, k = as_request(reward, theta, k, constraints=True)
+        theta, feasible = as_selection(reward, theta, k)
         asked = epsilon == 0 or (epsilon < 1 and rng.random() >= epsilon)
         picks: Oracle = self.oracle if asked else RandomSets()
-        arms = picks.select(reward, theta, k, rng=rng)
+        arms = picks.select(reward, theta, feasible, rng=rng)
         self._round, self._asked = t, asked  # only now: a request that failed was no round
         return arms
 
     def state(self) -> dict[str, Any]:
         """The round, and the state of the oracle where it has one, as plain JSON."""
-        asked = self.oracle.state() if hasattr(self.oracle, "state") else None
+        asked = self.oracle.state() if isinstance(self.oracle, Stateful) else None
         return {"oracle": "EpsilonRandom", "round": self._round, "asked": asked}
 
     def load(self, state: dict[str, Any]) -> None:
@@ -96,11 +97,11 @@ class EpsilonRandom:
         if not isinstance(state, dict) or state.get("oracle") != "EpsilonRandom":
             raise ValueError(f"state must be that of an EpsilonRandom, got {state!r:.60}")
         t = as_count(state.get("round"), "state['round']")
-        if hasattr(self.oracle, "load") and state.get("asked") is not None:
+        if isinstance(self.oracle, Stateful) and state.get("asked") is not None:
             self.oracle.load(state["asked"])
         self._round = t
 
     def forget(self) -> None:
         """Have the oracle begin anew; the rounds go on."""
-        if hasattr(self.oracle, "forget"):
+        if isinstance(self.oracle, Forgetful):
             self.oracle.forget()

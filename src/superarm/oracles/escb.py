@@ -7,28 +7,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Protocol
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core import Choices, Pools, Reward, as_request, top_k
+from superarm.core import FeasibleSets, Pools, Reward, Sample, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
+from superarm.core.optional import CountsOutcomes, Enumerable
 from superarm.oracles._root import largest_root
-from superarm.oracles._verbs import verb
-
-
-class Counts(Protocol):
-    """What `ESCBIndex` reads of a belief: how often each arm was told about, and the number of updates."""
-
-    @property
-    def n_arms(self) -> int:
-        """How many arms it is about."""
-
-    @property
-    def tally(self) -> Any:
-        """``counts``, shape (n_arms,), and ``rounds``."""
+from superarm.oracles._sets import enumerable, is_uniform, tie_noise
 
 
 @dataclass(frozen=True)
@@ -40,7 +28,7 @@ class ESCBReport:
     index, bound
         The index of the set, and a number that no set's index exceeds; both infinite where an arm was never seen.
     n_nodes
-        How many nodes of the search were looked at; of `Choices`, how many sets.
+        How many nodes of the search were looked at; of `FeasibleSets`, how many sets.
     certified
         Whether no set has a larger index.
     """
@@ -49,6 +37,9 @@ class ESCBReport:
     bound: float
     n_nodes: int
     certified: bool = True
+
+    def ranking(self, arms: IndexArray, theta: Sample) -> None:
+        """None: the index orders sets, not arms."""
 
 
 class ESCBIndex:
@@ -62,7 +53,7 @@ class ESCBIndex:
     For additive rewards; no evaluations. The root makes this harder than taking the k largest. Sets of k arms are found
     by branch and bound, exact unless it needs more than ``limit`` nodes: then the best set found, and ``report`` has
     the bound on what was missed. A node costs O(n_arms log n_arms), and a round needs one to some dozens. Within
-    `Choices` every set is looked at, and more than ``limit`` are refused. Sets with arms never seen come first, those
+    `FeasibleSets` every set is looked at, and more than ``limit`` are refused. Sets with arms never seen come first, those
     with the most of them. Arms equal in mean and count have equal chances.
 
     Parameters
@@ -72,7 +63,7 @@ class ESCBIndex:
     c
         The factor of k ln ln t, at least 0. Its authors prove with 4.
     limit
-        How many nodes, or sets within `Choices`, are looked at in a round at most.
+        How many nodes, or sets within `FeasibleSets`, are looked at in a round at most.
 
     Examples
     --------
@@ -87,10 +78,10 @@ class ESCBIndex:
     True
     """
 
-    def __init__(self, belief: Counts, *, c: float = 0.0, limit: int = 10_000) -> None:
-        if not hasattr(belief, "tally"):
+    def __init__(self, belief: CountsOutcomes, *, c: float = 0.0, limit: int = 10_000) -> None:
+        if not isinstance(belief, CountsOutcomes):
             raise TypeError(
-                f"belief must have a tally, as MeanBelief has, got a {type(belief).__name__}"
+                f"belief must have outcomes, as MeanBelief has, got a {type(belief).__name__}"
             )
         self.belief = belief
         self.c = float(as_finite([c], "c", ndim=1, least=0.0)[0])
@@ -98,35 +89,32 @@ class ESCBIndex:
         self.report: ESCBReport | None = None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The set of the largest index."""
-        theta, k = as_request(reward, theta, k, constraints=True)
+        theta, feasible = as_selection(reward, theta, k)
         if not reward.additive:
             raise ValueError(
                 "reward must be additive: the index of ESCB is about sums of means; take cts or cucb"
             )
-        counts = self.belief.tally.counts
+        counts = self.belief.outcomes.counts
         if len(counts) != reward.n_arms:
             raise ValueError(
                 f"belief must be about the reward's {reward.n_arms} arms, got one of {len(counts)}"
             )
-        unseen = counts == 0
-        if not isinstance(k, int):
-            unseen = unseen & k.undecided
+        unseen = (counts == 0) & feasible.undecided
         if unseen.any():
             self.report = ESCBReport(math.inf, math.inf, 0)
-            return _most_unseen(theta, unseen, k, rng)
-        var = self._level(k) / 2 / np.maximum(counts, 1)
-        return (
-            self._largest(theta, var, k, rng)
-            if isinstance(k, int)
-            else self._within(reward, theta, var, k, rng)
-        )
+            return _most_unseen(theta, unseen, feasible, rng)
+        var = self._level(feasible.n_most) / 2 / np.maximum(counts, 1)
+        if is_uniform(feasible):
+            return self._largest(theta, var, feasible.n_most, rng)
+        return self._largest_listed(reward, theta, var, enumerable(self, feasible), rng)
 
-    def _level(self, k: int | Choices) -> float:
-        log_t = math.log(self.belief.tally.rounds + 1)
-        return log_t + self.c * (k if isinstance(k, int) else k.n_most) * math.log(max(log_t, 1.0))
+    def _level(self, k: int) -> float:
+        """f(t) of the index."""
+        log_t = math.log(self.belief.outcomes.rounds + 1)
+        return log_t + self.c * k * math.log(max(log_t, 1.0))
 
     def _largest(
         self, theta: FloatArray, var: FloatArray, k: int, rng: np.random.Generator
@@ -139,32 +127,34 @@ class ESCBIndex:
         self.report = ESCBReport(found.value, found.bound, found.n_nodes, sure)
         return np.sort(arms[found.arms])
 
-    def _within(
+    def _largest_listed(
         self,
         reward: Reward,
         theta: FloatArray,
         var: FloatArray,
-        choices: Choices,
+        feasible: Enumerable,
         rng: np.random.Generator,
     ) -> IndexArray:
-        seen = list(islice(verb(self, choices, "sets")(), self.limit + 1))
+        """The largest index of all feasible sets, one by one."""
+        every = chain.from_iterable(feasible.blocks())
+        seen = list(islice(every, self.limit + 1))
         if len(seen) > self.limit:
             raise ValueError(
-                f"ESCBIndex looks at every feasible set, and there are more than its limit of {self.limit:,}; raise "
-                "the limit, or take cts, which has none"
+                "ESCBIndex looks at every feasible set, and there are more than its limit of "
+                f"{self.limit:,}; raise the limit, or take cts, which has none"
             )
         pools = Pools.of(seen, reward.n_arms)
         values = pools.sum(theta) + np.sqrt(pools.sum(var))
-        best = np.flatnonzero(values >= values.max() - 1e-12 * max(1.0, float(values.max())))
-        self.report = ESCBReport(float(values.max()), float(values.max()), len(seen))
+        most = float(values.max())
+        best = np.flatnonzero(values >= most - 1e-12 * max(1.0, most))
+        self.report = ESCBReport(most, most, len(seen))
         return np.array(seen[int(best[rng.integers(len(best))] if len(best) > 1 else best[0])])
 
 
 def _most_unseen(
-    theta: FloatArray, unseen: NDArray[np.bool_], k: int | Choices, rng: np.random.Generator
+    theta: FloatArray, unseen: NDArray[np.bool_], feasible: FeasibleSets, rng: np.random.Generator
 ) -> IndexArray:
-    """As many arms never seen as a set can have, and the largest means for the rest."""
-    if isinstance(k, int):
-        return top_k(np.where(unseen, 2.0, theta), k, rng=rng)
-    # Noise, since structures need not break ties by chance; no number of means outweighs an arm never seen.
-    return k.best(np.where(unseen, 2.0 + k.n_most + rng.random(len(theta)) / 2, theta), rng=rng)
+    """As many arms without feedback as a set can have, and the largest means for the rest."""
+    # More than all means of a set together, so that no means outweigh an arm without feedback.
+    first = 2.0 + feasible.n_most + tie_noise(feasible, len(theta), rng=rng) / 2
+    return feasible.best(np.where(unseen, first, theta), rng=rng)

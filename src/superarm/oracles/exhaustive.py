@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from itertools import chain, combinations, islice
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Pools, Reward, as_request
+from superarm.core import FeasibleSets, Pools, Reward, Sample, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.optional import Enumerable
 from superarm.oracles._budget import as_budget
-from superarm.oracles._verbs import verb
+from superarm.oracles._sets import enumerable
 
-_SETS_AT_ONCE = 1 << 16
+# Values that differ by this share are equal but for rounding.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -24,29 +24,33 @@ class ExhaustiveReport:
     Attributes
     ----------
     value, n_best
-        The value of the best set that was seen, and how many sets share it.
+        The value of the best set that was evaluated, and how many sets share this value.
     certified
-        Whether every set was seen, so that none is better; False only where there is a budget.
+        Whether every set was evaluated, so that none is better. False only if the budget is smaller.
     """
 
     value: float
     n_best: int
     certified: bool = True
 
+    def ranking(self, arms: IndexArray, theta: Sample) -> None:
+        """None: sets were compared, not arms."""
+
 
 class Exhaustive:
-    """Evaluates all sets of k arms: exact for every reward (eq. S_star), and as dear as it sounds.
+    """Evaluates all feasible sets: exact for every reward (eq. S_star), and expensive.
 
-    C(n_arms, k) evaluations a round; within `Choices` that can list their ``sets``, one for each of these. Sets within
-    rounding of the best count as equally good, and one of them is drawn.
+    C(n_arms, k) evaluations per round for a plain k. Other feasible sets must be `Enumerable`. Sets
+    within rounding of the best count as equally good, and one of them is drawn.
 
     Parameters
     ----------
     limit
-        Refuses problems with more sets than this, unless the budget is smaller.
+        Problems with more sets than this are refused, unless the budget is smaller.
     budget
-        At most so many evaluations in a round; None for every set. A smaller one goes to the first sets in the order
-        of the dictionary, the arms being ranked by B_i theta_i, so that the likeliest arms are in all of them.
+        The largest number of evaluations per round; None for no limit. A smaller budget goes to the
+        first sets in lexicographic order, the arms being ranked by B_i theta_i, so that the likeliest
+        arms are in all of these sets.
 
     Examples
     --------
@@ -61,67 +65,60 @@ class Exhaustive:
         self.report: ExhaustiveReport | None = None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The best set of all."""
-        theta, k = as_request(reward, theta, k, constraints=True)
-        if not isinstance(k, int):
-            return self._within(reward, theta, k, rng=rng)
-        n_sets = math.comb(reward.n_arms, k)
-        n_seen = n_sets if self.budget is None else min(n_sets, self.budget)
-        if n_seen > self.limit:
+        theta, feasible = as_selection(reward, theta, k)
+        listed = enumerable(self, feasible)
+        left = self._n_evaluations(listed)
+        order = _ranked(reward, theta, rng) if left < listed.n_candidates else None
+        best, complete = _BestSets(), True
+        for sets in listed.blocks(order):
+            complete = len(sets) <= left
+            best.add(reward, theta, sets[:left])
+            left -= len(sets[:left])
+            if not complete:
+                break
+        self.report = ExhaustiveReport(best.value, len(best.sets), complete)
+        n_best = len(best.sets)
+        return np.array(best.sets[int(rng.integers(n_best)) if n_best > 1 else 0])
+
+    def _n_evaluations(self, feasible: Enumerable) -> int:
+        """How many sets are evaluated at most; more than ``limit`` are refused."""
+        n_sets = feasible.n_candidates
+        n_evaluations = n_sets if self.budget is None else min(n_sets, self.budget)
+        if n_evaluations > self.limit:
             raise ValueError(
-                f"Exhaustive evaluates every set of {k} of {reward.n_arms} arms: {n_sets:,} sets are more than its "
+                f"Exhaustive evaluates every set of {feasible}: {n_sets:,} sets are more than its "
                 f"limit of {self.limit:,}; use Greedy or Singletons, give a budget, or raise the limit"
             )
-        best = np.zeros((0, k), np.intp)
-        worth = np.zeros(0)
-        arms = np.arange(reward.n_arms)
-        if n_seen < n_sets:
-            arms = _ranked(reward, theta, rng)
-        every = islice(combinations(arms.tolist(), k), n_seen)
-        while block := list(islice(every, _SETS_AT_ONCE)):
-            sets = np.sort(
-                np.fromiter(chain.from_iterable(block), np.intp, len(block) * k).reshape(-1, k),
-                axis=1,
-            )
-            values = reward.batch(
-                Pools(sets.ravel(), np.arange(len(sets) + 1) * k, reward.n_arms), theta
-            )
-            worth, best = np.concatenate([worth, values]), np.concatenate([best, sets])
-            rounding = 1e-12 * max(1.0, float(np.abs(worth).max()))
-            keep = worth >= worth.max() - rounding
-            worth, best = worth[keep], best[keep]
-        self.report = ExhaustiveReport(float(worth.max()), len(best), n_seen == n_sets)
-        return best[rng.integers(len(best))] if len(best) > 1 else best[0]
+        return n_evaluations
 
-    def _within(
-        self, reward: Reward, theta: FloatArray, choices: Choices, *, rng: np.random.Generator
-    ) -> IndexArray:
-        sets = verb(self, choices, "sets")
-        n_looked = getattr(choices, "n_candidates", 0)
-        if n_looked > self.limit and self.budget is None:
-            raise ValueError(
-                f"Exhaustive looks through every candidate: {n_looked:,} are more than its limit of {self.limit:,}; "
-                f"use Greedy or Singletons, give a budget, or raise the limit"
-            )
-        n_seen = self.limit if self.budget is None else min(self.limit, self.budget)
-        every = sets() if self.budget is None else sets(_ranked(reward, theta, rng))
-        seen = list(islice(every, n_seen + 1))
-        if len(seen) > n_seen and self.budget is None:
-            raise ValueError(
-                f"Exhaustive evaluates every set, and there are more than its limit of {self.limit:,}"
-            )
-        values = reward.batch(Pools.of(seen[:n_seen], reward.n_arms), theta)
-        best = np.flatnonzero(
-            values >= values.max() - 1e-12 * max(1.0, float(np.abs(values).max()))
-        )
-        self.report = ExhaustiveReport(float(values.max()), len(best), len(seen) <= n_seen)
-        return np.array(seen[int(best[rng.integers(len(best))] if len(best) > 1 else best[0])])
+
+class _BestSets:
+    """The best sets so far, those within rounding of each other, and their value."""
+
+    def __init__(self) -> None:
+        self.sets: list[IndexArray] = []
+        self.value = -np.inf
+        self._values: list[float] = []
+
+    def add(self, reward: Reward, theta: FloatArray, sets: IndexArray) -> None:
+        """Evaluate more sets, shape (n_sets, size)."""
+        if not len(sets):
+            return
+        offsets = np.arange(len(sets) + 1) * sets.shape[1]
+        values = reward.batch(Pools(sets.ravel(), offsets, reward.n_arms), theta)
+        self.value = max(self.value, float(values.max()))
+        least = self.value - _ROUNDING * max(1.0, abs(self.value))
+        good = np.flatnonzero(values >= least)
+        kept = [number for number, value in enumerate(self._values) if value >= least]
+        self.sets = [self.sets[number] for number in kept] + list(sets[good])
+        self._values = [self._values[number] for number in kept] + values[good].tolist()
 
 
 def _ranked(reward: Reward, theta: FloatArray, rng: np.random.Generator) -> IndexArray:
-    """All arms by B_i theta_i, the largest first; equal arms in any order, so that none is preferred for its number."""
+    """All arms by B_i theta_i, the largest first; equal arms in random order."""
     bounds = reward.lipschitz * theta
     arms = np.arange(reward.n_arms)
     if len(np.unique(bounds)) < len(bounds):

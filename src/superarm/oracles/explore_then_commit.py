@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Oracle, Reward, as_request, top_k
+from superarm.core import FeasibleSets, Oracle, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
+from superarm.oracles._sets import tie_noise
 from superarm.oracles.rarely import Rarely
 
 
@@ -23,7 +24,7 @@ class ExploreThenCommit:
     """Picks the arms that were picked least until each was picked ``n_explore`` times, and then one set for ever.
 
     Exploring takes ceil(n_explore · n_arms / k) rounds and no evaluation; then another oracle is asked once, and its
-    answer repeated, as by a `Rarely` that never asks again unless the problem is another one. Within `Choices` the arms
+    answer repeated, as by a `Rarely` that never asks again unless the problem is another one. Within `FeasibleSets` the arms
     that are in some set are explored, as many of those that lack rounds as fit into a set at a time. What was picked
     decides, so it is saved with ``state`` and ``load``: 8 bytes an arm. A round of exploring costs O(n_arms).
 
@@ -61,23 +62,20 @@ class ExploreThenCommit:
         return self._commit.report if self._committed else None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The arms that were picked least, or the set that was committed to."""
-        theta, k = as_request(reward, theta, k, constraints=True)
+        theta, feasible = as_selection(reward, theta, k)
         picked = self._picked if len(self._picked) == reward.n_arms else np.zeros(reward.n_arms)
         lacking = np.maximum(self.n_explore - picked, 0)
-        if not isinstance(k, int):
-            lacking[~k.undecided] = 0  # in every set or in none
+        lacking[~feasible.undecided] = 0  # arms that are in every set or in none
         if lacking.any():
-            arms = (
-                top_k(lacking, k, rng=rng) if isinstance(k, int) else _least_picked(lacking, k, rng)
-            )
+            arms = _least_picked(lacking, feasible, rng)
             self._picked = picked
             self._picked[arms] += 1
             self._committed = False
             return arms
-        arms = self._commit.select(reward, theta, k, rng=rng)
+        arms = self._commit.select(reward, theta, feasible, rng=rng)
         self._picked, self._committed = picked, True
         return arms
 
@@ -96,9 +94,10 @@ class ExploreThenCommit:
             raise ValueError(f"state must be that of an ExploreThenCommit, got {state!r:.60}")
         n_explore = as_count(state.get("n_explore"), "state['n_explore']")
         picked = state.get("picked")
-        picked = (
-            np.zeros(0) if picked == [] else as_finite(picked, "state['picked']", ndim=1, least=0.0)
-        )  # type: ignore[arg-type]
+        if picked == []:  # nothing was explored yet
+            picked = np.zeros(0)
+        else:
+            picked = as_finite(picked, "state['picked']", ndim=1, least=0.0)  # type: ignore[arg-type]
         self._commit.load(state.get("commit"))  # type: ignore[arg-type]  # refuses what is no state
         self.n_explore, self._picked, self._committed = (
             n_explore,
@@ -112,8 +111,10 @@ class ExploreThenCommit:
         self._commit.forget()
 
 
-def _least_picked(lacking: FloatArray, choices: Choices, rng: np.random.Generator) -> IndexArray:
-    """A feasible set in which arms lack as many rounds as possible, equal ones in any order."""
+def _least_picked(
+    lacking: FloatArray, feasible: FeasibleSets, rng: np.random.Generator
+) -> IndexArray:
+    """A feasible set in which arms lack as many rounds as possible; ties are broken at random."""
     # The noise of a whole set is below 1, so that it never outweighs a round that an arm lacks.
-    noise = rng.random(len(lacking)) / (2 * max(1, choices.n_most))
-    return choices.best(lacking + noise, rng=rng)
+    noise = tie_noise(feasible, len(lacking), rng=rng) / (2 * max(1, feasible.n_most))
+    return feasible.best(lacking + noise, rng=rng)

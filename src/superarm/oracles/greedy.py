@@ -7,51 +7,64 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Pools, Reward, as_request, top_k
+from superarm.core import FeasibleSets, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.oracles._budget import as_budget, likeliest
-from superarm.oracles._greedy_within import greedy_within
-from superarm.oracles._verbs import verb
+from superarm.oracles._budget import as_budget
+from superarm.oracles._greedy_within import greedy, scores_of_order
+from superarm.oracles._sets import extendable
 
 
 @dataclass(frozen=True, eq=False)
 class GreedyReport:
-    """``order``, shape (k,): the arms as they were added. ``values``, shape (k,): the set's value after each.
+    """How a set was built.
 
-    A value is NaN where a budget left no evaluation for it.
+    Attributes
+    ----------
+    order
+        Shape (k,): the arms in the order in which they were added.
+    values
+        Shape (k,): the value of the set after each arm. NaN where the budget left no evaluation.
+    certified
+        Always False: greedy does not prove that its set is the best.
     """
 
     order: IndexArray
     values: FloatArray
     certified: bool = False
 
+    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
+        """What each arm added."""
+        return scores_of_order(self.order, self.values, theta.n_arms)
+
 
 class Greedy:
     """Adds the arm that raises the value most, k times.
 
-    Within 1 - 1/e of the best set for monotone submodular rewards (Nemhauser, Wolsey, Fisher 1978), exact where the
-    reward is separable and one set is best. k · n_arms - k (k - 1) / 2 evaluations a round. `LazyGreedy` decides the
-    same with fewer, where the reward is submodular.
+    Within 1 - 1/e of the best set for monotone submodular rewards (Nemhauser, Wolsey, Fisher 1978).
+    Exact if the reward is separable and one set is best. k · n_arms - k (k - 1) / 2 evaluations per
+    round. `LazyGreedy` decides the same with fewer evaluations if the reward is submodular.
 
-    Within `Choices` that can ``extend`` a set, it begins with the arms that must be in, and adds only what can still be
-    completed: within 1/2 of the best set for monotone submodular rewards and constraints without a budget of weights
-    (Fisher, Nemhauser, Wolsey 1978), exact for sums there. With weights it runs twice, once by what an arm adds for its
-    weight, and takes the better set: within (1 - 1/e) / 2 if at most k arms and the budget are all there is and k does
-    not bind (Leskovec and others 2007), and without a guarantee otherwise.
+    Other feasible sets must be `Extendable`. Greedy then starts with the arms that must be in, and
+    adds only arms with which a feasible set can still be made. Without weights, the result is within
+    1/2 of the best set for monotone submodular rewards (Fisher, Nemhauser, Wolsey 1978), and exact for
+    sums. With weights, greedy runs twice, once by what an arm adds per unit of weight, and the better
+    set is taken. That is within (1 - 1/e) / 2 if the budget of weights is the only constraint that
+    binds (Leskovec and others 2007), and has no guarantee otherwise.
 
     Parameters
     ----------
     budget
-        At most so many evaluations in a round; None for as many as it takes. A smaller one is shared among the k
-        steps as evenly as it goes, and each looks only at the arms of the largest B_i theta_i; where nothing is left,
-        the first of these is added unseen.
+        The largest number of evaluations per round; None for no limit. A smaller budget is shared
+        evenly among the steps. Each step evaluates only the arms of the largest B_i theta_i. If no
+        evaluation is left, the first of these arms is added.
 
     Examples
     --------
     >>> import superarm as sa
     >>> reward = sa.CoverageReward([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
     >>> oracle = Greedy()
-    >>> oracle.select(reward, [0.9, 0.8, 0.5], 2, rng=np.random.default_rng(0))  # the first two overlap
+    >>> rng = np.random.default_rng(0)
+    >>> oracle.select(reward, [0.9, 0.8, 0.5], 2, rng=rng)  # the first two overlap
     array([0, 2])
     >>> oracle.report.values.round(6)
     array([1.8, 2.3])
@@ -62,36 +75,10 @@ class Greedy:
         self.report: GreedyReport | None = None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The k arms that greedy adds."""
-        theta, k = as_request(reward, theta, k, constraints=True)
-        if not isinstance(k, int):
-            found = greedy_within(reward, theta, k, verb(self, k, "extend"), self.budget, rng=rng)
-            self.report = GreedyReport(found.order, found.values)
-            return np.sort(found.order)
-        order, values = greedy(reward, theta, k, self.budget, rng=rng)
-        self.report = GreedyReport(order, values)
-        return np.sort(order)
-
-
-def greedy(
-    reward: Reward, theta: FloatArray, k: int, budget: int | None, *, rng: np.random.Generator
-) -> tuple[IndexArray, FloatArray]:
-    """The arms in the order in which greedy adds them, and the set's value after each; the budget may be 0."""
-    order, left = np.zeros(0, np.intp), np.arange(reward.n_arms)
-    values = np.full(k, np.nan)
-    for step in range(k):
-        steps = k - step
-        wanted = steps * len(left) - steps * (steps - 1) // 2
-        share = len(left) if budget is None or budget >= wanted else -(-budget // steps)
-        arms = likeliest(reward, theta, left, share, rng=rng)
-        if len(arms):
-            worth = reward.batch(Pools.extensions(order, arms, reward.n_arms), theta)
-            best = int(top_k(worth, 1, rng=rng)[0])
-            winner, values[step] = arms[best], worth[best]
-        else:
-            winner = likeliest(reward, theta, left, 1, rng=rng)[0]
-        budget = None if budget is None else budget - len(arms)
-        order, left = np.append(order, winner), left[left != winner]
-    return order, values
+        theta, feasible = as_selection(reward, theta, k)
+        found = greedy(reward, theta, extendable(self, feasible), self.budget, rng=rng)
+        self.report = GreedyReport(found.order, found.values)
+        return np.sort(found.order)

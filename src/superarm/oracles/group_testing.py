@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm import theory
-from superarm.core import Choices, Pools, Reward, as_request, lipschitz_constant, top_k
+from superarm.core import FeasibleSets, Pools, Reward, as_selection, lipschitz_constant
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
 from superarm.oracles._budget import as_budget
+from superarm.oracles._sets import best_up_to, is_uniform
 from superarm.oracles._weights import Weights
 from superarm.oracles.group_testing_report import GroupTestingReport
 from superarm.theory.quantizer import Quantizer
@@ -37,7 +38,7 @@ class GroupTesting:
     ``state`` and ``load``; asked about another reward it begins anew. It is exact in the limit for weighted sums. For
     other rewards it is an approximation by one.
 
-    Within `Choices`, the tests are the same, of all arms, and the set of the largest sum of grades wins; the rule for
+    Within `FeasibleSets`, the tests are the same, of all arms, and the set of the largest sum of grades wins; the rule for
     the number of tests takes the size of the largest sets for k.
 
     Parameters
@@ -141,11 +142,11 @@ class GroupTesting:
         self._reward: Reward | None = None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The k arms of the largest grades."""
-        theta, k = as_request(reward, theta, k, constraints=True)
-        n_most = k if isinstance(k, int) else min(k.n_most, reward.n_arms)
+        theta, feasible = as_selection(reward, theta, k)
+        n_most = min(feasible.n_most, reward.n_arms)
         if self.pools is not None and self.pools.n_arms != reward.n_arms:
             raise ValueError(
                 f"pools must be over the reward's {reward.n_arms} arms, got pools over {self.pools.n_arms}"
@@ -170,11 +171,10 @@ class GroupTesting:
             depth = tests.depth
             rounding = _EPS * depth * max(0, depth - 1) * float(np.abs(scores).max(initial=0.0))
         self.report = GroupTestingReport(tests, values, scores, decoded, grades)
-        if isinstance(k, int):
-            return top_k(grades, k, rng=rng, tolerance=rounding)
-        if self._weights is None:  # only differences of these grades mean something
+        if self._weights is None and not is_uniform(feasible):
+            # Only differences of grades mean something, and sets of several sizes need a zero.
             grades = grades - grades.min()
-        return k.best(np.round(grades / rounding) * rounding if rounding > 0 else grades, rng=rng)
+        return best_up_to(feasible, grades, rounding, rng=rng)
 
     def state(self) -> dict[str, Any]:
         """What it has learnt, as plain JSON; nothing but with ``decoder="regression"``."""
@@ -201,6 +201,10 @@ class GroupTesting:
     def forget(self) -> None:
         """Begin anew."""
         self._weights = self._reward = None
+
+    def resolve_n_tests(self, reward: Reward, k: int) -> int:
+        """The number of tests per round for this reward and k; not for ``q="estimate"``."""
+        return self._resolve(reward, k, float(self.q))
 
     def _remember(self, reward: Reward) -> int:
         """Make room for what will be learnt of a reward that is not the last one; a loaded state takes any.

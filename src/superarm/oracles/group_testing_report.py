@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm import theory
-from superarm.core import Pools
-from superarm.core.arguments import FloatArray
+from superarm.core import Pools, Sample, Scores
+from superarm.core.arguments import FloatArray, IndexArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,11 @@ class GroupTestingReport:
     decoded: NDArray[np.bool_]
     grades: FloatArray
     certified: bool = False
+
+    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
+        """The grades, and the tests that they come from."""
+        meaning = "grade, from the tests that an arm was in"
+        return Scores(meaning, self.grades, tests=self.tests)
 
     @cached_property
     def q_hat(self) -> float:

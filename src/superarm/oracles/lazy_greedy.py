@@ -7,21 +7,20 @@ story. Its parts that stand alone are in `_stage` (one step), `_gains` (the memo
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Pools, Reward, as_request, top_k
+from superarm.core import FeasibleSets, KOfM, Pools, Reward, Sample, Scores, as_selection, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
+from superarm.core.optional import is_diminishing
 from superarm.oracles._budget import as_budget
 from superarm.oracles._gains import Base, RememberedGains, pack
-from superarm.oracles._greedy_within import ROUNDING, greedy_within
+from superarm.oracles._greedy_within import falls, greedy, scores_of_order
+from superarm.oracles._sets import extendable, is_uniform
 from superarm.oracles._stage import Stage
-from superarm.oracles._verbs import verb
-from superarm.oracles.greedy import greedy
 from superarm.oracles.lazy_singletons import LazySingletons
 from superarm.sets.feasible import Feasible
 
@@ -54,6 +53,23 @@ class LazyGreedyReport:
     evaluations: int
     certified: bool
 
+    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
+        """What each arm added."""
+        return scores_of_order(self.order, self.values, theta.n_arms)
+
+
+class _First(NamedTuple):
+    """The best first arm, if there is any: its worth (NaN if unknown), and whether it is proved.
+
+    ``upper``, shape (n_arms,): upper bounds on what each arm adds alone.
+    """
+
+    any: bool
+    arms: IndexArray
+    worth: float
+    upper: FloatArray
+    certified: bool
+
 
 class _ContradictionError(Exception):
     """An answer is above its upper bound."""
@@ -82,7 +98,7 @@ class LazyGreedy:
     evaluations. Memory: 16 · n_points + 8 + 24 · n_answers bytes an arm at most, 1,800 by default; it is only a cache:
     without it the answers are the same, but for chance among equals, and cost more. ``state`` and ``load`` save it.
 
-    Within `Choices` it picks what Greedy picks there; where arms have weights, by Greedy's own evaluations.
+    Within `FeasibleSets` it picks what Greedy picks there; where arms have weights, by Greedy's own evaluations.
 
     Parameters
     ----------
@@ -125,34 +141,24 @@ class LazyGreedy:
         self._shares: dict[int, float] = {}
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The k arms that greedy adds."""
-        theta, k = as_request(reward, theta, k, constraints=True)
-        extend: Any = None if isinstance(k, int) else verb(self, k, "extend")
+        theta, feasible = as_selection(reward, theta, k)
+        extendable(self, feasible)
         if reward is not self._reward:
             self._meet(reward)
         self._asked = 0
-        if self._submodular and getattr(k, "weights", None) is None:
+        if self._submodular and feasible.weights is None:  # type: ignore[attr-defined]
             try:
-                if isinstance(k, int):
-                    return self._lazily(theta, k, rng=rng)
-                return self._lazily_within(theta, k, extend, rng=rng)
+                return self._lazily(theta, feasible, rng=rng)
             except _ContradictionError:
                 pass
         left = None if self.budget is None else self.budget - self._asked
-        if not isinstance(k, int):
-            found = greedy_within(reward, theta, k, extend, left, rng=rng)
-            self.report = LazyGreedyReport(
-                found.order, found.values, self._asked + found.asked, found.whole
-            )
-            return np.sort(found.order)
-        order, values = greedy(reward, theta, k, left, rng=rng)
-        all_of_it = k * reward.n_arms - k * (k - 1) // 2
-        certified = left is None or left >= all_of_it
-        asked = self._asked + (all_of_it if left is None else min(left, all_of_it))
-        self.report = LazyGreedyReport(order, values, asked, certified)
-        return np.sort(order)
+        found = greedy(reward, theta, feasible, left, rng=rng)
+        asked = self._asked + found.evaluations
+        self.report = LazyGreedyReport(found.order, found.values, asked, found.whole)
+        return np.sort(found.order)
 
     def state(self) -> dict[str, Any]:
         """The remembered answers, and what they showed of the reward, as plain JSON."""
@@ -210,130 +216,87 @@ class LazyGreedy:
         self._gains = RememberedGains(self.n_answers * reward.n_arms)
         self._lipschitz = np.array(np.broadcast_to(reward.lipschitz, reward.n_arms), np.float64)
         self._submodular = True
-        self._diminishing = bool(getattr(reward, "diminishing", False))
+        self._diminishing = is_diminishing(reward)
         self._warned = False
         # Guesses that decide only what to ask first: what an arm adds in each step as a share of what it adds alone,
         # and what a group of arms adds as a multiple of what was expected.
         self._shares = {}
         self._factor = 1.2
 
-    def _lazily(self, theta: FloatArray, k: int, *, rng: np.random.Generator) -> IndexArray:
-        order, worth, alone, certified = self._first(theta, k, rng=rng)
-        values = np.full(k, np.nan)
-        values[0] = worth
-        upper, assumed = alone.copy(), np.zeros(len(theta), bool)
-        for step in range(1, k):
-            upper[order] = -np.inf
-            self._limit(k - step)
-            if np.isnan(worth) or step == len(theta) - 1 or not self._room():
+    def _lazily(self, theta: FloatArray, feasible: Any, *, rng: np.random.Generator) -> IndexArray:
+        """Greedy's set by bounds."""
+        first = self._first(theta, feasible, rng=rng)
+        order, values, worth, certified = self._begin(theta, feasible, first)
+        upper, assumed = first.upper.copy(), np.zeros(len(theta), bool)
+        while len(order) and (allowed := feasible.extend(order)).any():
+            self._limit(max(1, feasible.n_most - len(order)))
+            last = feasible.same_size and len(order) == len(theta) - 1
+            if np.isnan(worth) or last or not self._room():
                 # Nothing can be asked, or nothing need be.
-                certified &= step == len(theta) - 1
-                winner, worth = int(top_k(upper, 1, rng=rng)[0]), float("nan")
+                certified &= last
+                winner, value = int(top_k(np.where(allowed, upper, -np.inf), 1, rng=rng)[0]), np.nan
             else:
-                stage = Stage(np.sort(order), worth, theta, alone, upper, assumed)
+                closed = np.flatnonzero(~allowed)
+                stage = Stage(np.sort(order), worth, theta, first.upper, upper, assumed, closed)
                 certified &= self._settle(stage)
                 winner = stage.winner(rng=rng)
-                worth = float(stage.exact[winner])
-            values[step] = worth
-            order = np.append(order, winner)
-        self.report = LazyGreedyReport(order, values, self._asked, bool(certified))
-        return np.sort(order)
-
-    def _lazily_within(
-        self,
-        theta: FloatArray,
-        choices: Choices,
-        extend: Callable[[IndexArray], Any],
-        *,
-        rng: np.random.Generator,
-    ) -> IndexArray:
-        order: IndexArray = getattr(choices, "must", np.zeros(0, np.intp))
-        allowed, values, worth, certified, alone = (
-            extend(order),
-            np.full(len(order), np.nan),
-            np.nan,
-            True,
-            theta,
-        )
-        if allowed.any():
-            one = Feasible(
-                1, available=allowed
-            )  # the best first arm; and with arms that must be in, only the bounds
-            first, worth, alone, certified = self._first(
-                theta, max(2, choices.n_most - len(order)), one, rng=rng
-            )
-            if len(order):
-                worth = (
-                    self._ask_base(order, theta[order])
-                    if self._room() and self._empty is not None
-                    else np.nan
-                )
-                values[-1], certified = worth, True
-            elif (
-                choices.same_size
-                or not self._falls(worth, self._empty)
-                or not choices.is_feasible(order)
-            ):
-                order, values = first, np.array([worth])
-            else:
-                allowed[:] = False
-        upper, assumed = alone.copy(), np.zeros(len(theta), bool)
-        while len(order) and (allowed := extend(order)).any():
-            self._limit(max(1, choices.n_most - len(order)))
-            if np.isnan(worth) or not self._room():
-                certified, worth_now = False, np.nan
-                winner = int(top_k(np.where(allowed, upper, -np.inf), 1, rng=rng)[0])
-            else:
-                stage = Stage(
-                    np.sort(order), worth, theta, alone, upper, assumed, np.flatnonzero(~allowed)
-                )
-                certified &= self._settle(stage)
-                winner = stage.winner(rng=rng)
-                worth_now = float(stage.exact[winner])
-                if (
-                    not choices.same_size
-                    and self._falls(worth_now, worth)
-                    and choices.is_feasible(order)
-                ):
+                value = float(stage.exact[winner])
+                if falls(value, worth) and _may_stop(feasible, order):
                     break
-            order, values, worth = np.append(order, winner), np.append(values, worth_now), worth_now
+            order, values, worth = np.append(order, winner), np.append(values, value), value
         self.report = LazyGreedyReport(order, values, self._asked, bool(certified))
         return np.sort(order)
 
-    @staticmethod
-    def _falls(value: float, before: float | None) -> bool:
-        return before is not None and value < before - ROUNDING * max(1.0, abs(before))
+    def _begin(
+        self, theta: FloatArray, feasible: Any, first: _First
+    ) -> tuple[IndexArray, FloatArray, float, bool]:
+        """The arms to begin with: those that must be in or, without any, the best first arm."""
+        order: IndexArray = feasible.must
+        if not first.any:
+            return order, np.full(len(order), np.nan), np.nan, True
+        if len(order):
+            known = self._room() and self._empty is not None
+            worth = self._ask_base(order, theta[order]) if known else np.nan
+            values = np.full(len(order), np.nan)
+            values[-1] = worth
+            return order, values, worth, True
+        empty = np.nan if self._empty is None else self._empty
+        if falls(first.worth, empty) and _may_stop(feasible, order):
+            return order, np.zeros(0), np.nan, first.certified
+        return first.arms, np.array([first.worth]), first.worth, first.certified
 
-    def _first(
-        self, theta: FloatArray, k: int, one: int | Choices = 1, *, rng: np.random.Generator
-    ) -> tuple[IndexArray, float, FloatArray, bool]:
-        """The first arm and its worth, upper bounds on what each arm adds alone, and whether the arm is the best."""
-        self._limit(k)
+    def _first(self, theta: FloatArray, feasible: Any, *, rng: np.random.Generator) -> _First:
+        """The best first arm; if there are arms that must be in, only the bounds are of use."""
+        allowed = feasible.extend(feasible.must)
+        if not allowed.any():
+            return _First(False, np.zeros(0, np.intp), np.nan, theta, True)
+        one: FeasibleSets
+        one, steps = Feasible(1, available=allowed), max(2, feasible.n_most - len(feasible.must))
+        if is_uniform(feasible):
+            one, steps = KOfM(1, len(theta)), feasible.n_most
+        self._limit(steps)
         alone = self._alone
         if alone is None:
             raise RuntimeError("select comes first")
         alone.budget = None if self.budget is None else self._room()
-        first = alone.select(self._reward_is, theta, one, rng=rng)
+        arms = alone.select(self._reward_is, theta, one, rng=rng)
         known = alone.report
         if known is None:
             raise RuntimeError("LazySingletons must report")
         self._asked += known.evaluations
-        lower, upper = known.lower[first[0]], known.upper[first[0]]
+        lower, upper = known.lower[arms[0]], known.upper[arms[0]]
         worth = float(lower) if lower == upper else float("nan")
-        if one == 1 and (k == 1 or k == len(theta) == 2):
-            return first, worth, known.upper, known.certified
+        if is_uniform(feasible) and (steps == 1 or steps == len(theta) == 2):
+            return _First(True, arms, worth, known.upper, known.certified)
         self._limit(1)
         if self._empty is None and self._room():
-            self._empty = self._ask_base(first[:0], theta[:0])
+            self._empty = self._ask_base(arms[:0], theta[:0])
         if np.isnan(worth) and self._empty is not None and self._room():
-            worth = self._ask_base(first, theta[first])
+            worth = self._ask_base(arms, theta[arms])
         empty = 0.0 if self._empty is None else self._empty
-        return (
-            first,
-            worth if self._empty is not None else float("nan"),
-            known.upper - empty,
-            known.certified,
-        )
+        if self._empty is None:
+            worth = float("nan")
+        return _First(True, arms, worth, known.upper - empty, known.certified)
 
     def _settle(self, stage: Stage) -> bool:
         """Ask until the best arm is known for certain. Whether it is: a budget may run out."""
@@ -463,3 +426,7 @@ class LazyGreedy:
         if self._reward is None:
             raise RuntimeError("select comes first")
         return self._reward
+
+
+def _may_stop(feasible: Any, order: IndexArray) -> bool:
+    return not feasible.same_size and feasible.is_feasible(order)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Pools, Reward, as_request, top_k
-from superarm.core._top_k import kth_largest
+from superarm.core import FeasibleSets, Pools, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
-from superarm.oracles._rivals import rivals
+from superarm.core.optional import is_concave
+from superarm.oracles._rivals import best_and_rivals, last_place
 from superarm.oracles.remembered import Remembered
 
 # Two answers to the same question may differ by this share of their size: batches and single calls round differently.
@@ -44,6 +44,12 @@ class LazySingletonsReport:
     evaluations: int
     certified: bool
 
+    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
+        """The middles of the bounds."""
+        middle = (self.lower + self.upper) / 2
+        meaning = "worth alone, the middle of its bounds"
+        return Scores(meaning, middle, lower=self.lower, upper=self.upper)
+
 
 class LazySingletons:
     """The set that `Singletons` would pick, certified by bounds from remembered answers.
@@ -60,7 +66,7 @@ class LazySingletons:
     means a noisy or changing reward, which is an error. ``monotone`` and ``concave`` are given up, with a warning, when
     an answer contradicts them.
 
-    Within `Choices` it picks what `Singletons` picks there. The set that is best by the middles of the bounds is
+    Within `FeasibleSets` it picks what `Singletons` picks there. The set that is best by the middles of the bounds is
     certified when it is best even with its own arms at their lower bounds and all others at their upper ones; until
     then the arms that make the difference are evaluated, the least known first (as in CLUCB: Chen, Lin, King, Lyu, Chen
     2014). Arms that are decided without are never asked about.
@@ -103,23 +109,19 @@ class LazySingletons:
         self._empty: float | None = None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The k arms worth most alone."""
-        theta, k = as_request(reward, theta, k, constraints=True)
+        theta, feasible = as_selection(reward, theta, k)
         if reward is not self._reward:
             self._meet(reward)
         self._asked = 0
-        self._begin(theta, None if isinstance(k, int) else k)
+        self._begin(theta, feasible)
         lower, upper = self._bounds(theta)
         moved = np.zeros(len(theta), bool)
         while True:
-            if isinstance(k, int):
-                arms = top_k(lower + upper, k, rng=rng)
-                contested, n_necessary = _contested(arms, lower, upper)
-            else:
-                arms, contested = rivals(k, lower - self._base, upper - self._base, rng=rng)
-                n_necessary = 0
+            bounds = (lower - self._base, upper - self._base) if self._base else (lower, upper)
+            arms, contested, n_necessary = best_and_rivals(feasible, *bounds, rng=rng)
             if not len(contested) or not self._left():
                 break
             size = min(max(self.batch, self._asked // 8, n_necessary), self._left())
@@ -127,7 +129,7 @@ class LazySingletons:
             x = np.where(
                 moved[chosen],
                 theta[chosen],
-                self._places(chosen, theta[chosen], lower, upper, k, arms),
+                self._places(chosen, theta[chosen], lower, upper, feasible, arms),
             )
             moved[chosen] = True
             if self._ask(chosen, x):
@@ -198,18 +200,18 @@ class LazySingletons:
         self._memory = Remembered(reward.n_arms, self.n_points)
         self._lipschitz = np.array(np.broadcast_to(reward.lipschitz, reward.n_arms), np.float64)
         self._monotone = reward.monotone
-        self._concave = bool(getattr(reward, "concave", False))
+        self._concave = is_concave(reward)
         self._used = 1.0  # how much of the declared B the answers make use of, on average
         self._warned = False
         self._empty = None
 
-    def _begin(self, theta: FloatArray, choices: Choices | None) -> None:
+    def _begin(self, theta: FloatArray, feasible: FeasibleSets) -> None:
         """A first point for every arm: free where a mean of zero is an absent arm, and an evaluation each otherwise.
 
         Where sets differ in size, what the empty set is worth is needed besides.
         """
         unknown = np.flatnonzero(self._memory_is.n == 0)
-        compared = choices is not None and not choices.same_size
+        compared = not feasible.same_size
         if (
             self._empty is None
             and self._left()
@@ -218,8 +220,8 @@ class LazySingletons:
             self._asked += 1
             self._empty = self._reward_is([], [])
         self._base = self._empty if compared and self._empty is not None else 0.0
-        if choices is not None:
-            unknown = unknown[choices.undecided[unknown]]
+        if len(unknown):
+            unknown = unknown[feasible.undecided[unknown]]
         if len(unknown) and self._reward_is.zero_is_absent and self._empty is not None:
             self._memory_is.add_for_all(0.0, self._empty)
         elif len(unknown):
@@ -242,7 +244,7 @@ class LazySingletons:
         theta: FloatArray,
         lower: FloatArray,
         upper: FloatArray,
-        k: int | Choices,
+        feasible: FeasibleSets,
         set_: IndexArray,
     ) -> FloatArray:
         """Where to ask: at theta; but while an arm is new and B is plainly too large, at a point that serves longer.
@@ -260,12 +262,7 @@ class LazySingletons:
         left = np.maximum(right - 1, 0)
         slope = np.maximum(self._used * self._lipschitz[arms], 1e-300)
         guess = fs[left, at] + slope * (theta - xs[left, at])
-        if not isinstance(
-            k, int
-        ):  # about where the last arm of the set is, among those that can be in one
-            lower, upper = lower[k.undecided], upper[k.undecided]
-            k = int(np.clip(np.count_nonzero(k.undecided[set_]), 1, len(lower)))
-        low, high = kth_largest(lower, k), kth_largest(upper, k)
+        low, high = last_place(feasible, lower, upper, set_)
         wanted = theta + 0.95 * (np.clip(guess, low, high) - guess) / slope
         ceiling = np.where(right < n, xs[np.minimum(right, len(xs) - 1), at], 1.0)
         x = np.clip(wanted, xs[left, at], np.minimum(ceiling, 1.0))
@@ -356,28 +353,3 @@ class LazySingletons:
         if self._reward is None:
             raise RuntimeError("select comes first")
         return self._reward
-
-
-def _contested(arms: IndexArray, lower: FloatArray, upper: FloatArray) -> tuple[IndexArray, int]:
-    """The arms that keep the set from being certified, the most urgent first; and how many must be asked about.
-
-    Whatever the k-th largest value is, it lies between the k-th largest lower and upper bounds. An arm whose bounds
-    enclose both can be neither in nor out until it is asked about.
-    """
-    outside = np.ones(len(lower), bool)
-    outside[arms] = False
-    if not outside.any():
-        return np.zeros(0, np.intp), 0
-    others = np.flatnonzero(outside)
-    weakest, rival = arms[np.argmin(lower[arms])], others[np.argmax(upper[others])]
-    if lower[weakest] > upper[rival]:
-        return np.zeros(0, np.intp), 0
-    low, high = kth_largest(lower, len(arms)), kth_largest(upper, len(arms))
-    width = upper - lower
-    # An arm that may turn out to be tied is in question, too: chance chooses among equals, not what is known of them.
-    in_question = np.flatnonzero((upper >= lower[weakest]) & (lower <= upper[rival]) & (width > 0))
-    enclosing = (lower[in_question] < low) & (upper[in_question] > high)
-    urgency = np.where(enclosing, np.inf, upper[in_question])
-    pair = weakest if width[weakest] >= width[rival] else rival
-    urgency[(in_question == pair) & ~enclosing] = np.finfo(np.float64).max
-    return in_question[np.argsort(-urgency, kind="stable")], int(enclosing.sum())

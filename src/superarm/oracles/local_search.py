@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Counted, Oracle, Pools, Reward, as_request, top_k
-from superarm.core.arguments import IndexArray, as_count
-from superarm.oracles._verbs import verb
+from superarm.core import Counted, FeasibleSets, Oracle, Pools, Reward, Sample, as_selection, top_k
+from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.optional import Forgetful, Stateful
+from superarm.oracles._sets import completable
 from superarm.oracles.lazy_singletons import LazySingletons
+
+# Values that differ by this share are equal but for rounding.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +43,9 @@ class LocalSearchReport:
     evaluations: int
     certified: bool
 
+    def ranking(self, arms: IndexArray, theta: Sample) -> None:
+        """None: sets were compared, not arms."""
+
 
 class LocalSearch:
     """Takes each arm of a set in turn and swaps it for the best other one, until no swap of one arm helps.
@@ -46,7 +54,7 @@ class LocalSearch:
     at least as good as its start, and that no swap of one arm improves. Evaluations: those of the start, one for its
     set, and n_arms - k for each arm that is taken in turn, so about k · n_arms where the start is good already.
 
-    Within `Choices` only swaps that lead to another of their sets are looked at; where a set may have fewer arms, one
+    Within `FeasibleSets` only swaps that lead to another of their sets are looked at; where a set may have fewer arms, one
     more arm without a swap as well. Then a set that no swap improves can be further from the best one: two swaps may
     have to be made at once.
 
@@ -76,70 +84,26 @@ class LocalSearch:
         self._counted: Counted | None = None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """A set that no swap of one arm improves."""
-        theta, k = as_request(reward, theta, k, constraints=True)
-        completed_by = None if isinstance(k, int) else verb(self, k, "completed_by")
+        theta, feasible = as_selection(reward, theta, k)
         if self._counted is None or self._counted.uncounted is not reward:
-            self._counted = Counted(
-                reward
-            )  # the same one in every round: a start that remembers knows it by that
-        counted = self._counted
-        before = counted.evaluations
-        arms = start = self.start.select(counted, theta, k, rng=rng)
-
-        def left() -> int:
-            spent = counted.evaluations - before
-            return reward.n_arms if self.budget is None else self.budget - spent
-
-        value = counted(arms, theta[arms]) if left() > 0 else float("nan")
-        n_swaps, n_settled, place = 0, 0, 0
-        n_places = self._n_places(arms, k)
-        while n_settled < n_places and left() > 0 and not np.isnan(value):
-            stay = np.delete(arms, [place % n_places] if place % n_places < len(arms) else [])
-            others = (
-                np.arange(reward.n_arms)
-                if completed_by is None
-                else np.flatnonzero(completed_by(stay))
-            )
-            others = np.setdiff1d(others, arms)
-            n_others = len(others)
-            place += 1
-            if not n_others:
-                n_settled += 1
-                continue
-            if n_others > left():  # the likeliest ones, by their means
-                others = np.sort(others[top_k(theta[others], left(), rng=rng)])
-            values = counted.batch(Pools.extensions(stay, others, reward.n_arms), theta)
-            best = int(top_k(values, 1, rng=rng)[0])
-            # Rounding must not look like progress, or two equal sets would be swapped for ever.
-            if values[best] > value + 1e-12 * max(1.0, abs(value)):
-                arms, value = np.sort(np.append(stay, others[best])), float(values[best])
-                n_swaps, n_settled = n_swaps + 1, 0
-                n_places = self._n_places(arms, k)
-            else:
-                n_settled += len(others) == n_others
-        certified = n_settled >= n_places or k == reward.n_arms
+            # The same one in every round: a start that remembers answers knows its reward by identity.
+            self._counted = Counted(reward)
+        search = _Search(self._counted, theta, completable(self, feasible), self.budget)
+        start = self.start.select(self._counted, theta, feasible, rng=rng)
+        certified = search.improve(start, rng=rng)
         self.report = LocalSearchReport(
-            start, value, n_swaps, counted.evaluations - before, certified
+            start, search.value, search.n_swaps, search.n_spent(), certified
         )
-        return arms
-
-    @staticmethod
-    def _n_places(arms: IndexArray, k: int | Choices) -> int:
-        """The places of a set in which something can be tried: its arms, and one that is empty if there is room."""
-        return (
-            len(arms)
-            if isinstance(k, int)
-            else len(arms) + (not k.same_size and len(arms) < k.n_most)
-        )
+        return search.arms
 
     def state(self) -> dict[str, Any]:
         """What the start remembers, where it has a state, as plain JSON."""
         return {
             "oracle": "LocalSearch",
-            "start": self.start.state() if hasattr(self.start, "state") else None,
+            "start": self.start.state() if isinstance(self.start, Stateful) else None,
         }
 
     def load(self, state: dict[str, Any]) -> None:
@@ -150,10 +114,68 @@ class LocalSearch:
             or "start" not in state
         ):
             raise ValueError(f"state must be that of a LocalSearch, got {state!r:.60}")
-        if hasattr(self.start, "load") and state["start"] is not None:
+        if isinstance(self.start, Stateful) and state["start"] is not None:
             self.start.load(state["start"])
 
     def forget(self) -> None:
         """Have the start begin anew."""
-        if hasattr(self.start, "forget"):
+        if isinstance(self.start, Forgetful):
             self.start.forget()
+
+
+class _Search:
+    """One search: the set that it has come to, its value, and what it may still spend."""
+
+    def __init__(
+        self, reward: Counted, theta: FloatArray, feasible: Any, budget: int | None
+    ) -> None:
+        self.reward, self.theta, self.feasible, self.budget = reward, theta, feasible, budget
+        self.arms: IndexArray = np.zeros(0, np.intp)
+        self.value = math.nan
+        self.n_swaps = 0
+        self._before = reward.evaluations
+
+    def n_spent(self) -> int:
+        """How many evaluations the round has taken so far, those of the start included."""
+        return self.reward.evaluations - self._before
+
+    def improve(self, start: IndexArray, *, rng: np.random.Generator) -> bool:
+        """Try every place of the set in turn until no place can be improved.
+
+        False if the budget ends the search earlier.
+        """
+        self.arms = start
+        if self._left() > 0:
+            self.value = self.reward(start, self.theta[start])
+        n_settled, turn = 0, 0
+        while n_settled < self._n_places() and self._left() > 0 and not math.isnan(self.value):
+            swapped, settled = self._try(turn % self._n_places(), rng)
+            n_settled = 0 if swapped else n_settled + settled
+            turn += 1
+        return n_settled >= self._n_places() or len(self.arms) == self.reward.n_arms
+
+    def _n_places(self) -> int:
+        """How many places can be tried: the arms, and an empty place if the set may grow."""
+        may_grow = not self.feasible.same_size and len(self.arms) < self.feasible.n_most
+        return len(self.arms) + may_grow
+
+    def _try(self, place: int, rng: np.random.Generator) -> tuple[bool, bool]:
+        """Put the best arm into one place. Whether this is a swap, and whether all arms were tried."""
+        stay = np.delete(self.arms, [place] if place < len(self.arms) else [])
+        others = np.setdiff1d(np.flatnonzero(self.feasible.completed_by(stay)), self.arms)
+        n_others = len(others)
+        if not n_others:
+            return False, True
+        if n_others > self._left():  # the likeliest ones, by their means
+            others = np.sort(others[top_k(self.theta[others], self._left(), rng=rng)])
+        values = self.reward.batch(Pools.extensions(stay, others, self.reward.n_arms), self.theta)
+        best = int(top_k(values, 1, rng=rng)[0])
+        # Rounding must not look like progress, or two equal sets would be swapped for ever.
+        if values[best] > self.value + _ROUNDING * max(1.0, abs(self.value)):
+            self.arms, self.value = np.sort(np.append(stay, others[best])), float(values[best])
+            self.n_swaps += 1
+            return True, False
+        return False, len(others) == n_others
+
+    def _left(self) -> int:
+        return self.reward.n_arms if self.budget is None else self.budget - self.n_spent()

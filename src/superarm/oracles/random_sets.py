@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Reward, as_request
+from superarm.core import FeasibleSets, Reward, as_selection
 from superarm.core.arguments import IndexArray
+from superarm.oracles._sets import random_set
 
 
 class RandomSets:
     """k arms uniformly at random, whatever theta is. No evaluations, k draws; theta is checked, not used.
 
-    Within `Choices`, the best set for random values of the arms: every set to which nothing can be added has a chance,
+    Within `FeasibleSets`, the best set for random values of the arms: every set to which nothing can be added has a chance,
     and with nothing but availability an equal one.
 
     Examples
@@ -25,10 +26,8 @@ class RandomSets:
     report = None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """Any k arms."""
-        _, k = as_request(reward, theta, k, constraints=True)
-        if not isinstance(k, int):
-            return k.best(rng.random(reward.n_arms), rng=rng)
-        return np.sort(rng.choice(reward.n_arms, k, replace=False))
+        _, feasible = as_selection(reward, theta, k)
+        return random_set(feasible, reward.n_arms, rng=rng)

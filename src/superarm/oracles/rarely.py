@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Oracle, Reward, as_request
+from superarm.core import FeasibleSets, Oracle, Reward, as_feasible, as_selection
 from superarm.core.arguments import IndexArray, as_arms, as_count
+from superarm.core.optional import Forgetful, Stateful
+from superarm.oracles._sets import is_uniform
 
 
 def growing(factor: float = 1.1) -> Callable[[int], bool]:
@@ -39,7 +41,7 @@ def growing(factor: float = 1.1) -> Callable[[int], bool]:
 class Rarely:
     """Asks another oracle only in some rounds, and repeats its last answer in between: no evaluations there.
 
-    Also asks when the problem is another one: another k or another number of arms, or `Choices` that the last answer
+    Also asks when the problem is another one: another k or another number of arms, or `FeasibleSets` that the last answer
     does not fit. What is repeated decides, so it is saved with ``state`` and ``load``.
 
     Parameters
@@ -73,38 +75,42 @@ class Rarely:
         return self.oracle.report
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The oracle's answer, new or repeated."""
-        theta, k = as_request(reward, theta, k, constraints=True)
-        t = self._round + 1
-        due = self.when(t) if callable(self.when) else (t - 1) % self.when == 0
-        if (
-            due
-            or self._arms is None
-            or self._n_arms != reward.n_arms
-            or not self._fits(self._arms, k)
-        ):
-            self._arms, self._n_arms = self.oracle.select(reward, theta, k, rng=rng), reward.n_arms
-            self._within = not isinstance(k, int)
-        self._round = t  # only now: a question that failed was not asked
-        return self._arms.copy()
+        theta, feasible = as_selection(reward, theta, k)
+        if self._arms is None or self._is_due(feasible, reward.n_arms):
+            arms = self.oracle.select(reward, theta, feasible, rng=rng)
+            self._keep(arms, feasible, reward.n_arms)
+        self._round += 1  # only now: a round in which the oracle failed does not count
+        return self._arms.copy()  # type: ignore[union-attr]
 
-    def adopt(self, arms: IndexArray, k: int | Choices, n_arms: int) -> None:
+    def adopt(self, arms: IndexArray, k: int | FeasibleSets, n_arms: int) -> None:
         """A round whose answer is known, as from a log: nobody is asked."""
+        feasible = as_feasible(k, n_arms)
+        if self._is_due(feasible, n_arms):
+            self._keep(arms.copy(), feasible, n_arms)
+        self._round += 1
+
+    def _is_due(self, feasible: FeasibleSets, n_arms: int) -> bool:
+        """Whether the oracle has to be asked: by the schedule, or since the last set does not fit."""
         t = self._round + 1
         due = self.when(t) if callable(self.when) else (t - 1) % self.when == 0
-        if due or self._arms is None or self._n_arms != n_arms or not self._fits(self._arms, k):
-            self._arms, self._n_arms, self._within = arms.copy(), n_arms, not isinstance(k, int)
-        self._round = t
+        return due or self._arms is None or self._n_arms != n_arms or not self._fits(feasible)
 
-    def _fits(self, arms: IndexArray, k: int | Choices) -> bool:
-        return not self._within and len(arms) == k if isinstance(k, int) else k.is_feasible(arms)
+    def _fits(self, feasible: FeasibleSets) -> bool:
+        # A set chosen within constraints is not repeated when there are none.
+        suits = not self._within or not is_uniform(feasible)
+        return suits and feasible.is_feasible(self._arms)  # type: ignore[arg-type]
+
+    def _keep(self, arms: IndexArray, feasible: FeasibleSets, n_arms: int) -> None:
+        self._arms, self._n_arms = arms, n_arms
+        self._within = not is_uniform(feasible)
 
     def state(self) -> dict[str, Any]:
         """The round, the set that is repeated, and the state of the oracle where it has one, as plain JSON."""
         arms = None if self._arms is None else self._arms.tolist()
-        asked = self.oracle.state() if hasattr(self.oracle, "state") else None
+        asked = self.oracle.state() if isinstance(self.oracle, Stateful) else None
         state = {
             "oracle": "Rarely",
             "round": self._round,
@@ -121,7 +127,7 @@ class Rarely:
         n_arms = as_count(state["n_arms"], "state['n_arms']")
         arms = None if state["arms"] is None else as_arms(state["arms"], n_arms)
         t = as_count(state["round"], "state['round']")
-        if hasattr(self.oracle, "load") and state.get("asked") is not None:
+        if isinstance(self.oracle, Stateful) and state.get("asked") is not None:
             self.oracle.load(state["asked"])
         self._round, self._arms, self._n_arms = t, arms, n_arms
         self._within = bool(state.get("within", False))
@@ -129,5 +135,5 @@ class Rarely:
     def forget(self) -> None:
         """Ask again in the next round, and have the oracle begin anew."""
         self._arms = None
-        if hasattr(self.oracle, "forget"):
+        if isinstance(self.oracle, Forgetful):
             self.oracle.forget()

@@ -144,8 +144,8 @@ class Remembered:
 
     @staticmethod
     def _chords(
-        theta: FloatArray, right: IndexArray, point, lower: FloatArray, upper: FloatArray
-    ) -> None:  # type: ignore[no-untyped-def]
+        theta: FloatArray, right: IndexArray, point: Any, lower: FloatArray, upper: FloatArray
+    ) -> None:
         """A concave function is above its chords, and below their extensions."""
         for one, other, inside in (
             (right - 1, right, True),

@@ -1,4 +1,4 @@
-"""The paper's Oracle+ (section 4): one evaluation an arm."""
+"""The paper's Oracle+ (section 4): one evaluation per arm."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Pools, Reward, as_request, top_k
+from superarm.core import FeasibleSets, Pools, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.oracles._budget import as_budget, likeliest
+from superarm.oracles._budget import as_budget, gains_of_some, likeliest
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,29 +19,35 @@ class SingletonsReport:
     Attributes
     ----------
     values
-        Shape (n_arms,): the values; NaN where a budget left no evaluation for an arm, and where `Choices` leave nothing
-        to decide about it.
+        Shape (n_arms,): the values. NaN for arms that were not evaluated: the feasible sets already
+        decide about them, or the budget was used up.
     certified
-        Whether every arm was asked about, so that the set is Oracle+'s; False only where there is a budget.
+        Whether every undecided arm was evaluated, so that the set is Oracle+'s.
     """
 
     values: FloatArray
     certified: bool = True
 
+    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
+        """The values."""
+        return Scores("worth alone", np.where(np.isnan(self.values), -np.inf, self.values))
+
 
 class Singletons:
-    """Oracle+: evaluates every arm alone and picks the k largest (eq. baseline).
+    """Oracle+: evaluates every arm alone and picks the k largest values (eq. baseline).
 
-    Exact where the reward is separable (assumption 6) and one set is best. n_arms evaluations a round, O(n_arms) time
-    besides. Within `Choices`, the set of the largest sum of such values, exact for sums: one evaluation for each arm
-    that they leave undecided and, where sets differ in size, one for the empty set, which every value is compared with.
+    Exact if the reward is separable (assumption 6) and one set is best. n_arms evaluations per round,
+    and O(n_arms) time besides. Among other feasible sets than those of k arms, it picks the set of the
+    largest sum of values, which is exact for sums. Arms whose membership the sets already decide are
+    not evaluated. If the sets differ in size, the empty set is evaluated too, and a value is what an
+    arm adds to it.
 
     Parameters
     ----------
     budget
-        At most so many evaluations in a round; None for one an arm. A smaller one goes to the arms of the largest
-        B_i theta_i, which bounds what an arm can add where a mean of zero is an absent arm. The k best of these win; if
-        they are fewer than k, the next ones by that bound join them unseen.
+        The largest number of evaluations per round; None for no limit. A smaller budget goes to the
+        arms of the largest B_i theta_i, a bound on what an arm can add if a mean of zero is an absent
+        arm. Arms that were not evaluated come last, in the order of this bound.
 
     Examples
     --------
@@ -58,41 +64,32 @@ class Singletons:
         self.report: SingletonsReport | None = None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The k arms worth most alone."""
-        theta, k = as_request(reward, theta, k, constraints=True)
-        if not isinstance(k, int):
-            return self._within(reward, theta, k, rng=rng)
-        every = np.arange(reward.n_arms)
-        if self.budget is None or self.budget >= reward.n_arms:
-            values = reward.batch(Pools.singletons(every, reward.n_arms), theta)
-            self.report = SingletonsReport(values)
-            return top_k(values, k, rng=rng)
-        arms = likeliest(reward, theta, every, self.budget, rng=rng)
-        values = np.full(reward.n_arms, np.nan)
-        values[arms] = reward.batch(Pools.singletons(arms, reward.n_arms), theta)
-        self.report = SingletonsReport(values, certified=False)
-        if len(arms) >= k:
-            return arms[top_k(values[arms], k, rng=rng)]
-        unseen = likeliest(reward, theta, np.setdiff1d(every, arms), k - len(arms), rng=rng)
-        return np.sort(np.concatenate([arms, unseen]))
+        theta, feasible = as_selection(reward, theta, k)
+        arms = np.flatnonzero(feasible.undecided)
+        n_wanted = len(arms) if feasible.same_size else len(arms) + 1
+        if self.budget is not None and self.budget < n_wanted:
+            return self._select_within_budget(reward, theta, feasible, rng=rng)
 
-    def _within(
-        self, reward: Reward, theta: FloatArray, choices: Choices, *, rng: np.random.Generator
+        values = _values_alone(reward, theta, arms)
+        self.report = SingletonsReport(values)
+        gains = values if feasible.same_size else values - reward([], [])
+        return feasible.best(gains, rng=rng)
+
+    def _select_within_budget(
+        self, reward: Reward, theta: FloatArray, feasible: FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
-        every = np.flatnonzero(choices.undecided)
-        wanted = len(every) + (not choices.same_size)
-        certified = self.budget is None or self.budget >= wanted
-        arms = (
-            every if self.budget is None else likeliest(reward, theta, every, self.budget, rng=rng)
-        )
-        values = np.full(reward.n_arms, np.nan)
-        values[arms] = reward.batch(Pools.singletons(arms, reward.n_arms), theta)
-        self.report = SingletonsReport(values, certified)
-        gains = values - (reward([], []) if certified and not choices.same_size else 0.0)
-        # Arms unseen count for next to nothing, in the order of their bounds.
-        unseen = every[np.isnan(values[every])]
-        bounds = (reward.lipschitz * theta)[unseen]
-        gains[unseen] = 1e-9 * bounds / max(float(bounds.max(initial=0.0)), 1e-300)
-        return choices.best(gains, rng=rng)
+        undecided = np.flatnonzero(feasible.undecided)
+        arms = likeliest(reward, theta, undecided, self.budget or 0, rng=rng)
+        values = _values_alone(reward, theta, arms)
+        self.report = SingletonsReport(values, certified=False)
+        return feasible.best(gains_of_some(reward, theta, feasible, values), rng=rng)
+
+
+def _values_alone(reward: Reward, theta: FloatArray, arms: IndexArray) -> FloatArray:
+    """Shape (n_arms,): the value of each of these arms alone, NaN for the others."""
+    values = np.full(reward.n_arms, np.nan)
+    values[arms] = reward.batch(Pools.singletons(arms, reward.n_arms), theta)
+    return values

@@ -7,9 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Choices, Draw, Reward, as_request, top_k
-from superarm.core.arguments import FloatArray, IndexArray, as_k
-from superarm.sets.feasible import Feasible
+from superarm.core import (
+    FeasibleSets,
+    Reward,
+    Sample,
+    Scores,
+    as_feasible,
+    as_k_of_m,
+    as_selection,
+    top_k,
+)
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.optional import BestOfTop
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,13 +28,20 @@ class TopKReport:
     values: FloatArray
     certified: bool = True
 
+    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
+        """The sampled values; NaN for arms whose values were not drawn."""
+        drawn = theta.drawn(np.arange(theta.n_arms))
+        values = np.full(theta.n_arms, np.nan) if drawn is None else drawn.copy()
+        values[arms] = self.values
+        return Scores("sampled value", values)
+
 
 class TopK:
     """Picks the k arms of the largest theta: the best set of an additive reward, without an evaluation.
 
     Only for rewards that declare ``additive``, such as `LinearReward` with equal weights. Inside a `Policy` it asks
     for the k largest of theta alone, so with `BetaBelief` a round costs far less than a draw of every arm; with
-    beliefs that have no ``sample_top``, and for a theta that is an array, O(n_arms). Within `Choices` it picks the set
+    beliefs that have no ``sample_top``, and for a theta that is an array, O(n_arms). Within `FeasibleSets` it picks the set
     of the largest sum of theta; where these are about availability alone, and few arms are missing, as cheaply.
 
     Examples
@@ -42,33 +58,26 @@ class TopK:
         self.report: TopKReport | None = None
 
     def select(
-        self, reward: Reward, theta: ArrayLike, k: int | Choices, *, rng: np.random.Generator
+        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The k arms of the largest means."""
         _check_additive(reward)
-        if (
-            isinstance(theta, Draw)
-            and theta.n_arms == reward.n_arms
-            and (n_top := _n_top(k, reward.n_arms))
-        ):
-            arms, values = theta.top(n_top)
-            if isinstance(k, Feasible):
-                here = k.over(reward.n_arms).undecided[arms]
-                best = top_k(values[here], k.k, rng=rng)
-                arms, values = arms[here][best], values[here][best]
+        feasible = as_feasible(k, reward.n_arms)
+        if isinstance(theta, Sample) and theta.n_arms == reward.n_arms and (n := _n_top(feasible)):
+            arms, values = feasible.best_of_top(*theta.top(n), rng=rng)  # type: ignore[attr-defined]
         else:
-            theta, k = as_request(reward, theta, k, constraints=True)
-            arms = top_k(theta, k, rng=rng) if isinstance(k, int) else k.best(theta, rng=rng)
+            theta, feasible = as_selection(reward, theta, feasible)
+            arms = feasible.best(theta, rng=rng)
             values = theta[arms]
         self.report = TopKReport(values)
         return arms
 
     def select_many(
-        self, reward: Reward, theta: FloatArray, k: int, *, rng: np.random.Generator
+        self, reward: Reward, theta: FloatArray, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The k arms of the largest means for each of many thetas: (n, n_arms) gives (n, k). No report."""
         _check_additive(reward)
-        k = as_k(k, reward.n_arms)
+        k = as_k_of_m(k, reward.n_arms).k
         if k == reward.n_arms:
             return np.tile(np.arange(k), (len(theta), 1))
         order = np.argpartition(-theta, k - 1, axis=1)
@@ -88,15 +97,6 @@ def _check_additive(reward: Reward) -> None:
         )
 
 
-def _n_top(k: int | Choices, n_arms: int) -> int:
-    """How many of the largest draws surely have the best set among them; 0 if a whole draw is the better deal."""
-    if isinstance(k, int):
-        return k
-    if isinstance(k, np.integer):
-        return int(k)
-    if not isinstance(k, Feasible) or (enough := k.over(n_arms).enough) is None:
-        return 0
-    n_top = (
-        1 << (enough - 1).bit_length()
-    )  # the same one in most rounds, since a belief prefers that
-    return n_top if 16 * n_top <= n_arms else 0
+def _n_top(feasible: FeasibleSets) -> int:
+    """How many of the largest values are enough; 0 if a whole sample is needed, or cheaper."""
+    return feasible.n_top() if issubclass(type(feasible), BestOfTop) else 0  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Logs as JSON lines on the error stream: no keys, no bodies."""
+"""The server's log: JSON lines on the error stream, without API keys and without bodies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class JSONLines(logging.Formatter):
-    """One record, one line; what a record is given as ``extra={"fields": {...}}`` are members of it."""
+    """One line per record. The dict ``extra={"fields": {...}}`` adds members to the line."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
@@ -27,7 +27,7 @@ class JSONLines(logging.Formatter):
 
 
 def configure() -> None:
-    """Send the service's and the server's logs to the error stream."""
+    """Send the logs of the service and of uvicorn to the error stream."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JSONLines())
     for name, level in (("superarm.service", logging.INFO), ("uvicorn.error", logging.WARNING)):
@@ -37,9 +37,9 @@ def configure() -> None:
 
 
 def request_line(
-    method: str, path: str, status: int, seconds: float, key: str | None, client: str | None
+    method: str, path: str, status: int, seconds: float, key_id: str | None, client: str | None
 ) -> None:
-    """One request; the key by its id. Written at once, since there are many."""
+    """Write the line of one request, without the cost of a logger."""
     members = {
         "time": round(time.time(), 6),
         "level": "info",
@@ -48,7 +48,7 @@ def request_line(
         "path": path,
         "status": status,
         "ms": round(1000 * seconds, 3),
-        "key": key,
+        "key": key_id,
         "client": client,
     }
     sys.stderr.write(json.dumps(members) + "\n")

@@ -1,4 +1,4 @@
-"""What the service counts, for Prometheus."""
+"""The metrics of a server, for Prometheus."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+# Upper ends of the buckets of histograms.
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-_METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 _MANY = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+_METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 
 
 class Metrics:
-    """All counters of one server.
+    """All metrics of one server.
 
     Examples
     --------
@@ -34,7 +35,7 @@ class Metrics:
         )
         self._seconds = Histogram(
             "superarm_request_seconds",
-            "From request to answer.",
+            "Time from request to answer.",
             ["route"],
             buckets=_SECONDS,
             registry=registry,
@@ -44,7 +45,7 @@ class Metrics:
         )
         self._commit = Histogram(
             "superarm_commit_seconds",
-            "Waiting for the database.",
+            "Time to commit.",
             buckets=_SECONDS,
             registry=registry,
         )
@@ -56,7 +57,7 @@ class Metrics:
         )
         self.failures = Counter(
             "superarm_failures_total",
-            "Turns that failed, so that a bandit is loaded anew.",
+            "Turns that failed. The bandit is then loaded again.",
             registry=registry,
         )
         self.checkpoints = Counter(
@@ -68,10 +69,9 @@ class Metrics:
         )
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request has its answer."""
-        method = (
-            method if method in _METHODS else "other"
-        )  # not as many labels as somebody can think of
+        """Count the answer to a request."""
+        # Clients can invent methods, and each label costs memory.
+        method = method if method in _METHODS else "other"
         found = self._known.get((method, route, status))
         if found is None:
             found = self._requests.labels(method, route, str(status)), self._seconds.labels(route)
@@ -80,7 +80,7 @@ class Metrics:
         found[1].observe(seconds)
 
     def committed(self, kinds: Iterable[str], seconds: float) -> None:
-        """Events of one bandit are on the disk."""
+        """Count events of one bandit that were committed together."""
         counts = collections.Counter(kinds)
         for kind, n_events in counts.items():
             self._events.labels(kind).inc(n_events)
@@ -88,5 +88,5 @@ class Metrics:
         self._together.observe(counts.total())
 
     def text(self) -> bytes:
-        """All of them, as Prometheus reads them."""
+        """All metrics, in the format of Prometheus."""
         return generate_latest(self._registry)

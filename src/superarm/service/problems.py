@@ -1,4 +1,4 @@
-"""What the service refuses, in the form of RFC 9457: what was expected, what came, how to fix it."""
+"""Problem documents (RFC 9457): what was expected, what came, and how to fix it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from http import HTTPStatus
 from typing import Any
 
 MEDIA_TYPE = "application/problem+json"
+_LONGEST_MESSAGE = 500  # characters of an error of the library that clients see
 
 
-class Problem(Exception):  # noqa: N818 - a problem is what the standard calls it
-    """A request that is answered with an error; nothing has changed.
+class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
+    """A request that is answered with an error. Nothing has changed.
 
     Parameters
     ----------
@@ -19,9 +20,9 @@ class Problem(Exception):  # noqa: N818 - a problem is what the standard calls i
     detail
         One sentence for people.
     expected, got, fix
-        What should have come, what came, what to do: each where it helps.
+        What should have come, what came, what to do. Each is left out if it does not help.
     errors
-        Places in the body and what is wrong there, where there are several.
+        Places in the request and what is wrong there, if there are several.
     headers
         Headers of the response, such as Retry-After.
 
@@ -62,8 +63,8 @@ class Problem(Exception):  # noqa: N818 - a problem is what the standard calls i
         return json.dumps(self.body()).encode()
 
 
-class Fault(Exception):  # noqa: N818 - not what the caller did wrong
-    """Something failed while a bandit was changed, so its state in memory is no longer to be trusted."""
+class Fault(Exception):  # noqa: N818 - not the fault of the caller
+    """Something failed while a bandit was changed, so its state in memory may be wrong."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail)
@@ -71,6 +72,13 @@ class Fault(Exception):  # noqa: N818 - not what the caller did wrong
 
 
 def shown(value: Any, most: int = 80) -> str:
-    """A value as a problem shows it: short, and printable."""
+    """A value as a problem shows it: short and printable."""
     text = ascii(value)
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def shown_error(error: Exception) -> str:
+    """The message of an error of the library: short and printable."""
+    text = str(error) or type(error).__name__
+    text = text if text.isprintable() else text.encode("ascii", "backslashreplace").decode()
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 3]}..."

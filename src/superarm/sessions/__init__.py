@@ -1,4 +1,4 @@
-"""A policy in use: decisions with ids, late feedback, arms that come and go, one file, and reasons."""
+"""A policy in use: decisions with ids, late feedback, changing arms, one file, explanations."""
 
 from superarm.errors import (
     ConflictError,
@@ -6,7 +6,7 @@ from superarm.errors import (
     SessionFileError,
     UnknownDecisionError,
 )
-from superarm.sessions.decisions import Decision, Expiry
+from superarm.sessions.decisions import Decision, Expiry, decision_number
 from superarm.sessions.explain import Explanation, Reason
 from superarm.sessions.session import Session
 
@@ -20,4 +20,5 @@ __all__ = [
     "Session",
     "SessionFileError",
     "UnknownDecisionError",
+    "decision_number",
 ]

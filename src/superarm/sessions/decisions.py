@@ -1,4 +1,4 @@
-"""Decisions that were given out, and what was told about them."""
+"""Decisions: their plain data, when they expire, and which of them a session remembers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from superarm.core.arguments import IndexArray, as_count, as_fraction, as_positi
 from superarm.errors import ConflictError, UnknownDecisionError
 
 Name: TypeAlias = str | int
+Status: TypeAlias = Literal["open", "told", "expired"]
+_SAMPLED = ("propensities", "set_propensity", "n_samples")  # one list in a session file
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +24,31 @@ class Decision:
     Attributes
     ----------
     id
-        What `Session.tell` is given back.
+        What `Session.tell` needs to know which decision the outcomes belong to.
     arms
         The names of the arms, in the order of their numbers.
     values
-        What was sampled for each arm, the theta that the oracle saw; None where the oracle never looked.
+        The theta that the oracle saw, for each of the arms. None if the oracle did not look at it.
     certified
-        Whether the oracle proved, in this very round, that the set is what it stands for.
+        Whether the oracle proved in this round that the set is the one it looks for.
     round
-        Which call of `Session.ask` it came from, from 1 on.
+        Which call of `Session.ask` issued the decision, counted from 1.
     time
-        When it was given out, by the session's clock.
+        When the decision was issued, by the session's clock.
     propensities, set_propensity
-        With which probability each of the arms was in the set, and this very set was picked, if `Session.ask` was to
-        find out: shares of samples, this decision counted as one of them. None otherwise.
+        The probability of each arm to be in the set, and of exactly this set, if `Session.ask`
+        was asked for propensities; None otherwise. Both are shares of ``n_samples`` samples, of
+        which this decision is one.
     n_samples
-        How many samples these are shares of: p has the standard error (p (1 - p) / n_samples)^(1/2).
+        The number of samples. A share p has the standard error (p (1 - p) / n_samples)^(1/2).
+
+    Examples
+    --------
+    >>> decision = Decision("shop-7", ("ant", "bee"), (0.5, 0.25), True, round=7, time=0.0)
+    >>> decision.number
+    7
+    >>> Decision.from_dict(decision.as_dict()) == decision
+    True
     """
 
     id: str
@@ -50,22 +61,82 @@ class Decision:
     set_propensity: float | None = None
     n_samples: int = 0
 
+    @property
+    def number(self) -> int:
+        """Which decision of its session it is, counted from 1."""
+        return decision_number(self.id)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The decision as plain JSON; the propensities are left out if there are none."""
+        plain = {
+            "id": self.id,
+            "arms": list(self.arms),
+            "values": None if self.values is None else list(self.values),
+            "certified": self.certified,
+            "round": self.round,
+            "time": self.time,
+        }
+        if self.propensities is not None:
+            plain["propensities"] = list(self.propensities)
+            plain["set_propensity"] = self.set_propensity
+            plain["n_samples"] = self.n_samples
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Decision:
+        """The decision that `as_dict` described. Other keys are ignored."""
+        values, shares = plain["values"], plain.get("propensities")
+        sampled: dict[str, Any] = {}
+        if shares is not None:
+            sampled = {
+                "propensities": tuple(float(share) for share in shares),
+                "set_propensity": float(plain["set_propensity"]),
+                "n_samples": int(plain["n_samples"]),
+            }
+        return cls(
+            id=plain["id"],
+            arms=tuple(plain["arms"]),
+            values=None if values is None else tuple(float(value) for value in values),
+            certified=bool(plain["certified"]),
+            round=int(plain["round"]),
+            time=float(plain["time"]),
+            **sampled,
+        )
+
+
+def decision_id(key: str, number: int) -> str:
+    """The id of a decision: the key of its session and its number.
+
+    Examples
+    --------
+    >>> decision_id("shop", 7), decision_number("shop-7")
+    ('shop-7', 7)
+    """
+    return f"{key}-{number}"
+
+
+def decision_number(id: str) -> int:
+    """The number of a decision, the last part of its id."""
+    return int(id.rpartition("-")[2])
+
 
 @dataclass(frozen=True)
 class Expiry:
-    """When decisions expire, and what becomes of them.
+    """When decisions expire, and what happens to them.
 
     Parameters
     ----------
     after_s
-        So many seconds after it was given out, by the session's clock; None for never.
+        A decision expires this many seconds after it was issued, by the session's clock; None for
+        never.
     after_rounds
-        So many calls of `Session.ask` later; None for never.
+        A decision expires this many calls of `Session.ask` later; None for never.
     late
-        Feedback for an expired decision: "refuse" it with an `ExpiredDecisionError`, or "ignore" it.
+        Feedback for an expired decision: "refuse" it with an `ExpiredDecisionError`, or "ignore"
+        it.
     missing
-        What the arms count as that were not told about in time: nothing (None), or an outcome in [0, 1], such as 0 for
-        items that nobody clicked.
+        The outcome of the arms that have none when the decision expires, in [0, 1]: for example 0
+        for items that nobody clicked. None if nothing is to be learnt from them.
 
     Examples
     --------
@@ -80,20 +151,19 @@ class Expiry:
 
     def __post_init__(self) -> None:
         if self.after_s is not None:
-            object.__setattr__(self, "after_s", as_positive(self.after_s, "after_s"))
+            self._set("after_s", as_positive(self.after_s, "after_s"))
         if self.after_rounds is not None:
-            object.__setattr__(
-                self, "after_rounds", as_count(self.after_rounds, "after_rounds", least=1)
-            )
+            self._set("after_rounds", as_count(self.after_rounds, "after_rounds", least=1))
         if self.late not in ("refuse", "ignore"):
             raise ValueError(f'late must be "refuse" or "ignore", got {self.late!r}')
         if self.missing is not None:
-            object.__setattr__(
-                self, "missing", as_fraction(self.missing, "missing", low="[", high="]")
-            )
+            self._set("missing", as_fraction(self.missing, "missing", low="[", high="]"))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)  # a frozen dataclass has no other way
 
     def is_due(self, decision: Decision, *, now: float, rounds: int) -> bool:
-        """Whether a decision has expired, ``rounds`` being the calls of ask so far."""
+        """Whether a decision has expired after ``rounds`` calls of `Session.ask`."""
         if self.after_s is not None and now - decision.time >= self.after_s:
             return True
         return self.after_rounds is not None and rounds - decision.round >= self.after_rounds
@@ -101,82 +171,76 @@ class Expiry:
 
 @dataclass(slots=True)
 class Record:
-    """A decision, the numbers of its arms, shape (k,), what was told by arm number, and what became of it."""
+    """A decision with the numbers of its arms, shape (k,), its outcomes by number and its status.
+
+    The status is "told" once all outcomes are known.
+    """
 
     decision: Decision
     arms: IndexArray
     outcomes: dict[int, float] = field(default_factory=dict)
-    status: Literal["open", "told", "expired"] = "open"
+    status: Status = "open"
 
-    def news(self, told: Mapping[Name, Any]) -> dict[int, float]:
-        """What of the feedback is new, by arm number, ascending. Refuses what is not feedback for this decision."""
-        if type(told) is not dict and not isinstance(told, Mapping):
-            raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {told!r:.60}")
+    @property
+    def is_complete(self) -> bool:
+        """Whether all outcomes are known."""
+        return len(self.outcomes) == len(self.arms)
+
+    def new_outcomes(self, given: Mapping[Name, Any]) -> dict[int, float]:
+        """The outcomes that were not known before, by ascending number of the arm.
+
+        Refuses what is not feedback for this decision.
+        """
+        if type(given) is not dict and not isinstance(given, Mapping):
+            raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {given!r:.60}")
         new, n_found = {}, 0
         for name, number in zip(self.decision.arms, self.arms.tolist(), strict=True):
-            if name not in told:
+            if name not in given:
                 continue
             n_found += 1
-            value, before = _as_outcome(told[name], name), self.outcomes.get(number)
+            outcome, before = _as_outcome(given[name], name), self.outcomes.get(number)
             if before is None:
-                new[number] = value
-            elif before != value:
+                new[number] = outcome
+            elif before != outcome:
                 raise ConflictError(
-                    f"arm {name!r} of decision {self.decision.id} was told as {before} before, got {value}; an outcome "
-                    f"is told once"
+                    f"arm {name!r} of decision {self.decision.id} was told as {before} before, "
+                    f"got {outcome}; an outcome cannot be changed"
                 )
-        if n_found < len(told):
-            others = [name for name in told if name not in self.decision.arms]
+        if n_found < len(given):
+            other = next(name for name in given if name not in self.decision.arms)
             raise ValueError(
-                f"outcomes must be of the arms {self.decision.arms}, got one of {others[0]!r}"
+                f"outcomes must be of the arms {self.decision.arms}, got one of {other!r}"
             )
         return new
 
     def missing(self) -> IndexArray:
-        """The numbers of the arms that nothing was told about, ascending."""
+        """The numbers of the arms without an outcome, ascending."""
         return np.array([arm for arm in self.arms.tolist() if arm not in self.outcomes], np.intp)
 
     def state(self) -> dict[str, Any]:
-        """All of it, as plain JSON; the names are left to the numbers."""
-        decision = self.decision
+        """The record as plain JSON, as session files have it: with numbers instead of names."""
+        plain = self.decision.as_dict()
+        sampled = [plain.pop(name) for name in _SAMPLED if name in plain]
         state = {
-            "id": decision.id,
+            **plain,
             "arms": self.arms.tolist(),
-            "values": None if decision.values is None else list(decision.values),
-            "certified": decision.certified,
-            "round": decision.round,
-            "time": decision.time,
             "outcomes": [[arm, outcome] for arm, outcome in self.outcomes.items()],
             "status": self.status,
         }
-        if decision.propensities is None:
-            return state
-        found = [list(decision.propensities), decision.set_propensity, decision.n_samples]
-        return {**state, "propensities": found}
+        return {**state, "propensities": sampled} if sampled else state
 
     @classmethod
-    def of(cls, state: dict[str, Any], names: list[Name]) -> Record:
-        """What ``state()`` described."""
-        arms = np.array(state["arms"], np.intp)
-        values = (
-            None if state["values"] is None else tuple(float(value) for value in state["values"])
-        )
-        decision = Decision(
-            id=state["id"],
-            arms=tuple(names[arm] for arm in arms.tolist()),
-            values=values,
-            certified=bool(state["certified"]),
-            round=int(state["round"]),
-            time=float(state["time"]),
-            **_sampled(state.get("propensities")),
-        )
-        return cls(
-            decision, arms, {int(arm): float(x) for arm, x in state["outcomes"]}, state["status"]
-        )
+    def from_state(cls, state: dict[str, Any], names: list[Name]) -> Record:
+        """The record that `state` described."""
+        numbers = np.array(state["arms"], np.intp)
+        sampled = dict(zip(_SAMPLED, state.get("propensities", ()), strict=False))
+        named = {**state, **sampled, "arms": [names[arm] for arm in numbers.tolist()]}
+        outcomes = {int(arm): float(outcome) for arm, outcome in state["outcomes"]}
+        return cls(Decision.from_dict(named), numbers, outcomes, state["status"])
 
 
 class Ledger:
-    """The open decisions, the oldest first, and the last ``keep`` that were closed."""
+    """The open decisions, the oldest first, and the last ``keep`` closed ones."""
 
     def __init__(self, keep: int) -> None:
         self.keep = as_count(keep, "keep")
@@ -184,23 +248,25 @@ class Ledger:
         self.closed: OrderedDict[str, Record] = OrderedDict()
 
     def add(self, record: Record) -> None:
-        """A decision that was given out; one of no arms has nothing to wait for."""
+        """Add a decision that was issued. One with no arms is complete at once."""
         self.open[record.decision.id] = record
-        if not len(record.arms):
+        if record.is_complete:
             self.close(record, "told")
 
-    def find(self, id: str) -> Record:
-        """The record of an id."""
+    def find(self, decision: Decision | str) -> Record:
+        """The record of a decision or of its id."""
+        id = decision.id if isinstance(decision, Decision) else decision
         record = self.open.get(id) or self.closed.get(id) if isinstance(id, str) else None
         if record is None:
             raise UnknownDecisionError(
-                f"id must be that of a decision of this session, got {id!r}; besides {len(self.open)} open decisions "
-                f"the last {self.keep} closed ones are remembered (keep)"
+                f"id must be that of a decision of this session, got {id!r}; besides its "
+                f"{len(self.open)} open decisions the session remembers the last {self.keep} "
+                f"closed ones (keep)"
             )
         return record
 
     def close(self, record: Record, status: Literal["told", "expired"]) -> None:
-        """Everything is told, or it has expired: room is made for it among the closed ones."""
+        """Close a decision, and forget the oldest closed one if there are too many."""
         del self.open[record.decision.id]
         record.status = status
         self.closed[record.decision.id] = record
@@ -208,29 +274,17 @@ class Ledger:
             self.closed.popitem(last=False)
 
     def due(self, expiry: Expiry, *, now: float, rounds: int) -> list[Record]:
-        """The open decisions that have expired. They are given out in order, so those come first."""
+        """The open decisions that have expired."""
         found = []
         for record in self.open.values():
             if not expiry.is_due(record.decision, now=now, rounds=rounds):
-                break
+                break  # decisions are issued in order, so all later ones are not due either
             found.append(record)
         return found
 
 
-def _sampled(found: list[Any] | None) -> dict[str, Any]:
-    """What a decision knows of its probabilities, from its record."""
-    if found is None:
-        return {}
-    of_arms, of_set, n_samples = found
-    return {
-        "propensities": tuple(float(p) for p in of_arms),
-        "set_propensity": float(of_set),
-        "n_samples": int(n_samples),
-    }
-
-
 def _as_outcome(outcome: Any, name: Name) -> float:
-    if type(outcome) is float and 0.0 <= outcome <= 1.0:  # what comes almost always
+    if type(outcome) is float and 0.0 <= outcome <= 1.0:  # the usual case
         return outcome
     number = float(outcome) if isinstance(outcome, bool | np.bool_) else outcome
     return as_fraction(number, f"the outcome of {name!r}", low="[", high="]")

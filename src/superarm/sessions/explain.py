@@ -1,28 +1,44 @@
-"""Why a session decided as it did: as data, as text, and as a picture."""
+"""Why a session decided as it did: as data, as text, and as a figure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superarm.core import Draw
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core import Belief, FeasibleSets, Pools, Report, Sample, Scores
+from superarm.core.arguments import IndexArray
+from superarm.core.optional import HasPosterior, Posterior
 from superarm.sessions.decisions import Decision, Name
-from superarm.sessions.picture import draw_reasons
+
+_LEVEL = 0.95  # of the intervals of posteriors
+_IN, _OUT, _SAMPLED = "#0072B2", "#999999", "#D55E00"  # from the palette of Okabe and Ito
 
 
 @dataclass(slots=True)
-class Kept:
-    """What a session keeps of a decision to explain it; ``possible`` are the arms that could be in, None for all."""
+class Evidence:
+    """What a session keeps of a decision so that it can be explained.
+
+    Attributes
+    ----------
+    arms
+        The numbers of the chosen arms, ascending.
+    theta
+        The sample that the oracle saw.
+    report
+        The oracle's report on this round. None if the oracle did not report on it.
+    posterior
+        The posterior of the chosen arms before the decision. None if the belief has none.
+    feasible
+        The sets that could have been chosen.
+    """
 
     arms: IndexArray
-    theta: Draw
-    report: Any
-    posterior: Any
-    possible: NDArray[np.bool_] | None
+    theta: Sample
+    report: Report | None
+    posterior: Posterior | None
+    feasible: FeasibleSets
 
 
 @dataclass(frozen=True)
@@ -32,15 +48,15 @@ class Reason:
     Attributes
     ----------
     arm
-        Its name.
+        The name of the arm.
     rank
         Its place by score, 1 for the best.
     value
-        What was sampled for it.
+        The value that was sampled for it.
     mean, low, high
-        Its posterior when it was chosen, with the equal-tailed 95% interval.
+        Its posterior mean when it was chosen, and the equal-tailed 95% interval.
     score
-        What the oracle ordered the arms by; see `Explanation.score_is`.
+        What the oracle ordered the arms by: see `Explanation.score_is`.
     lower, upper
         The bounds on its worth alone that certified it (`LazySingletons`).
     tests
@@ -73,21 +89,22 @@ class Reason:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why each arm of a decision is in.
+    """Why each arm of a decision is in the set.
 
     Attributes
     ----------
     decision
         The decision.
     score_is
-        What the oracle ordered the arms by, in words; None where it did not order arms, or did not report on this
-        round.
+        What the oracle ordered the arms by, in words. None if it did not order arms, or did not
+        report on this round.
     reasons
-        One for each arm of the set, the best first.
+        One `Reason` per arm of the set, the best first.
     best_left_out
-        The best arm that is not in, if it is known; its posterior is as of now.
+        The best arm that is not in the set, if it is known. Its posterior is the present one.
     lost_by
-        By how much: the smallest score in the set less its own; with bounds, what it surely lost by.
+        The smallest score in the set minus the score of ``best_left_out``. With bounds, the margin
+        that is certain.
     """
 
     decision: Decision
@@ -109,118 +126,149 @@ class Explanation:
         return "\n".join(lines)
 
     def figure(self) -> Any:
-        """A matplotlib Figure: posterior intervals, means and sampled values. Needs ``superarm[plots]``."""
-        return draw_reasons(self)
+        """A matplotlib Figure: posterior intervals, means and sampled values, one row per arm.
+
+        Needs ``superarm[plots]``.
+        """
+        return _figure(self)
 
 
-def explain(decision: Decision, kept: Kept, names: list[Name], belief: Any) -> Explanation:
-    """The explanation of a decision from what was kept of it."""
-    score_is, scores, order = _scores(kept)
-    if order is None:
-        order = (
-            np.arange(len(kept.arms))
-            if scores is None
-            else np.argsort(-scores[kept.arms], kind="stable")
-        )
-    ranked = score_is is not None
-    posterior = [None] * len(kept.arms) if kept.posterior is None else _posteriors(kept.posterior)
+def explain(
+    decision: Decision, evidence: Evidence, names: list[Name], belief: Belief
+) -> Explanation:
+    """The explanation of a decision from its evidence."""
+    arms, report = evidence.arms, evidence.report
+    scores = None if report is None else report.ranking(arms, evidence.theta)
+    known = None if evidence.posterior is None else _rows(evidence.posterior)
+    make = _Reasons(evidence, names, scores)
     reasons = tuple(
-        _reason(
-            kept, int(kept.arms[place]), names, posterior[place], scores, rank if ranked else None
+        make.of(
+            int(arms[place]),
+            rank=None if scores is None else rank,
+            posterior=None if known is None else known[place],
         )
-        for rank, place in enumerate(order, start=1)
+        for rank, place in enumerate(_best_first(arms, scores).tolist(), start=1)
     )
-    out = _best_left_out(kept, scores)
-    if out is None or scores is None:
-        return Explanation(decision, score_is, reasons, None, None)
-    now = (
-        _posteriors(belief.posterior(np.array([out])))[0] if hasattr(belief, "posterior") else None
-    )
-    rest = _reason(kept, out, names, now, scores, len(kept.arms) + 1)
-    report = kept.report
-    if hasattr(report, "lower"):
-        lost_by = float(report.lower[kept.arms].min() - report.upper[out])
-    else:
-        lost_by = float(scores[kept.arms].min() - scores[out])
-    return Explanation(decision, score_is, reasons, rest, lost_by)
-
-
-def _scores(kept: Kept) -> tuple[str | None, FloatArray | None, IndexArray | None]:
-    """What the arms were ordered by, in words and by arm, NaN where unknown; and the places of the set, best first."""
-    report, n_arms = kept.report, kept.theta.n_arms
-    if hasattr(report, "grades"):
-        return "grade, from the tests that an arm was in", report.grades, None
-    if hasattr(report, "lower") and hasattr(report, "upper"):
-        return "worth alone, the middle of its bounds", (report.lower + report.upper) / 2, None
-    if hasattr(report, "order"):
-        gains = np.full(n_arms, np.nan)
-        gains[report.order] = np.diff(report.values, prepend=0.0)
-        return "what it added when it was added", gains, np.searchsorted(kept.arms, report.order)
-    values: FloatArray = np.asarray(getattr(report, "values", np.nan))
-    if values.shape == (n_arms,):
-        return "worth alone", np.where(np.isnan(values), -np.inf, values), None
-    if values.shape == kept.arms.shape:
-        every = kept.theta.drawn(np.arange(n_arms))
-        known = np.full(n_arms, np.nan) if every is None else every.copy()
-        known[kept.arms] = values
-        return "sampled value", known, None
-    return None, None, None
-
-
-def _best_left_out(kept: Kept, scores: FloatArray | None) -> int | None:
     if scores is None:
-        return None
-    rest = scores.copy() if not hasattr(kept.report, "lower") else kept.report.upper.copy()
-    rest[kept.arms] = np.nan
-    if kept.possible is not None:
-        rest[~kept.possible] = np.nan
-    if np.isnan(rest).all():
-        return None
-    return int(np.nanargmax(rest))
+        return Explanation(decision, None, reasons, None, None)
+    out = _best_left_out(evidence, scores)
+    if out is None:
+        return Explanation(decision, scores.meaning, reasons, None, None)
+    now = _rows(belief.posterior(np.array([out])))[0] if isinstance(belief, HasPosterior) else None
+    rest = make.of(out, rank=len(arms) + 1, posterior=now)
+    return Explanation(decision, scores.meaning, reasons, rest, _margin(arms, out, scores))
 
 
-def _reason(
-    kept: Kept,
-    arm: int,
-    names: list[Name],
-    posterior: tuple[float, float, float] | None,
-    scores: FloatArray | None,
-    rank: int | None,
-) -> Reason:
-    report, at = kept.report, np.array([arm])
-    place = np.flatnonzero(kept.arms == arm)
-    drawn = kept.theta.drawn(kept.arms) if len(place) else None
-    value = kept.theta.drawn(at) if drawn is None else drawn[place]
-    mean, low, high = (None, None, None) if posterior is None else posterior
-    score = None if scores is None or np.isnan(scores[arm]) else float(scores[arm])
-    has_bounds, has_tests = (
-        hasattr(report, "lower"),
-        hasattr(report, "grades") and hasattr(report, "tests"),
-    )
-    tests = None
-    if has_tests:
-        alone = np.zeros(kept.theta.n_arms)
-        alone[arm] = 1.0
-        tests = tuple(np.flatnonzero(report.tests.sum(alone)).tolist())
-    return Reason(
-        arm=names[arm],
-        rank=rank,
-        value=None if value is None else float(value[0]),
-        mean=mean,
-        low=low,
-        high=high,
-        score=score,
-        lower=float(report.lower[arm]) if has_bounds else None,
-        upper=float(report.upper[arm]) if has_bounds else None,
-        tests=tests,
-    )
+def _best_first(arms: IndexArray, scores: Scores | None) -> IndexArray:
+    """The places of the chosen arms among ``arms``, the best first."""
+    if scores is None:
+        return np.arange(len(arms))
+    if scores.order is not None:
+        return np.searchsorted(arms, scores.order)
+    return np.argsort(-scores.values[arms], kind="stable")
 
 
-def _posteriors(posterior: Any) -> list[Any]:
-    return list(
-        zip(
-            posterior.mean().tolist(),
-            *(end.tolist() for end in posterior.interval(0.95)),
-            strict=True,
+def _best_left_out(evidence: Evidence, scores: Scores) -> int | None:
+    """The arm of the largest score, or upper bound, that could have been chosen and was not."""
+    rest = (scores.values if scores.upper is None else scores.upper).copy()
+    rest[evidence.arms] = np.nan
+    rest[~evidence.feasible.undecided] = np.nan
+    return None if np.isnan(rest).all() else int(np.nanargmax(rest))
+
+
+def _margin(arms: IndexArray, out: int, scores: Scores) -> float:
+    if scores.lower is not None and scores.upper is not None:
+        return float(scores.lower[arms].min() - scores.upper[out])
+    return float(scores.values[arms].min() - scores.values[out])
+
+
+@dataclass(frozen=True)
+class _Reasons:
+    """Makes the reasons of one decision."""
+
+    evidence: Evidence
+    names: list[Name]
+    scores: Scores | None
+
+    def of(
+        self, arm: int, *, rank: int | None, posterior: tuple[float, float, float] | None
+    ) -> Reason:
+        mean, low, high = (None, None, None) if posterior is None else posterior
+        reason = Reason(self.names[arm], rank, self._sampled(arm), mean, low, high)
+        scores = self.scores
+        if scores is None:
+            return reason
+        return replace(
+            reason,
+            score=None if np.isnan(scores.values[arm]) else float(scores.values[arm]),
+            lower=None if scores.lower is None else float(scores.lower[arm]),
+            upper=None if scores.upper is None else float(scores.upper[arm]),
+            tests=None if scores.tests is None else _tests_with(arm, scores.tests),
         )
-    )
+
+    def _sampled(self, arm: int) -> float | None:
+        """The value that was sampled for an arm, if it was drawn."""
+        arms, theta = self.evidence.arms, self.evidence.theta
+        # An oracle that asked for the k largest only has drawn the values of the whole set,
+        # and theta gives them for exactly this set.
+        chosen = theta.drawn(arms)
+        if chosen is not None and arm in arms:
+            return float(chosen[np.searchsorted(arms, arm)])
+        alone = theta.drawn(np.array([arm]))
+        return None if alone is None else float(alone[0])
+
+
+def _tests_with(arm: int, tests: Pools) -> tuple[int, ...]:
+    """The numbers of the tests that an arm is in."""
+    alone = np.zeros(tests.n_arms)
+    alone[arm] = 1.0
+    return tuple(np.flatnonzero(tests.sum(alone)).tolist())
+
+
+def _rows(posterior: Posterior) -> list[tuple[float, float, float]]:
+    """The mean and the ends of the interval of each arm."""
+    low, high = posterior.interval(_LEVEL)
+    return list(zip(posterior.mean().tolist(), low.tolist(), high.tolist(), strict=True))
+
+
+def _figure(explanation: Explanation) -> Any:
+    from matplotlib.figure import Figure
+
+    out = explanation.best_left_out
+    rows = [*explanation.reasons, *([] if out is None else [out])]
+    n_in = len(explanation.reasons)
+    figure = Figure(figsize=(7.5, 1.5 + 0.42 * len(rows)), layout="constrained")
+    axis = figure.subplots()
+    for row, reason in enumerate(rows):
+        _draw_reason(axis, row, reason, _IN if row < n_in else _OUT)
+    labels = [f"{reason.arm}" for reason in rows[:n_in]]
+    labels += [f"{reason.arm} (left out)" for reason in rows[n_in:]]
+    axis.set_yticks(range(len(rows)), labels)
+    axis.set_ylim(len(rows) - 0.4, -0.6)  # the best at the top
+    axis.set_xlim(-0.02, 1.02)
+    axis.set_xlabel("mean outcome")
+    axis.grid(axis="x", color="#e5e5e5", linewidth=0.8)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right", "left"]].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+    if out is not None:
+        axis.axhline(n_in - 0.5, color="#bbbbbb", linewidth=0.8, linestyle="--")
+    edge: dict[str, Any] = {"markeredgecolor": "white"}
+    interval = axis.plot([], [], "-o", color=_IN, linewidth=3, label="posterior, 95%", **edge)
+    sampled = axis.plot([], [], "D", color=_SAMPLED, label="sampled", **edge)
+    keys = [*interval, *sampled]
+    figure.legend(handles=keys, loc="outside lower center", ncols=2, frameon=False)
+    sure = "certified" if explanation.decision.certified else "not certified"
+    axis.set_title(f"Decision {explanation.decision.id}, {sure}", loc="left", fontsize=11)
+    return figure
+
+
+def _draw_reason(axis: Any, row: int, reason: Reason, colour: str) -> None:
+    edge = {"markeredgecolor": "white"}
+    if reason.low is not None and reason.high is not None:
+        ends = [reason.low, reason.high]
+        axis.plot(ends, [row, row], color=colour, linewidth=3, solid_capstyle="round")
+    if reason.mean is not None:
+        axis.plot(reason.mean, row, "o", color=colour, markersize=7, **edge)
+    if reason.value is not None:
+        axis.plot(reason.value, row, "D", color=_SAMPLED, markersize=6, zorder=3, **edge)

@@ -1,72 +1,60 @@
-"""A policy in use: arms with names, decisions with ids, feedback whenever it comes.
-
-One class with many verbs, which share a lock and little else; what they do is in the other files of this package.
-"""
+"""A policy in use: arms with names, decisions with ids, feedback whenever it comes."""
 
 from __future__ import annotations
 
-import threading
 import time
-import zipfile
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, TypeAlias, overload
 
-import numpy as np
-
-from superarm.core import Choices, Policy, Reward
+from superarm.core import FeasibleSets, Policy, Reward
 from superarm.core.arguments import as_count
-from superarm.errors import ExpiredDecisionError, SessionFileError, UnknownDecisionError
-from superarm.sessions import file, marks, saving
-from superarm.sessions.available import by_name, without
-from superarm.sessions.copying import copied, grow
-from superarm.sessions.deciding import Occasion, decide
-from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record
-from superarm.sessions.explain import Explanation, Kept, explain
-from superarm.sessions.origin import Origin
-from superarm.sessions.roster import Roster
-from superarm.sets.feasible import Feasible
+from superarm.sessions import files, state
+from superarm.sessions.arms import NamedArms, add_arms, size_of
+from superarm.sessions.decisions import Decision, Expiry, Ledger, Name
+from superarm.sessions.seeding import Seeding
+from superarm.sessions.unlocked import UnlockedSession
+from superarm.sessions.view import SessionView
+from superarm.sets import Feasible
+
+Sets: TypeAlias = int | FeasibleSets | None  # None for those of the policy
 
 
-class Session:
-    """A policy in use. Owns its generator, names the arms, and gives out decisions that are told about later.
+class Session(SessionView):
+    """A policy in use. It names the arms, issues decisions, and learns their outcomes later.
 
-    Feedback may be partial, late, repeated and out of order. Arms come and go. A session is saved in one file and goes
-    on from it bit for bit, and it says why it decided as it did.
+    Feedback may be partial, late, repeated and out of order. Arms can be added and retired. A
+    session is saved in one file and continues from it bit for bit. It explains its decisions.
 
-    All methods take turns under one lock, so threads may share a session; the order in which they come decides. The
-    policy belongs to the session: asked or told by others, it is another policy. What is refused changes nothing.
+    A session owns a random generator and its policy: do not call `ask` or `tell` on the policy
+    directly. Threads may share a session, because all methods take turns under one lock. A call
+    that is refused changes nothing.
 
     Parameters
     ----------
     policy
-        What decides.
+        The policy that decides.
     names
-        The names of the arms, distinct strings or whole numbers; 0, 1, 2, ... unless given.
+        The names of the arms: distinct strings or whole numbers. The default is 0, 1, 2, ...
     seed
-        A whole number; everything drawn follows from it, as from ``np.random.default_rng(seed)``. None for fresh
-        entropy.
+        A whole number. All random draws follow from it, as from ``np.random.default_rng(seed)``.
+        None for fresh entropy.
     expiry
-        When decisions expire; never, unless given.
+        When decisions expire. The default is never.
     rewards
-        ``rewards(n_arms)`` gives the reward when arms are added, for example ``superarm.LinearReward``.
+        ``rewards(n_arms)`` makes the reward when arms are added: for example
+        ``superarm.LinearReward``.
     keep
-        How many closed decisions are remembered, so that repeated feedback is known for what it is.
+        How many closed decisions are remembered, to recognise repeated feedback.
     explain_last
-        How many of the last decisions `explain` can explain: theta and the oracle's report are kept for each.
+        How many of the last decisions `explain` can explain. Each keeps theta and the report of
+        the oracle in memory.
     clock
-        Seconds, as ``time.time`` gives them; they go into the file, so they must mean the same after a restart.
+        Returns seconds, like ``time.time``. They are saved in the file, so they must mean the same
+        after a restart.
     key
-        What the ids of decisions begin with; made from the seed unless given. For those who keep many sessions, whose
-        seeds may be equal.
-
-    Attributes
-    ----------
-    policy, names, expiry, keep, explain_last
-        As above; ``names`` has those of retired arms, too.
-    rounds
-        How often it was asked.
+        The beginning of the ids of decisions. The default is made from the seed. Give one if you
+        keep several sessions whose seeds may be equal.
 
     Examples
     --------
@@ -98,95 +86,28 @@ class Session:
     ) -> None:
         if not isinstance(policy, Policy):
             raise TypeError(f"policy must be a Policy, got {type(policy).__name__}")
-        self._roster = Roster(range(policy.reward.n_arms) if names is None else names)
-        if len(self._roster) != policy.reward.n_arms:
-            raise ValueError(
-                f"names must be of the policy's {policy.reward.n_arms} arms, got {len(self._roster)}"
-            )
-        self.expiry = Expiry() if expiry is None else expiry
-        self.explain_last = as_count(explain_last, "explain_last")
-        self._ledger = Ledger(keep)
-        self._origin = Origin.of(seed, key)
-        self._rng = self._origin.generator()
-        self._rewards, self._clock = rewards, clock
-        self.rounds = self._n_decisions = 0
-        self._lock = threading.RLock()
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
-        self.policy = policy
-
-    @property
-    def names(self) -> tuple[Name, ...]:
-        """The names of all arms, in the order of their numbers."""
-        return tuple(self._roster.names)
-
-    @property
-    def retired(self) -> tuple[Name, ...]:
-        """The names of the arms that are not picked any more."""
-        return tuple(self._roster.names[number] for number in self._roster.retired.tolist())
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._roster.numbers
-
-    def numbers(self, names: Iterable[Name]) -> list[int]:
-        """The numbers of some arms."""
-        return self._roster.of(names)
-
-    def is_retired(self, name: Name) -> bool:
-        """Whether an arm is not picked any more."""
-        return bool(self._roster.is_retired[self._roster.of([name])[0]])
-
-    @property
-    def keep(self) -> int:
-        """How many closed decisions are remembered."""
-        return self._ledger.keep
-
-    @property
-    def open(self) -> list[Decision]:
-        """The decisions that wait for outcomes, the oldest first."""
-        with self._lock:
-            return [record.decision for record in self._ledger.open.values()]
-
-    @property
-    def decisions(self) -> list[Decision]:
-        """The open decisions and the last ``keep`` closed ones, in the order in which they were given out."""
-        with self._lock:
-            records = [*self._ledger.open.values(), *self._ledger.closed.values()]
-            return sorted(
-                (record.decision for record in records),
-                key=lambda one: int(one.id.rpartition("-")[2]),
-            )
-
-    @property
-    def n_open(self) -> int:
-        """How many decisions wait for outcomes."""
-        return len(self._ledger.open)
-
-    @property
-    def n_decisions(self) -> int:
-        """How many decisions were given out."""
-        return self._n_decisions
-
-    def status(self, decision: Decision | str) -> Literal["open", "told", "expired"]:
-        """Whether a decision waits for outcomes, has them all, or has expired."""
-        with self._lock:
-            return self._ledger.find(_id(decision)).status
-
-    def decision(self, id: str) -> Decision:
-        """The decision of an id, among those that are open or remembered."""
-        with self._lock:
-            return self._ledger.find(id).decision
-
-    def outcomes(self, decision: Decision | str) -> dict[Name, float]:
-        """What has been told about a decision so far."""
-        with self._lock:
-            told, names = self._ledger.find(_id(decision)).outcomes, self._roster.names
-            return {names[arm]: told[arm] for arm in sorted(told)}
+        n_arms = policy.reward.n_arms
+        arms = NamedArms(range(n_arms) if names is None else names)
+        if len(arms) != n_arms:
+            raise ValueError(f"names must be of the policy's {n_arms} arms, got {len(arms)}")
+        made = UnlockedSession(
+            policy=policy,
+            arms=arms,
+            ledger=Ledger(keep),
+            seeding=Seeding.of(seed, key),
+            expiry=Expiry() if expiry is None else expiry,
+            explain_last=as_count(explain_last, "explain_last"),
+            rewards=rewards,
+            clock=clock,
+        )
+        super().__init__(made)
 
     def feasible(self, k: int | None = None, **constraints: Any) -> Feasible:
-        """Constraints for `ask`, as `Feasible` has them, with names for arms; ``k`` is the policy's unless given.
+        """Constraints for `ask`: like `Feasible`, but with names of arms instead of numbers.
 
-        ``available``, ``must`` and ``must_not`` are names, ``groups`` are of `Group` with names, and ``weights`` maps
-        names to weights, others weighing nothing. Retired arms are left out by `ask` in any case.
+        ``k`` is by default that of the policy. ``available``, ``must`` and ``must_not`` are names,
+        ``groups`` are `Group` objects with names, and ``weights`` maps names to weights. An arm
+        without a weight weighs 0. `ask` always leaves retired arms out.
 
         Examples
         --------
@@ -196,116 +117,78 @@ class Session:
         ('ant', 'dog')
         """
         with self._lock:
-            size: Any = getattr(self.policy.k, "k", self.policy.k) if k is None else k
-            return by_name(size, self._roster.of, len(self._roster), **constraints)
+            size = size_of(self.policy.feasible) if k is None else k
+            return self._unlocked.arms.constraints(size, **constraints)
+
+    def check(self, feasible: Sets = None) -> None:
+        """Refuse constraints that no set fulfils, as `ask` would. Draws and changes nothing."""
+        with self._lock:
+            self._unlocked.feasible(feasible)
 
     @overload
     def ask(
-        self,
-        n: None = None,
-        *,
-        feasible: int | Choices | None = None,
-        propensities: int | None = None,
+        self, n: None = None, *, feasible: Sets = None, propensities: int | None = None
     ) -> Decision: ...
-
     @overload
     def ask(
-        self, n: int, *, feasible: int | Choices | None = None, propensities: int | None = None
+        self, n: int, *, feasible: Sets = None, propensities: int | None = None
     ) -> list[Decision]: ...
-
     def ask(
-        self,
-        n: int | None = None,
-        *,
-        feasible: int | Choices | None = None,
-        propensities: int | None = None,
+        self, n: int | None = None, *, feasible: Sets = None, propensities: int | None = None
     ) -> Decision | list[Decision]:
-        """The arms to pull now; with a number, so many decisions together, drawn one after the other.
+        """The arms to pull now. With ``n``, a list of decisions, drawn one after the other.
 
-        ``feasible`` takes the place of the policy's ``k`` in this round: see `Session.feasible`. ``propensities`` is
-        a number of samples from which each decision's probabilities are found out; they come from a stream of their
-        own and on copies, so the same sets are chosen with and without, and their evaluations are not counted.
+        Decisions that are due expire first. If the reward or the oracle fails, no decision is
+        issued, but what was drawn until then is gone.
 
-        Expires first what is due. If the reward or the oracle fails, no decision is given out; what was drawn is gone.
+        Parameters
+        ----------
+        n
+            How many decisions. None for one decision that is not in a list.
+        feasible
+            Replaces the policy's ``k`` in this round: see `Session.feasible`.
+        propensities
+            How many samples to estimate each decision's propensities from. The samples use
+            copies and a random stream of their own, so they do not change which set is chosen,
+            and their evaluations are not counted.
         """
         count = 1 if n is None else as_count(n, "n", least=1)
         n_samples = 0 if propensities is None else as_count(propensities, "propensities", least=1)
         with self._lock:
-            now = float(self._clock())
-            k = self._choices(feasible)
-            self._expire(now)
-            # All or none: a batch is given out when its last decision is made.
-            made = [self._decide(k, place, now, n_samples) for place in range(1, count + 1)]
-            self.rounds += 1
-            self._n_decisions += count
-            for record, kept in made:
-                self._ledger.add(record)
-                if self.explain_last:
-                    self._kept[record.decision.id] = kept
-            while len(self._kept) > self.explain_last:
-                self._kept.popitem(last=False)
-            decisions = [record.decision for record, _ in made]
+            decisions = self._unlocked.ask(count, feasible, n_samples)
         return decisions[0] if n is None else decisions
 
-    def check(self, feasible: int | Choices | None = None) -> None:
-        """Refuse constraints that no set fulfils, as `ask` would; nothing is drawn and nothing expires."""
-        with self._lock:
-            self._choices(feasible)
-
     def tell(self, decision: Decision | str, outcomes: Mapping[Name, float]) -> tuple[Name, ...]:
-        """Learn what some arms of a decision did, each in [0, 1]; says of which arms that was news.
+        """Learn outcomes in [0, 1] of some arms of a decision. Returns the arms that were new.
 
-        The same again changes nothing. Another outcome for the same arm is a `ConflictError`, an id that is not known
-        an `UnknownDecisionError`, and news of an expired decision an `ExpiredDecisionError`, unless ``expiry.late`` is
-        "ignore". Then nothing of the call is learnt.
+        The same outcome again changes nothing. A different outcome for the same arm is a
+        `ConflictError`, an unknown id an `UnknownDecisionError`, and a new outcome of an expired
+        decision an `ExpiredDecisionError`, unless ``expiry.late`` is "ignore". After an error
+        nothing of the call is learnt.
         """
         with self._lock:
-            record = self._ledger.find(_id(decision))
-            new = record.news(outcomes)
-            if not new:
-                return ()
-            due = record.status == "open" and self.expiry.is_due(
-                record.decision, now=float(self._clock()), rounds=self.rounds
-            )
-            if due or record.status == "expired":
-                if self.expiry.late == "ignore":
-                    return ()
-                raise ExpiredDecisionError(
-                    f"decision {record.decision.id} has expired, so its outcomes are refused"
-                )
-            arms = record.arms if len(new) == len(record.arms) else np.array(list(new), np.intp)
-            self.policy.tell(arms, np.array(list(new.values())), rng=self._rng)
-            record.outcomes.update(new)
-            if len(record.outcomes) == len(record.arms):
-                self._ledger.close(record, "told")
-            return tuple(self._roster.names[arm] for arm in new)
+            return self._unlocked.tell(decision, outcomes)
+
+    def expire(self) -> list[Decision]:
+        """Close the decisions that have expired, as every `ask` does first. Returns them."""
+        with self._lock:
+            return self._unlocked.expire(float(self._unlocked.clock()))
 
     def mark(self) -> dict[str, Any]:
-        """What `ask` leaves behind besides its decisions, small and as plain JSON: for `adopt`."""
+        """What the last `ask` changed besides its decisions, as small plain JSON: for `adopt`."""
         with self._lock:
-            return marks.mark_of(self.policy, self._rng)
+            return state.mark_of(self.policy, self._unlocked.rng)
 
     def adopt(
-        self,
-        decisions: Sequence[Decision],
-        mark: dict[str, Any],
-        *,
-        feasible: int | Choices | None = None,
+        self, decisions: Sequence[Decision], mark: dict[str, Any], *, feasible: Sets = None
     ) -> None:
-        """Take over what another session made of the same past gave out by one `ask`, without deciding it again.
+        """Take over the decisions that one `ask` of an equal session issued, without deciding.
 
-        For those who keep a log: a session that adopts each logged decision and is told each logged outcome, in their
-        order, has the same belief, generator, evaluations and open decisions, bit for bit; no reward is evaluated.
-        What an oracle remembers is not taken over, but for a policy's own `Rarely`, which knows what it repeats.
-
-        Parameters
-        ----------
-        decisions
-            What `ask` gave.
-        mark
-            What `mark` said right after it.
-        feasible
-            What `ask` was given.
+        A session that adopts all logged decisions and is told all logged outcomes, in their order,
+        has the same belief, generator, evaluations and open decisions, bit for bit. No reward is
+        evaluated. The caches of oracles are not restored, which costs evaluations later.
+        ``decisions`` is what `ask` returned, ``mark`` what `mark` returned right after it, and
+        ``feasible`` what `ask` was given.
 
         Examples
         --------
@@ -317,111 +200,55 @@ class Session:
         (4, True)
         """
         with self._lock:
-            k = self._choices(feasible)
-            self._expire(float(self._clock()))
-            records = [
-                Record(one, np.array(self._roster.of(one.arms), np.intp)) for one in decisions
-            ]
-            for place, one in enumerate(decisions, start=1):
-                wanted = f"{self._origin.key}-{self._n_decisions + place}", self.rounds + 1
-                if (one.id, one.round) != wanted:
-                    raise ValueError(
-                        f"the next decision must be {wanted[0]} of round {wanted[1]}, got {one}"
-                    )
-            marks.restore(mark, self.policy, self._rng, k, [record.arms for record in records])
-            self.rounds += 1
-            self._n_decisions += len(records)
-            for record in records:
-                self._ledger.add(record)
-
-    def expire(self) -> list[Decision]:
-        """Close the decisions that have expired, as every `ask` does first; says which."""
-        with self._lock:
-            return self._expire(float(self._clock()))
+            session = self._unlocked
+            sets = session.feasible(feasible)
+            session.expire(float(session.clock()))
+            records = session.next_records(decisions)
+            state.load_mark(mark, self.policy, session.rng, sets, records)
+            session.issue(records)
 
     def add_arms(
         self, names: Iterable[Name], *, prior: Any = None, reward: Reward | None = None
     ) -> None:
-        """Add arms. What is known of the others stays; what an oracle remembers of the old reward is forgotten.
+        """Add arms. The belief about the other arms stays. Caches of oracles are emptied.
 
         Parameters
         ----------
         names
-            Their names.
+            The names of the new arms.
         prior
-            What their belief starts with, where the belief has a prior for each arm: see `BetaBelief.add_arms`.
+            The prior of the new arms, if the belief has one per arm: see `BetaBelief.add_arms`.
         reward
-            The reward of all arms, the new ones last; by default what ``rewards`` makes.
+            The reward of all arms, the new ones last. The default is what ``rewards`` makes.
         """
         with self._lock:
-            new = self._roster.new(names)
-            if not new:
-                return
-            grow(self.policy, len(new), prior, reward, self._rewards)
-            self._roster.add(new)
+            session = self._unlocked
+            new = session.arms.new_names(names)
+            if new:
+                add_arms(self.policy, len(new), prior, reward, session.rewards)
+                session.arms.add(new)
 
     def retire(self, *names: Name) -> None:
-        """Stop picking some arms. They keep their numbers and what is known of them, and may still be told about."""
-        self._set_retired(names, True)
+        """Stop picking some arms. Their numbers and beliefs stay; late outcomes are learnt."""
+        with self._lock:
+            self._unlocked.set_retired(names, True)
 
     def restore(self, *names: Name) -> None:
         """Pick retired arms again."""
-        self._set_retired(names, False)
-
-    def explain(self, decision: Decision | str) -> Explanation:
-        """Why each arm is in, and what was left out: for the last ``explain_last`` decisions since the start."""
         with self._lock:
-            id = _id(decision)
-            record = self._ledger.find(id)
-            if id not in self._kept:
-                raise UnknownDecisionError(
-                    f"decision must be one of the last {self.explain_last} since the session was made or loaded "
-                    f"(explain_last), got {id}; what decided it is not kept"
-                )
-            return explain(record.decision, self._kept[id], self._roster.names, self.policy.belief)
+            self._unlocked.set_retired(names, False)
 
     def fork(self, label: str | None = None) -> Session:
-        """A session that knows what this one knows and goes its own way: its stream and its ids are other ones.
+        """A session that knows the same, but draws from its own stream and issues its own ids.
 
-        Open decisions stay with this session. ``label`` names the fork, in letters, digits and "_", once each; 1, 2,
-        ... unless given. Replicas that load the same file need a label each. Belief and oracle are copied, the reward
-        is shared.
+        Belief and oracle are copied, the reward is shared. Open decisions stay with this session.
+        ``label`` consists of letters, digits and "_", and no two forks may have the same. The
+        default is 1, 2, ... Replicas that load the same file need a label each.
         """
         with self._lock:
-            origin = self._origin.fork(label)
             other = object.__new__(Session)
-            other.__dict__.update(self.__dict__)
-            other.policy, other._roster = copied(self.policy), self._roster.copy()
-            other._origin, other._rng, other.rounds, other._n_decisions = (
-                origin,
-                origin.generator(),
-                0,
-                0,
-            )
-            other._lock, other._ledger, other._kept = (
-                threading.RLock(),
-                Ledger(self.keep),
-                OrderedDict(),
-            )
-            self._origin.forks.append(origin.path[-1])
+            SessionView.__init__(other, self._unlocked.fork(label))
             return other
-
-    def save(self, path: str | Path) -> None:
-        """Write everything that decides into one file; what the path had before is kept beside it as ``.previous``.
-
-        Killed at any moment, the path has the old session or the new one. See `superarm.sessions.file`.
-        """
-        file.write(Path(path), self.to_bytes())
-
-    def to_bytes(self) -> bytes:
-        """What `save` writes."""
-        return self.snapshot()()
-
-    def snapshot(self) -> Callable[[], bytes]:
-        """What `to_bytes` would give now, made when it is called for: that is most of the work, and can wait."""
-        with self._lock:
-            document = saving.document_of(self)
-        return lambda: file.encode(document)
 
     @classmethod
     def load(
@@ -432,17 +259,17 @@ class Session:
         rewards: Callable[[int], Reward] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> Session:
-        """The session of a file, which goes on bit for bit.
+        """The session of a file. It continues bit for bit.
 
         Parameters
         ----------
         path
             The file.
         policy
-            A policy made as the saved one was, which takes over its state; or ``policy(n_arms)`` that makes it, for
-            sessions whose arms come and go.
+            A policy made like the saved one, which takes over its state; or ``policy(n_arms)``
+            that makes one, for sessions whose arms come and go.
         rewards, clock
-            As for a new session: they are code, and not in the file.
+            As for a new session. They are code, so they are not in the file.
         """
         path = Path(path)
         return cls.from_bytes(path.read_bytes(), policy, rewards=rewards, clock=clock, path=path)
@@ -457,55 +284,10 @@ class Session:
         clock: Callable[[], float] = time.time,
         path: Path = Path("session"),
     ) -> Session:
-        """The session of `to_bytes`; ``path`` is what errors call it."""
-        try:
-            document = file.decode(data, path)
-            made = saving.as_policy(document, policy)
-            session = cls(made, rewards=rewards, clock=clock, **saving.settings(document))
-            saving.restore(session, document)
-            return session
-        except SessionFileError:
-            raise
-        except (KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
-            raise SessionFileError(f"{path} does not fit: {error}") from error
-
-    def _choices(self, feasible: int | Choices | None) -> int | Choices:
-        """What may be chosen in this round, if there is anything."""
-        k = without(self.policy.k if feasible is None else feasible, self._roster.is_retired)
-        return k if isinstance(k, int) else k.over(len(self._roster))
-
-    def _decide(
-        self, k: int | Choices, place: int, now: float, n_samples: int
-    ) -> tuple[Record, Kept]:
-        number = self._n_decisions + place
-        samples = self._origin.samples(number) if n_samples else None
-        on = Occasion(
-            f"{self._origin.key}-{number}",
-            self.rounds + 1,
-            now,
-            self.explain_last > 0,
-            n_samples,
-            samples,
-        )
-        return decide(self.policy, k, self._roster.names, on, rng=self._rng)
-
-    def _expire(self, now: float) -> list[Decision]:
-        due = self._ledger.due(self.expiry, now=now, rounds=self.rounds)
-        for record in due:
-            missing = record.missing()
-            if self.expiry.missing is not None:
-                self.policy.tell(missing, np.full(len(missing), self.expiry.missing), rng=self._rng)
-            self._ledger.close(record, "expired")
-        return [record.decision for record in due]
-
-    def _set_retired(self, names: tuple[Name, ...], retired: bool) -> None:
-        with self._lock:
-            changed = self._roster.but(names, retired)
-            k = without(self.policy.k, changed)
-            if not isinstance(k, int):
-                k.over(len(self._roster))  # refuses what would leave nothing to choose
-            self._roster.is_retired = changed
-
-
-def _id(decision: Decision | str) -> str:
-    return decision.id if isinstance(decision, Decision) else decision
+        """The session of `to_bytes`. ``path`` is its name in error messages."""
+        with files.as_file_error(path):
+            saved = files.decode(data, path)
+            made = state.matching_policy(saved, policy)
+            session = cls(made, rewards=rewards, clock=clock, **state.settings(saved))
+            state.load_state(session._unlocked, saved)
+        return session

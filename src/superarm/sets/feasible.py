@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superarm.core import top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_finite, as_k
 from superarm.sets._clashes import grouped, named_arms, refuse_clashes
 from superarm.sets._knapsack import best_within_budget
 from superarm.sets._quotas import Quotas
 
 _SETS_AT_ONCE = 1 << 14
+# Sampling the top of a belief pays while it is below one in so many of the arms.
+_FEW_OF_ALL = 16
 _ROUNDING = 1e-9  # a set may weigh more than the budget by this share of it
 
 
@@ -127,7 +130,7 @@ class Feasible:
         same = {"k": self.k, "at_most": self.at_most, "n_arms": self.n_arms, **self._given}
         return Feasible(**{**same, **changes})
 
-    def over(self, n_arms: int) -> Feasible:
+    def for_arms(self, n_arms: int) -> Feasible:
         """The same for a given number of arms, which has to be possible."""
         if self.n_arms is None:
             return self.but(n_arms=n_arms)
@@ -146,7 +149,7 @@ class Feasible:
         """
         values = np.asarray(values, np.float64)
         if self.n_arms is None:
-            return self.over(len(values)).best(values, rng=rng)
+            return self.for_arms(len(values)).best(values, rng=rng)
         if values.shape != (self.n_arms,) or np.isnan(values[self.undecided]).any():
             raise ValueError(
                 f"values must be {self.n_arms} numbers, one an arm, got shape {values.shape} or a NaN"
@@ -198,21 +201,26 @@ class Feasible:
             mask &= self.weights <= self._limit - self.weights[chosen].sum()
         return mask
 
-    def sets(self, order: ArrayLike | None = None) -> Iterator[IndexArray]:
-        """All feasible sets, each ascending; larger ones first, then in the order of the dictionary.
+    def blocks(self, order: ArrayLike | None = None) -> Iterator[IndexArray]:
+        """All feasible sets as arrays of shape (n_sets, size), rows ascending; larger sets first.
 
-        ``order``: all arms, as the dictionary has them; ascending unless given. `n_candidates` sets are looked through.
+        Sets of one size come in lexicographic order. ``order`` is the order of the arms that the
+        lexicographic order follows; ascending by default. Looks at `n_candidates` sets.
         """
         arms = np.arange(self._known()) if order is None else as_arms(order, self._known())
         arms = arms[self.undecided[arms]]
         for size in self._sizes():
             every = combinations(arms.tolist(), size)
             while block := list(islice(every, _SETS_AT_ONCE)):
-                rows = np.fromiter(chain.from_iterable(block), np.intp, len(block) * size).reshape(
-                    len(block), size
-                )
+                flat = np.fromiter(chain.from_iterable(block), np.intp, len(block) * size)
+                rows = flat.reshape(len(block), size)
                 rows = np.sort(np.hstack([rows, np.tile(self.must, (len(rows), 1))]), axis=1)
-                yield from rows[self._are_feasible(rows)]
+                yield rows[self._are_feasible(rows)]
+
+    def sets(self, order: ArrayLike | None = None) -> Iterator[IndexArray]:
+        """All feasible sets, each ascending, in the order of `blocks`."""
+        for block in self.blocks(order):
+            yield from block
 
     @property
     def n_candidates(self) -> int:
@@ -220,11 +228,25 @@ class Feasible:
         self._known()
         return sum(math.comb(int(self.undecided.sum()), size) for size in self._sizes())
 
-    @property
-    def enough(self) -> int | None:
-        """So many arms of the largest values hold the best set, if no value is negative; None if it takes more."""
-        plain = not len(self.must) and self.weights is None and not len(self._given["groups"])
-        return self.k + self._known() - int(self.undecided.sum()) if plain else None
+    def n_top(self) -> int:
+        """How many of the largest values contain the best set, if no value is negative.
+
+        0 if looking at all arms is cheaper. Availability alone makes this a small number.
+        """
+        if len(self.must) or self.weights is not None or len(self._given["groups"]):
+            return 0
+        enough = self.k + self._known() - int(self.undecided.sum())
+        # A power of two is the same in most rounds, which beliefs that sample the top prefer.
+        n_top = 1 << (enough - 1).bit_length()
+        return n_top if _FEW_OF_ALL * n_top <= self._known() else 0
+
+    def best_of_top(
+        self, arms: IndexArray, values: FloatArray, *, rng: np.random.Generator
+    ) -> tuple[IndexArray, FloatArray]:
+        """The best set and its values, given the arms of the ``n_top`` largest values."""
+        here = self.undecided[arms]
+        best = top_k(values[here], self.k, rng=rng)
+        return arms[here][best], values[here][best]
 
     def __repr__(self) -> str:
         given = {
@@ -242,7 +264,7 @@ class Feasible:
     def _known(self) -> int:
         if self.n_arms is None:
             raise ValueError(
-                "how many arms there are must be known: say n_arms, or feasible.over(n_arms)"
+                "how many arms there are must be known: say n_arms, or feasible.for_arms(n_arms)"
             )
         return self.n_arms
 

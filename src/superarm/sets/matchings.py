@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from superarm.core.arguments import IndexArray, as_arms
 from superarm.sets._edges import as_edges, as_values, refuse_others
@@ -46,14 +46,14 @@ class Matchings:
         self.same_size = bool(full)
         self.undecided = np.ones(self.n_arms, bool)
         self._shape = int(self.rows.max()) + 1, int(self.columns.max()) + 1
-        graph = sparse.csr_array(
+        graph = scipy.sparse.csr_array(
             (np.ones(self.n_arms), (self.rows, self.columns)), shape=self._shape
         )
-        self.n_most = int((sparse.csgraph.maximum_bipartite_matching(graph) >= 0).sum())
+        self.n_most = int((scipy.sparse.csgraph.maximum_bipartite_matching(graph) >= 0).sum())
         self._arm = np.full(self._shape, -1, np.intp)
         self._arm[self.rows, self.columns] = np.arange(self.n_arms)
 
-    def over(self, n_arms: int) -> Matchings:
+    def for_arms(self, n_arms: int) -> Matchings:
         """Itself, if it has an edge for each arm."""
         refuse_others(n_arms, self.n_arms, "Matchings")
         return self

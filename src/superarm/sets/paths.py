@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
 from superarm.sets._edges import as_edges, as_values, refuse_others
@@ -76,7 +76,7 @@ class Paths:
         self.n_most = int(self._level[self.target]) if self.acyclic else self.n_nodes - 1
         self.same_size = len(self._shortest(np.ones(len(self._used)))) == self.n_most
 
-    def over(self, n_arms: int) -> Paths:
+    def for_arms(self, n_arms: int) -> Paths:
         """Itself, if it has an edge for each arm."""
         refuse_others(n_arms, self.n_arms, "Paths")
         return self
@@ -103,7 +103,7 @@ class Paths:
         return node == self.target and n_steps == len(arms)
 
     def _shortest(self, costs: FloatArray) -> IndexArray:
-        _, before = sparse.csgraph.dijkstra(
+        _, before = scipy.sparse.csgraph.dijkstra(
             self._graph(costs), indices=[self.source], return_predecessors=True
         )
         arms, node = [], self.target
@@ -113,9 +113,9 @@ class Paths:
             node = tail
         return np.sort(np.array(arms, np.intp))
 
-    def _graph(self, costs: FloatArray) -> sparse.csr_array:
+    def _graph(self, costs: FloatArray) -> scipy.sparse.csr_array:
         begins = np.searchsorted(self.tails[self._used], np.arange(self.n_nodes + 1))
-        return sparse.csr_array(
+        return scipy.sparse.csr_array(
             (costs, self.heads[self._used], begins), shape=(self.n_nodes, self.n_nodes)
         )
 
@@ -124,9 +124,13 @@ class Paths:
     ) -> IndexArray:
         """Which nodes some edges lead to from one, shape (n_nodes,), bool."""
         ends = (tails[used], heads[used])
-        graph = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(self.n_nodes, self.n_nodes))
+        graph = scipy.sparse.csr_array(
+            (np.ones(len(ends[0])), ends), shape=(self.n_nodes, self.n_nodes)
+        )
         reached = np.zeros(self.n_nodes, bool)
-        reached[sparse.csgraph.breadth_first_order(graph, start, return_predecessors=False)] = True
+        reached[
+            scipy.sparse.csgraph.breadth_first_order(graph, start, return_predecessors=False)
+        ] = True
         return reached
 
     def _levels(self) -> tuple[FloatArray, bool]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from superarm.core.arguments import IndexArray, as_arms
 from superarm.sets._edges import as_edges, as_values, refuse_others
@@ -53,7 +53,7 @@ class SpanningTrees:
                 f"the edges must connect all of the {self.n_nodes} nodes, from 0 to {self.n_nodes - 1}"
             )
 
-    def over(self, n_arms: int) -> SpanningTrees:
+    def for_arms(self, n_arms: int) -> SpanningTrees:
         """Itself, if it has an edge for each arm."""
         refuse_others(n_arms, self.n_arms, "SpanningTrees")
         return self
@@ -65,8 +65,8 @@ class SpanningTrees:
         ranks = np.empty(self.n_arms)
         ranks[np.argsort(-worth, kind="stable")] = np.arange(1, self.n_arms + 1)
         shape = (self.n_nodes, self.n_nodes)
-        tree = sparse.csgraph.minimum_spanning_tree(
-            sparse.csr_array((ranks, (self.one, self.other)), shape=shape)
+        tree = scipy.sparse.csgraph.minimum_spanning_tree(
+            scipy.sparse.csr_array((ranks, (self.one, self.other)), shape=shape)
         )
         return np.flatnonzero(np.isin(ranks, tree.data))
 
@@ -77,7 +77,9 @@ class SpanningTrees:
 
     def _connects(self, arms: IndexArray) -> bool:
         ends = (self.one[arms], self.other[arms])
-        graph = sparse.csr_array((np.ones(len(arms)), ends), shape=(self.n_nodes, self.n_nodes))
-        return not sparse.csgraph.connected_components(graph, directed=False)[
+        graph = scipy.sparse.csr_array(
+            (np.ones(len(arms)), ends), shape=(self.n_nodes, self.n_nodes)
+        )
+        return not scipy.sparse.csgraph.connected_components(graph, directed=False)[
             1
         ].any()  # all are part of the first

@@ -1,19 +1,25 @@
-"""Playing policies against environments whose truth is known."""
+"""Playing policies against environments whose true means are known."""
 
+from superarm.simulation.batch import BatchTrace, simulate_batch
 from superarm.simulation.instances import (
     ChangingInstance,
     Instance,
     linear_instance,
     network_instance,
 )
-from superarm.simulation.simulate import Trace, replicate, simulate
+from superarm.simulation.replicate import replicate, run_one
+from superarm.simulation.simulate import simulate
+from superarm.simulation.trace import Trace
 
 __all__ = [
+    "BatchTrace",
     "ChangingInstance",
     "Instance",
     "Trace",
     "linear_instance",
     "network_instance",
     "replicate",
+    "run_one",
     "simulate",
+    "simulate_batch",
 ]

@@ -1,4 +1,7 @@
-"""Many independent runs of one policy at once, as arrays of runs × arms: the law of `simulate`, not its bits."""
+"""Many independent runs of one policy at once, as arrays of runs × arms.
+
+The runs have the law of `simulate`, with other random numbers.
+"""
 
 from superarm.simulation.batch.play import BatchTrace, simulate_batch
 

@@ -1,8 +1,9 @@
 """Group testing in two Triton kernels, for tests that exist only in registers.
 
-32 tests of one arm are one random word, and the word is a function of (round, run, tests, arm): Philox 4x32 with these
-as its counter, four arms a call. So the first kernel makes the words to add up the values of each test's arms, the
-second makes the same words again to add up the scores of each arm's tests, and the matrix is never in memory.
+32 tests of one arm are one random word, a function of (round, run, tests, arm): Philox 4x32 with
+these as its counter, four arms per call. The first kernel makes the words to add up the values
+of each test's arms. The second kernel makes the same words again to add up the scores of each arm's
+tests. So the test matrix is never in memory.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ import triton.language as tl
 
 Tensor = Any
 
-# p is rounded to so many binary digits, as a uniform float32 would round it.
+# p is rounded to this many binary digits, as a uniform float32 would round it.
 DIGITS = 24
-# Quads of arms a step, warps a program (an arm a thread), and arms a program at most. Chosen on an H200.
+# Quads of arms per step, warps per program (one arm per thread), and the most arms per program.
+# Chosen by measuring on an H200.
 BLOCK, WARPS, MOST = 64, 2, 1 << 15
 
 
 @dataclass(frozen=True)
 class Tests:
-    """Which tests: those of the round that ``clock`` says, for the runs from ``first`` on."""
+    """The tests of the round that ``clock`` says, for the runs from ``first`` on."""
 
     n_tests: int
     n_arms: int
@@ -35,12 +37,12 @@ class Tests:
 
     @property
     def n_words(self) -> int:
-        """Words an arm: 32 tests each."""
+        """Words per arm; a word has 32 tests."""
         return -(-self.n_tests // 32)
 
     @property
     def n_quads(self) -> int:
-        """Quads of arms: quad i has the arms i, i + n_quads, i + 2 n_quads and i + 3 n_quads."""
+        """Quads of arms; quad i has the arms i, i + n_quads, i + 2 n_quads and i + 3 n_quads."""
         return -(-self.n_arms // 4)
 
     @property
@@ -53,34 +55,35 @@ class Tests:
 
 
 def sums(tests: Tests, columns: Tensor) -> Tensor:
-    """A @ columns for every run: columns (n_runs, n_hidden, n_arms) give (n_runs, n_hidden, n_tests), in float64.
+    """A @ columns for every run: (n_runs, n_hidden, n_arms) gives (n_runs, n_hidden, n_tests).
 
-    A thread adds at most a few hundred values in float32; what the threads have is added in float64, in one order.
+    In float64. A thread adds at most a few hundred values in float32; the sums of the threads are
+    added in float64, in a fixed order.
     """
     n_runs, n_hidden, _ = columns.shape
     n_parts = -(-tests.n_arms // MOST)
-    a_part = -(-tests.n_quads // (n_parts * BLOCK)) * BLOCK
+    quads_per_part = -(-tests.n_quads // (n_parts * BLOCK)) * BLOCK
     shape = n_runs, n_hidden, n_parts, tests.n_words * 32
     out = torch.empty(shape, dtype=torch.float64, device=columns.device)
     grid = n_runs * n_hidden, tests.n_words, n_parts
     number, n_digits = tests.digits
     _sums[grid](
-        columns, out, tests.clock, tests.key, tests.first, tests.n_arms, tests.n_quads, n_hidden, a_part,
-        NUMBER=number, N_DIGITS=n_digits, BLOCK=BLOCK, num_warps=WARPS,
+        columns, out, tests.clock, tests.key, tests.first, tests.n_arms, tests.n_quads, n_hidden,
+        quads_per_part, NUMBER=number, N_DIGITS=n_digits, BLOCK=BLOCK, num_warps=WARPS,
     )  # fmt: skip
     return (out[:, :, 0] if n_parts == 1 else out.sum(2))[:, :, : tests.n_tests]
 
 
 def sums_by_arm(tests: Tests, weights: Tensor) -> Tensor:
-    """A.T @ weights for every run: whole numbers (n_runs, n_tests) give (n_runs, n_arms), as int64."""
+    """A.T @ weights for every run: integers (n_runs, n_tests) give (n_runs, n_arms), int64."""
     n_runs = len(weights)
     padded = torch.nn.functional.pad(weights, (0, tests.n_words * 32 - tests.n_tests)).contiguous()
     out = torch.empty((n_runs, tests.n_arms), dtype=weights.dtype, device=weights.device)
     grid = n_runs, -(-tests.n_quads // BLOCK)
     number, n_digits = tests.digits
     _sums_by_arm[grid](
-        padded, out, tests.clock, tests.key, tests.first, tests.n_arms, tests.n_quads, tests.n_words,
-        NUMBER=number, N_DIGITS=n_digits, BLOCK=BLOCK, num_warps=WARPS,
+        padded, out, tests.clock, tests.key, tests.first, tests.n_arms, tests.n_quads,
+        tests.n_words, NUMBER=number, N_DIGITS=n_digits, BLOCK=BLOCK, num_warps=WARPS,
     )  # fmt: skip
     return out.long()
 
@@ -89,8 +92,9 @@ def sums_by_arm(tests: Tests, weights: Tensor) -> Tensor:
 def _words(key, quad, word, run, clock, NUMBER: tl.constexpr, N_DIGITS: tl.constexpr):
     """Four words of independent bits, each 1 with probability NUMBER / 2^N_DIGITS.
 
-    A bit says whether a uniform number, drawn digit by digit from the last to the first, is below p: where p's digit
-    is 1, a digit 0 makes it so; where it is 0, a digit 1 unmakes it.
+    A bit says whether a uniform number is below p. The number is drawn digit by digit, the last
+    digit first. Where the digit of p is 1, a drawn 0 sets the bit; where it is 0, a drawn 1 clears
+    the bit.
     """
     zero = quad * 0
     c1, c2, c3 = zero + word * N_DIGITS, zero + clock, zero + run
@@ -113,7 +117,7 @@ def _masked(word, bits, values, zero):
 
 @triton.jit
 def _sums(
-    columns, out, clock, key, first, n_arms, n_quads, n_hidden, a_part,
+    columns, out, clock, key, first, n_arms, n_quads, n_hidden, quads_per_part,
     NUMBER: tl.constexpr, N_DIGITS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     row, word, part = tl.program_id(0), tl.program_id(1), tl.program_id(2)
@@ -121,9 +125,10 @@ def _sums(
     run = first + row // n_hidden
     columns += row.to(tl.int64) * n_arms
     bits = tl.arange(0, 32).to(tl.uint32)
-    # The arms along the threads and the tests along their registers: no thread makes a word that another has.
+    # Arms are spread over threads, tests over the registers of a thread: no word is made twice.
     added = tl.zeros([32, BLOCK], tl.float32)
-    for start in range(part * a_part, tl.minimum((part + 1) * a_part, n_quads), BLOCK):
+    end = tl.minimum((part + 1) * quads_per_part, n_quads)
+    for start in range(part * quads_per_part, end, BLOCK):
         quad = start + tl.arange(0, BLOCK)
         w0, w1, w2, w3 = _words(key, quad, word, run, now, NUMBER, N_DIGITS)
         there = quad < n_quads

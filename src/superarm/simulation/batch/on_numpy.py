@@ -1,4 +1,4 @@
-"""The numpy engine: float64, tests eight to a byte as in `superarm.core._bits`, here for many runs side by side."""
+"""The numpy engine: float64, and eight tests per byte as in `superarm.core._bits`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from scipy.special import expit
 
 from superarm.core import _bits
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.pools import _SPARSE_BELOW, _random_cells
+from superarm.core.pools import SPARSE_BELOW, random_cells
 from superarm.simulation.batch.grading import TIE_BITS, Grading
 
 Scores = Callable[[FloatArray], FloatArray]
 
-# Runs are taken together until their arrays have so many numbers: more would leave the cache.
+# Runs are decoded together until their arrays have this many numbers: more would leave the cache.
 _AT_ONCE = 1 << 16
+_BYTE_VALUES = 256
 
 
 class NumpyEngine:
-    """What the rounds need, with numpy."""
+    """The operations of a round, with numpy."""
 
     xp = np
     sigmoid = staticmethod(expit)
@@ -31,15 +32,15 @@ class NumpyEngine:
         self.clock = np.zeros(1, np.intp)
 
     def put(self, values: NDArray[Any]) -> NDArray[Any]:
-        """An array of the host on the device."""
+        """A numpy array as an array of this engine."""
         return values
 
     def get(self, values: NDArray[Any]) -> NDArray[Any]:
-        """An array of the device on the host."""
+        """An array of this engine as a numpy array."""
         return values
 
     def narrow(self, values: FloatArray) -> FloatArray:
-        """In the precision in which means and weights are kept."""
+        """Means or weights in the precision in which they are kept."""
         return values
 
     def double(self, values: FloatArray) -> FloatArray:
@@ -55,15 +56,15 @@ class NumpyEngine:
         return values.astype(np.intp)
 
     def ones(self, shape: tuple[int, int]) -> FloatArray:
-        """Where a belief begins."""
+        """Ones, the prior of a Beta belief."""
         return np.ones(shape)
 
     def join(self, parts: list[FloatArray]) -> FloatArray:
-        """Slices of runs, one below the other."""
+        """Slices of runs, concatenated."""
         return np.concatenate(parts)
 
     def beta(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """A draw from every posterior."""
+        """One draw from every posterior."""
         return self.rng.beta(a, b)
 
     def uniform(self, shape: tuple[int, ...]) -> FloatArray:
@@ -75,35 +76,35 @@ class NumpyEngine:
         return np.argpartition(values, -k, axis=1)[:, -k:]
 
     def top_k_whole(self, grades: FloatArray, k: int) -> IndexArray:
-        """The k largest whole numbers of each row, ties broken by chance."""
+        """The k largest whole numbers of each row; ties are broken at random."""
         keys = grades.astype(np.int64) << TIE_BITS
         keys |= self.rng.integers(0, 1 << TIE_BITS, keys.shape)
         return np.argpartition(keys, -k, axis=1)[:, -k:]
 
     def repeat(self, one_round: Callable[[], None], horizon: int) -> None:
-        """All rounds."""
+        """Play all rounds."""
         for _ in range(horizon):
             one_round()
 
     def slices(self, n_runs: int, size: int) -> Iterator[slice]:
-        """Runs to be decoded together, for so many numbers a run."""
+        """Runs to decode together, for ``size`` numbers per run."""
         step = max(1, _AT_ONCE // size)
         return (slice(start, min(start + step, n_runs)) for start in range(0, n_runs, step))
 
     def decode(
         self, columns: FloatArray, scores: Scores, first: int, grading: Grading
     ) -> FloatArray:
-        """The grades of some runs' arms, from what the arms put into each neuron, (runs, n_hidden, n_arms)."""
-        by = self._by_members if grading.p < _SPARSE_BELOW else self._by_bytes
+        """The grades of some runs, from the arms' inputs, shape (runs, n_hidden, n_arms)."""
+        by = self._by_members if grading.p < SPARSE_BELOW else self._by_bytes
         sums, counts, total = by(columns, scores, grading)
         return grading.n_tests * sums - counts * total[:, None] if grading.centred else sums
 
     def _by_members(
         self, columns: FloatArray, scores: Scores, grading: Grading
     ) -> tuple[FloatArray, ...]:
-        """Few members: the tests of all these runs as one list of their cells."""
+        """For small p: the tests of these runs as one list of the cells that are 1."""
         (n_runs, n_hidden, n_arms), n_tests = columns.shape, grading.n_tests
-        cells = _random_cells(n_runs * n_tests * n_arms, grading.p, rng=self.rng)
+        cells = random_cells(n_runs * n_tests * n_arms, grading.p, rng=self.rng)
         tests, arms = np.divmod(cells, n_arms)
         runs = tests // n_tests
         inputs = np.empty((n_runs, n_hidden, n_tests))
@@ -112,35 +113,31 @@ class NumpyEngine:
             inputs[:, neuron] = into.reshape(n_runs, n_tests)
         weights = scores(inputs)
         places = runs * n_arms + arms
-        sums: FloatArray = np.bincount(places, weights.ravel()[tests], n_runs * n_arms).astype(
-            np.float64
-        )
-        counts: FloatArray = np.bincount(places, minlength=n_runs * n_arms).astype(np.float64)
+        # Without members bincount returns whole numbers.
+        sums = np.bincount(places, weights.ravel()[tests], n_runs * n_arms).astype(np.float64)
+        counts = np.bincount(places, minlength=n_runs * n_arms).astype(np.float64)
         return sums.reshape(n_runs, n_arms), counts.reshape(n_runs, n_arms), weights.sum(1)
 
     def _by_bytes(
         self, columns: FloatArray, scores: Scores, grading: Grading
     ) -> tuple[FloatArray, ...]:
-        """Eight tests at a time: drawn, scored and decoded while they are there."""
+        """Eight tests at a time: draw, score and decode them before the next eight."""
         (n_runs, n_hidden, n_arms), n_tests = columns.shape, grading.n_tests
-        sums, counts, total = (
-            np.zeros((n_runs, n_arms)),
-            np.zeros((n_runs, n_arms)),
-            np.zeros(n_runs),
-        )
+        sums, counts = np.zeros((n_runs, n_arms)), np.zeros((n_runs, n_arms))
+        total = np.zeros(n_runs)
         runs = np.arange(n_runs)[:, None]
         for start in range(0, n_tests, 8):
             n_now = min(8, n_tests - start)
-            bits_of_byte = _bits._BITS_OF_BYTE[:, :n_now]
-            tests = _bits.draw(n_now, n_runs * n_arms, grading.p, rng=self.rng).reshape(
-                n_runs, n_arms
-            )
-            # An arm has a part in one of its run's 256 sums, one for each byte.
-            places = 256 * runs + tests
+            bits_of_byte = _bits.BITS_OF_BYTE[:, :n_now]
+            drawn = _bits.draw(n_now, n_runs * n_arms, grading.p, rng=self.rng)
+            tests = drawn.reshape(n_runs, n_arms)
+            # Each run has one sum per value of a byte; an arm adds to the sum of its byte.
+            places = _BYTE_VALUES * runs + tests
             inputs = np.empty((n_runs, n_hidden, n_now))
             for neuron in range(n_hidden):
-                by_byte = np.bincount(places.ravel(), columns[:, neuron].ravel(), 256 * n_runs)
-                inputs[:, neuron] = by_byte.reshape(n_runs, 256) @ bits_of_byte
+                inputs_of_arms = columns[:, neuron].ravel()
+                by_byte = np.bincount(places.ravel(), inputs_of_arms, _BYTE_VALUES * n_runs)
+                inputs[:, neuron] = by_byte.reshape(n_runs, _BYTE_VALUES) @ bits_of_byte
             weights = scores(inputs)
             sums += (weights @ bits_of_byte.T).take(places)
             if grading.centred:

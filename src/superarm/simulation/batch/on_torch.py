@@ -1,7 +1,8 @@
-"""The torch engine, for a GPU: float32 draws, exact sums of whole numbers, every round replayed from a CUDA graph.
+"""The torch engine, for a GPU: float32 draws, exact sums of whole numbers.
 
-On a CUDA device with Triton, which comes with torch there, tests of large p are made in the registers of the kernels
-of `superarm.simulation.batch.kernels`. Without it they are written down a chunk at a time.
+On a CUDA device every round is replayed from a CUDA graph. With Triton, which comes with torch on
+such devices, tests of large p exist only in the registers of the kernels of
+`superarm.simulation.batch.kernels`. Without Triton they are stored one chunk at a time.
 """
 
 from __future__ import annotations
@@ -14,22 +15,25 @@ from typing import Any
 import numpy as np
 import torch
 
-from superarm.core.pools import _SPARSE_BELOW
+from superarm.core.pools import SPARSE_BELOW
 from superarm.simulation.batch.grading import TIE_BITS, Grading
 
 Tensor = Any
 Scores = Callable[[Tensor], Tensor]
 
-# The largest temporary array, in numbers.
+# The size of the largest temporary array, in numbers.
 _AT_ONCE = {"cuda": 1 << 28, "cpu": 1 << 22}
-# Rounds that are played before one is recorded as a graph: compiling and allocating happen here.
+# Rounds that are played before one is recorded as a graph: they compile and allocate.
 _WARM_UP = 3
-# What members put into a neuron is added in whole numbers of this share of the largest weight.
+# Inputs of neurons are summed as whole numbers of this share of the largest weight.
 _SHARE = 2.0**-30
+# Room for the members of the tests of a run: 10 standard deviations above the mean, and 32 more.
+_ROOM_STDS = 10
+_ROOM_LEAST = 32
 
 
 class TorchEngine:
-    """What the rounds need, with torch."""
+    """The operations of a round, with torch."""
 
     xp = torch
     sigmoid = staticmethod(torch.sigmoid)
@@ -47,15 +51,15 @@ class TorchEngine:
         self.clock = torch.zeros(1, dtype=torch.int64, device=self.device)
 
     def put(self, values: np.ndarray[Any, Any]) -> Tensor:
-        """An array of the host on the device."""
+        """A numpy array as an array of this engine."""
         return torch.as_tensor(values).to(self.device)
 
     def get(self, values: Tensor) -> np.ndarray[Any, Any]:
-        """An array of the device on the host."""
+        """An array of this engine as a numpy array."""
         return values.cpu().numpy()
 
     def narrow(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """In the precision in which means and weights are kept."""
+        """Means or weights in the precision in which they are kept."""
         return values.astype(np.float32)
 
     def double(self, values: Tensor) -> Tensor:
@@ -71,15 +75,15 @@ class TorchEngine:
         return values.long()
 
     def ones(self, shape: tuple[int, int]) -> Tensor:
-        """Where a belief begins."""
+        """Ones, the prior of a Beta belief."""
         return torch.ones(shape, dtype=torch.float32, device=self.device)
 
     def join(self, parts: list[Tensor]) -> Tensor:
-        """Slices of runs, one below the other."""
+        """Slices of runs, concatenated."""
         return torch.cat(parts)
 
     def beta(self, a: Tensor, b: Tensor) -> Tensor:
-        """A draw from every posterior, as a ratio of two Gamma draws."""
+        """One draw from every posterior, as a ratio of two Gamma draws."""
         ours = torch._standard_gamma(a, self.generator)
         theirs = torch._standard_gamma(b, self.generator)
         return ours / theirs.add_(ours)
@@ -93,14 +97,14 @@ class TorchEngine:
         return values.topk(k, dim=1, sorted=False).indices
 
     def top_k_whole(self, grades: Tensor, k: int) -> Tensor:
-        """The k largest whole numbers of each row, ties broken by chance."""
+        """The k largest whole numbers of each row; ties are broken at random."""
         keys = torch.randint(
             1 << TIE_BITS, grades.shape, generator=self.generator, device=self.device
         )
         return self.top_k(keys.add_(grades, alpha=1 << TIE_BITS), k)
 
     def repeat(self, one_round: Callable[[], None], horizon: int) -> None:
-        """All rounds; on a GPU the host only says "again", and nothing waits for it."""
+        """Play all rounds; a GPU replays a recorded round, without waiting for the CPU."""
         first = min(_WARM_UP, horizon) if self.device.type == "cuda" else horizon
         if self.device.type != "cuda":
             for _ in range(first):
@@ -122,50 +126,41 @@ class TorchEngine:
         torch.cuda.synchronize(self.device)
 
     def slices(self, n_runs: int, size: int) -> Iterator[slice]:
-        """Runs to be decoded together, for so many numbers a run."""
+        """Runs to decode together, for ``size`` numbers per run."""
         step = max(1, self.at_once // size)
         return (slice(start, min(start + step, n_runs)) for start in range(0, n_runs, step))
 
     def decode(self, columns: Tensor, scores: Scores, first: int, grading: Grading) -> Tensor:
-        """The grades of some runs' arms, from what the arms put into each neuron, (runs, n_hidden, n_arms)."""
-        by = (
-            self._by_members
-            if grading.p < _SPARSE_BELOW
-            else self._fused
-            if self.fused
-            else self._by_chunks
-        )
+        """The grades of some runs, from the arms' inputs, shape (runs, n_hidden, n_arms)."""
+        by = self._fused if self.fused else self._by_chunks
+        if grading.p < SPARSE_BELOW:
+            by = self._by_members
         sums, counts, total = by(columns, scores, first, grading)
         return grading.n_tests * sums - counts * total[:, None] if grading.centred else sums
 
     def _by_members(
         self, columns: Tensor, scores: Scores, first: int, grading: Grading
     ) -> tuple[Tensor, ...]:
-        """Few members: each run's tests as one list of their cells, of a length that does not depend on the draw."""
+        """For small p: each run's tests as a list of the cells that are 1, of a fixed length."""
         n_runs, n_hidden, n_arms = columns.shape
         n_cells = grading.n_tests * n_arms
-        # Ten standard deviations more than expected, and then some: in no study will a member be cut off.
-        length = int(n_cells * grading.p + 10 * math.sqrt(n_cells * grading.p)) + 32
+        # A CUDA graph needs a fixed length. This one is never too short in practice.
+        expected = n_cells * grading.p
+        length = int(expected + _ROOM_STDS * math.sqrt(expected)) + _ROOM_LEAST
         gaps = (
             torch.floor(torch.log1p(-self.uniform((n_runs, length))) / math.log1p(-grading.p)) + 1
         )
         cells = (gaps.cumsum(1) - 1).long()
         inside = (cells < n_cells).long()
-        cells %= n_cells  # those beyond the end count for nothing, wherever they are
+        cells %= n_cells  # cells beyond the end count as 0, so their place does not matter
         tests, arms = cells // n_arms, cells % n_arms
-        inputs = []
+        unit, inputs = _SHARE * grading.runs.largest, []
         for neuron in range(n_hidden):
-            parts = (
-                (columns[:, neuron].gather(1, arms).double() / (_SHARE * grading.problem.largest))
-                .round()
-                .long()
-            )
+            parts = (columns[:, neuron].gather(1, arms).double() / unit).round().long()
             inputs.append(
                 self._zeros(n_runs, grading.n_tests).scatter_add_(1, tests, parts * inside)
             )
-        weights = scores(
-            torch.stack(inputs, 1).double() * (_SHARE * grading.problem.largest)
-        ).long()
+        weights = scores(torch.stack(inputs, 1).double() * unit).long()
         sums = self._zeros(n_runs, n_arms).scatter_add_(1, arms, weights.gather(1, tests) * inside)
         if not grading.centred:
             return sums, None, None
@@ -174,7 +169,7 @@ class TorchEngine:
     def _by_chunks(
         self, columns: Tensor, scores: Scores, first: int, grading: Grading
     ) -> tuple[Tensor, ...]:
-        """Some tests at a time: drawn, scored and decoded while they are there."""
+        """Some tests at a time: draw, score and decode them before the next ones."""
         n_runs, _, n_arms = columns.shape
         sums, counts, total = self._zeros(n_runs, n_arms), self._zeros(n_runs, n_arms), 0
         step = max(1, self.at_once // (n_runs * n_arms))
@@ -190,7 +185,7 @@ class TorchEngine:
     def _fused(
         self, columns: Tensor, scores: Scores, first: int, grading: Grading
     ) -> tuple[Tensor, ...]:
-        """Tests that exist in registers only; made once to be scored, and once more to be decoded."""
+        """Tests that exist in registers only: made once for the scores, and again for decoding."""
         from superarm.simulation.batch import kernels
 
         tests = kernels.Tests(

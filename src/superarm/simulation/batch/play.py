@@ -1,4 +1,4 @@
-"""Playing many runs at once."""
+"""`simulate_batch`: many runs at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles import GroupTesting, RandomSets, Singletons
 from superarm.simulation.batch.grading import Grading
 from superarm.simulation.batch.on_numpy import NumpyEngine
-from superarm.simulation.batch.problem import Array, Problem
+from superarm.simulation.batch.run_stack import Array, RunStack
 from superarm.simulation.instances import Instance
 
 Draw = Callable[[], Array]
@@ -24,20 +24,21 @@ Choose = Callable[[Draw], Array]
 
 @dataclass(frozen=True, eq=False)
 class BatchTrace:
-    """What many runs gave, at the rounds that were recorded.
+    """The regret of many runs at the recorded rounds.
 
     Attributes
     ----------
     rounds
-        Shape (n_recorded,): which rounds, counted from 1.
+        Shape (n_recorded,): the recorded rounds, counted from 1.
     regret
-        Shape (n_runs, n_recorded): each run's cumulative regret (eq. regret) up to those rounds.
+        Shape (n_runs, n_recorded): the cumulative regret (eq. regret) of each run.
     evaluations
-        Shape (n_recorded,): for how many sets each run has asked its reward by then. All runs ask alike.
+        Shape (n_recorded,): the number of sets that each run has evaluated so far; the same for all
+        runs.
     instances
-        What each run played on.
+        The instance of each run.
     play_s
-        Seconds that all rounds of all runs took together. The only field that differs from call to call.
+        Seconds for all rounds of all runs. The only field that differs from call to call.
     """
 
     rounds: IndexArray
@@ -58,36 +59,41 @@ def simulate_batch(
     engine: Literal["numpy", "torch"] = "numpy",
     device: str | None = None,
 ) -> BatchTrace:
-    """Play Thompson sampling with ``oracle`` on ``n_runs`` instances, all of them in step.
+    """Play Thompson sampling with ``oracle`` on ``n_runs`` instances, round by round together.
 
-    Every run has the law of `simulate` with a fresh `BetaBelief`, and runs are independent of each other. The random
-    numbers are others than `simulate`'s; the instances are those of `replicate` for the same seed. The result is the
-    same for the same seed, number of runs, engine and device. Memory: a few arrays of runs × arms; tests are drawn,
-    scored and decoded a chunk at a time.
+    Every run has the law of `simulate` with a new `BetaBelief`, and the runs are independent. The
+    random numbers differ from those of `simulate`; the instances are those of `replicate` with the
+    same seed. The result depends on the seed, the number of runs, the engine and the device only.
+    Takes the memory of a few arrays of runs × arms, since tests are drawn, scored and decoded in
+    chunks.
 
     Parameters
     ----------
     draw
-        ``draw(rng) -> Instance``, called for each run: `linear_instance` and `network_instance` fit. All of one size.
-        Runs that are given one and the same reward object share its weights.
+        ``draw(rng) -> Instance``, called once per run, for example with `linear_instance` or
+        `network_instance`. All instances must have the same size. Runs with the same reward object
+        share its weights in memory.
     oracle
-        `Singletons` (so this is `cts`), `GroupTesting` with random tests (`gt_qts`), or `RandomSets`. It is only read.
+        `Singletons` (as in `cts`), `GroupTesting` with random tests (as in `gt_qts`), or
+        `RandomSets`. The oracle is only read.
     n_runs, horizon
         How many runs, of how many rounds.
     seed
-        Everything follows from it.
+        Determines all random numbers.
     rounds
-        Which rounds to record, ascending, counted from 1; all of them unless given.
+        The rounds to record, ascending, counted from 1; all rounds by default.
     engine
-        "numpy", in float64, or "torch", in float32 with sums in float64; torch comes with ``superarm[torch]``.
+        "numpy", in float64, or "torch", in float32 with sums in float64. torch comes with
+        ``superarm[torch]``.
     device
-        For torch: "cuda", "cpu", ...; a GPU where there is one unless given.
+        For torch: "cuda", "cpu", ...; by default a GPU if there is one.
 
     Examples
     --------
     >>> import superarm as sa
     >>> draw = lambda rng: sa.linear_instance(20, 3, 0.2, rng=rng)
-    >>> trace = simulate_batch(draw, sa.Singletons(), n_runs=100, horizon=200, seed=0, rounds=[100, 200])
+    >>> options = {"n_runs": 100, "horizon": 200, "seed": 0, "rounds": [100, 200]}
+    >>> trace = simulate_batch(draw, sa.Singletons(), **options)
     >>> trace.regret.shape, trace.evaluations
     ((100, 2), array([2000, 4000]))
     >>> trace.regret.mean(axis=0).round(1)
@@ -97,43 +103,48 @@ def simulate_batch(
     recorded = _as_rounds(rounds, horizon)
     if not isinstance(oracle, Singletons | GroupTesting | RandomSets):
         raise TypeError(
-            f"simulate_batch plays Singletons, GroupTesting and RandomSets, got {type(oracle).__name__}; "
-            f"replicate plays any oracle"
+            "simulate_batch plays Singletons, GroupTesting and RandomSets, "
+            f"got {type(oracle).__name__}; replicate plays any oracle"
         )
-    # A key of its own: the runs' streams have keys of two numbers (see `run_one`), and other numbers of runs others.
+    # A key of one number, so that this stream differs from those of `run_one`, whose keys have two.
     own = np.random.SeedSequence(as_count(seed, "seed"), spawn_key=(n_runs,))
     device_engine = _engine(engine, device, own)
+    # The instances of `replicate`: run_one's stream 0 is the one for making.
     instances = [
         draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, 0))))
         for run in range(n_runs)
     ]
-    problem = Problem(instances, device_engine)
-    choose, a_round = _chooser(oracle, problem, device_engine)
+    runs = RunStack(instances, device_engine)
+    choose, per_round = _chooser(oracle, runs, device_engine)
     start = time.perf_counter()
-    regret = _play(problem, choose, device_engine, recorded, horizon)
-    return BatchTrace(recorded, regret, recorded * a_round, instances, time.perf_counter() - start)
+    regret = _play(runs, choose, device_engine, recorded, horizon)
+    play_s = time.perf_counter() - start
+    return BatchTrace(recorded, regret, recorded * per_round, instances, play_s)
 
 
 def _play(
-    problem: Problem, choose: Choose, engine: Any, recorded: IndexArray, horizon: int
+    runs: RunStack, choose: Choose, engine: Any, recorded: IndexArray, horizon: int
 ) -> FloatArray:
-    """The loop over the rounds; everything that a round changes is changed in place, so that it can be replayed."""
-    shape = problem.n_runs, problem.n_arms
+    """The loop over the rounds, shape (n_runs, n_recorded).
+
+    A round changes its arrays in place, so that a GPU can replay it.
+    """
+    shape = runs.n_runs, runs.n_arms
     a, b = engine.ones(shape), engine.ones(shape)
-    regret = engine.put(np.zeros(problem.n_runs))
-    # Rounds that are not recorded are written to a last row that nobody reads.
-    kept = engine.put(np.zeros((len(recorded) + 1, problem.n_runs)))
+    regret = engine.put(np.zeros(runs.n_runs))
+    # Rounds that are not recorded are written to the last row, which is dropped.
+    kept = engine.put(np.zeros((len(recorded) + 1, runs.n_runs)))
     slots = np.full(horizon, len(recorded))
     slots[recorded - 1] = np.arange(len(recorded))
     slots = engine.put(slots)
-    rows, mu, clock = problem.rows, problem.mu, engine.clock
+    rows, mu, clock = runs.rows, runs.mu, engine.clock
 
     def one_round() -> None:
         arms = choose(lambda: engine.beta(a, b))
         outcomes = 1.0 * (engine.uniform(arms.shape) < mu[rows, arms])
         a[rows, arms] += engine.like(outcomes, a)
         b[rows, arms] += engine.like(1.0 - outcomes, b)
-        regret[:] += problem.best - problem.worth(arms)
+        regret[:] += runs.best - runs.true_values(arms)
         kept[slots[clock]] = regret
         clock[:] += 1
 
@@ -141,21 +152,21 @@ def _play(
     return np.ascontiguousarray(engine.get(kept)[:-1].T)
 
 
-def _chooser(oracle: Oracle, problem: Problem, engine: Any) -> tuple[Choose, int]:
-    """How a round picks its arms from a draw of theta, and how many evaluations it makes."""
+def _chooser(oracle: Oracle, runs: RunStack, engine: Any) -> tuple[Choose, int]:
+    """How a round chooses its arms from a draw of theta, and its number of evaluations."""
     if isinstance(oracle, RandomSets):
-        nobody = engine.put(np.full((problem.n_runs, problem.k), -1))
-        return lambda draw: _random_sets(problem, engine, nobody), 0
+        nobody = engine.put(np.full((runs.n_runs, runs.k), -1))
+        return lambda draw: _random_sets(runs, engine, nobody), 0
     if isinstance(oracle, GroupTesting):
-        grading = Grading(oracle, problem, engine)
+        grading = Grading(oracle, runs, engine)
         return lambda draw: grading(draw()), grading.n_tests
-    return lambda draw: engine.top_k(problem.singles(draw()), problem.k), problem.n_arms
+    return lambda draw: engine.top_k(runs.singleton_values(draw()), runs.k), runs.n_arms
 
 
-def _random_sets(problem: Problem, engine: Any, nobody: Array) -> Array:
-    """k distinct arms for each run by Floyd's algorithm: k draws, and any set is as likely as any other."""
-    n_arms, k = problem.n_arms, problem.k
-    draws = engine.uniform((problem.n_runs, k))
+def _random_sets(runs: RunStack, engine: Any, nobody: Array) -> Array:
+    """k distinct arms per run, all sets equally likely, by Floyd's algorithm with k draws."""
+    n_arms, k = runs.n_arms, runs.k
+    draws = engine.uniform((runs.n_runs, k))
     arms = 1 * nobody
     for place, last in enumerate(range(n_arms - k, n_arms)):
         arm = engine.whole_numbers(engine.xp.floor(draws[:, place] * (last + 1)))

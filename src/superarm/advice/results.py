@@ -1,0 +1,216 @@
+"""What an inspection found, as data and as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superarm.advice.text import aligned, shown_s
+
+if TYPE_CHECKING:
+    from superarm.advice.recommendation import Recommendation
+
+_SHOWN = 8  # numbers of a set in a text
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Evaluations that show a violation, and that anybody can repeat.
+
+    Attributes
+    ----------
+    sets, means, values
+        One entry per evaluation: the arms, their means in the same order, and the value (None if
+        the reward failed).
+    what
+        What the evaluations show, in a sentence.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    means: tuple[tuple[float, ...], ...]
+    values: tuple[float | None, ...]
+    what: str
+
+    @classmethod
+    def of(
+        cls,
+        sets: Sequence[ArrayLike],
+        means: Sequence[ArrayLike],
+        values: Sequence[float],
+        what: str,
+    ) -> Witness:
+        """From arrays."""
+        return cls(
+            tuple(tuple(np.asarray(arms, np.intp).tolist()) for arms in sets),
+            tuple(tuple(np.asarray(row, np.float64).tolist()) for row in means),
+            tuple(float(value) if math.isfinite(value) else None for value in values),
+            what,
+        )
+
+    def __str__(self) -> str:
+        answers = [
+            f"r({_shown(arms)}; {_shown(means)}) = {'?' if value is None else f'{value:.6g}'}"
+            for arms, means, value in zip(self.sets, self.means, self.values, strict=True)
+        ]
+        return f"{self.what}: {', '.join(answers)}"
+
+
+@dataclass(frozen=True)
+class Property:
+    """One property of a reward, and what its probes showed.
+
+    Attributes
+    ----------
+    name
+        The property.
+    kind
+        "required" of every reward, "declared" by this one, or "undeclared".
+    n_probes, n_violated
+        How many probes there were, and how many showed a violation.
+    rate_upper
+        A 95% upper bound on the share of such probes that show a violation (Clopper and Pearson).
+        None if there were no probes.
+    worst
+        The size of the worst violation; 0 if there was none.
+    witness
+        The probe that showed the worst violation; None if there was none.
+    note
+        What else the probes showed.
+    """
+
+    name: str
+    kind: str
+    n_probes: int
+    n_violated: int
+    rate_upper: float | None
+    worst: float
+    witness: Witness | None
+    note: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it was probed, and no probe showed a violation."""
+        return self.n_probes > 0 and self.n_violated == 0
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is required or declared, and violated."""
+        return self.n_violated > 0 and self.kind != "undeclared"
+
+    @property
+    def verdict(self) -> str:
+        """One of "ok" and "ERROR", "holds" and "fails" if it is undeclared, and "not probed"."""
+        if not self.n_probes:
+            return "not probed"
+        if self.kind == "undeclared":
+            return "holds" if self.holds else "fails"
+        return "ok" if self.holds else "ERROR"
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What the probes of a reward showed: print it, or read its ``rows``.
+
+    A property that held in all probes is not proved. ``rate_upper`` bounds, with 95% confidence,
+    the share of probes drawn in the same way that would show a violation.
+
+    Attributes
+    ----------
+    reward
+        The name of the class of the reward.
+    n_arms, k
+        How many arms there are, and the size of the sets that were probed most.
+    rows
+        One `Property` per row.
+    evaluations
+        For how many sets the reward was evaluated.
+    single_s, batch_s
+        Seconds per single call (the median), and seconds per set in a batch. None if no call
+        succeeded.
+    noise
+        The largest difference between two evaluations of the same set at the same means.
+    recommendation
+        Which oracle suits the reward, why, and what the reward could declare.
+    """
+
+    reward: str
+    n_arms: int
+    k: int
+    rows: tuple[Property, ...]
+    evaluations: int
+    single_s: float | None
+    batch_s: float | None
+    noise: float
+    recommendation: Recommendation
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing that is required or declared was violated."""
+        return not self.errors
+
+    @property
+    def errors(self) -> tuple[Property, ...]:
+        """What is required or declared, and violated."""
+        return tuple(row for row in self.rows if row.is_error)
+
+    @property
+    def findings(self) -> tuple[Property, ...]:
+        """What is not declared, whether it held or failed."""
+        return tuple(row for row in self.rows if row.kind == "undeclared")
+
+    def __getitem__(self, name: str) -> Property:
+        """The row of a property."""
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(
+            f"there is no row {name!r}; there are {', '.join(row.name for row in self.rows)}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain JSON, with the verdicts."""
+        rows = [{**asdict(row), "verdict": row.verdict} for row in self.rows]
+        return {**asdict(self), "rows": rows, "ok": self.ok}
+
+    def summary(self) -> str:
+        """One line about size and cost."""
+        return (
+            f"{self.reward} of {self.n_arms:,} arms, sets of about {self.k}: "
+            f"{self.evaluations:,} evaluations, {shown_s(self.single_s)} per single call, "
+            f"{shown_s(self.batch_s)} per set in batches"
+        )
+
+    def table(self) -> list[tuple[str, str, str, str, str]]:
+        """The rows as text: property, verdict, violated of probes, bound on the rate, worst."""
+        return [
+            (
+                row.name,
+                row.verdict,
+                f"{row.n_violated} of {row.n_probes}",
+                "" if row.rate_upper is None else f"< {row.rate_upper:.2%}",
+                f"{row.worst:.3g}" if row.n_violated else "",
+            )
+            for row in self.rows
+        ]
+
+    def remarks(self) -> list[str]:
+        """Witnesses of the violations, errors first, and notes."""
+        bad = [*self.errors, *(row for row in self.findings if row.n_violated)]
+        lines = [f"{row.verdict} {row.name}. {row.witness}" for row in bad]
+        return lines + [f"{row.name}: {row.note}" for row in self.rows if row.note]
+
+    def __str__(self) -> str:
+        head = ("property", "verdict", "violated", "rate (95%)", "worst")
+        table = aligned([head, *self.table()])
+        parts = [self.summary(), "", *table, "", *self.remarks(), "", str(self.recommendation)]
+        return "\n".join(parts)
+
+
+def _shown(values: tuple[int, ...] | tuple[float, ...]) -> str:
+    cells = ", ".join(f"{value:.6g}" for value in values[:_SHOWN])
+    return f"[{cells}, ... {len(values)} in all]" if len(values) > _SHOWN else f"[{cells}]"

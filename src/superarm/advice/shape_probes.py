@@ -1,0 +1,174 @@
+"""Probes of the shape of a reward: monotone, additive, concave, submodular, separable, ..."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from superarm.advice.evaluator import Evaluator
+from superarm.advice.probes import Probe, probe
+from superarm.advice.random_inputs import RandomInputs
+
+# Separability is probed on this many arms, for which Oracle+ is cheap,
+_SUB_ARMS = 100
+# with this many rivals for each arm of Oracle+'s set.
+_RIVALS = 4
+_NARROW = 1e-3  # an interval of means in which a chord would be rounding
+
+
+def rising_in_set(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+    """A set, and one more arm: assumption 3."""
+    arms = draw.arms(draw.size(most=draw.n_arms - 1) + 1)
+    means = draw.means(len(arms))
+    values = [evaluate(arms[:-1], means[:-1]), evaluate(arms, means)]
+    what = "one more arm lowers the value"
+    return probe([arms[:-1], arms], [means[:-1], means], values, values[0] - values[1], what)
+
+
+def rising_alone(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+    """A single arm at two means."""
+    return _rising(evaluate, draw, 1)
+
+
+def rising_in_means(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+    """A set at two vectors of means, one above the other."""
+    return _rising(evaluate, draw, draw.size(least=1))
+
+
+def zero_is_absent(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+    """A set with an arm of mean 0, and without it."""
+    arms = draw.arms(draw.size(least=1))
+    means = draw.means(len(arms))
+    means[-1] = 0.0
+    values = [evaluate(arms, means), evaluate(arms[:-1], means[:-1])]
+    what = "an arm of mean 0 is not worth as much as an absent one"
+    return probe([arms, arms[:-1]], [means, means[:-1]], values, abs(values[0] - values[1]), what)
+
+
+def additive(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+    """What an arm adds to a set and to nothing, and whether the larger mean is worth more."""
+    if draw.n_arms < 2:
+        return None
+    arms = draw.arms(draw.size(least=1, most=draw.n_arms - 1) + 1)
+    means = draw.means(len(arms))
+    last, nothing = arms[-1:], arms[:0]
+    sets, rows = [arms, arms[:-1], last, nothing], [means, means[:-1], means[-1:], means[:0]]
+    values = [evaluate(one, row) for one, row in zip(sets, rows, strict=True)]
+    gained, alone = values[0] - values[1], values[2] - values[3]
+    what = "an arm adds another value to a set than to nothing"
+    adds = probe(sets, rows, values, abs(gained - alone), what)
+    low, high = (0, -1) if means[0] < means[-1] else (-1, 0)
+    pair, at = [arms[[low]], arms[[high]]], [means[[low]], means[[high]]]
+    worth = [evaluate(pair[0], at[0]), evaluate(pair[1], at[1])]
+    tied = means[0] == means[-1]
+    off = abs(worth[0] - worth[1]) if tied else worth[0] - worth[1]
+    ordered = probe(pair, at, worth, off, "the order of the means is not the order of the values")
+    if adds is None or ordered is None:
+        return None
+    return adds if adds.excess >= ordered.excess else ordered
+
+
+def concave(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+    """A single arm at three means, the middle one against the chord."""
+    arm = draw.arms(1)
+    x = np.sort(np.concatenate([draw.means(1), draw.rng.random(2)]))
+    values = [evaluate(arm, x[[j]]) for j in range(3)]
+    if x[2] - x[0] < _NARROW:
+        return None
+    share = (x[1] - x[0]) / (x[2] - x[0])
+    chord = (1 - share) * values[0] + share * values[2]
+    means = [x[[j]] for j in range(3)]
+    return probe([arm] * 3, means, values, chord - values[1], "the middle is below the chord")
+
+
+def diminishing(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+    """What raising a mean adds where means are lower, and where they are higher.
+
+    An absent arm counts as one of mean 0.
+    """
+    arms = draw.arms(draw.size(least=1))
+    one, other = draw.means(len(arms)), draw.means(len(arms))
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    low[draw.rng.random(len(arms)) < 0.3] = 0.0
+    raised = np.zeros(len(arms))
+    raised[-1] = draw.rng.random() * (1 - high[-1])
+    rows = [low + raised, low, high + raised, high]
+    sets = [arms[row > 0] for row in rows]
+    rows = [row[row > 0] for row in rows]
+    values = [evaluate(one, row) for one, row in zip(sets, rows, strict=True)]
+    there, here = values[0] - values[1], values[2] - values[3]
+    what = "raising a mean lowers the value, or adds more where means are higher"
+    return probe(sets, rows, values, max(here - there, -here), what)
+
+
+def submodular(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+    """What an arm adds to a set, and to a part of the set."""
+    if draw.n_arms < 2:
+        return None
+    arms = draw.arms(draw.size(least=1, most=draw.n_arms - 1) + 1)
+    means = draw.means(len(arms))
+    part = np.append(np.arange(draw.rng.integers(len(arms) - 1)), len(arms) - 1)
+    picks = [part, part[:-1], np.arange(len(arms)), np.arange(len(arms) - 1)]
+    sets, rows = [arms[pick] for pick in picks], [means[pick] for pick in picks]
+    values = [evaluate(one, row) for one, row in zip(sets, rows, strict=True)]
+    to_part, to_all = values[0] - values[1], values[2] - values[3]
+    what = "an arm adds more to a set than to a part of it"
+    return probe(sets, rows, values, to_all - to_part, what)
+
+
+@dataclass
+class Separable:
+    """Whether a swap improves Oracle+'s set, the k arms that are worth most alone: assumption 6.
+
+    Probed on at most 100 random arms (or 4k), as if there were no others. With more arms, the best
+    ones are closer to each other, and more swaps improve the set.
+
+    Attributes
+    ----------
+    losses
+        What Oracle+ lost in each probe against the best swap tried, as a share of its value.
+    """
+
+    losses: list[float] = field(default_factory=list)
+
+    @staticmethod
+    def n_evaluations(n_arms: int, k: int) -> int:
+        """How many evaluations a probe needs."""
+        n_sub = min(n_arms, max(_SUB_ARMS, 4 * k))
+        return n_sub + 1 + k * min(_RIVALS, n_sub - k)
+
+    def __call__(self, evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+        """One theta."""
+        k = draw.k
+        arms = draw.arms(min(draw.n_arms, max(_SUB_ARMS, 4 * k)))
+        if len(arms) <= k:
+            return None
+        theta = np.zeros(draw.n_arms)
+        theta[arms] = draw.inner_means(len(arms))
+        alone = evaluate.batch([np.array([arm]) for arm in arms], theta)
+        if np.isnan(alone).any():
+            return None
+        ranked = arms[np.argsort(-alone, kind="stable")]
+        best, rivals = ranked[:k], ranked[k : k + _RIVALS]
+        swaps = [np.append(np.delete(best, place), rival) for place in range(k) for rival in rivals]
+        values = evaluate.batch([best, *swaps], theta)
+        if np.isnan(values).any():
+            return None
+        better = int(np.argmax(values[1:]))
+        pair = [float(values[0]), float(values[1 + better])]
+        excess = pair[1] - pair[0]
+        self.losses.append(max(0.0, excess) / max(abs(pair[1]), np.finfo(float).tiny))
+        sets = [best, swaps[better]]
+        what = f"of {len(arms)} arms, a swap improves the set of the {k} that are worth most alone"
+        return probe(sets, [theta[one] for one in sets], pair, excess, what)
+
+
+def _rising(evaluate: Evaluator, draw: RandomInputs, size: int) -> Probe | None:
+    arms = draw.arms(size)
+    one = draw.means(size)
+    other = draw.move(one)
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    values = [evaluate(arms, low), evaluate(arms, high)]
+    what = "higher means lower the value"
+    return probe([arms] * 2, [low, high], values, values[0] - values[1], what)

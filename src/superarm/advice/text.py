@@ -1,0 +1,49 @@
+"""Text that the results of this room share: times and aligned tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
+
+
+def shown_s(seconds: float | None) -> str:
+    """Seconds for people.
+
+    Examples
+    --------
+    >>> shown_s(1.2e-5), shown_s(0.0034), shown_s(5.0), shown_s(12_345.0)
+    ('12 µs', '3.4 ms', '5 s', '12,345 s')
+    """
+    if seconds is None or math.isnan(seconds):
+        return "unknown time"
+    if seconds >= 1000:
+        return f"{seconds:,.0f} s"
+    for unit, size in _UNITS:
+        if seconds >= size:
+            return f"{seconds / size:,.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def aligned(rows: Sequence[Sequence[str]], *, right: int | None = None) -> list[str]:
+    r"""One line per row, with the cells below each other.
+
+    ``right`` is the first column whose cells are aligned to the right; none by default.
+
+    Examples
+    --------
+    >>> print(*aligned([["oracle", "costs"], ["TopK", "0"]], right=1), sep="\n")
+    oracle  costs
+    TopK        0
+    """
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    last = len(widths) if right is None else right
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if place < last else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines

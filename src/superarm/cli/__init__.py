@@ -1,0 +1,36 @@
+"""The command line: ``superarm demo`` and the other commands, one file per command.
+
+A command imports the study or the service behind it only when it runs, so that
+``superarm --help`` is quick.
+"""
+
+from __future__ import annotations
+
+import click
+
+from superarm.cli import compare, demo, inspect, keys, plan, replay, reproduce, run, serve
+from superarm.version import __version__
+
+_COMMANDS = (demo, run, compare, reproduce, inspect, plan, serve, replay, keys)
+
+_SETTINGS = {"show_default": True, "max_content_width": 100}
+
+
+class _InOrder(click.Group):
+    """A group that lists its commands in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands, first added first."""
+        return list(self.commands)
+
+
+@click.group("superarm", cls=_InOrder, context_settings=_SETTINGS)
+@click.version_option(
+    __version__, message="superarm %(version)s", help="Show the version and exit."
+)
+def app() -> None:
+    """Pick the best k of m items, round after round, with few evaluations of the set reward."""
+
+
+for _module in _COMMANDS:
+    app.add_command(_module.command)

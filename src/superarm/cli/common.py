@@ -1,0 +1,116 @@
+"""What the commands share: common options, refusals and checks for optional packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from click.decorators import FC
+    from rich.console import Console
+
+    from superarm.studies import Done
+
+# SQLite addresses are paths, PostgreSQL addresses have a password. Other users of a machine can
+# read command lines, so an address with a password belongs into this variable.
+DATABASE_VARIABLE = "SUPERARM_DATABASE"
+DATABASE_FILE = "superarm.db"
+DATABASE_HELP = "An SQLite file, or postgresql://..."
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the data as JSON instead of tables."
+)
+rewards_option = click.option(
+    "--rewards", metavar="MODULE", help="A Python module with your own rewards."
+)
+database_option = click.option(
+    "--database",
+    envvar=DATABASE_VARIABLE,
+    show_envvar=True,
+    default=DATABASE_FILE,
+    help=DATABASE_HELP,
+)
+
+
+def seed_option(help: str) -> Callable[[FC], FC]:
+    """The option ``--seed``, with a help text that says what follows from the seed."""
+    return click.option("--seed", type=click.IntRange(min=0), default=0, help=help)
+
+
+def workers_option(what: str) -> Callable[[FC], FC]:
+    """The option ``--workers``; ``what`` is the same for any number of workers."""
+    sentence = f"Number of processes. {what} are the same for any number."
+    return click.option("--workers", type=click.IntRange(min=1), default=2, help=sentence)
+
+
+def runs_option(
+    help: str, *, default: int | None = None, shown: str | None = None
+) -> Callable[[FC], FC]:
+    """The option ``--runs``. Two runs are the fewest that have a standard error."""
+    return click.option(
+        "--runs",
+        type=click.IntRange(min=2),
+        default=default,
+        show_default=True if shown is None else shown,
+        help=help,
+    )
+
+
+def out_option(default: str, what: str) -> Callable[[FC], FC]:
+    """The option ``--out``: the folder for ``what``."""
+    folder = click.Path(file_okay=False, path_type=Path)
+    return click.option("--out", type=folder, default=Path(default), help=f"Folder for {what}.")
+
+
+def from_option(what: str) -> Callable[[FC], FC]:
+    """The option ``--from``: make ``what`` again from recorded rows."""
+    folder = click.Path(file_okay=False, path_type=Path)
+    sentence = f"Rebuild the {what} of this folder from its rows, and run nothing."
+    return click.option("--from", "from_", type=folder, help=sentence)
+
+
+def need(module: str, extra: str, why: str) -> None:
+    """Refuse the command if an optional package is not installed."""
+    if find_spec(module) is None:
+        raise click.BadParameter(f"{why} and needs {module}: pip install 'superarm[{extra}]'")
+
+
+def need_service() -> None:
+    """Refuse the command if the packages of the service are not installed."""
+    for module in ("starlette", "uvicorn", "prometheus_client"):
+        need(module, "service", "the command uses the service")
+
+
+def stop(message: str) -> NoReturn:
+    """Print the message as an error and end with exit code 1."""
+    click.echo(f"Error: {message}", err=True)
+    raise click.exceptions.Exit(1)
+
+
+def show(study: Callable[[Console], Done], what: str) -> None:
+    """Run a study with a progress bar, then print its tables and the path of its results."""
+    from rich.console import Console
+
+    from superarm.reporting.tables import as_rich
+    from superarm.studies import RequestError
+
+    console = Console()
+    try:
+        done = study(console)
+    except RequestError as error:
+        raise click.BadParameter(str(error)) from None
+    for table in done.tables:
+        console.print(as_rich(table))
+    click.echo(f"{what}: {done.path.resolve()}")
+
+
+def refuse_beside_from(given: object) -> None:
+    """Refuse other options beside ``--from``, which runs nothing."""
+    if given:
+        raise click.BadParameter(
+            "--from rebuilds the pages of everything in a folder; it takes no other options"
+        )

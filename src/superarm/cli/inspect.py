@@ -1,0 +1,140 @@
+"""The command ``superarm inspect``: probe a reward, and recommend an oracle for it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from superarm.cli.common import json_option, seed_option
+from superarm.core import Reward
+
+if TYPE_CHECKING:
+    from superarm.advice import Inspection
+
+_DEFAULT_K = 5
+_STYLES = {"ERROR": "bold red", "fails": "yellow", "ok": "green", "holds": "green"}
+
+
+@click.command("inspect")
+@click.argument("target", metavar="MODULE:REWARD")
+@click.option(
+    "--k",
+    type=click.IntRange(min=1),
+    show_default=f"{_DEFAULT_K}, or all arms if there are fewer",
+    help="Arms per set.",
+)
+@click.option("--probes", type=click.IntRange(min=4), default=200, help="Probes per property.")
+@click.option(
+    "--tolerance", type=float, default=1e-9, help="Relative difference that counts as rounding."
+)
+@seed_option("Seed of the probes.")
+@json_option
+def command(
+    target: str, k: int | None, probes: int, tolerance: float, seed: int, as_json: bool
+) -> None:
+    """Probe a reward and recommend an oracle.
+
+    Shows which properties the reward has, whether its declarations hold, and which oracle suits it.
+
+    MODULE is a dotted module name or the path of a .py file. REWARD is the name of a reward in the
+    module, or of a function without arguments that makes a reward. The module is imported, so its
+    code runs.
+
+    Announces the number of evaluations before the first evaluation. Ends with exit code 1 if a
+    required or declared property is violated.
+    """
+    import numpy as np
+
+    from superarm.advice import inspect, n_evaluations
+
+    reward = load_reward(target)
+    rng = np.random.default_rng(seed)
+    try:
+        size = min(_DEFAULT_K if k is None else k, reward.n_arms)
+        most = n_evaluations(reward.n_arms, size, probes)
+        click.echo(f"Making at most {most:,} evaluations of {target} ...", err=True)
+        found = inspect(reward, k=k, probes=probes, tolerance=tolerance, rng=rng)
+    except (TypeError, ValueError) as error:
+        raise click.BadParameter(str(error)) from None
+    if as_json:
+        click.echo(json.dumps(found.as_dict(), indent=2))
+    else:
+        _print(found)
+    raise click.exceptions.Exit(0 if found.ok else 1)
+
+
+def load_reward(target: str) -> Reward:
+    """The reward at MODULE:REWARD. Anything else is refused with a message."""
+    where, colon, name = target.rpartition(":")
+    if not colon or not where or not name:
+        raise click.BadParameter(f"expected MODULE:REWARD, as in shop.py:reward, got {target!r}")
+    try:
+        module = _load_module(where)
+    except Exception as error:  # the module is the user's and may fail in any way
+        raise click.BadParameter(f"{where} could not be imported: {_shown(error)}") from None
+    if not hasattr(module, name):
+        raise click.BadParameter(f"{where} has no attribute {name!r}")
+    found = getattr(module, name)
+    if callable(found) and (isinstance(found, type) or not isinstance(found, Reward)):
+        found = _call(found, name)
+    if not isinstance(found, Reward):
+        raise click.BadParameter(
+            f"{name} must be a reward or make one, got {type(found).__name__}; see BlackBox"
+        )
+    return found
+
+
+def _call(make: Any, name: str) -> Any:
+    try:
+        return make()
+    except Exception as error:  # the function is the user's, too
+        raise click.BadParameter(
+            f"{name} must be a reward or a function without arguments that makes one, "
+            f"and calling it raised {_shown(error)}"
+        ) from None
+
+
+def _load_module(where: str) -> ModuleType:
+    path = Path(where)
+    # Like python itself: the module can import its neighbours.
+    sys.path.insert(0, str(path.resolve().parent if where.endswith(".py") else Path.cwd()))
+    if not where.endswith(".py"):
+        return importlib.import_module(where)
+    name = path.stem if path.stem not in sys.modules else f"inspected_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    module = importlib.util.module_from_spec(spec)
+    # pickle, and so the processes of an executor, look for functions in sys.modules.
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _shown(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _print(found: Inspection) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    table = Table(title=found.summary(), title_justify="left")
+    for head in ("property", "verdict"):
+        table.add_column(head, no_wrap=True)
+    for head in ("violated", "rate (95%)"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("worst", justify="right")
+    for name, verdict, *rest in found.table():
+        table.add_row(name, f"[{_STYLES.get(verdict, 'dim')}]{verdict}[/]", *rest)
+    console.print(table)
+    for line in [*found.remarks(), "", *str(found.recommendation).splitlines()]:
+        console.print(line, markup=False, highlight=False)

@@ -1,0 +1,104 @@
+"""The command ``superarm run``: play policies over a table of the user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from superarm.cli.common import out_option, runs_option, seed_option, show, workers_option
+
+
+class _PolicyOption(click.Option):
+    """An option whose help names the policies. The study is imported when the help is shown."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option and its help."""
+        from superarm.studies import own_table
+
+        self.help = f"A policy to play: {', '.join(own_table.POLICIES)}. Can be repeated."
+        self.show_default = ", ".join(own_table.USUAL)
+        return super().get_help_record(ctx)
+
+
+@click.command("run")
+@click.argument(
+    "table",
+    metavar="TABLE",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+)
+@click.option("--k", type=click.IntRange(min=1), required=True, help="Arms picked per round.")
+@click.option(
+    "--policy",
+    "policies",
+    cls=_PolicyOption,
+    multiple=True,
+    metavar="NAME",
+    help="A policy to play. Can be repeated.",
+)
+@runs_option("Runs per policy. All policies play the same rows.", default=10)
+@click.option(
+    "--order",
+    type=click.Choice(["given", "shuffled"]),
+    default="given",
+    help="The rows in the order of the table, or in a random order per run.",
+)
+@click.option(
+    "--horizon",
+    type=click.IntRange(min=1),
+    show_default="all rows, at most 20,000",
+    help="Rounds per run.",
+)
+@click.option(
+    "--skip",
+    metavar="COLUMN",
+    multiple=True,
+    help="A column that is not an arm: its name, or its number from 1. Can be repeated.",
+)
+@seed_option("Seed of everything.")
+@workers_option("The files")
+@out_option("superarm-run", "the report and the numbers")
+def command(
+    table: Path,
+    k: int,
+    policies: tuple[str, ...],
+    runs: int,
+    order: Literal["given", "shuffled"],
+    horizon: int | None,
+    skip: tuple[str, ...],
+    seed: int,
+    workers: int,
+    out: Path,
+) -> None:
+    """Play policies over historical data and write a report.
+
+    TABLE is a CSV file with one column per arm and one row per round. The first line has the names
+    of the arms. A cell has the outcome of an arm in a round, a number from 0 to 1. A cell is empty
+    if the outcome is not known.
+
+    In each round a policy picks k arms, gets their cells as feedback, and learns. report.html shows
+    which share of the gap between the random baseline and the best fixed set each policy closed.
+    The best fixed set is known only afterwards.
+    """
+    from superarm.studies import own_table
+
+    try:
+        show(
+            lambda console: own_table.run(
+                table,
+                k=k,
+                policies=policies or own_table.USUAL,
+                runs=runs,
+                order=order,
+                horizon=horizon,
+                skip=skip,
+                seed=seed,
+                workers=workers,
+                folder=out,
+                console=console,
+            ),
+            "The report",
+        )
+    except own_table.TableError as error:
+        raise click.BadParameter(str(error), param_hint=str(table)) from None

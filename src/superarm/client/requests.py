@@ -1,0 +1,100 @@
+"""Requests as plain data, and the checks of what goes into a request."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from superarm.client.answers import Bandit, Decision
+from superarm.sets import Group
+
+Name = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request, not sent yet. All retries of it carry the same Idempotency-Key ``key``."""
+
+    method: str
+    path: str
+    params: dict[str, Any] = field(default_factory=dict)
+    body: Any = None
+    key: str | None = None
+
+    def for_httpx(self) -> dict[str, Any]:
+        """Give the arguments for `httpx.Client.request`."""
+        headers: dict[str, str] = {}
+        arguments: dict[str, Any] = {
+            "method": self.method,
+            "url": self.path,
+            "params": self.params,
+            "headers": headers,
+        }
+        if self.body is not None:
+            # json.dumps escapes to ASCII, so that the service refuses names with lone surrogates.
+            # httpx would fail to encode these names.
+            arguments["content"] = json.dumps(self.body, allow_nan=False).encode()
+            headers["Content-Type"] = "application/json"
+        if self.key is not None:
+            headers["Idempotency-Key"] = self.key
+        return arguments
+
+    def for_following(self) -> dict[str, Any]:
+        """Give the arguments for a stream of events, which may be silent for any time."""
+        return {**self.for_httpx(), "timeout": httpx.Timeout(10.0, read=None)}
+
+
+def new_key() -> str:
+    """Make an Idempotency-Key."""
+    return uuid.uuid4().hex
+
+
+def bandit_path(bandit: Bandit | str, *rest: str) -> str:
+    """Build the path of a bandit, or of something that belongs to the bandit."""
+    return "/".join(["/v1/bandits", _id_of(bandit), *map(_path_segment, rest)])
+
+
+def decision_path(decision: Decision | str, *rest: str) -> str:
+    """Build the path of a decision, or of something that belongs to the decision."""
+    return "/".join(["/v1/decisions", _id_of(decision), *rest])
+
+
+def names_of(names: Iterable[Name], what: str) -> list[str]:
+    """Check a list of arms. A single string would otherwise be read as a list of its letters."""
+    if isinstance(names, str | bytes):
+        raise TypeError(f"{what} must be several names, got {names!r:.60}; put it in a list")
+    return [str(name) for name in names]
+
+
+def group_of(group: Group | Mapping[str, Any]) -> dict[str, Any]:
+    """Write a `Group`, or a mapping with the same members, as JSON."""
+    if isinstance(group, Mapping):
+        return {**group, "arms": names_of(group["arms"], "the arms of a group")}
+    arms: Any = group.arms
+    names = names_of(arms, "the arms of a group")
+    return without_none({"arms": names, "least": group.least, "most": group.most})
+
+
+def without_none(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out members that were not given, so that the service uses its defaults."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _id_of(thing: Bandit | Decision | str) -> str:
+    found = thing if isinstance(thing, str) else getattr(thing, "id", None)
+    if not isinstance(found, str) or not found:
+        raise TypeError(
+            f"a bandit or decision must be given as itself or as its id, got {thing!r:.60}"
+        )
+    return quote(found, safe="")
+
+
+def _path_segment(name: str) -> str:
+    """Quote a name for a path. URL rules resolve "." and ".." as folders unless escaped."""
+    return name.replace(".", "%2E") if set(name) == {"."} else quote(name, safe="")

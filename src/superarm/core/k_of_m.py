@@ -1,0 +1,141 @@
+"""All sets of k arms: what a plain ``k`` means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import chain, combinations, islice
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superarm.core._top_k import top_k
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_k
+
+# Sets are listed in blocks of this many, so that the memory for them is bounded.
+_SETS_PER_BLOCK = 1 << 16
+
+
+class KOfM:
+    """The sets of ``k`` of ``n_arms`` arms, the paper's K of m: feasible sets without any constraint.
+
+    `Policy` and the oracles turn a whole number ``k`` into a `KOfM`, so you rarely make one yourself.
+    Nothing of size ``n_arms`` is allocated before it is needed.
+
+    Parameters
+    ----------
+    k
+        How many arms each set has.
+    n_arms
+        How many arms there are to choose from.
+
+    Examples
+    --------
+    >>> two = KOfM(2, n_arms=4)
+    >>> two.best([0.1, 0.8, 0.3, 0.6], rng=np.random.default_rng(0))
+    array([1, 3])
+    >>> two.is_feasible([0, 1, 2]), two.n_candidates
+    (False, 6)
+    """
+
+    same_size = True
+    weights = None
+
+    def __init__(self, k: int, n_arms: int) -> None:
+        self.n_arms = as_count(n_arms, "n_arms", least=1)
+        self.k = as_k(k, self.n_arms)
+
+    @property
+    def n_most(self) -> int:
+        """The size of every set: k."""
+        return self.k
+
+    @property
+    def must(self) -> IndexArray:
+        """The arms that are in every set: none."""
+        return np.zeros(0, np.intp)
+
+    @cached_property
+    def undecided(self) -> NDArray[np.bool_]:
+        """Shape (n_arms,): True, since every arm is in some set."""
+        return np.ones(self.n_arms, bool)
+
+    def for_arms(self, n_arms: int) -> KOfM:
+        """Itself, if the problem has as many arms."""
+        if n_arms != self.n_arms:
+            raise ValueError(
+                f"KOfM must be for the problem's {n_arms} arms, got one for {self.n_arms}; "
+                f"give k={self.k} as a whole number for any number of arms"
+            )
+        return self
+
+    def best(
+        self, values: ArrayLike, *, rng: np.random.Generator, tolerance: float = 0.0
+    ) -> IndexArray:
+        """The arms of the k largest values, ascending; see `top_k` for ties and ``tolerance``."""
+        return top_k(values, self.k, rng=rng, tolerance=tolerance)
+
+    def is_feasible(self, arms: ArrayLike) -> bool:
+        """Whether there are k arms."""
+        return len(as_arms(arms, self.n_arms)) == self.k
+
+    def random_set(self, *, rng: np.random.Generator) -> IndexArray:
+        """One of the sets, each with the same probability; k draws."""
+        return np.sort(rng.choice(self.n_arms, self.k, replace=False))
+
+    def n_top(self) -> int:
+        """How many of the largest values are sure to contain the best set: k."""
+        return self.k
+
+    def best_of_top(
+        self, arms: IndexArray, values: FloatArray, *, rng: np.random.Generator
+    ) -> tuple[IndexArray, FloatArray]:
+        """The best set among the arms of the ``n_top`` largest values: all of them."""
+        return arms, values
+
+    def extend(self, chosen: ArrayLike) -> NDArray[np.bool_]:
+        """Shape (n_arms,): which arms may join the chosen ones, on the way to a set."""
+        return self._others(chosen, at_most=self.k - 1)
+
+    def completed_by(self, chosen: ArrayLike) -> NDArray[np.bool_]:
+        """Shape (n_arms,): which arms complete the chosen ones to a set."""
+        return self._others(chosen, at_most=self.k - 1, at_least=self.k - 1)
+
+    def blocks(self, order: ArrayLike | None = None) -> Iterator[IndexArray]:
+        """All sets as arrays of shape (n_sets, k), rows ascending, in lexicographic order.
+
+        ``order`` is the order of the arms that the lexicographic order follows; ascending by default.
+        """
+        arms = range(self.n_arms) if order is None else as_arms(order, self.n_arms).tolist()
+        every = combinations(arms, self.k)
+        while block := list(islice(every, _SETS_PER_BLOCK)):
+            flat = np.fromiter(chain.from_iterable(block), np.intp, len(block) * self.k)
+            yield np.sort(flat.reshape(-1, self.k), axis=1)
+
+    def sets(self, order: ArrayLike | None = None) -> Iterator[IndexArray]:
+        """All sets, each ascending, in the order of `blocks`."""
+        for block in self.blocks(order):
+            yield from block
+
+    @property
+    def n_candidates(self) -> int:
+        """How many sets there are."""
+        return math.comb(self.n_arms, self.k)
+
+    def __index__(self) -> int:
+        """k, so that an oracle that knows nothing but a number can use it as one: ``order[:k]``."""
+        return self.k
+
+    def __str__(self) -> str:
+        return f"{self.k} of {self.n_arms} arms"
+
+    def __repr__(self) -> str:
+        return f"KOfM({self.k}, n_arms={self.n_arms})"
+
+    def _others(self, chosen: ArrayLike, *, at_most: int, at_least: int = 0) -> NDArray[np.bool_]:
+        """All arms but the chosen ones, if the number of these is within the limits; else none."""
+        taken = as_arms(chosen, self.n_arms)
+        mask = np.full(self.n_arms, at_least <= len(taken) <= at_most)
+        mask[taken] = False
+        return mask

@@ -1,0 +1,263 @@
+"""What parts may offer beyond `protocols`: every optional member that some other code looks for.
+
+Each Protocol has one purpose. A part offers it by having the methods; there is nothing to inherit.
+``isinstance(part, Protocol)`` takes microseconds. Code that runs in every round asks
+``issubclass(type(part), Protocol)`` instead, which Python caches, for Protocols that have methods only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.protocols import FeasibleSets, Reward
+
+# Beliefs
+
+
+@runtime_checkable
+class SamplesTop(Protocol):
+    """A belief that draws the k largest of a sample without drawing all of it; `TopK` uses this."""
+
+    def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
+        """The k arms of the largest values of a sample, ascending, and these values."""
+
+
+@runtime_checkable
+class SamplesMany(Protocol):
+    """A belief that draws many samples at a time; propensities use this."""
+
+    def sample_many(self, n: int, *, rng: np.random.Generator) -> FloatArray:
+        """n independent samples, shape (n, n_arms)."""
+
+
+@runtime_checkable
+class HasPosterior(Protocol):
+    """A belief whose uncertainty about each arm can be shown; explanations use this."""
+
+    def posterior(self, arms: ArrayLike) -> Posterior:
+        """What is known about some arms."""
+
+
+class Posterior(Protocol):
+    """The distribution of the means of some arms."""
+
+    def mean(self) -> FloatArray:
+        """Shape (len(arms),)."""
+
+    def interval(self, probability: float) -> tuple[FloatArray, FloatArray]:
+        """The ends of the equal-tailed interval of this probability, each of shape (len(arms),)."""
+
+
+@runtime_checkable
+class Growable(Protocol):
+    """A belief that arms can join later; `Session.add_arms` uses this."""
+
+    def add_arms(self, n_new: int, prior: Any = None) -> None:
+        """Make room for ``n_new`` arms after the last one."""
+
+
+@runtime_checkable
+class HasLevel(Protocol):
+    """A belief with a value, outside ``state``, that the next sample depends on; session logs use this."""
+
+    level: tuple[int, float] | None
+    """The value after the last sample; None if there is none."""
+
+
+@runtime_checkable
+class CountsOutcomes(Protocol):
+    """A belief that counts its feedback; `ESCBIndex` uses this."""
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms it is about."""
+
+    @property
+    def outcomes(self) -> Any:
+        """``counts``, shape (n_arms,): outcomes per arm; and ``rounds``: the number of updates."""
+
+
+# Oracles
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """An oracle whose memory decides, or is expensive to lose; sessions save and load it."""
+
+    def state(self) -> dict[str, Any]:
+        """All it remembers, as plain JSON."""
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Become exactly what ``state()`` described."""
+
+
+@runtime_checkable
+class Forgetful(Protocol):
+    """An oracle that remembers its reward; a session calls this when the reward is replaced."""
+
+    def forget(self) -> None:
+        """Forget the reward and the answers of the reward."""
+
+
+@runtime_checkable
+class SelectsMany(Protocol):
+    """An oracle that selects for many thetas at a time; propensities use this."""
+
+    def select_many(
+        self, reward: Reward, theta: FloatArray, k: int | FeasibleSets, *, rng: np.random.Generator
+    ) -> IndexArray:
+        """One set of k arms per row of theta: (n, n_arms) gives (n, k). All sets of k arms are allowed."""
+
+
+@runtime_checkable
+class Adopts(Protocol):
+    """An oracle that repeats answers; a session that replays its log tells the oracle the answers."""
+
+    def adopt(self, arms: IndexArray, k: int | FeasibleSets, n_arms: int) -> None:
+        """Go on as if ``select`` had returned these arms, without an evaluation."""
+
+
+# Rewards
+
+
+@runtime_checkable
+class DeclaresConcave(Protocol):
+    """A reward that says whether the value of each single arm is concave in its mean."""
+
+    @property
+    def concave(self) -> bool:
+        """Whether it is. `LazySingletons` then needs fewer evaluations."""
+
+
+@runtime_checkable
+class DeclaresDiminishing(Protocol):
+    """A reward that says whether its returns diminish."""
+
+    @property
+    def diminishing(self) -> bool:
+        """Whether raising a mean never lowers a value, and raises it less where means are higher.
+
+        An absent arm counts as one of mean 0. `LazyGreedy` then needs fewer evaluations.
+        """
+
+
+def is_concave(reward: Reward) -> bool:
+    """Whether a reward declares ``concave``; False by default."""
+    return isinstance(reward, DeclaresConcave) and bool(reward.concave)
+
+
+def is_diminishing(reward: Reward) -> bool:
+    """Whether a reward declares ``diminishing``; False by default."""
+    return isinstance(reward, DeclaresDiminishing) and bool(reward.diminishing)
+
+
+# Environments
+
+
+@runtime_checkable
+class Observes(Protocol):
+    """An environment that also shows outcomes of arms that were not pulled."""
+
+    def observe(
+        self, arms: ArrayLike, *, rng: np.random.Generator
+    ) -> tuple[IndexArray, FloatArray]:
+        """The arms whose outcomes are seen, and one outcome for each; used instead of ``pull``."""
+
+
+@runtime_checkable
+class KnownMeans(Protocol):
+    """An environment whose true means are known, so that regret can be computed."""
+
+    @property
+    def mu(self) -> FloatArray:
+        """Shape (n_arms,): the true means now; a new array when they change."""
+
+
+@runtime_checkable
+class KnownBest(Protocol):
+    """An environment whose best value is known."""
+
+    @property
+    def best_value(self) -> float:
+        """The value of the best set now."""
+
+
+@runtime_checkable
+class Expects(Protocol):
+    """An environment whose outcomes do not average to ``mu``, as with position bias."""
+
+    def expected(self, arms: ArrayLike) -> FloatArray:
+        """The mean outcome of each arm that is seen, when these arms are pulled in this order."""
+
+
+# Feasible sets
+
+
+@runtime_checkable
+class Uniform(Protocol):
+    """Feasible sets that are all sets of ``n_most`` arms, so that the order of the values decides."""
+
+    def best(
+        self, values: ArrayLike, *, rng: np.random.Generator, tolerance: float = 0.0
+    ) -> IndexArray:
+        """The arms of the largest values; values within ``tolerance`` of the last one count as tied."""
+
+    def random_set(self, *, rng: np.random.Generator) -> IndexArray:
+        """One of the sets, each with the same probability."""
+
+
+@runtime_checkable
+class BestOfTop(Protocol):
+    """Feasible sets whose best set is among a few of the largest values; `TopK` uses this."""
+
+    def n_top(self) -> int:
+        """How many of the largest values contain the best set; 0 if looking at all arms is cheaper."""
+
+    def best_of_top(
+        self, arms: IndexArray, values: FloatArray, *, rng: np.random.Generator
+    ) -> tuple[IndexArray, FloatArray]:
+        """The best set and its values, given the arms of the ``n_top`` largest values."""
+
+
+@runtime_checkable
+class Extendable(Protocol):
+    """Feasible sets that can be built arm by arm; `Greedy` and `LazyGreedy` need this."""
+
+    @property
+    def must(self) -> IndexArray:
+        """The arms that are in every set, ascending."""
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """Shape (n_arms,): what each arm uses of a budget; None without a budget."""
+
+    def extend(self, chosen: ArrayLike) -> NDArray[np.bool_]:
+        """Shape (n_arms,): which arms may join the chosen ones, on the way to a set."""
+
+
+@runtime_checkable
+class Completable(Protocol):
+    """Feasible sets whose last arm can be exchanged; `LocalSearch` needs this."""
+
+    def completed_by(self, chosen: ArrayLike) -> NDArray[np.bool_]:
+        """Shape (n_arms,): which arms complete the chosen ones to a set."""
+
+
+@runtime_checkable
+class Enumerable(Protocol):
+    """Feasible sets that can be listed; `Exhaustive` and, within constraints, `ESCBIndex` need this."""
+
+    @property
+    def n_candidates(self) -> int:
+        """An upper bound on the number of sets: how many candidates ``blocks`` looks at."""
+
+    def blocks(self, order: ArrayLike | None = None) -> Iterator[IndexArray]:
+        """All sets, in arrays of shape (n_sets, size), rows ascending; larger sets first.
+
+        Sets of one size come in the lexicographic order of the arms in ``order``, ascending by default.
+        """

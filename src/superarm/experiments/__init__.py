@@ -1,1 +1,0 @@
-"""Experiments: each is a sweep (plain data) and an analysis of the recorded rows."""

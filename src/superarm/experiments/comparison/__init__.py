@@ -1,1 +1,0 @@
-"""Every policy on every problem: what `superarm compare` runs and writes."""

@@ -1,0 +1,75 @@
+"""What oracles ask of feasible sets, beyond what all feasible sets can answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from superarm.core import FeasibleSets
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.optional import Completable, Enumerable, Extendable, Uniform
+
+# Which types are known to offer which Protocol, since asking takes longer than a step of greedy.
+_ABLE: set[tuple[type, Any]] = set()
+
+
+def is_uniform(feasible: FeasibleSets) -> bool:
+    """Whether all sets of ``n_most`` arms are feasible, as for a plain k."""
+    return issubclass(type(feasible), Uniform)
+
+
+def extendable(oracle: object, feasible: FeasibleSets) -> Any:
+    """The same feasible sets, once it is clear that they can be built arm by arm."""
+    return _able(oracle, feasible, Extendable, "extend")
+
+
+def completable(oracle: object, feasible: FeasibleSets) -> Any:
+    """The same feasible sets, once it is clear that they can exchange an arm."""
+    return _able(oracle, feasible, Completable, "completed_by")
+
+
+def enumerable(oracle: object, feasible: FeasibleSets) -> Any:
+    """The same feasible sets, once it is clear that they can be listed."""
+    return _able(oracle, feasible, Enumerable, "blocks")
+
+
+def random_set(feasible: FeasibleSets, n_arms: int, *, rng: np.random.Generator) -> IndexArray:
+    """A feasible set at random: the best one for random values, unless all sets are equally likely."""
+    if is_uniform(feasible):
+        return feasible.random_set(rng=rng)  # type: ignore[attr-defined]
+    return feasible.best(rng.random(n_arms), rng=rng)
+
+
+def best_up_to(
+    feasible: FeasibleSets, values: FloatArray, rounding: float, *, rng: np.random.Generator
+) -> IndexArray:
+    """The best set, where values that differ by ``rounding`` count as equal."""
+    if is_uniform(feasible):
+        return feasible.best(values, rng=rng, tolerance=rounding)  # type: ignore[call-arg]
+    return feasible.best(
+        np.round(values / rounding) * rounding if rounding > 0 else values, rng=rng
+    )
+
+
+def tie_noise(
+    feasible: FeasibleSets, n_arms: int, *, rng: np.random.Generator
+) -> FloatArray | float:
+    """Numbers in [0, 1) that make equal arms equally likely to be in the best set.
+
+    0, without a draw, where ``best`` does this already. Matchings, paths and trees need not.
+    """
+    return 0.0 if is_uniform(feasible) else rng.random(n_arms)
+
+
+def _able(oracle: object, feasible: FeasibleSets, protocol: Any, member: str) -> Any:
+    if (type(feasible), protocol) in _ABLE:
+        return feasible
+    if not isinstance(feasible, protocol):
+        raise TypeError(
+            f"{type(oracle).__name__} needs feasible sets that have {member}, which "
+            f"{type(feasible).__name__} do not; use TopK, Singletons, LazySingletons or "
+            "GroupTesting, which need best() only"
+        )
+    _ABLE.add((type(feasible), protocol))
+    return feasible

@@ -1,1 +1,0 @@
-"""``superarm run``: a table of one's own, the policies that play it, and the report."""

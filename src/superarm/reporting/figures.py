@@ -1,0 +1,167 @@
+"""How pictures look: SVG that is readable on a phone and on a dark screen. Needs ``superarm[plots]``.
+
+A picture is 5.6 inches wide, about 400 points, and its text has 11 points, so that a phone shows the
+text at its full size. Panels stand one below the other. The names of the curves stand below each
+panel in the order in which the curves end. Text and axes have the colour of the text around them.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.reporting.palette import INK, Look
+from superarm.reporting.statistics import mean_band
+
+__all__ = ["WIDTH", "band", "inline", "logarithmic", "name_curves", "panels", "plain", "render"]
+
+WIDTH = 5.6  # inches: 403 points
+FONT_SIZE = 11
+_PANEL = 3.3  # inches of height of a panel, without the names of its curves
+_LINE = 0.215  # inches that a line of names takes
+_MOST_LETTERS = 24  # in a name, for two names to fit side by side
+
+_STYLE = {
+    "font.size": FONT_SIZE,
+    "axes.titlesize": FONT_SIZE,
+    "axes.titleweight": "bold",
+    "legend.fontsize": FONT_SIZE,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.fonttype": "none",  # text stays text: it can be searched, and it is small
+    "svg.hashsalt": "superarm",  # the same picture has the same bytes
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
+}
+# A file of its own does not see the page around it, so it brings its text colours along.
+_OWN_COLOURS = "<style>svg{color:#333} @media (prefers-color-scheme:dark){svg{color:#ddd}}</style>"
+
+
+def render(draw: Callable[[Any], None], *, size: tuple[float, float] = (WIDTH, _PANEL)) -> str:
+    """The SVG file of a picture.
+
+    Parameters
+    ----------
+    draw
+        Draws into a matplotlib figure. `panels` makes the figure as high as its panels need.
+    size
+        Width and height in inches. Pictures for pages and docs keep the width of `WIDTH`.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    buffer = io.BytesIO()
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        figure.savefig(
+            buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+        )
+    svg = buffer.getvalue().decode()
+    svg = re.sub(r"<!DOCTYPE.*?>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"font-family: [^;\"]*;? ?", "", svg)
+    svg = svg.replace(INK, "currentColor")
+    head = '<svg font-family="system-ui, sans-serif" '
+    svg = svg.replace("<svg ", head, 1).replace("<defs>", f"{_OWN_COLOURS}\n <defs>", 1)
+    return re.sub(r" +\n", "\n", svg)
+
+
+def inline(svg: str, name: str, title: str) -> str:
+    """The picture as an element of an HTML page, whose text colours it takes over.
+
+    Parameters
+    ----------
+    svg
+        What `render` gave.
+    name
+        Distinguishes the identifiers of several pictures on one page.
+    title
+        What the picture shows, for people who do not see it.
+    """
+    from html import escape
+
+    body = svg[svg.index("<svg") :].replace(_OWN_COLOURS, "")
+    # The style sheet inside would be that of the whole page.
+    body = re.sub(r"<style type=.*?</style>", "", body, flags=re.DOTALL)
+    body = re.sub(r' xmlns(:xlink)?="[^"]*"', "", body)
+    body = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{name}-", body)
+    label = f'<svg role="img" aria-label="{escape(title)}" stroke-linejoin="round" '
+    return body.replace("<svg ", label, 1)
+
+
+def panels(figure: Any, n_panels: int, *, n_names: int = 0, height: float = _PANEL) -> list[Any]:
+    """Panels one below the other, with room for ``n_names`` lines of names below each."""
+    figure.set_size_inches(WIDTH, n_panels * (height + n_names * _LINE))
+    return list(np.atleast_1d(figure.subplots(n_panels, 1)))
+
+
+def band(
+    axis: Any,
+    x: FloatArray | IndexArray,
+    runs: FloatArray,
+    look: Look,
+    *,
+    least: float = 0.0,
+) -> None:
+    """The mean over runs, shape (n_runs, len(x)), with its 95% interval, cut off at ``least``."""
+    mean, low, high = mean_band(np.asarray(runs, np.float64))
+    axis.plot(x, mean, color=look.colour, linestyle=look.dash, linewidth=1.7)
+    if len(runs) > 1:
+        bottom = np.maximum(least, low)
+        axis.fill_between(x, bottom, high, color=look.colour, alpha=0.18, linewidth=0)
+
+
+def plain(axis: Any, x: str, y: str) -> None:
+    """Name the axes."""
+    axis.set_xlabel(x)
+    axis.set_ylabel(y)
+
+
+def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:
+    """Logarithmic axes whose ticks are plain numbers: superscripts are too small on a phone."""
+    for wanted, scale, ticks in (
+        (x, axis.set_xscale, axis.xaxis),
+        (y, axis.set_yscale, axis.yaxis),
+    ):
+        if wanted:
+            scale("log")
+            ticks.set_major_formatter(lambda value, place: _tick(value))
+            ticks.set_minor_formatter(lambda value, place: "")
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.0f}" if 1 <= value < 1e6 else f"{value:g}"
+
+
+def name_curves(axis: Any, ends: Mapping[str, tuple[float, Look]]) -> None:
+    """The names of the curves below a panel, from the curve that ends highest to the lowest.
+
+    ``ends`` has, for each name, the height at which its curve ends and the look of the curve.
+    """
+    from matplotlib.lines import Line2D
+
+    order = sorted(ends, key=lambda name: -ends[name][0])
+    handles = [
+        Line2D([], [], color=ends[name][1].colour, linestyle=ends[name][1].dash, linewidth=2)
+        for name in order
+    ]
+    two = all(len(name) <= _MOST_LETTERS for name in order)
+    axis.legend(
+        handles,
+        order,
+        loc="upper left",
+        bbox_to_anchor=(0.0, -0.2),
+        ncols=2 if two and len(order) > 2 else 1,
+        borderaxespad=0.0,
+        labelspacing=0.25,
+        handlelength=1.8,
+        columnspacing=1.2,
+    )

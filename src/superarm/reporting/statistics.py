@@ -1,0 +1,103 @@
+"""Means and shares with confidence intervals, over runs and over paired runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from superarm.core.arguments import FloatArray, as_finite
+
+__all__ = [
+    "Interval",
+    "mean_band",
+    "mean_interval",
+    "paired_difference",
+    "paired_ratio",
+    "share_interval",
+]
+
+LEVEL = 0.95  # of every interval that has no level of its own
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over runs, with both ends of its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{_short(self.mean)} ({_short(self.low)} to {_short(self.high)})"
+
+    @property
+    def numbers(self) -> list[float]:
+        """The mean and both ends, as plain data."""
+        return [self.mean, self.low, self.high]
+
+
+def mean_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
+    """The mean of independent values with Student's interval, which is unbounded for one value.
+
+    Examples
+    --------
+    >>> print(mean_interval([1.0, 2.0, 3.0]))
+    2.00 (-0.48 to 4.48)
+    """
+    mean, low, high = mean_band(as_finite(values, "values", ndim=1)[:, None], level)
+    return Interval(float(mean[0]), float(low[0]), float(high[0]))
+
+
+def mean_band(runs: FloatArray, level: float = LEVEL) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """`mean_interval` of every column of ``runs``, shape (n_runs, n): means, low and high ends.
+
+    ``scipy.stats.t.interval`` answers NaN where all values are equal, so the quantile is taken
+    from the same function that it uses.
+    """
+    n_runs = len(runs)
+    mean = runs.mean(axis=0)
+    if n_runs == 1:
+        unbounded = np.full(len(mean), np.inf)
+        return mean, -unbounded, unbounded
+    error = runs.std(axis=0, ddof=1) / np.sqrt(n_runs)
+    reach = float(special.stdtrit(n_runs - 1, (1 + level) / 2)) * error
+    return mean, mean - reach, mean + reach
+
+
+def paired_ratio(values: ArrayLike, others: ArrayLike, level: float = LEVEL) -> Interval:
+    """The mean over paired runs of ``values / others``.
+
+    Examples
+    --------
+    >>> print(paired_ratio([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]))
+    2.00 (2.00 to 2.00)
+    """
+    return mean_interval(np.asarray(values, np.float64) / np.asarray(others, np.float64), level)
+
+
+def paired_difference(values: ArrayLike, others: ArrayLike, level: float = LEVEL) -> Interval:
+    """The mean over paired runs of ``values - others``."""
+    return mean_interval(np.asarray(values, np.float64) - np.asarray(others, np.float64), level)
+
+
+def share_interval(hits: int, trials: int, level: float = LEVEL) -> Interval:
+    """A share with Clopper and Pearson's interval, which is exact for any number of trials.
+
+    Examples
+    --------
+    >>> print(share_interval(0, 20))
+    0.00 (0.00 to 0.17)
+    """
+    from scipy import stats  # takes half a second to import
+
+    ends = stats.binomtest(hits, trials).proportion_ci(level, "exact")
+    return Interval(hits / trials, float(ends.low), float(ends.high))
+
+
+def _short(value: float) -> str:
+    if not np.isfinite(value):
+        return f"{value:g}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"

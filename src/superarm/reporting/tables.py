@@ -1,0 +1,77 @@
+"""Tables of text: made once, shown in a terminal, in Markdown and in HTML."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+__all__ = ["Table", "as_csv", "as_markdown", "as_rich"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose cells are ready to be shown.
+
+    Attributes
+    ----------
+    heading, rows
+        The names of the columns, and the cells row by row.
+    title, caption
+        Above and below the table in a terminal. A caption says which values are better.
+    n_texts
+        So many columns from the left hold text; numbers follow, and are aligned to the right.
+    long
+        Whether cells are sentences: then a terminal separates the rows by lines.
+    """
+
+    heading: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    caption: str = ""
+    n_texts: int = 1
+    long: bool = False
+
+
+def as_markdown(table: Table) -> str:
+    """The table in Markdown, without title and caption.
+
+    Examples
+    --------
+    >>> print(as_markdown(Table(["policy", "regret"], [["CTS", "12"]])))
+    | policy | regret |
+    | --- | ---: |
+    | CTS | 12 |
+    """
+    rule = ["---"] * table.n_texts + ["---:"] * (len(table.heading) - table.n_texts)
+    return "\n".join("| " + " | ".join(row) + " |" for row in (table.heading, rule, *table.rows))
+
+
+def as_rich(table: Table) -> RichTable:
+    """The table for a terminal."""
+    from rich.markup import escape
+    from rich.table import Table as RichTable
+
+    shown = RichTable(title=escape(table.title), title_justify="left", show_lines=table.long)
+    shown.caption = escape(table.caption) or None
+    for place, name in enumerate(table.heading):
+        text = place < table.n_texts
+        shown.add_column(name, justify="left" if text else "right", no_wrap=text and not table.long)
+    for row in table.rows:
+        shown.add_row(*map(escape, row))
+    return shown
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as CSV, with a first line of their keys."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

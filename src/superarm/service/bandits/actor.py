@@ -1,0 +1,57 @@
+"""A bandit and the requests that wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from superarm.service.bandits.live import Live
+from superarm.service.log.events import Bandit
+from superarm.service.log.store import Turn
+
+_MOST_TAKEN = 512  # requests that are taken at once
+
+# What a request does to a bandit, or reads from it. Returns the answer.
+Operation = Callable[[Live, Turn], Any]
+
+
+class Waiting(NamedTuple):
+    """A request: its operation, whether that changes anything, and the future of its answer."""
+
+    operation: Operation
+    writes: bool
+    future: asyncio.Future[Any]
+
+
+class Actor:
+    """A bandit with a queue of requests. At most one thread works for it at a time."""
+
+    def __init__(self, bandit: Bandit) -> None:
+        self.bandit = bandit
+        self.live: Live | None = None
+        self._queue: deque[Waiting] = deque()
+        self._lock = threading.Lock()
+        self._busy = False
+
+    def put(self, waiting: Waiting) -> bool:
+        """Add a request. Returns whether the caller has to send a thread."""
+        with self._lock:
+            self._queue.append(waiting)
+            idle, self._busy = not self._busy, True
+            return idle
+
+    def claim(self) -> bool:
+        """Keep other threads away. Returns False if a thread is already at work."""
+        with self._lock:
+            idle, self._busy = not self._busy, True
+            return idle
+
+    def take(self) -> list[Waiting]:
+        """The requests that wait now. If there are none, the thread may leave."""
+        with self._lock:
+            taken = [self._queue.popleft() for _ in range(min(len(self._queue), _MOST_TAKEN))]
+            self._busy = bool(taken)
+            return taken

@@ -1,0 +1,43 @@
+"""The feasible sets of one request for decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from superarm.service.bandits.spec import check_k
+from superarm.service.problems import Problem, shown_error
+from superarm.sessions import Session
+from superarm.sets.feasible import Group
+
+_MOST_NAMES = 200_000  # names of arms in all decisions of a request; more make too long an event
+_NOT_CONSTRAINTS = ("n", "k", "propensities")
+
+
+def feasible_of(session: Session, k: int, asked: dict[str, Any]) -> Any:
+    """What `Session.ask` takes as ``feasible``; ``k`` is the bandit's own.
+
+    ``asked`` is the body of the request without the members that were left out.
+    """
+    size = asked.get("k", k)
+    check_k(size, session.policy.reward.n_arms)
+    given = {name: value for name, value in asked.items() if name not in _NOT_CONSTRAINTS}
+    if not given:
+        return asked.get("k")
+    # The library calls a limit on weights budget; over HTTP, budget limits evaluations.
+    if "capacity" in given:
+        given["budget"] = given.pop("capacity")
+    given["groups"] = [Group(**group) for group in given.get("groups", ())]
+    try:
+        return session.feasible(size, **given)
+    except (ValueError, TypeError) as error:
+        raise Problem(422, f"the constraints do not fit: {shown_error(error)}") from error
+
+
+def check_size(n: int, k: int) -> None:
+    """Refuse a batch whose event would be too long to read again."""
+    if n > 1 and n * k > _MOST_NAMES:
+        raise Problem(
+            422,
+            f"n times k must be at most {_MOST_NAMES:,}, got {n * k:,}",
+            fix="send several requests",
+        )

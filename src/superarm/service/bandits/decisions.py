@@ -1,0 +1,168 @@
+"""Find decisions, in memory or else in the log: one by its id, all of them, or some over time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import numpy as np
+
+from superarm.service.bandits import parts
+from superarm.service.bandits.actor import Operation
+from superarm.service.bandits.live import EVALUATIONS, TOLD, Live
+from superarm.service.bandits.records import Answer, answer_of, answers_of, number_of, record_of
+from superarm.service.log.store import Store, StoreError, Turn
+from superarm.service.problems import Problem, shown
+from superarm.sessions import UnknownDecisionError
+
+_EVENTS_PER_READ = 20  # each event may have thousands of decisions
+_MOST_EXAMINED = 20_000  # decisions that one request looks through for those with one status
+ESTIMATE_IS = (
+    "the reward of the set at its outcomes, once all are known; null for the operator's own rewards"
+)
+
+
+def find(store: Store, live: Live, id: str) -> Answer:
+    """A decision with its status and outcomes."""
+    session = live.session
+    try:
+        one = session.decision(id)
+    except UnknownDecisionError:
+        return _find_closed(store, live, id)
+    answer = answer_of(live.bandit.id, record_of(one), one.round, one.time)
+    return {**answer, "status": session.status(id), "outcomes": session.outcomes(id)}
+
+
+def _find_closed(store: Store, live: Live, id: str) -> Answer:
+    """A decision that is not in memory, so it is closed: all open decisions are in memory."""
+    number = number_of(id)
+    pending = [event for event in live.pending if event.kind == "decided"]
+    for event in [*pending, *store.decided_before(live.bandit.number, number, 1)]:
+        for one in answers_of(live.bandit.id, event):
+            if one["id"] == id:
+                if number > live.session.n_decisions:
+                    raise behind_its_log(live)
+                return _with_logged_outcomes(store, live, one)
+    raise Problem(404, f"no decision has the id {shown(id)}")
+
+
+def behind_its_log(live: Live) -> StoreError:
+    """Ends the turn: nothing of it is acknowledged, and the bandit is loaded again."""
+    return StoreError(
+        f"bandit {live.bandit.id} in memory is behind its log; does another process write the log?"
+    )
+
+
+def _with_outcomes(store: Store, live: Live, one: Answer) -> Answer:
+    """A decision from the log, with its status and outcomes."""
+    session, id = live.session, one["id"]
+    try:
+        return {**one, "status": session.status(id), "outcomes": session.outcomes(id)}
+    except UnknownDecisionError:
+        return _with_logged_outcomes(store, live, one)
+
+
+def _with_logged_outcomes(store: Store, live: Live, one: Answer) -> Answer:
+    number = number_of(one["id"])
+    pending = [event for event in live.pending if event.kind == "told" and event.decision == number]
+    outcomes: dict[str, float] = {}
+    for event in [*store.about(live.bandit.number, number), *pending]:
+        outcomes |= json.loads(event.body)["outcomes"]
+    status = "told" if len(outcomes) == len(one["arms"]) else "expired"
+    in_order = {arm: outcomes[arm] for arm in one["arms"] if arm in outcomes}
+    return {**one, "status": status, "outcomes": in_order}
+
+
+def list_decisions(store: Store, status: str | None, limit: int, before: int | None) -> Operation:
+    """Decisions with numbers below ``before``, newest first."""
+
+    def operation(live: Live, turn: Turn) -> Answer:
+        newest = live.session.n_decisions
+        if before is not None:
+            newest = min(before - 1, newest)
+        if status == "open":
+            return _list_open(store, live, newest, limit)
+        found: list[Answer] = []
+        reached = newest + 1
+        for one in islice(_newest_first(store, live, newest, limit), _MOST_EXAMINED):
+            reached = number_of(one["id"])
+            known = _with_outcomes(store, live, one)
+            if status is None or known["status"] == status:
+                found.append(known)
+            if len(found) == limit:
+                break
+        return {"decisions": found, "next": reached if reached > 1 else None}
+
+    return operation
+
+
+def _list_open(store: Store, live: Live, newest: int, limit: int) -> Answer:
+    every = [one for one in reversed(live.session.open) if number_of(one.id) <= newest]
+    found = [find(store, live, one.id) for one in every[:limit]]
+    return {
+        "decisions": found,
+        "next": number_of(found[-1]["id"]) if len(every) > limit else None,
+    }
+
+
+def _newest_first(store: Store, live: Live, number: int, limit: int) -> Iterator[Answer]:
+    """Logged decisions with numbers up to ``number``, in descending order."""
+    n_events = min(limit, _EVENTS_PER_READ)
+    while number > 0:
+        events = store.decided_before(live.bandit.number, number, n_events)
+        if not events:
+            return
+        for event in events:
+            for one in reversed(answers_of(live.bandit.id, event)):
+                if number_of(one["id"]) <= number:
+                    number = number_of(one["id"]) - 1
+                    yield one
+
+
+def history(store: Store, points: int) -> Operation:
+    """The bandit after decisions that are evenly spread over all decisions."""
+
+    def operation(live: Live, turn: Turn) -> Answer:
+        n = live.session.n_decisions
+        spread = np.linspace(1, n, min(points, n)).round().astype(int)
+        found = _with_counts(store, live, np.unique(spread).tolist())
+        made = [_point(live, _with_outcomes(store, live, one), counts) for one, counts in found]
+        return {"estimate_is": ESTIMATE_IS, "points": made}
+
+    return operation
+
+
+def _with_counts(
+    store: Store, live: Live, numbers: Iterable[int]
+) -> Iterator[tuple[Answer, list[int]]]:
+    """Logged decisions by ascending number, with the counts of their events. Reads events once."""
+    batch: list[Answer] = []
+    counts: list[int] = []
+    for number in numbers:
+        if not batch or number > number_of(batch[-1]["id"]):
+            for event in store.decided_before(live.bandit.number, number, 1):
+                batch = answers_of(live.bandit.id, event)
+                counts = json.loads(event.body)["counts"]
+        place = number - number_of(batch[0]["id"]) if batch else 0
+        if place < len(batch):  # otherwise the decision is of this turn and not yet in the log
+            yield batch[place], counts
+
+
+def _point(live: Live, known: Answer, counts: list[int]) -> Answer:
+    return {
+        "round": known["round"],
+        "time": known["time"],
+        "estimate": _estimate(live, known),
+        "evaluations": counts[EVALUATIONS],
+        "told": counts[TOLD],
+    }
+
+
+def _estimate(live: Live, known: Answer) -> float | None:
+    arms, outcomes = known["arms"], known["outcomes"]
+    if live.spec["reward"]["name"] not in parts.REWARDS or len(outcomes) < len(arms):
+        return None
+    # Not an evaluation of the policy, so it is not counted.
+    reward = live.session.policy.reward.uncounted
+    return float(reward(live.session.numbers(arms), [outcomes[arm] for arm in arms]))

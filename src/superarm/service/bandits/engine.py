@@ -1,0 +1,282 @@
+"""Runs the operations of requests: one thread per bandit at a time, many requests per commit.
+
+A request is an operation on a `Live` bandit. Operations that wait for the same bandit run one after
+the other, and their events are committed together. Only then are they answered, including those
+that changed nothing, because what they saw must be durable, too. If the commit fails, no request is
+answered with success, the bandit in memory is dropped, and the next request loads it from the log.
+So memory is never ahead of what was acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Any, Literal
+
+from superarm.service.bandits import loading, parts
+from superarm.service.bandits.actor import Actor, Operation, Waiting
+from superarm.service.bandits.checkpoints import Checkpoints
+from superarm.service.bandits.failures import problem_of
+from superarm.service.bandits.live import Live
+from superarm.service.bandits.spec import Spec
+from superarm.service.log.events import Bandit, DamagedLogError
+from superarm.service.log.store import Store, StoreError, Turn
+from superarm.service.metrics import Metrics
+from superarm.service.problems import Fault, Problem, shown
+
+_log = logging.getLogger("superarm.service")
+LONGEST_S = 0.05  # a commit contains the operations of this time, so slow ones delay few others
+_HEALTHY_S = 5.0  # a successful write counts as a sign of health for this long
+_N_READERS = 4
+_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # of ids; without characters that look alike
+_ID_LENGTH = 10
+
+
+class Engine:
+    """All bandits of a database.
+
+    Parameters
+    ----------
+    store
+        The database.
+    own
+        The operator's rewards, by name.
+    checkpoint_every
+        The number of events between two checkpoints of a bandit: see `Checkpoints`.
+    n_threads
+        How many bandits decide at the same time.
+    most_loaded
+        How many bandits are kept in memory. The least recently used are dropped and loaded again
+        when they are needed.
+    clock
+        Seconds since 1970.
+    metrics
+        Where to count.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        own: Mapping[str, parts.Factory] | None = None,
+        *,
+        checkpoint_every: int = 2000,
+        n_threads: int = 8,
+        most_loaded: int = 1000,
+        clock: Callable[[], float] = time.time,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.store, self.own, self.clock = store, dict(own or {}), clock
+        self.metrics = Metrics() if metrics is None else metrics
+        self.checkpoints = Checkpoints(store, self.metrics, checkpoint_every)
+        self._most_loaded = most_loaded
+        self._failing: StoreError | None = None
+        self._written = -math.inf
+        self._closed = False
+        self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="superarm")
+        # Readers of the database have threads of their own: they need not wait for slow rewards.
+        self._readers = ThreadPoolExecutor(_N_READERS, thread_name_prefix="superarm-read")
+        # Only the event loop touches these two.
+        self._actors: dict[str, Actor] = {}
+        self._loaded: OrderedDict[str, Actor] = OrderedDict()
+
+    async def create(self, spec: Spec) -> Bandit:
+        """Make a bandit. Raises NameTakenError if another bandit has the name."""
+        made = await self.in_thread(self._create, spec)
+        # Another request may have found the new bandit in the list and used it already.
+        actor = self._actors.setdefault(made.bandit.id, made)
+        self._make_room(actor)
+        return actor.bandit
+
+    async def do(self, id: str, operation: Operation, *, reads: bool = False) -> Any:
+        """The answer of an operation, once everything that it saw is committed.
+
+        ``reads`` is for operations that change nothing.
+        """
+        if self._closed:
+            raise Problem(
+                503, "the server is about to stop", fix="repeat", headers={"Retry-After": "1"}
+            )
+        actor = self._actors.get(id)
+        if actor is None:
+            actor = self._actors.setdefault(id, Actor(await self.find(id)))
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        if actor.put(Waiting(operation, not reads, future)):
+            self._pool.submit(self._work, actor, loop)
+        return await future
+
+    async def find(self, id: str) -> Bandit:
+        """The bandit with an id. Raises Problem if there is none."""
+        bandit = await self.in_thread(self.store.bandit, id)
+        if bandit is None:
+            raise no_bandit(id)
+        return bandit
+
+    async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
+        """The result of a function that waits for the database."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._readers, function, *args)
+        except StoreError as error:
+            raise problem_of(error) from error
+
+    def health(self) -> Literal["ok", "read_only", "failing"]:
+        """Whether events can be written. Tries a write if the last one failed or is long ago."""
+        if self._failing is not None or time.monotonic() - self._written >= _HEALTHY_S:
+            try:
+                self.store.check()
+                self._write_succeeded()
+            except StoreError as error:
+                self._failing = error
+        if self._failing is None:
+            return "ok"
+        return "read_only" if self._failing.read_only else "failing"
+
+    def measure(self) -> None:
+        """Update the gauges of the metrics."""
+        found = [actor.live for actor in self._loaded.values() if actor.live is not None]
+        self.metrics.loaded.set(len(found))
+        self.metrics.open.set(sum(live.session.n_open for live in found))
+
+    def close(self) -> None:
+        """Finish running operations, make checkpoints of changed bandits, close the database."""
+        self._closed = True
+        self._pool.shutdown(wait=True)
+        self._readers.shutdown(wait=True)
+        for actor in self._actors.values():
+            self.checkpoints.make(actor)
+        self.checkpoints.close()
+        self.store.close()
+
+    def _create(self, spec: Spec) -> Actor:
+        id = "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
+        live = Live.new(Bandit(0, id, spec["name"], spec["k"], self.clock()), spec, self.own)
+        try:
+            live.bandit = self.store.create(live.bandit, live.pending.pop())
+        except StoreError as error:
+            self._failing = error
+            raise
+        self._write_succeeded()
+        actor = Actor(live.bandit)
+        actor.live = live
+        return actor
+
+    def _work(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
+        """Run operations until none waits."""
+        while batch := actor.take():
+            try:
+                while batch:
+                    answers = self._turn(actor, batch)
+                    done, batch = batch[: len(answers)], batch[len(answers) :]
+                    loop.call_soon_threadsafe(self._answer, actor, done, answers)
+                self.checkpoints.if_due(actor)
+            except BaseException as error:  # even then no request may wait for ever
+                self._failed(actor, error)
+                with contextlib.suppress(RuntimeError):  # the event loop has ended
+                    problems = [problem_of(error)] * len(batch)
+                    loop.call_soon_threadsafe(_resolve, batch, problems)
+
+    def _turn(self, actor: Actor, batch: list[Waiting]) -> list[Any]:
+        """Run and commit the first operations, all of them unless that takes long.
+
+        Returns their answers, which may be exceptions.
+        """
+        try:
+            to_write = any(waiting.writes for waiting in batch)
+            with self.store.turn(actor.bandit, to_write=to_write) as turn:
+                live = self._current(actor, turn)
+                answers = self._run(actor, live, turn, batch)
+                self._commit(live, turn)
+            return answers
+        except BaseException as error:  # nothing was committed, so nothing is acknowledged
+            self.metrics.failures.inc()
+            self._failed(actor, error)
+            return [problem_of(error)] * len(batch)
+
+    def _run(self, actor: Actor, live: Live, turn: Turn, batch: list[Waiting]) -> list[Any]:
+        answers: list[Any] = []
+        end = time.perf_counter() + LONGEST_S
+        for waiting in batch:
+            try:
+                answers.append(waiting.operation(live, turn))
+            except Problem as problem:
+                answers.append(problem)
+            except Fault as fault:
+                fields = {"bandit": actor.bandit.id}
+                _log.error("fault", exc_info=fault.__cause__, extra={"fields": fields})
+                answers.append(fault.problem)
+                actor.live = None  # earlier operations of this turn are still committed
+                break
+            if time.perf_counter() >= end:
+                break
+        return answers
+
+    def _commit(self, live: Live, turn: Turn) -> None:
+        events, live.pending = live.pending, []
+        if not events:
+            return
+        start = time.perf_counter()
+        turn.commit(events)
+        self._write_succeeded()
+        self.metrics.committed((event.kind for event in events), time.perf_counter() - start)
+
+    def _write_succeeded(self) -> None:
+        self._failing, self._written = None, time.monotonic()
+
+    def _failed(self, actor: Actor, error: BaseException) -> None:
+        """Drop the bandit from memory, which may be wrong now, and log the failure."""
+        actor.live = None
+        self._failing = error if isinstance(error, StoreError) else self._failing
+        # The trace of a known kind of failure says nothing more than its message.
+        trace = None if isinstance(error, StoreError | DamagedLogError | Problem) else error
+        fields = {"bandit": actor.bandit.id, "why": str(error)}
+        _log.error("turn_failed", exc_info=trace, extra={"fields": fields})
+
+    def _current(self, actor: Actor, turn: Turn) -> Live:
+        """The bandit after its last event, also if another process made that event."""
+        live = actor.live
+        if live is None:
+            live = actor.live = loading.load(self.store, actor.bandit, self.own)
+        for event in turn.after(live.seq):
+            live.apply(event)
+        return live
+
+    def _answer(self, actor: Actor, done: list[Waiting], answers: list[Any]) -> None:
+        _resolve(done, answers)
+        self._make_room(actor)
+
+    def _make_room(self, used: Actor) -> None:
+        """Drop idle bandits from memory if there are too many, the least recently used first."""
+        self._loaded[used.bandit.id] = used
+        self._loaded.move_to_end(used.bandit.id)
+        too_many = 0 if self._closed else len(self._loaded) - self._most_loaded
+        for id in list(islice(self._loaded, max(0, too_many))):
+            if self._loaded[id].claim():
+                self._pool.submit(self._drop, self._loaded.pop(id), asyncio.get_running_loop())
+
+    def _drop(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
+        self.checkpoints.make(actor)
+        actor.live = None
+        self._work(actor, loop)  # requests that have come meanwhile
+
+
+def no_bandit(id: str) -> Problem:
+    """The answer to a request for an unknown bandit."""
+    return Problem(404, f"no bandit has the id {shown(id)}", fix="GET /v1/bandits lists them")
+
+
+def _resolve(done: list[Waiting], answers: list[Any]) -> None:
+    for waiting, answer in zip(done, answers, strict=True):
+        if waiting.future.done():  # the client has gone
+            continue
+        if isinstance(answer, Exception):
+            waiting.future.set_exception(answer)
+        else:
+            waiting.future.set_result(answer)

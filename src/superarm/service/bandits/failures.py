@@ -1,0 +1,41 @@
+"""How failures are answered: what clients may know of them."""
+
+from __future__ import annotations
+
+from superarm.service.log.events import DamagedLogError
+from superarm.service.log.store import StoreError
+from superarm.service.problems import Problem
+
+
+def problem_of(error: BaseException) -> Problem:
+    """The answer to a request that failed, without internals."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, StoreError):
+        return _of_store(error)
+    if isinstance(error, DamagedLogError):
+        return Problem(
+            500,
+            "the log of this bandit is damaged, so nothing is decided and nothing is written",
+            fix="run superarm replay, which says where, and restore the database from a backup",
+        )
+    return Problem(
+        500, "the server failed, and nothing was changed", fix="the log of the server says how"
+    )
+
+
+def _of_store(error: StoreError) -> Problem:
+    if error.full:
+        return Problem(
+            507,
+            "the database has no room left, so nothing was changed",
+            fix="free some room, then repeat",
+        )
+    why = "is read-only" if error.read_only else "could not be written or read"
+    return Problem(
+        503,
+        f"the database {why}, so nothing is acknowledged",
+        fix="repeat later: outcomes count once in any case, and decisions are issued once "
+        "per Idempotency-Key",
+        headers={"Retry-After": "1"},
+    )

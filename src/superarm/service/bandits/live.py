@@ -1,0 +1,240 @@
+"""A bandit in memory: a session and its position in the log.
+
+Every change is an event, and every event can be applied again. Nothing here reads or writes a
+database: new events are added to ``pending``, and the engine commits them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from superarm.service.bandits import parts
+from superarm.service.bandits.constraints import feasible_of
+from superarm.service.bandits.records import decision_of, record_of
+from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
+from superarm.service.log.events import (
+    Bandit,
+    DamagedLogError,
+    Event,
+    OtherDecisionError,
+    check,
+    root,
+    seal,
+)
+from superarm.service.problems import Problem
+from superarm.sessions import Session
+
+# Every event contains these numbers of the bandit, as they are after the event.
+COUNTS = ("rounds", "decisions", "evaluations", "open", "told", "expired", "n_arms")
+EVALUATIONS, TOLD = COUNTS.index("evaluations"), COUNTS.index("told")
+
+
+class Clock:
+    """The time of the event that is being made or applied."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        """Seconds since 1970."""
+        return self.now
+
+
+class Live:
+    """A session after some event of its log.
+
+    Attributes
+    ----------
+    seq, digest
+        Those of the last event, committed or pending.
+    told, expired
+        Number of decisions that are complete, and that have expired.
+    checkpointed
+        The seq of the last checkpoint that was loaded or made; 0 for none.
+    pending
+        Events that are not committed yet.
+    """
+
+    def __init__(self, bandit: Bandit, spec: Spec, session: Session, clock: Clock) -> None:
+        self.bandit, self.spec, self.session = bandit, spec, session
+        self.seq, self.digest = 0, root(bandit.id)
+        self.told = self.expired = self.checkpointed = 0
+        self.pending: list[Event] = []
+        self._clock = clock
+
+    @classmethod
+    def new(cls, bandit: Bandit, spec: Spec, own: Mapping[str, parts.Factory]) -> Live:
+        """A bandit whose first event is pending."""
+        clock = Clock()
+        live = cls(bandit, spec, session_of(bandit.id, spec, own, clock), clock)
+        clock.now = bandit.created
+        live.log("created", {"spec": spec})
+        return live
+
+    @classmethod
+    def of(cls, bandit: Bandit, first: Event, own: Mapping[str, parts.Factory]) -> Live:
+        """A bandit after its first event."""
+        spec = json.loads(first.body)["spec"]
+        clock = Clock()
+        live = cls(bandit, spec, session_of(bandit.id, spec, own, clock), clock)
+        live._step(first)
+        return live
+
+    @classmethod
+    def from_checkpoint(
+        cls,
+        bandit: Bandit,
+        spec: Spec,
+        own: Mapping[str, parts.Factory],
+        meta: dict[str, Any],
+        data: bytes,
+    ) -> Live:
+        """A bandit as it was at a checkpoint."""
+        clock, rewards = Clock(), rewards_of(spec, own)
+        session = Session.from_bytes(data, policy_of(spec, own), rewards=rewards, clock=clock)
+        live = cls(bandit, spec, session, clock)
+        live.seq = live.checkpointed = meta["seq"]
+        live.digest = bytes.fromhex(meta["digest"])
+        live.told, live.expired, clock.now = meta["told"], meta["expired"], meta["time"]
+        return live
+
+    def snapshot(self) -> tuple[dict[str, Any], Callable[[], bytes]]:
+        """What `from_checkpoint` takes. The bytes are encoded when the function is called."""
+        meta = {
+            "seq": self.seq,
+            "digest": self.digest.hex(),
+            "told": self.told,
+            "expired": self.expired,
+            "time": self.time,
+        }
+        return meta, self.session.snapshot()
+
+    @property
+    def time(self) -> float:
+        """The time of the last event."""
+        return self._clock.now
+
+    @property
+    def counts(self) -> list[int]:
+        """The numbers that `COUNTS` names."""
+        session, reward = self.session, self.session.policy.reward
+        return [
+            session.rounds,
+            session.n_decisions,
+            reward.evaluations,
+            session.n_open,
+            self.told,
+            self.expired,
+            reward.n_arms,
+        ]
+
+    def advance(self, now: float) -> None:
+        """Move the clock forward, never back, and close the decisions that have expired."""
+        self._clock.now = max(now, self._clock.now)
+        closed = self.session.expire()
+        if closed:
+            self.expired += len(closed)
+            self.log("expired", {"decisions": [one.id for one in closed]})
+
+    def ask(self, asked: dict[str, Any], feasible: Any) -> dict[str, Any]:
+        """Decide, and return the body of the event."""
+        n, propensities = asked.get("n", 1), asked.get("propensities")
+        made = self.session.ask(n, feasible=feasible, propensities=propensities)
+        # A decision with no arms is complete as soon as it is issued.
+        self.told += sum(not one.arms for one in made)
+        mark = self.session.mark()
+        del mark["evaluations"]  # the counts of the event have them
+        records = [record_of(one) for one in made]
+        return {"ask": asked, "decisions": records, "round": made[0].round, "mark": mark}
+
+    def tell(self, id: str, outcomes: Mapping[Any, float]) -> tuple[list[Any], bool]:
+        """Learn outcomes. Returns the arms whose outcomes are new, and whether they were the last.
+
+        A session with ``keep=0`` forgets a complete decision, so its status cannot be asked later.
+        """
+        n_open = self.session.n_open
+        new = list(self.session.tell(id, outcomes))
+        is_complete = self.session.n_open < n_open
+        self.told += is_complete
+        return new, is_complete
+
+    def feasible(self, asked: dict[str, Any]) -> Any:
+        """The feasible sets of a request for decisions."""
+        return feasible_of(self.session, self.spec["k"], asked)
+
+    def log(
+        self,
+        kind: str,
+        body: dict[str, Any],
+        *,
+        decision: int | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Add the event of a change that the session has already made."""
+        body = {**body, "counts": self.counts}
+        event = seal(self.digest, self.seq + 1, self.time, kind, decision, key, body)
+        self._step(event)
+        self.pending.append(event)
+
+    def apply(self, event: Event, *, decide: bool = False) -> None:
+        """Repeat the change of a logged event, and check that the result is the same.
+
+        No reward is evaluated. With ``decide``, decisions are made again, with evaluations, and the
+        same sets and samples must result.
+        """
+        check(self.digest, self.seq, event)
+        body = json.loads(event.body)
+        self._clock.now = event.time
+        try:
+            if decide and event.kind == "decided":
+                self._decide_again(event.seq, body)
+            else:
+                self._apply(event.kind, body, event.time)
+        except (ValueError, TypeError, KeyError, Problem) as error:
+            raise DamagedLogError(
+                f"event {event.seq} ({event.kind}) cannot be applied: {error}"
+            ) from error
+        if self.counts != body["counts"]:
+            raise DamagedLogError(
+                f"event {event.seq} ({event.kind}) gives {self.counts}, but the log has "
+                f"{body['counts']}; was it made with another reward or version of superarm?"
+            )
+        self._step(event)
+
+    def _apply(self, kind: str, body: dict[str, Any], time: float) -> None:
+        session = self.session
+        if kind == "decided":
+            made = [decision_of(one, body["round"], time) for one in body["decisions"]]
+            mark = {**body["mark"], "evaluations": body["counts"][EVALUATIONS]}
+            session.adopt(made, mark, feasible=self.feasible(body["ask"]))
+            self.told += sum(not one.arms for one in made)
+        elif kind == "told":
+            self.tell(body["decision"], body["outcomes"])
+        elif kind == "expired":
+            self.expired += len(session.expire())
+        elif kind == "arms_added":
+            session.add_arms(body["arms"], prior=body["prior"])
+        elif kind == "arms_restored":
+            session.restore(*body["arms"])
+        elif kind == "arms_retired":
+            session.retire(*body["arms"])
+        else:
+            raise ValueError(f"this version does not know the kind {kind!r}; update superarm")
+
+    def _decide_again(self, seq: int, logged: dict[str, Any]) -> None:
+        made = self.ask(logged["ask"], self.feasible(logged["ask"]))
+        if (made["decisions"], made["mark"]) != (logged["decisions"], logged["mark"]):
+            then = [one["arms"] for one in logged["decisions"]]
+            now = [one["arms"] for one in made["decisions"]]
+            raise OtherDecisionError(
+                f"event {seq} has {then}, and deciding again gives {now}, or the same sets from "
+                f"other samples; the oracle remembered less, or the reward or the version of "
+                f"superarm was another one"
+            )
+        # An oracle that has lost its cache evaluates more often.
+        self.session.policy.reward.evaluations = logged["counts"][EVALUATIONS]
+
+    def _step(self, event: Event) -> None:
+        self.seq, self.digest, self._clock.now = event.seq, event.digest, event.time

@@ -1,0 +1,76 @@
+"""Load a bandit from its log: from the last good checkpoint, or else from the first event."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+
+from superarm.service.bandits import parts
+from superarm.service.bandits.live import Live
+from superarm.service.log import chain
+from superarm.service.log.events import Bandit
+from superarm.service.log.store import Checkpoint, Store
+from superarm.service.problems import Problem
+from superarm.sessions import SessionFileError
+
+_log = logging.getLogger("superarm.service")
+
+
+def load(
+    store: Store,
+    bandit: Bandit,
+    own: Mapping[str, parts.Factory],
+    *,
+    use_checkpoint: bool = True,
+) -> Live:
+    """The bandit after its last event."""
+    live = None
+    if use_checkpoint:
+        live = from_checkpoint(store, bandit, own, store.checkpoint(bandit.number))
+    if live is None:
+        live = created(store, bandit, own)
+    for event in chain.events_after(store, bandit, live.seq):
+        live.apply(event)
+    return live
+
+
+def created(store: Store, bandit: Bandit, own: Mapping[str, parts.Factory]) -> Live:
+    """The bandit after its first event."""
+    first = chain.first_event(store, bandit)
+    try:
+        return Live.of(bandit, first, own)
+    except Problem as problem:
+        # The spec was accepted once, so the request is not to blame: a reward is missing.
+        raise Problem(
+            500,
+            f"bandit {bandit.id} cannot be rebuilt: {problem.detail}",
+            fix="start with the --rewards that it was made with",
+        ) from problem
+
+
+def from_checkpoint(
+    store: Store,
+    bandit: Bandit,
+    own: Mapping[str, parts.Factory],
+    checkpoint: Checkpoint | None,
+) -> Live | None:
+    """The bandit at a checkpoint; None if there is none, or if it cannot be used."""
+    meta = chain.checkpoint_meta(bandit, checkpoint)
+    if checkpoint is None or meta is None:
+        return None
+    chain.check_checkpoint(store, bandit, meta)
+    spec = chain.spec_of(chain.first_event(store, bandit))
+    try:
+        return Live.from_checkpoint(bandit, spec, own, meta, checkpoint.data)
+    except (SessionFileError, Problem, KeyError, ValueError) as error:
+        fields = {"bandit": bandit.id, "why": str(error)}
+        _log.warning("checkpoint_unusable", extra={"fields": fields})
+        return None
+
+
+def without_reward(store: Store, own: Mapping[str, parts.Factory]) -> Iterator[tuple[Bandit, str]]:
+    """Bandits whose rewards are unknown, with the names of the rewards."""
+    for bandit in chain.all_bandits(store):
+        name = chain.spec_of(chain.first_event(store, bandit))["reward"]["name"]
+        if name not in parts.REWARDS and name not in own:
+            yield bandit, name

@@ -1,0 +1,75 @@
+"""Rebuild a bandit from its log, and compare the result with its checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from superarm.service.bandits import loading, parts
+from superarm.service.bandits.live import Live
+from superarm.service.log import chain
+from superarm.service.log.events import Bandit
+from superarm.service.log.store import Store
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A bandit rebuilt from its log.
+
+    Attributes
+    ----------
+    live
+        The bandit after its last event.
+    checkpoint
+        The seq of the checkpoint; None if there is no good one.
+    same
+        Whether the events after the checkpoint lead from it to the same belief, generator and open
+        decisions, bit for bit; None without a checkpoint.
+    """
+
+    live: Live
+    checkpoint: int | None
+    same: bool | None
+
+
+def replay(
+    store: Store,
+    bandit: Bandit,
+    own: Mapping[str, parts.Factory],
+    *,
+    decide: bool = False,
+) -> Replayed:
+    """Rebuild the bandit from its first event on.
+
+    Raises DamagedLogError if the log is not what was written, and Problem if the operator's own
+    reward is missing. With ``decide``, every decision is made again and must be the same.
+    """
+    # Read first: a server may continue meanwhile and store a later checkpoint.
+    checkpoint = store.checkpoint(bandit.number)
+    live = loading.created(store, bandit, own)
+    for event in chain.events_after(store, bandit, live.seq):
+        live.apply(event, decide=decide)
+    kept = loading.from_checkpoint(store, bandit, own, checkpoint)
+    if kept is None:
+        return Replayed(live, None, None)
+    at = kept.seq
+    for event in chain.events_after(store, bandit, at):
+        if event.seq > live.seq:
+            break  # appended by the server meanwhile
+        kept.apply(event)
+    return Replayed(live, at, fingerprint(live) == fingerprint(kept))
+
+
+def fingerprint(live: Live) -> dict[str, Any]:
+    """Everything that must be equal: belief, generator, counts, open decisions, log position."""
+    session = live.session
+    return {
+        "seq": live.seq,
+        "digest": live.digest.hex(),
+        "counts": live.counts,
+        "belief": session.policy.belief.state(),
+        "mark": session.mark(),
+        "retired": session.retired,
+        "open": [(one, session.outcomes(one)) for one in session.open],
+    }

@@ -1,0 +1,134 @@
+"""What a bandit is made of: the request of its creation, checked, completed, made a session."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from superarm.core import Policy, Reward
+from superarm.service.bandits import parts
+from superarm.service.problems import Problem, shown, shown_error
+from superarm.sessions import Expiry, Session
+
+Spec = dict[str, Any]
+_KEPT_NUMBERS = 2_000_000  # sampled values that explanations keep in memory, about
+_MOST_EXPLAINED = 100  # decisions that can be explained by default
+
+
+def complete(given: Spec, own: Mapping[str, parts.Factory], *, most_arms: int) -> Spec:
+    """A spec with every default filled in, so that the log is self-contained.
+
+    ``given`` has the members of a request for a new bandit. Raises Problem for a spec that no
+    session can be made of.
+    """
+    n_arms = _check_arms(given["arms"], given["k"], most_arms)
+    reward = _with_name(given["reward"], "name")
+    oracle = given["oracle"]
+    if oracle is None:
+        oracle = _default_oracle(reward, n_arms, own)
+    explain_last = given["explain_last"]
+    if explain_last is None:
+        explain_last = max(1, min(_MOST_EXPLAINED, _KEPT_NUMBERS // n_arms))
+    spec = {
+        "name": given["name"],
+        "arms": given["arms"],
+        "k": given["k"],
+        "belief": _with_name(given["belief"], "kind"),
+        "oracle": _with_name(oracle, "kind"),
+        "reward": reward,
+        "prior": None if given["prior"] is None else list(given["prior"]),
+        "expiry": given["expiry"],
+        "seed": secrets.randbits(64) if given["seed"] is None else given["seed"],
+        "keep": given["keep"],
+        "explain_last": explain_last,
+    }
+    try:
+        json.dumps(spec, allow_nan=False)
+    except ValueError:
+        raise Problem(422, "parameters must be finite numbers, got a NaN or an infinity") from None
+    return spec
+
+
+def _check_arms(arms: list[str] | int, k: int, most_arms: int) -> int:
+    n_arms = arms if isinstance(arms, int) else len(arms)
+    if not 1 <= n_arms <= most_arms:
+        raise Problem(
+            422,
+            f"arms must be between 1 and {most_arms} here, got {n_arms}",
+            fix="serve with --most-arms",
+        )
+    check_k(k, n_arms)
+    if not isinstance(arms, int) and len(set(arms)) < n_arms:
+        repeated = shown(_repeated(arms))
+        raise Problem(422, f"names of arms must be distinct, got {repeated} more than once")
+    return n_arms
+
+
+def check_k(k: int, n_arms: int) -> None:
+    """Raise Problem if a set cannot have ``k`` arms."""
+    if k > n_arms:
+        raise Problem(422, f"k must be between 1 and {n_arms} (the number of arms), got {k}")
+
+
+def _with_name(part: str | Mapping[str, Any], member: str) -> dict[str, Any]:
+    return {member: part} if isinstance(part, str) else dict(part)
+
+
+def _default_oracle(reward: Spec, n_arms: int, own: Mapping[str, parts.Factory]) -> str:
+    return "top_k" if parts.reward(reward, n_arms, own).additive else "lazy_singletons"
+
+
+def _repeated(names: list[str]) -> str:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return ""
+
+
+def policy_of(spec: Spec, own: Mapping[str, parts.Factory]) -> Callable[[int], Policy]:
+    """Makes the policy of a spec for a number of arms."""
+
+    def make(n_arms: int) -> Policy:
+        reward = parts.reward(spec["reward"], n_arms, own)
+        oracle = parts.oracle(spec["oracle"])
+        if spec["oracle"]["kind"] == "top_k" and not reward.additive:
+            raise Problem(
+                422,
+                "oracle top_k must have an additive reward, got one that is not",
+                fix="take the oracle lazy_singletons or greedy",
+            )
+        belief = parts.belief(spec["belief"], n_arms, spec["prior"])
+        return Policy(belief, oracle, reward, spec["k"])
+
+    return make
+
+
+def rewards_of(spec: Spec, own: Mapping[str, parts.Factory]) -> Callable[[int], Reward]:
+    """Makes the reward of a spec for a number of arms."""
+    return lambda n_arms: parts.reward(spec["reward"], n_arms, own)
+
+
+def session_of(
+    id: str, spec: Spec, own: Mapping[str, parts.Factory], clock: Callable[[], float]
+) -> Session:
+    """A new session. The ids of its decisions begin with the id of the bandit."""
+    arms = spec["arms"]
+    names = [str(number) for number in range(arms)] if isinstance(arms, int) else arms
+    try:
+        return Session(
+            policy_of(spec, own)(len(names)),
+            names,
+            seed=spec["seed"],
+            expiry=None if spec["expiry"] is None else Expiry(**spec["expiry"]),
+            rewards=rewards_of(spec, own),
+            keep=spec["keep"],
+            explain_last=spec["explain_last"],
+            clock=clock,
+            key=id,
+        )
+    except (ValueError, TypeError, OverflowError) as error:
+        raise Problem(422, shown_error(error)) from None

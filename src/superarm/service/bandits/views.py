@@ -1,0 +1,96 @@
+"""A bandit as clients see it: in numbers, with its best arms, and the lines of its log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from superarm.service.bandits.live import COUNTS, Live
+from superarm.service.bandits.records import Answer
+from superarm.service.log.events import Bandit, Event
+from superarm.service.log.store import Store
+from superarm.sessions import Session
+
+_LEVEL = 0.95  # of the interval of each arm
+_INTERNAL = ("mark", "again")  # members of an event that only the service needs
+
+
+def summary(bandit: Bandit, counts: Iterable[int]) -> Answer:
+    """A bandit in numbers."""
+    head = {"id": bandit.id, "name": bandit.name, "k": bandit.k, "created": bandit.created}
+    return {**head, **dict(zip(COUNTS, counts, strict=True))}
+
+
+def logged_summary(store: Store, bandit: Bandit) -> Answer:
+    """A bandit in numbers, from its last event."""
+    last = store.last(bandit.number)
+    return summary(bandit, json.loads(last.body)["counts"] if last else [0] * len(COUNTS))
+
+
+def state(live: Live, top: int, query: str) -> Answer:
+    """A bandit with its spec and its ``top`` arms with ``query`` in their names; O(n_arms)."""
+    session = live.session
+    names = session.names
+    return {
+        **summary(live.bandit, live.counts),
+        # The number of arms: the names are many, and the log has them.
+        "spec": {**live.spec, "arms": len(names)},
+        "retired": [str(name) for name in session.retired],
+        "events": live.seq,
+        "posterior": _posterior(session, names, top, query),
+    }
+
+
+def _posterior(session: Session, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
+    belief: Any = session.policy.belief
+    means = belief.mean() if hasattr(belief, "mean") else belief.outcomes.mean()
+    # An arm without outcomes may have no mean. It comes last.
+    means = np.nan_to_num(np.asarray(means, np.float64), nan=-1.0)
+    best = _largest(means, _with_query(names, query), top)
+    posterior: Any = belief.posterior(best) if hasattr(belief, "posterior") else None
+    lows = highs = [None] * len(best)
+    if posterior is not None:
+        lows, highs = (ends.tolist() for ends in posterior.interval(_LEVEL))
+    rows = []
+    for place, arm in enumerate(best.tolist()):
+        mean = float(means[arm])
+        row = {
+            "arm": names[arm],
+            "mean": None if mean < 0 else mean,
+            "low": lows[place],
+            "high": highs[place],
+        }
+        if hasattr(posterior, "a"):
+            row |= {"a": float(posterior.a[place]), "b": float(posterior.b[place])}
+        rows.append({**row, "retired": session.is_retired(names[arm])})
+    return rows
+
+
+def _with_query(names: tuple[Any, ...], query: str) -> Any:
+    """The numbers of the arms with ``query`` in their names."""
+    if not query:
+        return np.arange(len(names))
+    wanted = query.casefold()
+    return np.array([i for i, name in enumerate(names) if wanted in name.casefold()], np.intp)
+
+
+def _largest(means: Any, among: Any, top: int) -> Any:
+    """The ``top`` of some arms, by descending mean."""
+    if len(among) > top:
+        among = among[np.argpartition(-means[among], top)[:top]] if top else among[:0]
+    return among[np.argsort(-means[among], kind="stable")]
+
+
+def line(bandit: Bandit, event: Event) -> bytes:
+    """An event as a line of the log that clients read."""
+    body = json.loads(event.body)
+    for name in _INTERNAL:
+        body.pop(name, None)
+    counts = dict(zip(COUNTS, body.pop("counts"), strict=True))
+    head = {"seq": event.seq, "time": event.time, "kind": event.kind, "bandit": bandit.id}
+    if event.key is not None:
+        head["key"] = event.key
+    return json.dumps({**head, **body, "counts": counts}).encode() + b"\n"

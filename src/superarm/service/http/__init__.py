@@ -1,0 +1,1 @@
+"""The service over HTTP: endpoints, their bodies and answers, keys and limits."""

@@ -1,0 +1,210 @@
+"""The models of answers, for the OpenAPI description. Answers are not validated when sent."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from superarm.service.bandits.decisions import ESTIMATE_IS
+
+Status = Literal["open", "told", "expired"]
+
+
+class Summary(BaseModel):
+    """A bandit in numbers."""
+
+    id: str
+    name: str
+    n_arms: int
+    k: int
+    created: float
+    rounds: int
+    decisions: int
+    evaluations: int
+    open: int
+    told: int
+    expired: int
+
+
+class BanditList(BaseModel):
+    """Some bandits. If there are more, ``next`` is the value of ``after`` for them."""
+
+    bandits: list[Summary]
+    next: str | None
+
+
+class ArmState(BaseModel):
+    """An arm: mean, equal-tailed 95% interval, and a and b of a Beta posterior."""
+
+    arm: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    a: float | None = None
+    b: float | None = None
+    retired: bool
+
+
+class BanditState(Summary):
+    """A bandit, what it is made of, and its best arms."""
+
+    spec: dict[str, Any]
+    retired: list[str]
+    events: int
+    posterior: list[ArmState]
+
+
+class DecisionAnswer(BaseModel):
+    """A set of arms to pull. The last three members are there if propensities were requested."""
+
+    id: str
+    bandit: str
+    arms: list[str]
+    values: list[float] | None
+    certified: bool
+    round: int
+    time: float
+    propensities: list[float] | None = Field(
+        None, description="The probability of each arm to be in the set."
+    )
+    set_propensity: float | None = Field(None, description="The probability of this set.")
+    n_samples: int | None = Field(
+        None, description="Number of samples behind the probabilities, with this decision."
+    )
+
+
+class DecisionBatch(BaseModel):
+    """Several decisions, made together."""
+
+    decisions: list[DecisionAnswer]
+
+
+class DecisionState(DecisionAnswer):
+    """A decision, its status and its outcomes so far."""
+
+    status: Status
+    outcomes: dict[str, float]
+
+
+class DecisionList(BaseModel):
+    """Decisions, newest first. If there are more, ``next`` is the value of ``before`` for them."""
+
+    decisions: list[DecisionState]
+    next: int | None
+
+
+class ToldAnswer(BaseModel):
+    """The arms whose outcomes are new, and the status of the decision."""
+
+    id: str
+    new: list[str]
+    status: Status
+
+
+class ArmsAnswer(BaseModel):
+    """The arms that were added, restored or retired, and the numbers of arms now."""
+
+    added: list[str]
+    restored: list[str]
+    retired: list[str]
+    n_arms: int
+    n_retired: int
+
+
+class ReasonAnswer(BaseModel):
+    """Why one arm was chosen or left out: see `superarm.sessions.Reason`."""
+
+    arm: str
+    rank: int | None = None
+    value: float | None = None
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    score: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    n_tests: int | None = None
+
+
+class ExplanationAnswer(BaseModel):
+    """Why a decision was made; ``complete`` is false if only the log has it."""
+
+    decision: DecisionAnswer
+    complete: bool
+    score_is: str | None
+    reasons: list[ReasonAnswer]
+    best_left_out: ReasonAnswer | None
+    lost_by: float | None
+    text: str
+
+
+class HistoryPoint(BaseModel):
+    """The bandit after a decision."""
+
+    round: int
+    time: float
+    estimate: float | None
+    evaluations: int
+    told: int
+
+
+HistoryPoint.__doc__ = f"The bandit after a decision. ``estimate`` is {ESTIMATE_IS}."
+
+
+class History(BaseModel):
+    """Points over time, oldest first."""
+
+    estimate_is: str
+    points: list[HistoryPoint]
+
+
+class ParameterAnswer(BaseModel):
+    """A parameter of a part; ``choices`` are words that it takes."""
+
+    name: str
+    kind: Literal["int", "float", "bool", "choice", "pair", "oracle", "vector", "matrix"]
+    sentence: str
+    required: bool
+    default: Any
+    least: float | None
+    most: float | None
+    choices: list[str]
+
+
+class PartAnswer(BaseModel):
+    """A belief, an oracle or a reward."""
+
+    name: str
+    label: str
+    sentence: str
+    parameters: list[ParameterAnswer]
+
+
+class Parts(BaseModel):
+    """Everything that a bandit can be made of."""
+
+    beliefs: list[PartAnswer]
+    oracles: list[PartAnswer]
+    rewards: list[PartAnswer]
+
+
+class Health(BaseModel):
+    """Whether the service can write."""
+
+    status: Literal["ok", "read_only", "failing"]
+    version: str
+    database: str
+
+
+class ProblemBody(BaseModel):
+    """A problem document of RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    expected: str | None = None
+    got: str | None = None
+    fix: str | None = None
+    errors: list[dict[str, Any]] | None = None

@@ -1,0 +1,128 @@
+"""The application: the routes of all endpoints, and how failures are answered."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route
+
+from superarm.service.http import bandit_routes, decision_routes, server_routes
+from superarm.service.http.endpoint import Endpoint, json_response
+from superarm.service.http.guard import Guard
+from superarm.service.http.keys import Keys
+from superarm.service.http.openapi import description
+from superarm.service.http.service import Service
+from superarm.service.page.files import page_routes
+from superarm.service.problems import MEDIA_TYPE, Problem, shown
+
+# Routes are tried in this order. Decisions and outcomes come most often.
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *decision_routes.ENDPOINTS,
+    *bandit_routes.ENDPOINTS,
+    *server_routes.ENDPOINTS,
+)
+
+
+def make_app(service: Service) -> Starlette:
+    """The application of a service. It closes the engine when it ends."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        service.engine.close()
+
+    routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
+    routes += [Route("/openapi.json", _describe(service), include_in_schema=False), *page_routes()]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, **_guard_options(service))],
+        exception_handlers={
+            Problem: _answer_problem,
+            HTTPException: _answer_routing,
+            Exception: _answer_bug,
+        },
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    app.state.service = service
+    return app
+
+
+def _route(endpoint: Endpoint, service: Service) -> Route:
+    respond = functools.partial(endpoint.respond, service)
+    route = Route(endpoint.path, respond, methods=[endpoint.method], name=endpoint.name)
+    # Starlette adds HEAD to GET, which the description does not have.
+    route.methods = {endpoint.method}
+    return route
+
+
+def _describe(service: Service) -> Callable[[Request], Any]:
+    made = functools.cache(lambda: description(ENDPOINTS, with_keys=service.with_keys))
+
+    async def describe(request: Request) -> Response:
+        return json_response(made())
+
+    return describe
+
+
+def _guard_options(service: Service) -> dict[str, Any]:
+    engine = service.engine
+    keys = Keys(engine.store) if service.with_keys else None
+
+    async def refresh() -> None:
+        if keys is not None:
+            await engine.in_thread(keys.refresh)
+
+    return {
+        "metrics": engine.metrics,
+        "most_body": service.limits.body,
+        "rate": service.limits.rate,
+        "keys": keys,
+        "names": service.names,
+        "refresh": refresh,
+        "log_requests": service.log_requests,
+    }
+
+
+def _problem_response(problem: Problem) -> Response:
+    return Response(problem.encoded(), problem.status, problem.headers, MEDIA_TYPE)
+
+
+async def _answer_problem(_: Request, problem: Any) -> Response:
+    return _problem_response(problem)
+
+
+async def _answer_routing(request: Request, error: Any) -> Response:
+    """No route fits: 404, or 405 if the path has other methods."""
+    status = error.status_code
+    if status == 405:
+        detail = f"{shown(request.method)} is not possible at this path"
+        headers = {"Allow": _allowed(request)}
+    else:
+        detail = "nothing is at this path" if status == 404 else str(error.detail)
+        headers = dict(error.headers or {})
+    fix = "GET /openapi.json lists everything"
+    return _problem_response(Problem(status, detail, fix=fix, headers=headers))
+
+
+def _allowed(request: Request) -> str:
+    """The methods of all routes at the path of a request. Starlette knows only the first route."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set()
+    return ", ".join(sorted(found))
+
+
+async def _answer_bug(_: Request, error: Exception) -> Response:
+    return _problem_response(
+        Problem(500, "the server failed", fix="the log of the server says how")
+    )

@@ -1,0 +1,187 @@
+"""Endpoints about bandits: make, list, look up, add and retire arms, read the log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+
+from superarm.service.bandits import arms, decisions, spec, views
+from superarm.service.bandits.engine import Engine, no_bandit
+from superarm.service.bandits.records import Answer
+from superarm.service.http import answers, bodies
+from superarm.service.http.endpoint import Media, endpoint
+from superarm.service.http.service import Service
+from superarm.service.log import chain
+from superarm.service.log.events import Bandit
+from superarm.service.log.store import NameTakenError
+from superarm.service.problems import Problem, shown
+
+_BANDIT = re.compile(r"[a-z2-9]{10}")
+_EVENTS_PER_READ = 1000
+_POLL_S = 0.25  # between two looks at the database for new events
+_NEVER = 2**63 - 1  # above the seq of any event
+
+
+def bandit_id(id: str) -> str:
+    """An id that has the form of a bandit's id."""
+    if not _BANDIT.fullmatch(id):
+        raise no_bandit(id)
+    return id
+
+
+@endpoint(
+    "POST",
+    "/v1/bandits",
+    status=201,
+    answer=answers.Summary,
+    links=("decide", "get_bandit", "add_arms"),
+    problems=(400, 409, 413, 415, 422, 503, 507),
+)
+async def create_bandit(service: Service, body: bodies.CreateBody, key: str | None) -> Answer:
+    """Make a bandit. The same request again gets the same bandit."""
+    # The key is checked but not needed: names are distinct, so the request is idempotent anyway.
+    engine, limits, given = service.engine, service.limits, body.model_dump()
+    wanted = await engine.in_thread(lambda: spec.complete(given, engine.own, most_arms=limits.arms))
+    try:
+        bandit = await engine.create(wanted)
+    except NameTakenError:
+        bandit = await engine.in_thread(_same_bandit, engine, wanted, body.seed is None)
+    return await engine.in_thread(views.logged_summary, engine.store, bandit)
+
+
+def _same_bandit(engine: Engine, wanted: spec.Spec, any_seed: bool) -> Bandit:
+    """The bandit that has the name already, if the same request made it."""
+    name = wanted["name"]
+    bandit = engine.store.bandit_named(name)
+    if bandit is None:
+        raise Problem(
+            503,
+            "the bandit of this name is just being made",
+            fix="repeat",
+            headers={"Retry-After": "1"},
+        )
+    found = chain.spec_of(engine.store.events(bandit.number, 0, 1)[0])
+    if any_seed:
+        wanted = {**wanted, "seed": found["seed"]}
+    if found != json.loads(json.dumps(wanted)):
+        fix = f"take another name, or use the bandit {bandit.id}"
+        raise Problem(409, f"another bandit has the name {shown(name)}", fix=fix)
+    return bandit
+
+
+@endpoint("GET", "/v1/bandits", answer=answers.BanditList, problems=(404, 422, 503))
+async def list_bandits(service: Service, query: bodies.BanditsQuery) -> Answer:
+    """List bandits in the order of their creation."""
+    engine, limit, number = service.engine, query.limit, 0
+    if query.after is not None:
+        number = (await engine.find(bandit_id(query.after))).number
+
+    def look() -> Answer:
+        found = engine.store.bandits(limit + 1, number)
+        listed = [views.logged_summary(engine.store, bandit) for bandit in found[:limit]]
+        return {"bandits": listed, "next": listed[-1]["id"] if len(found) > limit else None}
+
+    return await engine.in_thread(look)
+
+
+@endpoint(
+    "GET",
+    "/v1/bandits/{id}",
+    answer=answers.BanditState,
+    problems=(404, 422, 500, 503),
+)
+async def get_bandit(service: Service, id: str, query: bodies.BanditQuery) -> Answer:
+    """Look up a bandit, and its best arms among those with ``query`` in their names."""
+    return await service.engine.do(
+        bandit_id(id), lambda live, turn: views.state(live, query.top, query.query), reads=True
+    )
+
+
+@endpoint(
+    "POST",
+    "/v1/bandits/{id}/arms",
+    answer=answers.ArmsAnswer,
+    problems=(400, 404, 409, 413, 415, 422, 503, 507),
+)
+async def add_arms(service: Service, id: str, body: bodies.ArmsBody, key: str | None) -> Answer:
+    """Add arms, or restore retired ones. Arms that exist and are not retired do not change."""
+    engine, most_arms = service.engine, service.limits.arms
+    operation = arms.add_arms(body.arms, body.prior, key, engine.clock, most_arms)
+    return await engine.do(bandit_id(id), operation)
+
+
+@endpoint(
+    "DELETE",
+    "/v1/bandits/{id}/arms/{name:path}",
+    answer=answers.ArmsAnswer,
+    problems=(400, 404, 409, 422, 503, 507),
+)
+async def retire_arm(service: Service, id: str, name: str, key: str | None) -> Answer:
+    """Stop picking an arm. Its posterior stays, and outcomes of it are still learnt."""
+    engine = service.engine
+    return await engine.do(bandit_id(id), arms.retire(name, key, engine.clock))
+
+
+@endpoint(
+    "GET",
+    "/v1/bandits/{id}/history",
+    answer=answers.History,
+    problems=(404, 422, 500, 503),
+)
+async def get_history(service: Service, id: str, query: bodies.HistoryQuery) -> Answer:
+    """Show the bandit over time, at decisions that are evenly spread over all of them."""
+    engine = service.engine
+    operation = decisions.history(engine.store, query.points)
+    return await engine.do(bandit_id(id), operation, reads=True)
+
+
+@endpoint(
+    "GET",
+    "/v1/bandits/{id}/log",
+    answer=Media("application/x-ndjson", "Events"),
+    problems=(404, 422, 503),
+)
+async def read_log(service: Service, id: str, query: bodies.LogQuery) -> Response:
+    """Read the events after one, one per line; with ``follow``, wait for new events, too."""
+    bandit = await service.engine.find(bandit_id(id))
+    lines = _lines(service, bandit, query.after, query.follow)
+    return StreamingResponse(lines, media_type="application/x-ndjson")
+
+
+async def _lines(
+    service: Service, bandit: Bandit, after: int, follow: bool
+) -> AsyncIterator[bytes]:
+    """Lines up to the present last event, or without an end until the server stops."""
+    engine = service.engine
+    newest = None if follow else await engine.in_thread(engine.store.last, bandit.number)
+    last = _NEVER if newest is None else newest.seq
+
+    def read(seq: int) -> tuple[int, bytes]:
+        found = engine.store.events(bandit.number, seq, min(_EVENTS_PER_READ, last - seq))
+        text = b"".join(views.line(bandit, event) for event in found)
+        return (found[-1].seq if found else seq), text
+
+    while after < last and not (follow and service.closing()):
+        after, text = await engine.in_thread(read, after)
+        if text:
+            yield text
+        elif not follow:
+            return
+        else:
+            await asyncio.sleep(_POLL_S)
+
+
+ENDPOINTS: tuple[Any, ...] = (
+    create_bandit,
+    list_bandits,
+    get_bandit,
+    add_arms,
+    retire_arm,
+    get_history,
+    read_log,
+)

@@ -1,0 +1,181 @@
+"""The bodies and queries of requests. Bodies are strict: unknown members are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+)
+
+from superarm.service.bandits import parts
+
+
+def _whole(value: Any) -> Any:
+    """JSON has one kind of number: 3.0 is a whole number."""
+    return int(value) if type(value) is float and value.is_integer() else value
+
+
+_WHOLE = BeforeValidator(_whole)
+_MOST_COUNT = 10_000_000
+# No control characters: some databases cannot store them, and people cannot see them.
+Text = Annotated[
+    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
+]
+Count = Annotated[int, Field(ge=1, le=_MOST_COUNT), _WHOLE]
+CountOrZero = Annotated[int, Field(ge=0, le=_MOST_COUNT), _WHOLE]
+Outcome = Annotated[float, Field(ge=0.0, le=1.0)]
+Positive = Annotated[float, Field(gt=0.0, le=1e12)]
+Weight = Annotated[float, Field(ge=0.0, le=1e300)]
+_MOST_PARAMETERS = 32
+PartObject = Annotated[dict[str, Any], Field(min_length=1, max_length=_MOST_PARAMETERS)]
+
+
+def _one_of(names: Iterable[str]) -> Any:
+    """The description of a part: a name, or an object with the name as kind.
+
+    The parts themselves are checked when the bandit is made.
+    """
+    kind = {"type": "string", "enum": sorted(names)}
+    with_parameters = {
+        "type": "object",
+        "properties": {"kind": kind},
+        "required": ["kind"],
+        "maxProperties": _MOST_PARAMETERS,
+    }
+    return WithJsonSchema({"anyOf": [kind, with_parameters]})
+
+
+class Strict(BaseModel):
+    """No conversions, no other members, no NaN and no infinities."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
+
+
+class ExpiryBody(Strict):
+    """When decisions expire, and what happens then: see `superarm.sessions.Expiry`."""
+
+    after_s: Positive | None = None
+    after_rounds: Count | None = None
+    late: Literal["refuse", "ignore"] = "refuse"
+    missing: Outcome | None = None
+
+
+class CreateBody(Strict):
+    """A new bandit."""
+
+    name: Text = Field(description="A name for people. No two bandits have the same name.")
+    arms: list[Text] | Count = Field(
+        description='Distinct names, or a number n for the names "0" to "n - 1".'
+    )
+    k: Count = Field(description="Number of arms per decision.")
+    belief: Annotated[str | PartObject, _one_of(parts.BELIEFS)] = Field(
+        "beta", description="A name, or an object with kind and parameters."
+    )
+    oracle: Annotated[str | PartObject, _one_of(parts.ORACLES)] | None = Field(
+        None,
+        description="A name, or an object with kind and parameters. "
+        "The default is top_k for additive rewards, and lazy_singletons otherwise.",
+    )
+    reward: str | PartObject = Field(
+        "linear", description="A name, or an object with name and parameters."
+    )
+    prior: tuple[Positive, Positive] | None = Field(
+        None, description="The prior of the belief, for every arm."
+    )
+    expiry: ExpiryBody | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**128), _WHOLE] | None = Field(
+        None, description="Random by default."
+    )
+    keep: Annotated[int, Field(ge=0, le=1_000_000), _WHOLE] = Field(
+        1000, description="Number of closed decisions in memory. The log keeps all of them."
+    )
+    explain_last: Annotated[int, Field(ge=0, le=10_000), _WHOLE] | None = Field(
+        None,
+        description="Number of decisions that can be explained in full. "
+        "The default depends on the number of arms.",
+    )
+
+
+class GroupBody(Strict):
+    """A group of arms. A set has at least ``least`` and at most ``most`` of them."""
+
+    arms: list[Text]
+    least: CountOrZero = 0
+    most: CountOrZero | None = None
+
+
+class DecideBody(Strict):
+    """Constraints of this round; ``n`` for several decisions at once."""
+
+    n: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = None
+    k: Count | None = None
+    at_most: bool = False
+    available: list[Text] | None = None
+    must: list[Text] | None = None
+    must_not: list[Text] | None = None
+    groups: list[GroupBody] | None = None
+    weights: dict[Text, Weight] | None = None
+    capacity: Weight | None = None
+    propensities: Count | None = Field(
+        None,
+        description="Estimate the probabilities of the arms and of the set from this many samples. "
+        "The server limits the number of samples per request, for all its n decisions together.",
+    )
+
+
+class TellBody(Strict):
+    """Outcomes of some arms of a decision."""
+
+    outcomes: Annotated[dict[Text, Outcome], Field(min_length=1)]
+
+
+class ArmsBody(Strict):
+    """Arms to add, or retired arms to restore."""
+
+    arms: Annotated[list[Text], Field(min_length=1)]
+    prior: tuple[Positive, Positive] | None = None
+
+
+_MOST_NUMBER = 2**53  # larger whole numbers are not exact in every JSON reader
+
+
+class BanditsQuery(BaseModel):
+    """Which bandits to list."""
+
+    limit: int = Field(100, ge=1, le=1000)
+    after: str | None = Field(None, max_length=100)
+
+
+class BanditQuery(BaseModel):
+    """Which arms of a bandit to show."""
+
+    top: int = Field(20, ge=0, le=10_000)
+    query: str = Field("", max_length=200)
+
+
+class HistoryQuery(BaseModel):
+    """How many points of a history to show."""
+
+    points: int = Field(200, ge=1, le=1000)
+
+
+class LogQuery(BaseModel):
+    """Which events of a log to read."""
+
+    after: int = Field(0, ge=0, le=_MOST_NUMBER)
+    follow: bool = False
+
+
+class DecisionsQuery(BaseModel):
+    """Which decisions to list."""
+
+    status: Literal["open", "told", "expired"] | None = None
+    limit: int = Field(50, ge=1, le=1000)
+    before: int | None = Field(None, ge=1, le=_MOST_NUMBER)

@@ -1,0 +1,97 @@
+"""Endpoints about decisions: issue, learn, look up, list, explain."""
+
+from __future__ import annotations
+
+import re
+
+from superarm.service.bandits import changes, decisions, explanations
+from superarm.service.bandits.records import Answer
+from superarm.service.http import answers, bodies
+from superarm.service.http.bandit_routes import bandit_id
+from superarm.service.http.endpoint import endpoint
+from superarm.service.http.service import Service
+from superarm.service.problems import Problem, shown
+
+_DECISION = re.compile(r"([a-z2-9]{10})-[1-9][0-9]{0,14}")
+_NO_CONSTRAINTS = bodies.DecideBody.model_validate({})
+
+
+def bandit_of(decision: str) -> str:
+    """The id of the bandit that made a decision."""
+    found = _DECISION.fullmatch(decision)
+    if not found:
+        raise Problem(404, f"no decision has the id {shown(decision)}")
+    return found[1]
+
+
+@endpoint(
+    "POST",
+    "/v1/bandits/{id}/decisions",
+    status=201,
+    answer=answers.DecisionAnswer | answers.DecisionBatch,
+    links=("tell", "get_decision", "explain_decision"),
+    problems=(400, 404, 409, 413, 415, 422, 429, 500, 503, 507),
+)
+async def decide(
+    service: Service, id: str, key: str | None, body: bodies.DecideBody = _NO_CONSTRAINTS
+) -> Answer:
+    """Issue a decision, or ``n`` of them. It is in the log before it is answered."""
+    asked = body.model_dump(exclude_defaults=True) if body.model_fields_set else {}
+    engine = service.engine
+    operation = changes.decide(asked, key, engine.clock, service.limits)
+    return await engine.do(bandit_id(id), operation)
+
+
+@endpoint(
+    "POST",
+    "/v1/decisions/{id}/outcomes",
+    answer=answers.ToldAnswer,
+    problems=(400, 404, 409, 410, 413, 415, 422, 503, 507),
+)
+async def tell(service: Service, id: str, body: bodies.TellBody) -> Answer:
+    """Learn outcomes of some arms. They are in the log before that is acknowledged."""
+    engine = service.engine
+    operation = changes.tell(id, body.outcomes, engine.clock, engine.store)
+    return await engine.do(bandit_of(id), operation)
+
+
+@endpoint(
+    "GET",
+    "/v1/bandits/{id}/decisions",
+    answer=answers.DecisionList,
+    problems=(404, 422, 503),
+)
+async def list_decisions(service: Service, id: str, query: bodies.DecisionsQuery) -> Answer:
+    """List decisions, newest first; ``before`` is the number at the end of a decision's id."""
+    engine = service.engine
+    operation = decisions.list_decisions(engine.store, query.status, query.limit, query.before)
+    return await engine.do(bandit_id(id), operation, reads=True)
+
+
+@endpoint(
+    "GET",
+    "/v1/decisions/{id}",
+    answer=answers.DecisionState,
+    problems=(404, 422, 503),
+)
+async def get_decision(service: Service, id: str) -> Answer:
+    """Look up a decision, its status and its outcomes, however old it is."""
+    engine = service.engine
+    return await engine.do(
+        bandit_of(id), lambda live, turn: decisions.find(engine.store, live, id), reads=True
+    )
+
+
+@endpoint(
+    "GET",
+    "/v1/decisions/{id}/explanation",
+    answer=answers.ExplanationAnswer,
+    problems=(404, 422, 503),
+)
+async def explain_decision(service: Service, id: str) -> Answer:
+    """Say why each arm was chosen, and which arms were left out."""
+    engine = service.engine
+    return await engine.do(bandit_of(id), explanations.explanation(engine.store, id), reads=True)
+
+
+ENDPOINTS = (decide, tell, list_decisions, get_decision, explain_decision)

@@ -1,0 +1,203 @@
+"""An endpoint: one method of one path, with what it reads and what it answers.
+
+An endpoint is an asynchronous function with a declaration. Its parameters say what it reads from a
+request: ``body`` and ``query`` are checked by the model they are annotated with, ``key`` is the
+Idempotency-Key, and the other ones are parts of the path. The routes of the application and the
+OpenAPI description are both made from these declarations.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import typing
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ValidationError
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from superarm.service.http.service import Service
+from superarm.service.problems import Problem, shown
+
+Function = Callable[..., Awaitable[Any]]
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+_MOST_ERRORS = 10  # errors of a body that one answer lists
+_LONGEST_TEXT = 300
+
+
+class Media(NamedTuple):
+    """An answer that is not JSON."""
+
+    type: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One method of one path.
+
+    Attributes
+    ----------
+    method, path
+        Such as "POST" and "/v1/decisions/{id}/outcomes".
+    function
+        ``await function(service, **parameters)`` gives the members of the answer, or a response.
+    answer
+        The model of the answer.
+    status
+        The status of the answer.
+    problems
+        The statuses of problems that the endpoint may answer, besides those of every endpoint.
+    failure
+        The model of the answer with status 503, if that is not a problem.
+    links
+        Names of the endpoints that take the id in the answer.
+    """
+
+    method: str
+    path: str
+    function: Function
+    answer: Any
+    status: int = 200
+    problems: tuple[int, ...] = ()
+    failure: type[BaseModel] | None = None
+    links: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the operation."""
+        return self.function.__name__
+
+    @cached_property
+    def body(self) -> type[BaseModel] | None:
+        """The model of the request's body."""
+        return typing.get_type_hints(self.function).get("body")
+
+    @cached_property
+    def query(self) -> type[BaseModel] | None:
+        """The model of the query."""
+        return typing.get_type_hints(self.function).get("query")
+
+    @cached_property
+    def takes_key(self) -> bool:
+        """Whether the endpoint reads an Idempotency-Key."""
+        return "key" in inspect.signature(self.function).parameters
+
+    @cached_property
+    def needs_body(self) -> bool:
+        """Whether the body may not be left out."""
+        parameter = inspect.signature(self.function).parameters.get("body")
+        return parameter is not None and parameter.default is parameter.empty
+
+    async def respond(self, service: Service, request: Request) -> Response:
+        """Read the request, call the function, and encode its answer."""
+        given: dict[str, Any] = dict(request.path_params)
+        if self.body is not None:
+            raw = await _body(request)
+            if raw or self.needs_body:
+                given["body"] = _parsed(raw, self.body)
+        if self.query is not None:
+            given["query"] = _checked(request, self.query)
+        if self.takes_key:
+            given["key"] = _idempotency_key(request)
+        answer = await self.function(service, **given)
+        if isinstance(answer, Response):
+            return answer
+        return json_response(answer, self.status)
+
+
+def endpoint(method: str, path: str, **declared: Any) -> Callable[[Function], Endpoint]:
+    """Declare the endpoint of a function: see `Endpoint` for ``declared``."""
+    return lambda function: Endpoint(method, path, function, **declared)
+
+
+def json_response(members: Any, status: int = 200) -> Response:
+    """A response with JSON."""
+    return Response(json.dumps(members, allow_nan=False), status, media_type="application/json")
+
+
+async def _body(request: Request) -> bytes:
+    """The bytes of the body, which must be declared as JSON.
+
+    Any website can make a browser send other types without asking the service first.
+    """
+    try:
+        raw = await request.body()
+    except ClientDisconnect:  # a part of a body is not the request
+        raise Problem(400, "the body is incomplete", fix="send it again") from None
+    sent = request.headers.get("content-type")
+    if sent is None and not raw:
+        return raw
+    media = (sent or "").partition(";")[0].strip().lower()
+    if media != "application/json":
+        raise Problem(
+            415,
+            "the body must be JSON",
+            expected="application/json",
+            got=shown(media),
+            fix="send Content-Type",
+        )
+    return raw
+
+
+def _parsed(raw: bytes, model: type[BaseModel]) -> BaseModel:
+    try:
+        return model.model_validate_json(raw)
+    except ValidationError as error:
+        raise _body_problem(error) from None
+
+
+def _body_problem(error: ValidationError) -> Problem:
+    found = error.errors(include_url=False, include_context=False)
+    if found[0]["type"] == "json_invalid":
+        return Problem(400, f"the body must be JSON: {_printable(found[0]['msg'])}")
+    errors = [
+        {
+            "at": _printable(".".join(map(str, one["loc"]))),
+            "detail": _printable(one["msg"]),
+            "got": shown(one["input"]),
+        }
+        for one in found[:_MOST_ERRORS]
+    ]
+    first = errors[0]
+    return Problem(
+        422, f"the body does not fit: {first['at'] or 'it'}: {first['detail']}", errors=errors
+    )
+
+
+def _printable(text: str) -> str:
+    return json.dumps(text)[1:-1][:_LONGEST_TEXT]
+
+
+def _checked(request: Request, model: type[BaseModel]) -> BaseModel:
+    """The query. A parameter that comes several times counts once, the last one."""
+    try:
+        return model.model_validate(dict(request.query_params))
+    except ValidationError as error:
+        errors = [
+            {
+                "at": shown(".".join(map(str, one["loc"]))),
+                "detail": one["msg"],
+                "got": shown(one["input"]),
+            }
+            for one in error.errors()
+        ]
+        detail = f"{errors[0]['at']}: {errors[0]['detail']}"
+        raise Problem(422, detail, errors=errors) from None
+
+
+def _idempotency_key(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is not None and not _KEY.fullmatch(key):
+        raise Problem(
+            400,
+            "Idempotency-Key must be 1 to 200 visible ASCII characters",
+            got=shown(key),
+            fix="use a UUID",
+        )
+    return key

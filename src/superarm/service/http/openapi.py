@@ -1,0 +1,144 @@
+"""The OpenAPI description, made from the declarations of the endpoints."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import JsonSchemaMode
+
+from superarm.service.http.answers import ProblemBody
+from superarm.service.http.endpoint import Endpoint, Media
+from superarm.service.problems import MEDIA_TYPE
+from superarm.version import __version__
+
+_REF = "#/components/schemas/{model}"
+_OF_EVERY_ENDPOINT = (403, 429, 500)
+_KEY_HEADER = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+}
+
+
+def description(endpoints: Sequence[Endpoint], *, with_keys: bool) -> dict[str, Any]:
+    """The OpenAPI document of some endpoints."""
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in endpoints:
+        path = re.sub(r":\w+\}", "}", endpoint.path)  # {name:path} is Starlette's own syntax
+        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, with_keys)
+    components: dict[str, Any] = {"schemas": _schemas(endpoints)}
+    if with_keys:
+        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    info = {
+        "title": "superarm",
+        "description": "Pick the best k of m, round after round, over HTTP.",
+        "version": __version__,
+    }
+    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": components}
+
+
+def _operation(endpoint: Endpoint, with_keys: bool) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "summary": endpoint.name.replace("_", " ").title(),
+        "description": inspect.getdoc(endpoint.function),
+        "operationId": endpoint.name,
+    }
+    if parameters := [*_path_parameters(endpoint), *_query_parameters(endpoint)]:
+        operation["parameters"] = parameters
+    if endpoint.takes_key:
+        operation.setdefault("parameters", []).append(_KEY_HEADER)
+    if endpoint.body is not None:
+        operation["requestBody"] = {
+            "required": endpoint.needs_body,
+            "content": _content("application/json", _ref(endpoint.body)),
+        }
+    needs_key = with_keys and (endpoint.path.startswith("/v1/") or endpoint.path == "/metrics")
+    if needs_key:
+        operation["security"] = [{"key": []}]
+    operation["responses"] = _responses(endpoint, needs_key)
+    return operation
+
+
+def _path_parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
+    for name in re.findall(r"\{(\w+)", endpoint.path):
+        schema = {"type": "string", "title": name.title()}
+        yield {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _query_parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
+    if endpoint.query is None:
+        return
+    for name, schema in endpoint.query.model_json_schema()["properties"].items():
+        if schema["default"] is None:
+            del schema["default"]  # a query cannot say null
+        yield {"name": name, "in": "query", "required": False, "schema": schema}
+
+
+def _responses(endpoint: Endpoint, needs_key: bool) -> dict[str, Any]:
+    responses = {endpoint.status: _success(endpoint)}
+    statuses = [*endpoint.problems, *_OF_EVERY_ENDPOINT, *([401] if needs_key else [])]
+    problem = {"description": "A problem", "content": _content(MEDIA_TYPE, _ref(ProblemBody))}
+    responses |= dict.fromkeys(statuses, problem)
+    if endpoint.failure is not None:
+        responses[503] = {
+            "description": HTTPStatus(503).phrase,
+            "content": _content("application/json", _ref(endpoint.failure)),
+        }
+    return {str(status): responses[status] for status in sorted(responses)}
+
+
+def _success(endpoint: Endpoint) -> dict[str, Any]:
+    answer = endpoint.answer
+    if isinstance(answer, Media):
+        content = _content(answer.type, {"type": "string"})
+        return {"description": answer.description, "content": content}
+    schema = TypeAdapter(answer).json_schema(mode="serialization", ref_template=_REF)
+    if "anyOf" in schema:
+        title = f"Response {endpoint.name.replace('_', ' ').title()}"
+        schema = {"anyOf": schema["anyOf"], "title": title}
+    else:
+        schema = _ref(answer)
+    response = {
+        "description": "Successful Response",
+        "content": _content("application/json", schema),
+    }
+    if endpoint.links:
+        parameters = {"id": "$response.body#/id"}
+        response["links"] = {
+            name: {"operationId": name, "parameters": parameters} for name in endpoint.links
+        }
+    return response
+
+
+def _content(media: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {media: {"schema": schema}}
+
+
+def _ref(model: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": _REF.format(model=model.__name__)}
+
+
+def _schemas(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """The schemas of all bodies and answers, by name."""
+    bodies = [one.body for one in endpoints if one.body is not None]
+    answers = [one.answer for one in endpoints if not isinstance(one.answer, Media)]
+    found = _definitions(answers, "serialization")
+    for schema in found.values():
+        for member in schema["properties"].values():
+            if member.get("default", ...) is None:
+                del member["default"]  # such a member is left out of the answer, not null
+    found |= _definitions(bodies, "validation") | _definitions([ProblemBody], "serialization")
+    return dict(sorted(found.items()))
+
+
+def _definitions(models: Sequence[Any], mode: JsonSchemaMode) -> dict[str, Any]:
+    # A model may be a union, which has no name, so the models are numbered.
+    adapters = [(place, mode, TypeAdapter(model)) for place, model in enumerate(models)]
+    _, found = TypeAdapter.json_schemas(adapters, ref_template=_REF)
+    return found["$defs"]

@@ -1,0 +1,37 @@
+"""What all endpoints share: the engine and the settings of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from superarm.service.bandits.engine import Engine
+from superarm.service.settings import Limits
+
+
+@dataclass
+class Service:
+    """The engine and the settings of a server.
+
+    Attributes
+    ----------
+    engine
+        Runs the operations of requests.
+    limits
+        The largest requests.
+    with_keys
+        Whether requests need an API key.
+    names
+        Host names of a service without keys, besides ``localhost`` and addresses.
+    log_requests
+        Whether to write one log line per request.
+    closing
+        Whether the server is about to stop, so that streams must end.
+    """
+
+    engine: Engine
+    limits: Limits = field(default_factory=Limits)
+    with_keys: bool = False
+    names: frozenset[str] = frozenset()
+    log_requests: bool = False
+    closing: Callable[[], bool] = lambda: False

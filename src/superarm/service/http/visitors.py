@@ -1,0 +1,76 @@
+"""Which requests a service without keys accepts: those of programs, and those of its own page.
+
+A browser sends whatever any website tells it to send, also to a server that only this machine can
+reach. The headers show which website it was: Host has a foreign name if that name was made to point
+here, and Origin has it if the website sends from elsewhere. Browsers set both headers themselves.
+Programs send no Origin, and the Host that they were configured with.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Collection, Mapping
+
+from superarm.service.problems import Problem, shown
+
+HEADERS = frozenset({b"host", b"origin", b"sec-fetch-site"})
+_HOST = re.compile(r"(\[[^\[\]]*\]|[^:]*)(:[0-9]*)?")
+_SAFE = ("GET", "HEAD", "OPTIONS")  # they change nothing, and no website can read the answers
+
+
+def check(method: str, headers: Mapping[bytes, bytes], names: Collection[str]) -> None:
+    """Refuse a request that another website has made.
+
+    Parameters
+    ----------
+    method
+        The method.
+    headers
+        The headers of the request that `HEADERS` names.
+    names
+        Host names of the service, besides ``localhost`` and addresses. Addresses are safe because
+        nobody can make an address point elsewhere.
+
+    Examples
+    --------
+    >>> check("POST", {b"host": b"127.0.0.1:8321", b"origin": b"http://127.0.0.1:8321"}, ())
+    >>> try:
+    ...     check("GET", {b"host": b"rebound.example:8321"}, ())
+    ... except Problem as problem:
+    ...     print(problem)
+    Host must be localhost, an address or an allowed name, got 'rebound.example:8321'
+    """
+    host = headers.get(b"host", b"").decode("latin-1").lower()
+    if host and not _is_own(_name(host), names):
+        raise _refused(f"Host must be localhost, an address or an allowed name, got {shown(host)}")
+    if method in _SAFE:
+        return
+    origin = headers.get(b"origin")
+    if origin is not None:
+        place = origin.decode("latin-1").lower().partition("://")[2]
+        if place != host and _name(place) not in names:
+            sent = shown(origin.decode("latin-1"))
+            raise _refused(f"Origin must be that of the service itself, got {sent}")
+    if headers.get(b"sec-fetch-site") == b"cross-site":
+        raise _refused("only the service's own page may change anything here, not other websites")
+
+
+def _name(place: str) -> str:
+    """The name in ``name:port``; empty for other forms."""
+    found = _HOST.fullmatch(place)
+    return found[1].rstrip(".") if found else ""
+
+
+def _is_own(name: str, names: Collection[str]) -> bool:
+    if name == "localhost" or name.endswith(".localhost") or name in names:
+        return True
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _refused(detail: str) -> Problem:
+    return Problem(403, detail, fix="serve with --allowed-host NAME, or with --keys")

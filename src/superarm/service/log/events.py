@@ -1,0 +1,114 @@
+"""The events of a bandit. Each event carries a digest of itself and of all events before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, NamedTuple
+
+KINDS = ("created", "decided", "told", "arms_added", "arms_retired", "arms_restored", "expired")
+
+
+class Event(NamedTuple):
+    """One row of the log.
+
+    Attributes
+    ----------
+    seq
+        Position in the log of the bandit: 1, 2, 3, ...
+    time
+        Seconds since 1970.
+    kind
+        One of `KINDS`.
+    decision
+        Number of the decision that the event is about; for a batch, the first number.
+    key
+        Idempotency key of the request.
+    body
+        JSON text, stored byte for byte.
+    digest
+        SHA-256 of the previous digest and of this event.
+    """
+
+    seq: int
+    time: float
+    kind: str
+    decision: int | None
+    key: str | None
+    body: str
+    digest: bytes
+
+
+class Bandit(NamedTuple):
+    """A row of the table of bandits. The log uses ``number``, clients use ``id``."""
+
+    number: int
+    id: str
+    name: str
+    k: int
+    created: float
+
+
+class DamagedLogError(Exception):
+    """The log is not what was written. The service stops writing to it."""
+
+    verdict = "damaged"
+
+
+class OtherDecisionError(DamagedLogError):
+    """The log is intact, but a decision that is made again differs from the logged one."""
+
+    verdict = "decided otherwise"
+
+
+def root(bandit: str) -> bytes:
+    """The digest before the first event.
+
+    Examples
+    --------
+    >>> first = seal(root("b1"), 1, 0.0, "created", None, None, {"spec": {}})
+    >>> first.seq, first.body
+    (1, '{"spec":{}}')
+    >>> check(root("b1"), 0, first)
+    """
+    return hashlib.sha256(b"superarm log 1\n" + bandit.encode()).digest()
+
+
+def seal(
+    before: bytes,
+    seq: int,
+    time: float,
+    kind: str,
+    decision: int | None,
+    key: str | None,
+    body: dict[str, Any],
+) -> Event:
+    """Make the event that follows the digest ``before``."""
+    text = json.dumps(body, separators=(",", ":"), allow_nan=False)
+    digest = _digest(before, seq, time, kind, decision, key, text)
+    return Event(seq, time, kind, decision, key, text, digest)
+
+
+def check(before: bytes, seq: int, event: Event) -> None:
+    """Raise unless ``event`` follows the event with this ``seq`` and digest."""
+    if event.seq != seq + 1:
+        raise DamagedLogError(f"event {seq + 1} is missing: event {seq} is followed by {event.seq}")
+    if _digest(before, *event[:-1]) != event.digest:
+        raise DamagedLogError(
+            f"event {event.seq} or an event before it was changed after it was written: "
+            f"its digest differs"
+        )
+
+
+def _digest(
+    before: bytes,
+    seq: int,
+    time: float,
+    kind: str,
+    decision: int | None,
+    key: str | None,
+    body: str,
+) -> bytes:
+    # repr() of a float is exact, so that the digest does not depend on rounding.
+    head = f"{seq}\n{time!r}\n{kind}\n{decision}\n{key!r}\n"
+    return hashlib.sha256(before + head.encode() + body.encode()).digest()

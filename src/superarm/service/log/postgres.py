@@ -1,0 +1,252 @@
+"""The log in PostgreSQL, for several server processes on several machines."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
+
+from superarm.service.log.events import Bandit, Event
+from superarm.service.log.queries import (
+    INSERT_BANDIT,
+    INSERT_EVENT,
+    PUT_CHECKPOINT,
+    TABLES,
+    Queries,
+    Statement,
+)
+from superarm.service.log.store import Checkpoint, NameTakenError, StoreError
+
+VERSION = 1
+_TYPES = {
+    "serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    "int": "BIGINT",
+    "real": "DOUBLE PRECISION",
+    "blob": "BYTEA",
+    "tail": "",
+}
+_TABLES_LOCK = 0x5A_BA_4D_17  # advisory lock of the process that creates the tables
+_EVENTS_PER_READ = 10_000
+# Several processes make checkpoints, and an older one must not replace a newer one.
+_ONLY_NEWER = " WHERE (old.meta::json->>'seq')::bigint < (excluded.meta::json->>'seq')::bigint"
+# Both sides notice within half a minute that a machine has vanished, and PostgreSQL then releases
+# its locks. A process that hangs may hold a bandit for minutes, because a reward may take minutes.
+# Other processes wait a few seconds for the bandit and then answer 503.
+_TIMEOUTS = {
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "4",
+    "tcp_user_timeout": "30000",
+}
+_SERVER_TIMEOUTS = (
+    "-c lock_timeout=5s -c idle_in_transaction_session_timeout=5min -c tcp_keepalives_idle=10 "
+    "-c tcp_keepalives_interval=5 -c tcp_keepalives_count=4 -c tcp_user_timeout=30s"
+)
+Answer = TypeVar("Answer")
+Connection = psycopg.Connection[Any]
+
+
+class PostgresStore(Queries):
+    """A database that several processes share. Its tables are in the schema ``superarm``.
+
+    A turn is a transaction that locks the row of the bandit. Other processes that want to append to
+    the same log wait for the lock, and then see what was appended. The primary key of the events
+    refuses two events with the same seq in any case. Each thread has its own connection.
+
+    Parameters
+    ----------
+    address
+        ``postgresql://user@host/database``, as psycopg takes it. Timeouts in it override ours.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.name = "postgresql"
+        self._address = address
+        self._local = threading.local()
+        self._connections: set[Connection] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+        try:
+            self._do(_make_tables)
+        except BaseException:
+            self.close()
+            raise
+
+    @contextlib.contextmanager
+    def turn(self, bandit: Bandit, *, to_write: bool = True) -> Iterator[_PostgresTurn]:
+        """A transaction that locks the row of the bandit; no lock for a turn that only reads."""
+        with _translated():
+            if not to_write:
+                yield _PostgresTurn(self, self._connection(), bandit)
+                return
+            connection = self._do(lambda connection: self._lock_bandit(connection, bandit))
+            try:
+                yield _PostgresTurn(self, connection, bandit)
+            finally:
+                self._end(connection)
+
+    def _lock_bandit(self, connection: Connection, bandit: Bandit) -> Connection:
+        try:
+            # READ COMMITTED sees what other processes committed while this one waited.
+            connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+            query = "SELECT 1 FROM bandits WHERE number = %s FOR UPDATE"
+            connection.execute(query, (bandit.number,))
+        except BaseException:
+            self._end(connection)
+            raise
+        return connection
+
+    def _end(self, connection: Connection) -> None:
+        """Roll back what was not committed. A connection that cannot roll back is closed."""
+        try:
+            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self._drop(connection)
+
+    def create(self, bandit: Bandit, first: Event) -> Bandit:
+        """Store a bandit and its first event. The returned bandit has its number."""
+
+        def make(connection: Connection) -> Bandit:
+            try:
+                with connection.transaction():
+                    query = f"{_psycopg(INSERT_BANDIT)} RETURNING number"
+                    row: Any = connection.execute(query, bandit[1:]).fetchone()
+                    connection.execute(_psycopg(INSERT_EVENT), (row[0], *first))
+                    return bandit._replace(number=row[0])
+            except errors.UniqueViolation as error:
+                if "name" in (error.diag.constraint_name or ""):
+                    raise NameTakenError(bandit.name) from error
+                raise
+
+        return self._do(make, again=False)
+
+    def put_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
+        """Store a checkpoint, unless another process has stored a later one."""
+        self._write([(PUT_CHECKPOINT + _ONLY_NEWER, (number, *checkpoint))])
+
+    def check(self) -> None:
+        """Execute a write that changes nothing."""
+        self._write([("UPDATE meta SET version = version", ())])
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            self._closed = True
+            for connection in self._connections:
+                connection.close()
+            self._connections.clear()
+
+    def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        return self._do(lambda connection: connection.execute(_psycopg(query), values).fetchall())
+
+    def _write(self, statements: list[Statement]) -> None:
+        def write(connection: Connection) -> None:
+            with connection.transaction():
+                for query, values in statements:
+                    connection.execute(_psycopg(query), values)
+
+        self._do(write)
+
+    def _do(self, action: Callable[[Connection], Answer], *, again: bool = True) -> Answer:
+        """Run an action on this thread's connection, and once more if the connection was lost."""
+        with _translated():
+            connection = self._connection()
+            in_turn = connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+            try:
+                return action(connection)
+            except (errors.OperationalError, errors.InterfaceError):
+                lost = connection.closed or connection.broken
+                if lost:
+                    self._drop(connection)
+                if in_turn or not again or not lost:
+                    raise
+            return action(self._connection())
+
+    def _connection(self) -> Connection:
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None or connection.closed:
+            if self._closed:
+                raise StoreError("the database is closed")
+            connection = psycopg.connect(autocommit=True, **_options(self._address))
+            # A commit returns when it is on the disk, whatever the database's default is.
+            connection.execute("SET synchronous_commit = on")
+            self._local.connection = connection
+            with self._lock:
+                self._connections.add(connection)
+        return connection
+
+    def _drop(self, connection: Connection) -> None:
+        connection.close()
+        self._local.connection = None
+        with self._lock:
+            self._connections.discard(connection)
+
+
+class _PostgresTurn:
+    def __init__(self, store: PostgresStore, connection: Connection, bandit: Bandit) -> None:
+        self._store, self._connection, self._number = store, connection, bandit.number
+
+    def after(self, seq: int) -> list[Event]:
+        found: list[Event] = []
+        while True:
+            newest = found[-1].seq if found else seq
+            some = self._store.events(self._number, newest, _EVENTS_PER_READ)
+            found += some
+            if len(some) < _EVENTS_PER_READ:
+                return found
+
+    def by_key(self, key: str) -> Event | None:
+        return self._store.by_key(self._number, key)
+
+    def commit(self, events: list[Event]) -> None:
+        with self._connection.cursor() as cursor:
+            rows = [(self._number, *event) for event in events]
+            cursor.executemany(_psycopg(INSERT_EVENT), rows)
+        self._connection.execute("COMMIT")
+
+
+def _make_tables(connection: Connection) -> None:
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
+        connection.execute("CREATE SCHEMA IF NOT EXISTS superarm")
+        connection.execute("CREATE TABLE IF NOT EXISTS meta (version INTEGER NOT NULL)")
+        row = connection.execute("SELECT version FROM meta").fetchone()
+        if row is not None and row[0] > VERSION:
+            raise StoreError(
+                f"the database must have version {VERSION} or earlier, got version {row[0]}; "
+                f"update superarm"
+            )
+        if row is None:
+            connection.execute("INSERT INTO meta VALUES (%s)", (VERSION,))
+            for table in TABLES:
+                connection.execute(table.format(**_TYPES))
+
+
+@functools.cache
+def _psycopg(query: str) -> str:
+    """A shared statement with the placeholders of psycopg."""
+    return query.replace("?", "%s")
+
+
+def _options(address: str) -> dict[str, Any]:
+    given = conninfo_to_dict(address)
+    options = f"{_SERVER_TIMEOUTS} {given.get('options') or ''} -c search_path=superarm"
+    return {**_TIMEOUTS, **given, "options": options}
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        full = isinstance(error, errors.DiskFull)
+        read_only = isinstance(error, errors.ReadOnlySqlTransaction)
+        raise StoreError(f"PostgreSQL: {error}", full=full, read_only=read_only) from error

@@ -1,0 +1,208 @@
+"""The log in one SQLite file, for one server process."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from superarm.service.log.events import Bandit, Event
+from superarm.service.log.queries import INSERT_BANDIT, INSERT_EVENT, INSERT_KEY, Queries, Statement
+from superarm.service.log.sqlite_file import (
+    VERSION,
+    as_store_error,
+    connect,
+    lock,
+    make_tables,
+    transaction,
+)
+from superarm.service.log.store import NameTakenError, StoreError
+
+_FREE_BYTES = 1 << 15  # the file is healthy if it can grow by this much
+
+
+class _Waiting:
+    """Statements of one thread that wait for a transaction."""
+
+    def __init__(self, statements: list[Statement]) -> None:
+        self.statements = statements
+        # Replaced when the transaction ends; a thread that dies in between leaves the error.
+        self.error: StoreError | None = StoreError("the transaction was not executed")
+        self.done = False
+
+
+class SQLiteStore(Queries):
+    """A file that one process writes. Every commit is on the disk before it counts (WAL, FULL).
+
+    Threads that commit at the same time share one transaction, and so one wait for the disk. If the
+    shared transaction fails, each thread gets a transaction of its own.
+
+    Parameters
+    ----------
+    path
+        The file. It is created if it does not exist.
+    mode
+        "serve" for the one process that appends events, "write" to change API keys while a server
+        runs, "read" to look at a file that exists.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = SQLiteStore(f"{folder}/bandits.db")
+    ...     print(store.bandits(10))
+    ...     store.close()
+    []
+    """
+
+    def __init__(self, path: str | Path, mode: Literal["serve", "write", "read"] = "serve") -> None:
+        self.path, self.name = Path(path), "sqlite"
+        if mode == "read" and not self.path.exists():
+            raise StoreError(f"{self.path} must be a superarm database, but there is no such file")
+        self._file_lock = lock(self.path) if mode == "serve" else None
+        self._queue: list[_Waiting] = []
+        self._queue_lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self._read_lock = threading.Lock()
+        self._reading: sqlite3.Connection | None = None
+        self._writing: sqlite3.Connection | None = None
+        try:
+            self._open(writable=mode != "read")
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, *, writable: bool) -> None:
+        try:
+            self._reading = connect(self.path, read_only=not writable)
+            version = self._check_version(self._reading, writable=writable)
+            if not writable:
+                return
+            writing = self._writing = connect(self.path)
+            if writing.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+                raise StoreError(f"{self.path} must be on a file system that supports SQLite's WAL")
+            writing.execute("PRAGMA synchronous = FULL")
+            if version == 0:
+                make_tables(writing)
+        except sqlite3.Error as error:
+            raise as_store_error(error, self.path) from error
+
+    def _check_version(self, connection: sqlite3.Connection, *, writable: bool) -> int:
+        """The version of the file; 0 for an empty file that is about to become a database."""
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        has_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
+        if version > VERSION or (version == 0 and (has_tables or not writable)):
+            raise StoreError(
+                f"{self.path} must be a superarm database of version {VERSION} or earlier, "
+                f"got version {version}"
+            )
+        return version
+
+    @contextlib.contextmanager
+    def turn(self, bandit: Bandit, *, to_write: bool = True) -> Iterator[_SQLiteTurn]:
+        """One process has every turn, and the engine runs one thread per bandit."""
+        yield _SQLiteTurn(self, bandit)
+
+    def create(self, bandit: Bandit, first: Event) -> Bandit:
+        """Store a bandit and its first event. The returned bandit has its number."""
+        with self._write_lock:  # not in the shared transaction: the event needs the number
+            connection = self._writer()
+            try:
+                with transaction(connection):
+                    done = connection.execute(INSERT_BANDIT, bandit[1:])
+                    made = bandit._replace(number=int(done.lastrowid or 0))
+                    connection.execute(INSERT_EVENT, (made.number, *first))
+                return made
+            except Exception as error:
+                if isinstance(error, sqlite3.IntegrityError) and "bandits.name" in str(error):
+                    raise NameTakenError(bandit.name) from error
+                raise as_store_error(error, self.path) from error
+
+    def append(self, number: int, events: list[Event]) -> None:
+        """Append events of one bandit, and return when they are on the disk."""
+        self._write([(INSERT_EVENT, (number, *event)) for event in events])
+
+    def check(self) -> None:
+        """Write some bytes and delete them again in one transaction."""
+        row = ("", "", "x" * _FREE_BYTES, 0, b"")
+        self._write([(INSERT_KEY, row), ("DELETE FROM keys WHERE id = ''", ())])
+
+    def close(self) -> None:
+        """Close the file and release its lock."""
+        with self._write_lock, self._read_lock:
+            for connection in (self._writing, self._reading):
+                if connection is not None:
+                    connection.close()
+            self._writing = self._reading = None
+            if self._file_lock is not None:
+                self._file_lock.release()
+                self._file_lock = None
+
+    def _writer(self) -> sqlite3.Connection:
+        if self._writing is None:
+            raise StoreError(f"{self.path} is closed, or open for reading only", read_only=True)
+        return self._writing
+
+    def _write(self, statements: list[Statement]) -> None:
+        """Add statements to the next transaction. The first thread to come commits for all."""
+        mine = _Waiting(statements)
+        with self._queue_lock:
+            self._queue.append(mine)
+        with self._write_lock:
+            if not mine.done:
+                with self._queue_lock:
+                    together, self._queue = self._queue, []
+                self._commit(together)
+        if mine.error is not None:
+            raise mine.error
+
+    def _commit(self, together: list[_Waiting]) -> None:
+        try:
+            everything = [one for waiting in together for one in waiting.statements]
+            error = self._attempt(everything)
+            # No thread fails because of the statements of another thread.
+            alone = error is not None and len(together) > 1
+            for waiting in together:
+                waiting.error = self._attempt(waiting.statements) if alone else error
+        finally:
+            for waiting in together:
+                waiting.done = True
+
+    def _attempt(self, statements: list[Statement]) -> StoreError | None:
+        """Execute one transaction. Returns its failure instead of raising it."""
+        try:
+            connection = self._writer()
+            with transaction(connection):
+                for query, values in statements:
+                    connection.execute(query, values)
+        except StoreError as error:
+            return error
+        except Exception as error:
+            return as_store_error(error, self.path)
+        return None
+
+    def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._read_lock:
+            if self._reading is None:
+                raise StoreError(f"{self.path} is closed")
+            try:
+                return self._reading.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise as_store_error(error, self.path) from error
+
+
+class _SQLiteTurn:
+    def __init__(self, store: SQLiteStore, bandit: Bandit) -> None:
+        self._store, self._number = store, bandit.number
+
+    def after(self, seq: int) -> list[Event]:
+        return []  # no other process appends
+
+    def by_key(self, key: str) -> Event | None:
+        return self._store.by_key(self._number, key)
+
+    def commit(self, events: list[Event]) -> None:
+        self._store.append(self._number, events)

@@ -1,0 +1,92 @@
+"""The file of an SQLite database: open it, lock it, and interpret its failures."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import filelock
+
+from superarm.service.log.queries import TABLES
+from superarm.service.log.store import StoreError
+
+VERSION = 1
+_BUSY_S = 30  # how long a statement waits for a lock that another process holds
+_ERROR_CLASS = 0xFF  # the low byte of an extended SQLite error code
+_TYPES = {
+    "serial": "INTEGER PRIMARY KEY",
+    "int": "INTEGER",
+    "real": "REAL",
+    "blob": "BLOB",
+    "tail": " WITHOUT ROWID",
+}
+
+
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """Open a connection that all threads may use, one at a time, with explicit transactions."""
+    address = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+    return sqlite3.connect(
+        address, uri=True, isolation_level=None, check_same_thread=False, timeout=_BUSY_S
+    )
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Turn a new file into a database of this version."""
+    with transaction(connection):
+        for table in TABLES:
+            connection.execute(table.format(**_TYPES))
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def lock(path: Path) -> filelock.BaseFileLock:
+    """Lock the database for this process, so that no second server appends to it.
+
+    Symbolic links are resolved first. The operating system releases the lock when the process dies.
+    """
+    target = path.resolve()
+    beside = target.with_name(f"{target.name}-serving")
+    # A soft lock would outlive a killed process, and threads other than this one may release it.
+    held = filelock.FileLock(
+        beside, timeout=0, mode=0o600, thread_local=False, fallback_to_soft=False
+    )
+    try:
+        held.acquire()
+    except filelock.Timeout as error:
+        raise StoreError(
+            f"{path} is served by another process; start only one, or use PostgreSQL"
+        ) from error
+    except OSError as error:
+        raise StoreError(f"{beside} must be writable: {error.strerror}", read_only=True) from error
+    return held
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit everything in the block, or nothing if anything fails."""
+    _roll_back(connection)  # an earlier transaction whose own rollback failed
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        _roll_back(connection)
+        raise
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    with contextlib.suppress(sqlite3.Error, MemoryError):
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def as_store_error(error: Exception, path: Path) -> StoreError:
+    """Translate a failure of SQLite."""
+    code = getattr(error, "sqlite_errorcode", None)
+    kind = None if code is None else code & _ERROR_CLASS
+    full = kind == sqlite3.SQLITE_FULL
+    read_only = kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN)
+    return StoreError(
+        f"{path}: {str(error) or type(error).__name__}", full=full, read_only=read_only
+    )

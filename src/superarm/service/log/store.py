@@ -1,0 +1,108 @@
+"""What the service needs from a database: two tables that only grow, a cache, and API keys."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from superarm.service.log.events import Bandit, Event
+
+
+class StoreError(Exception):
+    """The database failed and nothing was written.
+
+    ``full`` says that the disk has no space left, ``read_only`` that writing is not allowed.
+    """
+
+    def __init__(self, message: str, *, full: bool = False, read_only: bool = False) -> None:
+        super().__init__(message)
+        self.full, self.read_only = full, read_only
+
+
+class NameTakenError(Exception):
+    """Another bandit has this name."""
+
+
+class Checkpoint(NamedTuple):
+    """A session after one event: ``meta`` is JSON, ``data`` the session, ``sha256`` of both."""
+
+    meta: str
+    data: bytes
+    sha256: bytes
+
+
+class KeyRow(NamedTuple):
+    """An API key. Only its digest is stored, never the key itself."""
+
+    id: str
+    role: str
+    note: str
+    created: float
+    digest: bytes
+
+
+class Turn(Protocol):
+    """The right to append to the log of one bandit, for a short time."""
+
+    def after(self, seq: int) -> list[Event]:
+        """Events that other processes have appended since ``seq``."""
+
+    def by_key(self, key: str) -> Event | None:
+        """The event that was made with an idempotency key."""
+
+    def commit(self, events: list[Event]) -> None:
+        """Append all events or none, and return when they are durable."""
+
+
+class Store(Protocol):
+    """A database. Methods may be called from any thread. They raise StoreError on failure."""
+
+    name: str
+
+    def turn(self, bandit: Bandit, *, to_write: bool = True) -> AbstractContextManager[Turn]:
+        """Wait for a turn. A turn that only reads does not wait."""
+
+    def create(self, bandit: Bandit, first: Event) -> Bandit:
+        """Store a bandit and its first event. The returned bandit has its number."""
+
+    def bandit(self, id: str) -> Bandit | None:
+        """The bandit with an id."""
+
+    def bandit_named(self, name: str) -> Bandit | None:
+        """The bandit with a name."""
+
+    def bandits(self, limit: int, after: int = 0) -> list[Bandit]:
+        """Bandits with numbers above ``after``, in ascending order."""
+
+    def events(self, number: int, after: int, limit: int) -> list[Event]:
+        """Events with a seq above ``after``, in ascending order."""
+
+    def last(self, number: int) -> Event | None:
+        """The last event."""
+
+    def decided_before(self, number: int, decision: int, limit: int) -> list[Event]:
+        """Events that issued decisions with first numbers up to ``decision``, newest first."""
+
+    def about(self, number: int, decision: int) -> list[Event]:
+        """The events with outcomes of a decision, in ascending order."""
+
+    def checkpoint(self, number: int) -> Checkpoint | None:
+        """The last checkpoint."""
+
+    def put_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
+        """Store a checkpoint and replace the last one."""
+
+    def key_rows(self) -> list[KeyRow]:
+        """All API keys."""
+
+    def add_key(self, key: KeyRow) -> None:
+        """Store an API key."""
+
+    def drop_key(self, id: str) -> bool:
+        """Remove an API key. Returns whether it existed."""
+
+    def check(self) -> None:
+        """Raise if nothing can be written now."""
+
+    def close(self) -> None:
+        """Close the database."""

@@ -1,0 +1,1 @@
+"""The page at ``/``: its files in ``static/``, and how the service sends them."""

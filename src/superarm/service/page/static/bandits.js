@@ -1,0 +1,103 @@
+// The list of bandits at the side.
+
+/** @import { Bandit } from "../types" */
+
+import { bandits } from "./api.js";
+import { count, plural } from "./format.js";
+import { html, useEffect, useState } from "./html.js";
+import { Name } from "./names.js";
+import { usePage } from "./panels.js";
+import { banditAddress } from "./route.js";
+import { useShortcuts } from "./shortcuts.js";
+
+const EVERY_MS = 5000;
+
+/**
+ * Loads up to `nPages` pages of bandits, now and every few seconds while the tab is visible.
+ * @param {number} version a new number loads the list at once
+ * @param {number} nPages
+ */
+function useBandits(version, nPages) {
+  const { onproblem } = usePage();
+  const [list, setList] = useState({
+    known: /** @type {Bandit[] | null} */ (null),
+    hasMore: false,
+  });
+  useEffect(() => {
+    let isOver = false;
+    const load = async () => {
+      /** @type {Bandit[]} */
+      const known = [];
+      /** @type {string | null | undefined} */
+      let next;
+      for (let page = 0; page < nPages && next !== null; page += 1) {
+        const answer = await bandits(next);
+        known.push(...answer.bandits);
+        next = answer.next ?? null;
+      }
+      if (!isOver) setList({ known, hasMore: next !== null });
+    };
+    const refresh = () => load().catch((error) => isOver || onproblem(error));
+    refresh();
+    const timer = setInterval(() => document.hidden || refresh(), EVERY_MS);
+    return () => {
+      isOver = true;
+      clearInterval(timer);
+    };
+  }, [version, nPages]);
+  return list;
+}
+
+/** @param {{ current: string | null, version: number, oncreate: () => void }} props */
+export function Bandits({ current, version, oncreate }) {
+  const [wanted, setWanted] = useState("");
+  const [nPages, setPages] = useState(1);
+  const { known, hasMore } = useBandits(version, nPages);
+  const rows = (known ?? []).filter(({ name }) =>
+    name.toLocaleLowerCase().includes(wanted.trim().toLocaleLowerCase()),
+  );
+  /** @param {number} step */
+  const go = (step) => {
+    const place = rows.findIndex(({ id }) => id === current) + step;
+    const next = rows[Math.min(Math.max(place, 0), rows.length - 1)];
+    if (next) location.hash = banditAddress(next.id);
+  };
+  useShortcuts({ j: () => go(1), k: () => go(-1) });
+
+  return html`<nav
+    class=${known?.length === 0 ? "bandits none" : "bandits"}
+    aria-label="Bandits"
+    tabindex="-1">
+    <div class="tools">
+      <input
+        type="search"
+        name="bandits"
+        aria-label="Search bandits by name"
+        placeholder="Search bandits"
+        autocomplete="off"
+        oninput=${(/** @type {any} */ event) => setWanted(event.currentTarget.value)} />
+      <button type="button" class="primary" onclick=${oncreate}>New</button>
+    </div>
+    <ul role="list" aria-label="Bandits">
+      ${rows.map(
+        (bandit) =>
+          html`<li key=${bandit.id}>
+            <a
+              href=${banditAddress(bandit.id)}
+              aria-current=${bandit.id === current ? "page" : null}>
+              <${Name} name=${bandit.name} /><small class="muted">${summaryOf(bandit)}</small>
+            </a>
+          </li>`,
+      )}
+    </ul>
+    ${hasMore && html`<button type="button" class="quiet" onclick=${() => setPages(nPages + 1)}>Show more</button>`}
+    ${known && rows.length === 0 && html`<p class="empty">No bandit has this name.</p>`}
+  </nav>`;
+}
+
+/** @param {Bandit} bandit */
+function summaryOf({ k, n_arms, decisions, open }) {
+  const words = [`${count(k)} of ${count(n_arms)}`, plural(decisions, "decision")];
+  if (open) words.push(`${count(open)} open`);
+  return words.join(" · ");
+}

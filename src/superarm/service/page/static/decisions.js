@@ -1,0 +1,113 @@
+// The latest decisions of a bandit, with their outcomes.
+
+/** @import { Decision } from "../types" */
+/** @import { Feed } from "./feed.js" */
+
+import { DECISIONS_PER_PAGE } from "./feed.js";
+import { useKeptFocus } from "./focus.js";
+import { outcomeOf, TellForm } from "./forms.js";
+import { clock, moment, number } from "./format.js";
+import { html, useRef } from "./html.js";
+import { Name } from "./names.js";
+import { usePage } from "./panels.js";
+
+const MOST_CHIPS = 12;
+
+/** Statuses of the API, and the words that people see. */
+export const STATUSES = { open: "open", told: "complete", expired: "expired" };
+
+/** @param {{ feed: Feed, explain: (id: string) => void }} props */
+export function Decisions({ feed, explain }) {
+  const { decisions, view, bandit } = feed;
+  const list = useRef(/** @type {HTMLOListElement | null} */ (null));
+  useKeptFocus(list);
+  /** @param {{ currentTarget: HTMLSelectElement }} event */
+  const onfilter = ({ currentTarget }) =>
+    feed.show({ status: currentTarget.value, limit: DECISIONS_PER_PAGE });
+  const showMore = () => feed.show({ limit: view.limit + DECISIONS_PER_PAGE });
+
+  return html`<section class="card" aria-labelledby="decisions-title">
+    <header>
+      <h2 id="decisions-title">Decisions</h2>
+      <select aria-label="Which decisions" onchange=${onfilter}>
+        <option value="">all</option>
+        ${Object.entries(STATUSES).map(
+          ([status, label]) => html`<option value=${status}>${label}</option>`,
+        )}
+      </select>
+    </header>
+    <ol
+      ref=${list}
+      class="decisions"
+      role="list"
+      tabindex="-1"
+      aria-label="Decisions, the newest first">
+      ${decisions.map(
+        (decision) =>
+          html`<${Row} key=${decision.id} feed=${feed} decision=${decision} explain=${explain} />`,
+      )}
+    </ol>
+    ${bandit && decisions.length === 0 && html`<p class="empty">${emptyText(view.status)}</p>`}
+    ${
+      decisions.length >= view.limit &&
+      html`<button type="button" class="quiet" onclick=${showMore}>Show more</button>`
+    }
+  </section>`;
+}
+
+/** @param {string} status */
+const emptyText = (status) =>
+  status
+    ? `No decision is ${STATUSES[/** @type {keyof typeof STATUSES} */ (status)]}.`
+    : "No decisions yet. Press Decide (d), or POST to this bandit’s /decisions. " +
+      "Decisions appear here as they arrive.";
+
+/** @param {{ feed: Feed, decision: Decision, explain: (id: string) => void }} props */
+function Row({ feed, decision, explain }) {
+  const { open } = usePage();
+  const { id, time, round, status, arms } = decision;
+  const openTell = () =>
+    open("Tell outcomes", html`<${TellForm} decision=${decision} done=${feed.refresh} />`);
+  const nMore = arms.length - MOST_CHIPS;
+  return html`<li class=${feed.isNew(decision) ? "decision arrived" : "decision"} data-key=${id}>
+    <div class="line">
+      <time datetime=${new Date(time * 1000).toISOString()} title=${moment(time)}>
+        ${clock(time)}
+      </time>
+      <span class=${`status ${status}`}>${STATUSES[status]}</span>
+      <span class="muted round">round ${round}</span>
+      <code class="muted id">${id}</code>
+      <span class="space"></span>
+      <button
+        type="button"
+        class="small"
+        aria-label=${`Tell outcomes of decision ${id}`}
+        hidden=${status !== "open"}
+        onclick=${openTell}>
+        Tell…
+      </button>
+      <button
+        type="button"
+        class="quiet small"
+        aria-label=${`Explain decision ${id}`}
+        onclick=${() => explain(id)}>
+        Explain
+      </button>
+    </div>
+    <ul class="chips" role="list">
+      ${arms
+        .slice(0, MOST_CHIPS)
+        .map((arm) => html`<${Chip} arm=${arm} outcome=${outcomeOf(decision, arm)} />`)}
+      ${nMore > 0 && html`<li class="muted">and ${nMore} more</li>`}
+    </ul>
+  </li>`;
+}
+
+/** @param {{ arm: string, outcome: number | undefined }} props */
+function Chip({ arm, outcome }) {
+  if (outcome === undefined) return html`<li class="chip"><${Name} name=${arm} /></li>`;
+  return html`<li class=${outcome >= 0.5 ? "chip good" : "chip poor"}>
+    <${Name} name=${arm} />
+    <span class="outcome"><span class="hidden">outcome </span>${number(outcome)}</span>
+  </li>`;
+}

@@ -1,0 +1,140 @@
+// The data of one bandit, kept up to date while the bandit is shown.
+
+/** @import { Bandit, Decision, History, LogEvent } from "../types" */
+/** @import { Connection } from "./watch.js" */
+
+import * as api from "./api.js";
+import { useEffect, useMemo, useReducer } from "./html.js";
+import { watch } from "./watch.js";
+
+export const DECISIONS_PER_PAGE = 30;
+const HISTORY_POINTS = 200;
+const HISTORY_EVERY_MS = 3000; // the history of a long log is expensive for the server
+
+export class Feed {
+  view = { top: 20, query: "", status: "", limit: DECISIONS_PER_PAGE };
+  /** @type {Bandit | null} */
+  bandit = null;
+  /** @type {Decision[]} */
+  decisions = [];
+  /** @type {History} */
+  history = { points: [], estimate_is: "" };
+  /** @type {Connection | null} */
+  connection = null;
+
+  #firstRound = Infinity;
+  #historyAt = -Infinity;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #historyTimer;
+  /** @type {Promise<void> | null} */
+  #running = null;
+  #isStale = false;
+  #isOver = false;
+  /** @type {ReturnType<typeof watch> | null} */
+  #watcher = null;
+
+  /**
+   * @param {string} id
+   * @param {{
+   *   onchange: () => void,
+   *   onevents: (events: LogEvent[]) => void,
+   *   onproblem: (error: any) => void,
+   * }} callbacks
+   */
+  constructor(id, callbacks) {
+    this.id = id;
+    this.callbacks = callbacks;
+  }
+
+  /**
+   * Whether a decision was made after the page was opened.
+   * @param {Decision} decision
+   */
+  isNew = ({ round }) => round > this.#firstRound;
+
+  /** @param {Partial<Feed["view"]>} changes */
+  show(changes) {
+    Object.assign(this.view, changes);
+    return this.refresh();
+  }
+
+  // One reload at a time, and another reload if something happened meanwhile.
+  refresh = () => {
+    this.#isStale = this.#running !== null;
+    this.#running ??= this.#load()
+      .catch((error) => {
+        if (!this.#isOver) this.callbacks.onproblem(error);
+      })
+      .finally(() => {
+        this.#running = null;
+        if (this.#isStale && !this.#isOver) this.refresh();
+      });
+    return this.#running;
+  };
+
+  toggle = () => this.#watcher?.toggle();
+
+  stop() {
+    this.#isOver = true;
+    clearTimeout(this.#historyTimer);
+    this.#watcher?.stop();
+  }
+
+  async #load() {
+    const { top, query, status, limit } = this.view;
+    const [bandit, { decisions }] = await Promise.all([
+      api.bandit(this.id, top, query),
+      api.decisions(this.id, status, limit),
+      this.#loadHistory(),
+    ]);
+    if (this.#isOver) return;
+    if (this.bandit === null) this.#firstRound = bandit.rounds;
+    this.bandit = bandit;
+    this.decisions = decisions;
+    this.#watcher ??= watch(this.id, bandit.events, {
+      onevents: (events) => this.#arrived(events),
+      onstate: (state) => {
+        this.connection = state;
+        this.callbacks.onchange();
+      },
+    });
+    this.callbacks.onchange();
+  }
+
+  // At once if the last time is long ago, and otherwise as soon as it is.
+  async #loadHistory() {
+    const wait = this.#historyAt + HISTORY_EVERY_MS - performance.now();
+    if (wait > 0) {
+      this.#historyTimer ??= setTimeout(() => {
+        this.#historyTimer = undefined;
+        this.#loadHistory().catch(() => {}); // the next reload tries again
+      }, wait);
+      return;
+    }
+    this.#historyAt = performance.now();
+    this.history = await api.history(this.id, HISTORY_POINTS);
+    if (!this.#isOver) this.callbacks.onchange();
+  }
+
+  /** @param {LogEvent[]} events */
+  async #arrived(events) {
+    this.callbacks.onevents(events);
+    await this.refresh();
+    return this.bandit?.events ?? 0;
+  }
+}
+
+/**
+ * A feed for as long as the component is shown. The component is drawn again on every change.
+ * @param {string} id
+ * @param {Omit<Feed["callbacks"], "onchange">} callbacks
+ */
+export function useFeed(id, callbacks) {
+  const [, redraw] = useReducer((/** @type {number} */ n) => n + 1, 0);
+  const feed = useMemo(() => new Feed(id, { ...callbacks, onchange: () => redraw(null) }), [id]);
+  useEffect(() => {
+    feed.refresh();
+    return () => feed.stop();
+  }, [feed]);
+  return feed;
+}

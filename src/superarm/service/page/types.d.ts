@@ -1,0 +1,127 @@
+// The data of the HTTP API, and what components share. Only the type checker reads this file.
+
+export interface ArmFigures {
+  mean?: number | null;
+  low?: number | null;
+  high?: number | null;
+  value?: number | null;
+}
+
+export interface ArmState extends ArmFigures {
+  arm: string;
+  retired: boolean;
+}
+
+export interface Bandit {
+  id: string;
+  name: string;
+  n_arms: number;
+  k: number;
+  created: number;
+  rounds: number;
+  decisions: number;
+  evaluations: number;
+  open: number;
+  told: number;
+  expired: number;
+  // These are missing in a list of bandits.
+  spec: { reward: { name: string }; oracle: { kind: string }; belief: { kind: string } };
+  retired: string[];
+  events: number;
+  posterior: ArmState[];
+}
+
+export interface Decision {
+  id: string;
+  arms: string[];
+  certified: boolean;
+  round: number;
+  time: number;
+  status: "open" | "told" | "expired";
+  outcomes?: Record<string, number>;
+}
+
+export interface Reason extends ArmFigures {
+  arm: string;
+  score?: number | null;
+  lower?: number | null;
+  upper?: number | null;
+  n_tests?: number | null;
+}
+
+export interface Explanation {
+  decision?: Decision;
+  certified?: boolean;
+  round?: number;
+  time?: number;
+  score_is?: string | null;
+  complete?: boolean;
+  reasons: Reason[];
+  best_left_out?: Reason | null;
+  lost_by?: number | null;
+  text?: string;
+}
+
+export interface HistoryPoint {
+  round: number;
+  time: number;
+  estimate: number | null;
+  evaluations: number | null;
+}
+
+export interface History {
+  points: HistoryPoint[];
+  estimate_is: string;
+}
+
+export interface LogEvent {
+  seq: number;
+  kind: string;
+}
+
+export interface Parameter {
+  name: string;
+  kind: "int" | "float" | "bool" | "choice" | "pair" | "oracle" | "vector" | "matrix";
+  sentence: string;
+  required: boolean;
+  default: unknown;
+  least: number | null;
+  most: number | null;
+  choices: string[];
+}
+
+export interface Part {
+  name: string;
+  label: string;
+  sentence: string;
+  parameters: Parameter[];
+}
+
+export interface Parts {
+  beliefs: Part[];
+  oracles: Part[];
+  rewards: Part[];
+}
+
+/** RFC 9457, with members of our own. */
+export interface ProblemBody {
+  title?: string;
+  detail?: string;
+  expected?: unknown;
+  got?: unknown;
+  fix?: string;
+  errors?: { at?: string; detail?: string }[];
+}
+
+export interface Note {
+  serial: number;
+  content: string | Error;
+  action?: { label: string; run: () => void };
+}
+
+export interface PageActions {
+  open: (title: string, content: unknown) => void;
+  note: (content: string | Error, action?: Note["action"]) => void;
+  announce: (words: string) => void;
+  onproblem: (error: Error) => void;
+}

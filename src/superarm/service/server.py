@@ -1,0 +1,201 @@
+"""A server from its settings to its end, and the databases that it opens."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+import uvicorn
+
+from superarm.service import logs
+from superarm.service.bandits import loading, parts
+from superarm.service.bandits.engine import Engine
+from superarm.service.http.app import make_app
+from superarm.service.http.service import Service
+from superarm.service.log import chain
+from superarm.service.log.events import DamagedLogError
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.log.store import Store, StoreError
+from superarm.service.settings import Settings
+
+_log = logging.getLogger("superarm.service")
+_GRACE_S = 20  # running requests may take this long after the server is told to stop
+_BACKLOG = 1024
+
+
+class StartError(Exception):
+    """The server cannot start. Nothing was changed."""
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal stops it."""
+    own = own_rewards(settings.rewards)
+    _check_proxies(settings.trusted_proxies)
+    with_keys = settings.with_keys
+    if with_keys is None:
+        with_keys = not is_loopback(settings.host)
+    try:
+        store = open_store(settings.database)
+    except StoreError as error:
+        raise StartError(str(error)) from error
+    try:
+        check_logs(store, whole=settings.check_all)
+        if with_keys and not store.key_rows():
+            raise StartError(
+                f"{settings.host} can be reached by others, so keys are required, and there are "
+                f"none yet: make one with superarm keys add, or say --no-keys"
+            )
+        engine = Engine(
+            store,
+            own,
+            checkpoint_every=settings.checkpoint_every,
+            n_threads=settings.n_threads,
+            most_loaded=settings.most_loaded,
+        )
+        service = Service(
+            engine,
+            settings.limits,
+            with_keys=with_keys,
+            names=_names(settings),
+            log_requests=settings.log_requests,
+        )
+        _run(service, settings)
+    finally:
+        store.close()
+
+
+def _check_proxies(proxies: tuple[str, ...]) -> None:
+    for proxy in proxies:
+        try:
+            ipaddress.ip_network(proxy)
+        except ValueError as error:
+            raise StartError(
+                f"--trusted-proxy must be an address or a network, got {proxy!r}: {error}"
+            ) from error
+
+
+def _names(settings: Settings) -> frozenset[str]:
+    own = () if is_loopback(settings.host) else (settings.host,)
+    return frozenset(name.lower() for name in (*own, *settings.allowed_hosts))
+
+
+def _run(service: Service, settings: Settings) -> None:
+    logs.configure()
+    engine = service.engine
+    for bandit, reward in loading.without_reward(engine.store, engine.own):
+        _log.warning("reward_missing", extra={"fields": {"bandit": bandit.id, "reward": reward}})
+    server = _Server(_uvicorn_config(service, settings))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # Uvicorn raises the signal again when it has stopped, which is not a failure.
+        signal.signal(number, lambda *_: None)
+    service.closing = lambda: server.should_exit
+    server.run()
+    if not server.started:
+        raise StartError(f"{settings.host}:{settings.port} must be free to listen at")
+    _log.info("stopped")
+
+
+def _uvicorn_config(service: Service, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        make_app(service),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        # Anybody can send these headers, so only those of known proxies count.
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        timeout_graceful_shutdown=_GRACE_S,
+        backlog=_BACKLOG,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Logs the address that it listens at."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in self.servers:
+            for one in listening.sockets:
+                host, port = one.getsockname()[:2]
+                fields = {"host": host, "port": port, "url": f"http://{host}:{port}/"}
+                _log.info("listening", extra={"fields": fields})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
+    (True, True, True)
+    >>> is_loopback("0.0.0.0")
+    False
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def open_store(database: str, mode: Literal["serve", "write", "read"] = "serve") -> Store:
+    """Open a file of SQLite, or the address of a PostgreSQL database."""
+    if not database.startswith(("postgresql://", "postgres://")):
+        return SQLiteStore(Path(database), mode)
+    if find_spec("psycopg") is None:
+        raise StartError("PostgreSQL needs psycopg: pip install 'superarm[postgres]'")
+    from superarm.service.log.postgres import PostgresStore
+
+    return PostgresStore(database)
+
+
+@contextlib.contextmanager
+def opened(database: str, mode: Literal["write", "read"]) -> Iterator[Store]:
+    """Open a database that a server may be using."""
+    try:
+        store = open_store(database, mode)
+    except StoreError as error:
+        raise StartError(str(error)) from error
+    try:
+        yield store
+    except StoreError as error:
+        raise StartError(str(error)) from error
+    finally:
+        store.close()
+
+
+def own_rewards(module: str | None) -> dict[str, parts.Factory]:
+    """The operator's rewards. The module may also be in the current folder."""
+    if module is None:
+        return {}
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        return parts.own_rewards(module)
+    except (ImportError, ValueError) as error:
+        raise StartError(
+            f"--rewards must be a module with rewards, got {module!r}: {error}"
+        ) from error
+
+
+def check_logs(store: Store, *, whole: bool = False) -> None:
+    """Refuse to serve a database with a damaged log."""
+    try:
+        for bandit in chain.all_bandits(store):
+            chain.verify(store, bandit, whole=whole)
+    except DamagedLogError as error:
+        raise StartError(
+            f"the log is damaged, so nothing is served and nothing is written: {error}; "
+            f"restore a backup, or look at it with superarm replay"
+        ) from error
+    except StoreError as error:
+        raise StartError(str(error)) from error

@@ -1,0 +1,175 @@
+"""The arms of a session: their names, which are retired, constraints by name, and new arms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superarm.core import Counted, FeasibleSets, KOfM, Policy, Reward
+from superarm.core.arguments import IndexArray
+from superarm.core.optional import Forgetful, Growable
+from superarm.sessions.decisions import Name
+from superarm.sets import Feasible, Group
+
+
+class NamedArms:
+    """Names by number, numbers by name, and which arms are retired.
+
+    Arms are added at the end and never removed, so a number always means the same arm.
+    """
+
+    def __init__(self, names: Iterable[Name]) -> None:
+        self.names = as_names(names)
+        self.numbers = {name: number for number, name in enumerate(self.names)}
+        self.is_retired = np.zeros(len(self.names), bool)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def retired(self) -> IndexArray:
+        """The numbers of the retired arms, ascending."""
+        return np.flatnonzero(self.is_retired)
+
+    def copy(self) -> NamedArms:
+        """The same arms, independent of these."""
+        other = object.__new__(NamedArms)  # the names are known to be valid
+        other.names, other.numbers = self.names[:], self.numbers.copy()
+        other.is_retired = self.is_retired.copy()
+        return other
+
+    def new_names(self, names: Iterable[Name]) -> list[Name]:
+        """Names for new arms. Refuses names that are taken."""
+        given = as_names(names)
+        taken = [name for name in given if name in self.numbers]
+        if taken:
+            raise ValueError(
+                f"names must be new, got {taken[0]!r}; restore brings a retired arm back"
+            )
+        return given
+
+    def add(self, names: list[Name]) -> None:
+        """Add arms with names that `new_names` has checked."""
+        self.numbers.update({name: len(self.names) + place for place, name in enumerate(names)})
+        self.names.extend(names)
+        self.is_retired = np.append(self.is_retired, np.zeros(len(names), bool))
+
+    def of(self, names: Iterable[Name]) -> list[int]:
+        """The numbers of some arms."""
+        given = _as_list(names)
+        unknown = [name for name in given if isinstance(name, bool) or name not in self.numbers]
+        if unknown:
+            raise ValueError(f"names must be of the session's arms, got {unknown[0]!r}")
+        return [self.numbers[name] for name in given]
+
+    def retiring(self, names: Iterable[Name], retired: bool) -> NDArray[np.bool_]:
+        """Which arms are retired once some more, or some fewer, are."""
+        changed = self.is_retired.copy()
+        changed[self.of(names)] = retired
+        return changed
+
+    def constraints(
+        self,
+        k: int,
+        *,
+        available: Iterable[Name] | None = None,
+        must: Iterable[Name] = (),
+        must_not: Iterable[Name] = (),
+        groups: Iterable[Group] = (),
+        weights: Mapping[Name, float] | None = None,
+        budget: float | None = None,
+        at_most: bool = False,
+    ) -> Feasible:
+        """A `Feasible` from names. Arms without a weight weigh 0."""
+        by_number = None
+        if weights is not None:
+            by_number = np.zeros(len(self))
+            by_number[self.of(weights)] = list(weights.values())
+        return Feasible(
+            k,
+            at_most=at_most,
+            available=None if available is None else self.of(available),
+            must=self.of(must),
+            must_not=self.of(must_not),
+            groups=[
+                Group(self.of(group.arms), group.least, group.most, group.name)  # type: ignore[arg-type]
+                for group in groups
+            ],
+            weights=by_number,
+            budget=budget,
+            n_arms=len(self),
+        )
+
+
+def without_retired(feasible: FeasibleSets, retired: NDArray[np.bool_]) -> FeasibleSets:
+    """The feasible sets that have no retired arm. Refuses if there is none."""
+    if not retired.any():
+        return feasible
+    if isinstance(feasible, KOfM):
+        return Feasible(feasible.k, available=~retired)
+    if isinstance(feasible, Feasible):
+        return feasible.but(available=feasible.available & ~retired)
+    raise ValueError(
+        f"arms can be retired where sets are those of a number or a Feasible, got "
+        f"{type(feasible).__name__}; restore the retired arms, or make the structure without them"
+    )
+
+
+def size_of(feasible: FeasibleSets) -> int:
+    """The k of feasible sets that have one."""
+    if isinstance(feasible, KOfM | Feasible):
+        return feasible.k
+    raise TypeError(f"k must be given, since {type(feasible).__name__} has no k")
+
+
+def add_arms(
+    policy: Policy,
+    n_new: int,
+    prior: Any,
+    reward: Reward | None,
+    rewards: Callable[[int], Reward] | None,
+) -> None:
+    """Add arms to a policy. Refuses before anything has changed."""
+    belief, oracle = policy.belief, policy.oracle
+    if not isinstance(belief, Growable):
+        raise TypeError(f"the belief must be able to grow: {type(belief).__name__} has no add_arms")
+    total = policy.reward.n_arms + n_new
+    if reward is None and rewards is None:
+        raise ValueError(
+            f"reward must be given, that of {total} arms, since the session has no rewards to call"
+        )
+    larger = reward if rewards is None or reward is not None else rewards(total)
+    counted = larger if isinstance(larger, Counted) else Counted(larger)  # type: ignore[arg-type]
+    if counted.n_arms != total:
+        raise ValueError(f"reward must be of {total} arms, got one of {counted.n_arms}")
+    belief.add_arms(n_new, prior)
+    counted.evaluations = policy.evaluations
+    policy.reward = counted
+    if isinstance(oracle, Forgetful):
+        oracle.forget()  # its cached answers are about the old reward
+
+
+def as_names(names: Iterable[Name]) -> list[Name]:
+    """Distinct strings or whole numbers."""
+    given = _as_list(names)
+    if not set(map(type, given)) <= {str, int}:  # one quick pass, for sessions of a million arms
+        for name in given:
+            if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
+                raise TypeError(f"a name must be a string or a whole number, got {name!r}")
+        given = [str(name) if isinstance(name, str) else int(name) for name in given]
+    if len(set(given)) != len(given):
+        seen: set[Name] = set()
+        for name in given:
+            if name in seen:
+                raise ValueError(f"names must be distinct, got {name!r} more than once")
+            seen.add(name)
+    return given
+
+
+def _as_list(names: Iterable[Name]) -> list[Name]:
+    if isinstance(names, str):
+        raise TypeError(f"names must be several names, got the string {names!r}; write [{names!r}]")
+    return list(names)

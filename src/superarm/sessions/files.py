@@ -1,0 +1,209 @@
+"""The file of a session: a zip of JSON and arrays with a checksum, replaced in one step.
+
+    session.json      everything but long lists of numbers; {"$npy": "belief/a"} means belief/a.npy
+    names.json        the names of the arms, unless they are 0, 1, 2, ...
+    belief/a.npy ...  long lists of numbers, as numpy writes them; no pickles
+
+The comment of the zip is ``sha256:`` and the digest of all bytes before it. Any zip tool can list
+and unpack the file. The same session gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import secrets
+import shutil
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from superarm.errors import SessionFileError
+
+VERSION = 1
+_FORMAT = "superarm session"
+# From version n to version n + 1: returns the document of an older file as it is written today.
+_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+_LONG = 64  # a list of at least this many numbers is written as an array
+_MARK = b"sha256:"
+_DIGEST = 64  # characters of a SHA-256 digest in hexadecimal
+_FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip can have
+_LEFTOVER_S = 3600.0  # a temporary file of this age belongs to a writer that was killed
+
+
+def encode(document: dict[str, Any]) -> bytes:
+    """The bytes of a file. The document is plain JSON."""
+    arrays: dict[str, Any] = {}
+    main = _without_arrays({"format": _FORMAT, "version": VERSION, **document}, "", arrays)
+    names = main.pop("names", None)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        _put(archive, "session.json", json.dumps(main, indent=1).encode())
+        if names is not None:
+            _put(archive, "names.json", json.dumps(names, ensure_ascii=False).encode())
+        for name, array in arrays.items():
+            out = io.BytesIO()
+            np.lib.format.write_array(out, array, allow_pickle=False)
+            _put(archive, f"{name}.npy", out.getbuffer())
+        archive.comment = _MARK + b"0" * _DIGEST  # room for the digest
+    data = buffer.getbuffer()
+    data[-_DIGEST:] = hashlib.sha256(data[:-_DIGEST]).hexdigest().encode()
+    return bytes(data)
+
+
+def decode(data: bytes, path: Path) -> dict[str, Any]:
+    """The document of a file, in the form of this version."""
+    if not is_whole(data):
+        raise SessionFileError(
+            f"{path} is not a whole session file: it was cut short or altered, or is no session; "
+            f"the one before it may be at {previous(path)}"
+        )
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = set(archive.namelist())
+        if "session.json" not in members:
+            raise SessionFileError(f"{path} has no session.json: it is no session")
+        main = json.loads(archive.read("session.json"))
+        version = _version(main, path)
+        document: dict[str, Any] = _with_arrays(main, archive)
+        if "names.json" in members:
+            document["names"] = json.loads(archive.read("names.json"))
+    for old in range(version, VERSION):
+        document = _MIGRATIONS[old](document)
+    return document
+
+
+@contextlib.contextmanager
+def as_file_error(path: Path) -> Iterator[None]:
+    """Turn any error about the content of a file into a `SessionFileError`."""
+    try:
+        yield
+    except SessionFileError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        raise SessionFileError(f"{path} does not fit: {error}") from error
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether the checksum at the end is that of the bytes before it."""
+    end = len(data) - _DIGEST
+    if end < len(_MARK) or data[end - len(_MARK) : end] != _MARK:
+        return False
+    return hashlib.sha256(memoryview(data)[:end]).hexdigest().encode() == data[end:]
+
+
+def previous(path: Path) -> Path:
+    """Where the file that a save replaced is kept."""
+    return path.with_name(f"{path.name}.previous")
+
+
+def write(path: Path, data: bytes) -> None:
+    """Replace a file, so that the path has either the old bytes or the new ones at any moment.
+
+    The steps: write the bytes to a temporary file in the same folder and flush them to the disk;
+    keep the old file, if it is whole, as ``.previous``; rename the new file to the path; and flush
+    the folder.
+    """
+    path = Path(os.path.realpath(path))
+    _sweep(path)
+    with _temporary(path) as fresh:
+        with fresh.open("wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        _keep_previous(path)
+        fresh.replace(path)
+    if os.name == "posix":  # elsewhere a folder cannot be opened, and need not be flushed
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _keep_previous(path: Path) -> None:
+    # A damaged file must not replace the last good one.
+    if not path.exists() or not is_whole(path.read_bytes()):
+        return
+    with _temporary(path) as kept:
+        try:
+            kept.hardlink_to(path)
+        except OSError:  # a file system without links
+            shutil.copyfile(path, kept)
+        kept.replace(previous(path))
+
+
+@contextlib.contextmanager
+def _temporary(path: Path) -> Iterator[Path]:
+    """An unused name in the same folder. The file is removed afterwards, unless it was moved."""
+    name = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        yield name
+    finally:
+        name.unlink(missing_ok=True)
+
+
+def _sweep(path: Path) -> None:
+    """Remove the temporary files of writers of this file that were killed."""
+    for name in path.parent.iterdir():
+        if name.name.startswith(f".{path.name}.") and name.suffix == ".tmp":
+            with contextlib.suppress(OSError):  # another writer removed it first
+                if time.time() - name.stat().st_mtime > _LEFTOVER_S:
+                    name.unlink()
+
+
+def _version(main: dict[str, Any], path: Path) -> int:
+    version = main.get("version")
+    if main.get("format") != _FORMAT or not isinstance(version, int):
+        raise SessionFileError(
+            f"{path} must be of the format {_FORMAT!r}, got {main.get('format')!r}"
+        )
+    if version > VERSION:
+        raise SessionFileError(
+            f"{path} is of version {version}, this superarm reads up to {VERSION}; update it"
+        )
+    return version
+
+
+def _put(archive: zipfile.ZipFile, name: str, data: Any) -> None:
+    # A fixed date: the bytes depend on the session alone.
+    info = zipfile.ZipInfo(name, date_time=_FIRST_DATE)
+    info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+    archive.writestr(info, data, compresslevel=1)
+
+
+def _without_arrays(value: Any, name: str, arrays: dict[str, Any]) -> Any:
+    """The same JSON with its long lists of numbers moved to ``arrays``, by their place."""
+    if isinstance(value, dict):
+        return {
+            key: _without_arrays(item, f"{name}/{key}" if name else key, arrays)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        kinds = set(map(type, value)) if len(value) >= _LONG else set()
+        if kinds in ({float}, {int}):
+            arrays[name] = np.array(value, np.float64 if float in kinds else np.int64)
+            return {"$npy": name}
+        return [
+            _without_arrays(item, f"{name}/{place}", arrays) for place, item in enumerate(value)
+        ]
+    return value
+
+
+def _with_arrays(value: Any, archive: zipfile.ZipFile) -> Any:
+    """The same JSON with its arrays put back as lists."""
+    if isinstance(value, dict):
+        if value.keys() == {"$npy"}:
+            data = archive.read(f"{value['$npy']}.npy")
+            return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False).tolist()
+        return {key: _with_arrays(item, archive) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_arrays(item, archive) for item in value]
+    return value

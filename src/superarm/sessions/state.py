@@ -1,0 +1,161 @@
+"""The state of a session as plain JSON: all of it for a file, what one `ask` changes for a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from superarm.core import FeasibleSets, KOfM, Policy
+from superarm.core.optional import Adopts, HasLevel, Stateful
+from superarm.errors import SessionFileError
+from superarm.sessions.decisions import Expiry, Record
+from superarm.version import __version__
+
+if TYPE_CHECKING:
+    from superarm.sessions.unlocked import UnlockedSession
+
+_MUST_AGREE = ("belief", "oracle", "n_arms", "k")  # of a loaded policy with the saved one
+
+
+def session_state(session: UnlockedSession) -> dict[str, Any]:
+    """Everything that later decisions depend on.
+
+    It shares nothing with the session, so another thread may write it while the session goes on.
+    """
+    arms, ledger, seeding = session.arms, session.ledger, session.seeding
+    policy, oracle = session.policy, session.policy.oracle
+    state = {
+        "superarm": __version__,
+        "policy": _describe(policy),
+        "seed": {
+            "entropy": seeding.entropy,
+            "path": list(seeding.path),
+            "forks": list(seeding.forks),
+        },
+        "rng": session.rng.bit_generator.state,
+        "rounds": session.rounds,
+        "n_decisions": session.n_decisions,
+        "keep": ledger.keep,
+        "explain_last": session.explain_last,
+        "expiry": asdict(session.expiry),
+        "retired": arms.retired.tolist(),
+    }
+    if arms.names != list(range(len(arms))):  # 0, 1, 2, ... need not be written
+        state["names"] = list(arms.names)
+    if seeding.own_key is not None:
+        state["key"] = seeding.own_key
+    records = [*ledger.open.values(), *ledger.closed.values()]
+    state["decisions"] = [record.state() for record in records]
+    state["belief"] = policy.belief.state()
+    state["oracle"] = oracle.state() if isinstance(oracle, Stateful) else None
+    return state
+
+
+def matching_policy(state: dict[str, Any], policy: Policy | Callable[[int], Policy]) -> Policy:
+    """The policy to load the state into. Refuses one that is not made like the saved one."""
+    wanted = {name: state["policy"][name] for name in _MUST_AGREE}
+    made = policy if isinstance(policy, Policy) else policy(wanted["n_arms"])
+    found = _describe(made)
+    came = {name: found[name] for name in _MUST_AGREE}
+    if came != wanted:
+        raise SessionFileError(f"policy must be made as the saved one was, {wanted}, got {came}")
+    return made
+
+
+def settings(state: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that the session is constructed with."""
+    return {
+        "names": state.get("names"),
+        "seed": state["seed"]["entropy"],
+        "expiry": Expiry(**state["expiry"]),
+        "keep": state["keep"],
+        "explain_last": state["explain_last"],
+        "key": state.get("key"),
+    }
+
+
+def load_state(session: UnlockedSession, state: dict[str, Any]) -> None:
+    """Bring a new session into a state.
+
+    The policy belongs to the caller, so it is changed last, when everything else is known to fit.
+    """
+    path, forks = tuple(state["seed"]["path"]), list(state["seed"]["forks"])
+    session.seeding = replace(session.seeding, path=path, forks=forks)
+    session.rounds, session.n_decisions = state["rounds"], state["n_decisions"]
+    session.arms.is_retired[state["retired"]] = True
+    for one in state["decisions"]:
+        record = Record.from_state(one, session.arms.names)
+        ledger = session.ledger
+        records = ledger.open if record.status == "open" else ledger.closed
+        records[record.decision.id] = record
+    session.rng = session.seeding.generator()
+    session.rng.bit_generator.state = state["rng"]
+    _load_parts(session.policy, state["belief"], state["oracle"])
+    session.policy.reward.evaluations = state["policy"]["evaluations"]
+
+
+def mark_of(policy: Policy, rng: np.random.Generator) -> dict[str, Any]:
+    """What one `ask` changes besides its decisions, small enough to be logged with them.
+
+    The position of the generator, the evaluations so far, and the level of a belief that has one.
+    """
+    state: Any = rng.bit_generator.state
+    position = f"{state['state']['state']:032x}{state['has_uint32']:x}{state['uinteger']:08x}"
+    mark: dict[str, Any] = {"rng": position, "evaluations": policy.evaluations}
+    belief = policy.belief
+    if isinstance(belief, HasLevel) and belief.level is not None:
+        mark["level"] = list(belief.level)
+    return mark
+
+
+def load_mark(
+    mark: dict[str, Any],
+    policy: Policy,
+    rng: np.random.Generator,
+    feasible: FeasibleSets,
+    records: Sequence[Record],
+) -> None:
+    """Bring a policy and a generator to a mark. ``records`` are the decisions since the last."""
+    state: Any = rng.bit_generator.state
+    position = mark["rng"]  # 32 hexadecimal digits, then 1, then 8: see mark_of
+    state["state"]["state"] = int(position[:32], 16)
+    state["has_uint32"], state["uinteger"] = int(position[32], 16), int(position[33:], 16)
+    rng.bit_generator.state = state
+    policy.reward.evaluations = mark["evaluations"]
+    belief, oracle = policy.belief, policy.oracle
+    if isinstance(belief, HasLevel):
+        level = mark.get("level")
+        belief.level = None if level is None else (int(level[0]), float(level[1]))
+    if isinstance(oracle, Adopts):
+        for record in records:
+            oracle.adopt(record.arms, feasible, policy.reward.n_arms)
+
+
+def _describe(policy: Policy) -> dict[str, Any]:
+    sets = policy.feasible
+    return {
+        "belief": type(policy.belief).__name__,
+        "oracle": type(policy.oracle).__name__,
+        "reward": type(policy.reward.uncounted).__name__,
+        "n_arms": policy.reward.n_arms,
+        "k": sets.k if isinstance(sets, KOfM) else type(sets).__name__,
+        "evaluations": policy.evaluations,
+    }
+
+
+def _load_parts(policy: Policy, belief: dict[str, Any], oracle: dict[str, Any] | None) -> None:
+    """Load the states of belief and oracle, or of neither."""
+    picks = policy.oracle
+    if oracle is None or not isinstance(picks, Stateful):
+        policy.belief.load(belief)
+        return
+    before = picks.state()
+    picks.load(oracle)
+    try:
+        policy.belief.load(belief)
+    except Exception:
+        picks.load(before)
+        raise

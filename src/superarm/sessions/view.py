@@ -1,0 +1,134 @@
+"""What can be read of a session, and saved: nothing here changes it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from superarm.core import Policy
+from superarm.sessions import files, state
+from superarm.sessions.decisions import Decision, Expiry, Name, Status
+from superarm.sessions.explain import Explanation
+from superarm.sessions.unlocked import UnlockedSession
+
+
+class SessionView:
+    """What can be read of a session. `Session` adds the verbs that change it."""
+
+    def __init__(self, session: UnlockedSession) -> None:
+        self._unlocked = session
+        self._lock = threading.RLock()
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that decides."""
+        return self._unlocked.policy
+
+    @property
+    def expiry(self) -> Expiry:
+        """When decisions expire."""
+        return self._unlocked.expiry
+
+    @property
+    def explain_last(self) -> int:
+        """How many of the last decisions can be explained."""
+        return self._unlocked.explain_last
+
+    @property
+    def rounds(self) -> int:
+        """How often `Session.ask` was called."""
+        return self._unlocked.rounds
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names of all arms, in the order of their numbers; retired arms included."""
+        return tuple(self._unlocked.arms.names)
+
+    @property
+    def retired(self) -> tuple[Name, ...]:
+        """The names of the arms that are no longer picked."""
+        return tuple(
+            self._unlocked.arms.names[number] for number in self._unlocked.arms.retired.tolist()
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._unlocked.arms.numbers
+
+    def numbers(self, names: Iterable[Name]) -> list[int]:
+        """The numbers of some arms."""
+        return self._unlocked.arms.of(names)
+
+    def is_retired(self, name: Name) -> bool:
+        """Whether an arm is no longer picked."""
+        return bool(self._unlocked.arms.is_retired[self._unlocked.arms.of([name])[0]])
+
+    @property
+    def keep(self) -> int:
+        """How many closed decisions are remembered."""
+        return self._unlocked.ledger.keep
+
+    @property
+    def open(self) -> list[Decision]:
+        """The decisions that wait for outcomes, the oldest first."""
+        with self._lock:
+            return [record.decision for record in self._unlocked.ledger.open.values()]
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """The open decisions and the last ``keep`` closed ones, in the order of their numbers."""
+        with self._lock:
+            records = [*self._unlocked.ledger.open.values(), *self._unlocked.ledger.closed.values()]
+        return sorted((record.decision for record in records), key=lambda one: one.number)
+
+    @property
+    def n_open(self) -> int:
+        """How many decisions wait for outcomes."""
+        return len(self._unlocked.ledger.open)
+
+    @property
+    def n_decisions(self) -> int:
+        """How many decisions were issued."""
+        return self._unlocked.n_decisions
+
+    def status(self, decision: Decision | str) -> Status:
+        """Whether a decision is "open", complete ("told") or "expired"."""
+        with self._lock:
+            return self._unlocked.ledger.find(decision).status
+
+    def decision(self, id: str) -> Decision:
+        """The decision with an id, if it is open or remembered."""
+        with self._lock:
+            return self._unlocked.ledger.find(id).decision
+
+    def outcomes(self, decision: Decision | str) -> dict[Name, float]:
+        """The outcomes of a decision that are known so far."""
+        with self._lock:
+            known = self._unlocked.ledger.find(decision).outcomes
+            return {self._unlocked.arms.names[arm]: known[arm] for arm in sorted(known)}
+
+    def explain(self, decision: Decision | str) -> Explanation:
+        """Why each arm is in the set, and which arm was left out.
+
+        Only the last ``explain_last`` decisions since the session was made or loaded.
+        """
+        with self._lock:
+            return self._unlocked.explain(decision)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything that later decisions depend on into one file.
+
+        If the process is killed, the path has the old session or the new one. The session that
+        the path had before is kept beside it as ``.previous``. See `superarm.sessions.files`.
+        """
+        files.write(Path(path), self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` writes."""
+        return self.snapshot()()
+
+    def snapshot(self) -> Callable[[], bytes]:
+        """A function that returns what `to_bytes` would return now: most of the work can wait."""
+        with self._lock:
+            now = state.session_state(self._unlocked)
+        return lambda: files.encode(now)

@@ -1,0 +1,113 @@
+"""Cells played together by `simulate_batch`: the same law as one by one, other random numbers.
+
+A folder belongs to one engine, which its manifest names. In a folder of "batch" or "torch", cells
+that these engines can't play (CUCB, greedy) are run one by one. Rows of cells that were played
+together name their engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from superarm.catalog import POLICIES
+from superarm.rewards import LinearReward
+from superarm.simulation.batch import BatchTrace, simulate_batch
+from superarm.simulation.instances import Instance
+from superarm.studies.cell import Cell, Recorded, canonical
+from superarm.studies.cells.checkpoints import checkpoints
+from superarm.studies.cells.play import draw, gap_max, task_of
+from superarm.studies.store import Recording
+
+ENGINES = ("process", "batch", "torch")
+# What `simulate_batch` can play. It has no CUCB, and only the oracles of these policies.
+_POLICIES = (
+    "random",
+    "cts",
+    "gt-qts",
+    "gt-qts-two-thirds",
+    "gt-qts-k-of-m",
+    "gt-qts-one-of-m",
+    "gt-naive",
+    "gt-centred",
+    "gt-centred-k-of-m",
+)
+
+
+def about(engine: str) -> dict[str, str]:
+    """What the manifest says about an engine."""
+    if engine != "torch":
+        return {"engine": engine}
+    import torch
+
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    return {"engine": engine, "torch": torch.__version__, "device": device}
+
+
+def can_play(cell: Cell) -> bool:
+    """Whether a cell can be played together with the other runs of its settings."""
+    return cell.kind == "play" and cell.settings["policy"]["name"] in _POLICIES
+
+
+def run_together(
+    cells: Sequence[Cell],
+    store: Recording,
+    engine: str,
+    *,
+    progress: Callable[[Cell], None] | None = None,
+) -> None:
+    """Play all cells that differ only in their run at once.
+
+    The row of a run depends on how many runs are played with it. So a group with a missing run is
+    played and stored again as a whole, and a folder holds the same rows whether its experiments
+    were requested together or one after the other.
+    """
+    ordered = sorted(cells, key=lambda cell: (canonical(cell.settings), cell.seed, cell.run))
+    for _, group in groupby(ordered, key=lambda cell: (canonical(cell.settings), cell.seed)):
+        runs = list(group)
+        missing = {cell.key for cell in runs if not store.has(cell)}
+        if not missing:
+            continue
+        trace = _simulate(runs, engine)
+        for cell in runs:
+            store.put(cell, _recorded(trace, cell.run, engine))
+            if progress is not None and cell.key in missing:
+                progress(cell)
+
+
+def _simulate(runs: list[Cell], engine: str) -> BatchTrace:
+    settings = runs[0].settings
+    problem = settings["problem"]
+
+    def instance(rng: np.random.Generator) -> Instance:
+        return draw(problem, rng=rng)
+
+    # The oracle of a policy does not depend on the values of the reward, only on its arms.
+    reward = LinearReward(problem["n_arms"])
+    spec, horizon = settings["policy"], settings["horizon"]
+    policy = POLICIES[spec["name"]].make(task_of(spec, reward, problem["k"], horizon))
+
+    return simulate_batch(
+        instance,
+        policy.oracle,
+        n_runs=runs[-1].run + 1,
+        horizon=horizon,
+        seed=runs[0].seed,
+        rounds=checkpoints(horizon),
+        engine="torch" if engine == "torch" else "numpy",
+    )
+
+
+def _recorded(trace: BatchTrace, run: int, engine: str) -> Recorded:
+    instance = trace.instances[run]
+    row = {
+        "checkpoints": trace.rounds.tolist(),
+        "regret": trace.regret[run].tolist(),
+        "evaluations": trace.evaluations.tolist(),
+        "gap": instance.gap,
+        "gap_max": gap_max(instance),
+        "engine": engine,
+    }
+    return Recorded(row, {"seconds": trace.play_s / len(trace.instances)})

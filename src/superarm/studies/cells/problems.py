@@ -1,0 +1,117 @@
+"""The problems of the comparison as one run meets them: drawn, or replayed from a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from superarm.core import Environment, Pools, Reward
+from superarm.environments import ReplayEnvironment, datasets
+from superarm.rewards import LinearReward
+from superarm.simulation.instances import linear_instance, network_instance
+
+Settings = dict[str, Any]
+Draw = Callable[[Settings, np.random.Generator, np.random.Generator], "ProblemInstance"]
+
+_N_RANDOM_SETS = 1000  # for the value of the random baseline on a network, which has no formula
+
+
+@dataclass(frozen=True)
+class ProblemInstance:
+    """A problem as one run meets it.
+
+    Attributes
+    ----------
+    environment, reward, k
+        What a policy plays.
+    best
+        The value of the best fixed set per round: at the true means, or on average over the table.
+    random
+        The value of a random set per round.
+    """
+
+    environment: Environment
+    reward: Reward
+    k: int
+    best: float
+    random: float
+
+
+def draw(
+    settings: Settings, *, rng: np.random.Generator, baseline_rng: np.random.Generator
+) -> ProblemInstance:
+    """The instance of one run.
+
+    ``baseline_rng`` is for the value of the random baseline, where it is estimated: so the estimate
+    does not change what the environment draws.
+    """
+    return _FAMILIES[settings["family"]](settings, rng, baseline_rng)
+
+
+def _linear(
+    settings: Settings, rng: np.random.Generator, baseline_rng: np.random.Generator
+) -> ProblemInstance:
+    it = linear_instance(settings["n_arms"], settings["k"], settings["gap"], rng=rng)
+    return ProblemInstance(it, it.reward, it.k, it.best_value, it.k * float(it.mu.mean()))
+
+
+def _network(
+    settings: Settings, rng: np.random.Generator, baseline_rng: np.random.Generator
+) -> ProblemInstance:
+    it = network_instance(settings["n_arms"], settings["k"], settings["gap"], rng=rng)
+    sets = [
+        np.sort(baseline_rng.choice(it.n_arms, it.k, replace=False)) for _ in range(_N_RANDOM_SETS)
+    ]
+    random = float(it.reward.batch(Pools.of(sets, it.n_arms), it.mu).mean())
+    return ProblemInstance(it, it.reward, it.k, it.best_value, random)
+
+
+def _turning(
+    settings: Settings, rng: np.random.Generator, baseline_rng: np.random.Generator
+) -> ProblemInstance:
+    n_arms, k, horizon = settings["n_arms"], settings["k"], settings["horizon"]
+    places, turn = rng.permutation(n_arms), horizon // 2
+    steady, late = places[:k], places[k : 2 * k]
+    mu = np.full((horizon, n_arms), 0.05)
+    mu[:, steady] = 0.15
+    mu[:turn, late], mu[turn:, late] = 0.0, 0.9
+    return _replay(ReplayEnvironment((rng.random(mu.shape) < mu).astype(np.uint8)), k)
+
+
+def _table(
+    settings: Settings, rng: np.random.Generator, baseline_rng: np.random.Generator
+) -> ProblemInstance:
+    environment = _read(
+        settings["family"], settings["horizon"], settings.get("n_arms"), settings.get("every", 1)
+    )
+    return _replay(environment.fresh(), settings["k"])
+
+
+@lru_cache(maxsize=4)
+def _read(family: str, horizon: int, n_arms: int | None, every: int) -> ReplayEnvironment:
+    """A table, read once per process."""
+    if family == "baskets":
+        data = datasets.ta_feng(n_arms or 500)
+    else:
+        data = datasets.yeast() if family == "yeast" else datasets.flights("on time")
+    return ReplayEnvironment(data.table[::every][:horizon], names=data.names, order="shuffled")
+
+
+def _replay(environment: ReplayEnvironment, k: int) -> ProblemInstance:
+    reward = LinearReward(environment.n_arms)
+    best, random = environment.best_fixed(k), environment.random_set(k)
+    return ProblemInstance(environment, reward, k, best, random)
+
+
+_FAMILIES: dict[str, Draw] = {
+    "linear": _linear,
+    "network": _network,
+    "yeast": _table,
+    "flights": _table,
+    "baskets": _table,
+    "turning": _turning,
+}

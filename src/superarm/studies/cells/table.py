@@ -1,0 +1,145 @@
+"""The cell of a table of one's own: one run of one policy over the rows of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superarm.catalog import POLICIES, Task
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.environments import ReplayEnvironment
+from superarm.rewards import LinearReward
+from superarm.simulation import simulate
+from superarm.studies.cell import Cell, Recorded
+from superarm.studies.cells.checkpoints import checkpoints
+
+Order = Literal["given", "shuffled"]
+
+DELTA = 0.25  # the quantization level of group testing, as in the paper
+NO_GAP = 1e-9  # a gap up to this is a rounding error: all sets are worth the same
+_ROUNDS_AT_ONCE = (
+    10_000  # of which only sums are kept, so that memory does not grow with the horizon
+)
+_CELLS_AT_ONCE = 2**20  # of the table, so that no second table is made
+_FILES = ("table", "best", "random")
+
+
+@dataclass(frozen=True, eq=False)
+class TableProblem:
+    """A table to be played, with what is known in hindsight.
+
+    Attributes
+    ----------
+    environment
+        The rows that may be played; in given order, the first ``horizon`` rows of the file.
+    k, horizon, order
+        Arms in a set, rounds in a run, and the order of the rows.
+    best, random
+        Shape (n_rounds,): what the best fixed set and, on average, a random set get in each row.
+    """
+
+    environment: ReplayEnvironment
+    k: int
+    horizon: int
+    order: Order
+    best: FloatArray
+    random: FloatArray
+
+    @property
+    def gap(self) -> float:
+        """What the best fixed set gets more than a random set in ``horizon`` rounds."""
+        world = self.environment
+        return self.horizon * (world.best_fixed(self.k) - world.random_set(self.k))
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays where worker processes map them: there is one table for all of them."""
+        for name, values in zip(
+            _FILES, (self.environment.table, self.best, self.random), strict=True
+        ):
+            np.save(folder / f"{name}.npy", values)
+
+
+def prepare(
+    cells: NDArray[Any], names: Sequence[str], k: int, horizon: int, order: Order
+) -> TableProblem:
+    """The problem of a table. In given order, only the rows that are played count in hindsight."""
+    played = cells[:horizon] if order == "given" else cells
+    environment = ReplayEnvironment(played, names=names, order=order)
+    members = environment.best_arms(k)
+    best, random = np.empty(environment.n_rounds), np.empty(environment.n_rounds)
+    step = max(1, _CELLS_AT_ONCE // environment.n_arms)
+    for start in range(0, environment.n_rounds, step):
+        strip = environment.table[start : start + step].astype(np.float64)
+        filled = np.where(np.isnan(strip), environment.means, strip)
+        best[start : start + step] = filled[:, members].sum(axis=1)
+        random[start : start + step] = k * filled.mean(axis=1)
+    return TableProblem(environment, k, horizon, order, best, random)
+
+
+def run(cell: Cell) -> Recorded:
+    """Play ``settings["policy"]`` over the table that ``settings["folder"]`` holds.
+
+    The row has, at the checkpoints, the total rewards of the policy, of the best fixed set and of
+    the random baseline in the same rows, and in how many rounds each arm was picked.
+    """
+    s = cell.settings
+    problem = _saved(s["folder"], s["k"], s["horizon"], s["order"])
+    return Recorded(play(problem, s["policy"], cell.run, seed=cell.seed), {})
+
+
+def play(problem: TableProblem, policy: str, number: int, *, seed: int) -> dict[str, Any]:
+    """The row of one run.
+
+    Its random streams are those that `superarm.replicate` would give it.
+    """
+    rng, environment_rng = (
+        np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, stream)))
+        for stream in (1, 2)
+    )
+    environment = problem.environment.fresh()
+    task = Task(LinearReward(environment.n_arms), problem.k, problem.horizon, DELTA)
+    player = POLICIES[policy].make(task)
+    at = checkpoints(problem.horizon)
+    reward, n_shown = np.empty(len(at)), np.zeros(environment.n_arms, np.intp)
+    total, done = 0.0, 0
+    while done < problem.horizon:
+        trace = simulate(
+            player,
+            environment,
+            horizon=min(_ROUNDS_AT_ONCE, problem.horizon - done),
+            rng=rng,
+            world_rng=environment_rng,
+        )
+        totals = total + np.cumsum(environment.rewards(trace.arms, trace.outcomes))
+        here = (at > done) & (at <= done + len(totals))
+        reward[here] = totals[at[here] - done - 1]
+        n_shown += np.bincount(trace.arms.ravel(), minlength=environment.n_arms)
+        total, done = float(totals[-1]), done + len(totals)
+    rows = environment.rows[: problem.horizon]
+    return {
+        "checkpoints": at.tolist(),
+        "reward": reward.tolist(),
+        "best": _totals(problem.best, rows, at),
+        "random": _totals(problem.random, rows, at),
+        "n_shown": n_shown.tolist(),
+        "gap": problem.gap,
+    }
+
+
+def _totals(values: FloatArray, rows: IndexArray, at: IndexArray) -> list[float]:
+    """The sums of ``values`` over the rows that were played up to each checkpoint."""
+    totals: list[float] = np.cumsum(values[rows])[at - 1].tolist()
+    return totals
+
+
+@lru_cache(maxsize=1)
+def _saved(folder: str, k: int, horizon: int, order: Order) -> TableProblem:
+    """The problem that `TableProblem.save` wrote, mapped into memory once per process."""
+    table, best, random = (np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in _FILES)
+    return TableProblem(ReplayEnvironment(table, order=order), k, horizon, order, best, random)

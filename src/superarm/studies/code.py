@@ -1,0 +1,99 @@
+"""Which source files can change a row: the modules that a cell's runner can import.
+
+The digest of these files is part of a folder's manifest, so that rows of different programs never
+mix. It follows from the import statements in the files, not from a list. A change in a module that
+only presents rows does not invalidate a half-finished study.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+from superarm.version import __version__
+
+_PACKAGE = "superarm"
+_ROOT = Path(__file__).parents[2]  # the folder that holds the package
+_DIGITS = 16
+
+
+@cache
+def versions(*kinds: str) -> dict[str, str]:
+    """What decides the rows of these kinds of cells besides their settings.
+
+    The libraries are those that draw random numbers and add them up.
+    """
+    return {
+        "superarm": __version__,
+        "code": code_digest(f"{_PACKAGE}.studies.cells.{kind}" for kind in kinds),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def code_digest(modules: Iterable[str], root: Path = _ROOT) -> str:
+    """A digest of the source files of these modules and of everything that they can import."""
+    content = hashlib.sha256()
+    for name, path in sorted(reachable(modules, root).items()):
+        content.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return content.hexdigest()[:_DIGITS]
+
+
+def reachable(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
+    """The files of the package that these modules import, directly or not, by module name.
+
+    Imports inside functions count. The packages around the modules do not: their ``__init__`` only
+    gives names to users, and imports modules that no cell uses.
+    """
+    found: dict[str, Path] = {}
+    left = list(modules)
+    around = {above for name in left for above in _packages(name)}
+    while left:
+        name = left.pop()
+        path = _file(name, root)
+        if path is None or name in found or name in around:
+            continue
+        found[name] = path
+        left += _imported(path, name)
+        # Importing a module runs the packages that it is in.
+        left.append(name.rpartition(".")[0])
+    return found
+
+
+def _imported(path: Path, name: str) -> Iterator[str]:
+    """The modules of the package that a file names in its import statements."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names if _is_ours(one.name))
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
+            if _is_ours(base):
+                yield base
+                # `from package import module` names a module that the package need not import.
+                yield from (f"{base}.{one.name}" for one in node.names)
+
+
+def _packages(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def _is_ours(name: str) -> bool:
+    return name == _PACKAGE or name.startswith(f"{_PACKAGE}.")
+
+
+def _file(name: str, root: Path) -> Path | None:
+    """The source file of a module, or None where the name is not a module."""
+    base = root.joinpath(*name.split("."))
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path
+    return None

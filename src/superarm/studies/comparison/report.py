@@ -1,0 +1,178 @@
+"""The page and the picture of the comparison, made of its results and of nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from superarm.catalog import POLICIES
+from superarm.reporting import figures, pages
+from superarm.reporting.figures import WIDTH, plain
+from superarm.reporting.palette import FAINT, look
+from superarm.reporting.statistics import Interval, mean_interval
+from superarm.reporting.tables import Table
+from superarm.studies.comparison.measures import beyond, gap_closed, leaders
+from superarm.studies.comparison.problems import COMPARED, N_TESTS, PROBLEMS
+from superarm.studies.store import Store
+from superarm.studies.study import Done
+
+RANDOM, REFERENCE, ADVERSARIAL = (POLICIES[name].label for name in ("random", "cts", "exp3"))
+FORGETFUL = tuple(POLICIES[name].label for name in ("discounted", "sliding"))
+LABELS = tuple(POLICIES[name].label for name in COMPARED)
+
+_TEMPLATE = Path(__file__).parent / "comparison.md"
+_DIGITS = 3  # significant digits of a mean; the ends of its interval are as fine
+_ROW = 0.21  # inches of a policy in the picture
+
+
+def write(found: dict[str, Any], store: Store) -> Done:
+    """Write the results, the picture and the page."""
+    picture = figures.render(lambda figure: draw(figure, found))
+    store.write("comparison.json", json.dumps(found, indent=None, separators=(",", ":")) + "\n")
+    store.write("comparison.svg", picture)
+    title = "Share of the gap between the random baseline and the best fixed set that is closed"
+    table = summary(found)
+    return Done(
+        store.write("comparison.md", render(found)), [Table(table.heading, table.rows, title)]
+    )
+
+
+def render(found: dict[str, Any]) -> str:
+    """`docs/comparison.md` for these results, as Markdown."""
+    return pages.render(
+        _TEMPLATE,
+        found=found,
+        policies=Table(
+            ["policy", "what it does", "in Python"],
+            _policies(),
+            n_texts=3,
+        ),
+        summary=summary(found),
+        problems=[
+            {
+                **one,
+                "about": PROBLEMS[name],
+                "n_runs": len(one["policies"][RANDOM]["regret"]),
+                "table": _problem_table(one),
+            }
+            for name, one in found["problems"].items()
+        ],
+        leaders=_leaders_table(found),
+        adversarial=_adversarial(found["problems"]["turning"]["policies"]),
+        forgetful=_forgetful(found["problems"]),
+        reference=REFERENCE,
+        n_tests=N_TESTS,
+    )
+
+
+def _policies() -> list[list[str]]:
+    chosen = [POLICIES[name] for name in COMPARED]
+    return [[shown(one.label), one.sentence, one.code] for one in chosen]
+
+
+def shown(label: str) -> str:
+    """The label of a policy for people."""
+    return "random baseline" if label == RANDOM else label
+
+
+def summary(found: dict[str, Any]) -> Table:
+    """The gap closed by every policy on every problem."""
+    problems = found["problems"]
+    rows = [
+        [shown(label), *(_percent(one["policies"].get(label)) for one in problems.values())]
+        for label in LABELS
+    ]
+    return Table(["policy", *(PROBLEMS[name].title for name in problems)], rows)
+
+
+def _problem_table(one: dict[str, Any]) -> Table:
+    policies = one["policies"]
+    order = sorted(policies, key=lambda label: np.mean(policies[label]["regret"]))
+    rows = [
+        [
+            shown(label),
+            _number(mean_interval(policies[label]["regret"])),
+            _percent(policies[label]),
+            ""
+            if label == REFERENCE
+            else _number(beyond(policies[label], policies[REFERENCE]), signed=True),
+            f"{np.mean(policies[label]['evaluations']) / one['horizon']:,.2f}".replace(".00", ""),
+        ]
+        for label in order
+    ]
+    heading = ["policy", "regret", "gap closed", f"minus {REFERENCE}'s", "evaluations per round"]
+    return Table(heading, rows)
+
+
+def _leaders_table(found: dict[str, Any]) -> Table:
+    rows = []
+    for name, one in found["problems"].items():
+        first, others = leaders(one["policies"])
+        rows.append([PROBLEMS[name].title, first, "; ".join(others) or "none"])
+    return Table(["problem", "least regret", "not distinguished from it"], rows, n_texts=3)
+
+
+def _adversarial(policies: dict[str, Any]) -> dict[str, Any]:
+    """How the policy that assumes nothing does in the changing environment."""
+    ours, theirs = policies[ADVERSARIAL], policies[REFERENCE]
+    difference = beyond(ours, theirs)
+    verdict = "is not distinguished from" if difference.low <= 0 <= difference.high else "is above"
+    return {
+        "name": ADVERSARIAL,
+        "verdict": "is below" if difference.high < 0 else verdict,
+        "difference": _number(difference, signed=True),
+        "stds": [f"{np.std(one['regret'], ddof=1):,.0f}" for one in (ours, theirs)],
+    }
+
+
+def _forgetful(problems: dict[str, Any]) -> dict[str, str]:
+    """What forgetting gains where the means change, and what it costs where they do not."""
+    differences = {}
+    for name in ("turning", "linear"):
+        policies = problems[name]["policies"]
+        differences[name] = " and ".join(
+            _number(beyond(policies[label], policies[REFERENCE]), signed=True)
+            for label in FORGETFUL
+        )
+    return {"names": " and ".join(FORGETFUL), **differences}
+
+
+def _percent(policy: dict[str, Any] | None) -> str:
+    if policy is None:
+        return "–"
+    return f"{round(gap_closed(policy).mean, 2) + 0.0:.0%}"  # + 0.0: never -0%
+
+
+def _number(interval: Interval, *, signed: bool = False) -> str:
+    size = np.floor(np.log10(max(abs(interval.mean), 1e-9)))
+    digits = int(np.clip(_DIGITS - 1 - size, 0, 2))
+    form = f"{'+' if signed else ''},.{digits}f"
+    mean, low, high = (f"{value:{form}}" for value in interval.numbers)
+    # A dash between signs would be read as one of them.
+    return f"{mean} ({low} to {high})" if signed or interval.low < 0 else f"{mean} ({low}–{high})"
+
+
+def draw(figure: Any, found: dict[str, Any]) -> None:
+    """One panel per problem, one row per policy: the gap closed with its 95% interval."""
+    labels = list(LABELS)
+    n_rows = -(-len(found["problems"]) // 2)
+    figure.set_size_inches(WIDTH, n_rows * (0.9 + _ROW * len(labels)))
+    axes = figure.subplots(n_rows, 2, sharey=True).ravel()
+    for axis, (name, problem) in zip(axes, found["problems"].items(), strict=False):
+        for place, label in enumerate(labels):
+            if label not in problem["policies"]:
+                axis.annotate("sums only", (0.02, place), color=FAINT, va="center")
+                continue
+            interval = gap_closed(problem["policies"][label])
+            colour = look(label).colour
+            ends = [100 * interval.low, 100 * interval.high]
+            axis.plot(ends, [place, place], color=colour, linewidth=2.2)
+            axis.plot(100 * interval.mean, place, "o", color=colour, markersize=5)
+        axis.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
+        axis.set_yticks(range(len(labels)), [shown(label) for label in labels])
+        axis.set_title(PROBLEMS[name].title, loc="right")
+        plain(axis, "gap closed, %", "")
+    axes[0].invert_yaxis()  # shared: the first policy at the top of every panel

@@ -1,0 +1,232 @@
+"""What the runs over a table say: one result per policy, one row per arm, one row per run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.reporting.statistics import Interval, mean_interval, paired_difference
+from superarm.studies.cells.table import NO_GAP, TableProblem
+from superarm.studies.study import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run of one policy.
+
+    Attributes
+    ----------
+    policy, number
+        The policy, and the number of the run; runs of the same number meet the same rows.
+    at
+        Shape (n_checkpoints,): the rounds for which totals are kept; the last is the horizon.
+    reward, best, random
+        Shape (n_checkpoints,): total rewards up to there, of the policy, and of the best fixed set
+        and the random baseline in the same rows.
+    n_shown
+        Shape (n_arms,): in how many rounds each arm was picked.
+    gap
+        What the best fixed set gets more than the random baseline, by all rows of the table.
+    """
+
+    policy: str
+    number: int
+    at: IndexArray
+    reward: FloatArray
+    best: FloatArray
+    random: FloatArray
+    n_shown: IndexArray
+    gap: float
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Run:
+        """The run that a recorded row describes."""
+        at, n_shown = (np.array(row[name], np.intp) for name in ("checkpoints", "n_shown"))
+        reward, best, random = (np.array(row[name]) for name in ("reward", "best", "random"))
+        return cls(row["policy"], row["run"], at, reward, best, random, n_shown, row["gap"])
+
+    @property
+    def regret(self) -> FloatArray:
+        """What was lost against the best fixed set up to each checkpoint; negative if it was beaten."""
+        return self.best - self.reward
+
+    @property
+    def gap_closed(self) -> float:
+        """Where the run ended between the random baseline, 0, and the best fixed set, 1.
+
+        NaN if these are equal.
+        """
+        if self.gap <= NO_GAP:
+            return float("nan")
+        return float(self.reward[-1] - self.random[-1]) / self.gap
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one policy did, over its runs.
+
+    Attributes
+    ----------
+    reward
+        Reward per round.
+    gap_closed
+        Where the policy stands between the random baseline, 0, and the best fixed set, 1; None if
+        these are equal.
+    regret
+        What it lost in all rounds together, against the best fixed set in the same rows.
+    """
+
+    policy: str
+    reward: Interval
+    gap_closed: Interval | None
+    regret: Interval
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Everything that the report, the files and the terminal show, computed once.
+
+    Attributes
+    ----------
+    problem, runs
+        What was played, and the runs, policy by policy.
+    results
+        One per policy, the best first.
+    as_good
+        The policies that these runs do not distinguish from the best policy that learns.
+    arms, run_rows
+        The rows of arms.csv and runs.csv.
+    """
+
+    problem: TableProblem
+    runs: list[Run]
+    results: list[Result]
+    as_good: list[str]
+    arms: list[dict[str, Any]]
+    run_rows: list[dict[str, Any]]
+
+    @property
+    def learners(self) -> list[Result]:
+        """The results of the policies that learn, the best first."""
+        return [result for result in self.results if result.policy != "random"]
+
+
+def analyse(problem: TableProblem, rows: Rows) -> Analysis:
+    """Everything that follows from the rows."""
+    runs = [Run.of(row) for row in rows]
+    results = results_of(runs)
+    learners = [result.policy for result in results if result.policy != "random"]
+    as_good = not_distinguished(runs, learners[0]) if learners else []
+    return Analysis(
+        problem, runs, results, as_good, _arm_rows(problem, runs), [_run_row(run) for run in runs]
+    )
+
+
+def results_of(runs: Sequence[Run]) -> list[Result]:
+    """One result per policy, the best first."""
+    found = []
+    for policy, own in by_policy(runs).items():
+        closed = [run.gap_closed for run in own]
+        found.append(
+            Result(
+                policy,
+                mean_interval([run.reward[-1] / run.at[-1] for run in own]),
+                None if np.isnan(closed).any() else mean_interval(closed),
+                mean_interval([run.regret[-1] for run in own]),
+            )
+        )
+    return sorted(found, key=lambda result: -result.reward.mean)
+
+
+def not_distinguished(runs: Sequence[Run], best: str) -> list[str]:
+    """The policies that may be as good as the best.
+
+    For them, the 95% interval of the paired difference contains 0.
+    """
+    rewards = {policy: [run.reward[-1] for run in own] for policy, own in by_policy(runs).items()}
+    return [
+        policy
+        for policy, got in rewards.items()
+        if policy != best and paired_difference(rewards[best], got).low <= 0
+    ]
+
+
+def by_policy(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """The runs of each policy, in the order of the policies."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(run.policy, []).append(run)
+    return found
+
+
+def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that the report shows as plain data, and the curves of every run."""
+    problem, runs = analysis.problem, analysis.runs
+    table = problem.environment
+    return {
+        "settings": dict(settings),
+        "n_rounds": table.n_rounds,
+        "n_arms": table.n_arms,
+        "n_missing": int(table.n_missing.sum()),
+        "best_fixed_set": {
+            "arms": [table.names[arm] for arm in table.best_arms(problem.k)],
+            "reward": table.best_fixed(problem.k),
+        },
+        "chance": {"reward": table.random_set(problem.k)},
+        "policies": [
+            {
+                "policy": result.policy,
+                "reward": result.reward.numbers,
+                "gap_closed": None if result.gap_closed is None else result.gap_closed.numbers,
+                "regret": result.regret.numbers,
+            }
+            for result in analysis.results
+        ],
+        "checkpoints": runs[0].at.tolist(),
+        "curves": [
+            {
+                "policy": run.policy,
+                "run": run.number,
+                "reward": run.reward.tolist(),
+                "regret": run.regret.tolist(),
+            }
+            for run in runs
+        ],
+    }
+
+
+def _arm_rows(problem: TableProblem, runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """One row per arm, the largest mean first: its outcomes, and how often each policy picked it."""
+    table = problem.environment
+    best = set(table.best_arms(problem.k).tolist())
+    shown = {
+        policy: np.mean([run.n_shown for run in own], axis=0) / problem.horizon
+        for policy, own in by_policy(runs).items()
+    }
+    return [
+        {
+            "arm": table.names[arm],
+            "mean_outcome": float(table.means[arm]),
+            "n_missing": int(table.n_missing[arm]),
+            "in_best_fixed_set": int(arm in best),
+            **{f"shown_by_{policy}": float(share[arm]) for policy, share in shown.items()},
+        }
+        for arm in np.argsort(-table.means, kind="stable").tolist()
+    ]
+
+
+def _run_row(run: Run) -> dict[str, Any]:
+    return {
+        "policy": run.policy,
+        "run": run.number,
+        "rounds": int(run.at[-1]),
+        "reward": float(run.reward[-1]),
+        "reward_of_best_fixed_set": float(run.best[-1]),
+        "reward_of_chance": float(run.random[-1]),
+        "regret": float(run.regret[-1]),
+        "gap_closed": None if np.isnan(run.gap_closed) else run.gap_closed,
+    }

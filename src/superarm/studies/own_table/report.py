@@ -1,0 +1,161 @@
+"""The picture and the page of ``superarm run``, for people who have a table and no Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from superarm.catalog import POLICIES
+from superarm.reporting import pages
+from superarm.reporting.figures import band, inline, name_curves, panels, plain
+from superarm.reporting.palette import GREEN, INK, Look, look
+from superarm.reporting.statistics import Interval
+from superarm.reporting.tables import Table
+from superarm.studies.own_table.analysis import Analysis, by_policy
+from superarm.version import __version__
+
+_TEMPLATE = Path(__file__).parent / "report.html"
+_MOST_ARMS = 50  # on the page; arms.csv has all of them
+_BEST, _RANDOM = Look(GREEN, ":"), Look(INK, ":")
+_PICTURE = "Reward per round, and what was lost against the best fixed set, for each policy"
+
+
+def draw(figure: Any, analysis: Analysis) -> None:
+    """Two panels: the reward per round so far, and what was lost against the best fixed set."""
+    runs, horizon = analysis.runs, analysis.problem.horizon
+    policies = by_policy(runs)
+    rewards, losses = panels(figure, 2, n_names=(len(policies) + 3) // 2)
+    at = runs[0].at
+    # In the first rounds the mean is mostly noise, and would set the scale.
+    late = at >= min(max(10, horizon // 50), horizon)
+    ends: dict[str, tuple[float, Look]] = {}
+    lost: dict[str, tuple[float, Look]] = {"best fixed set": (0.0, _BEST)}
+    for policy, own in policies.items():
+        style = look(POLICIES[policy].label)
+        means = np.array([run.reward / run.at for run in own])
+        band(rewards, at[late], means[:, late], style, least=-np.inf)
+        band(losses, at, np.array([run.regret for run in own]), style, least=-np.inf)
+        ends[policy] = float(means[:, -1].mean()), style
+        lost[policy] = float(np.mean([run.regret[-1] for run in own])), style
+    for name, values, style in (
+        ("best fixed set", [run.best / run.at for run in runs], _BEST),
+        ("random baseline", [run.random / run.at for run in runs], _RANDOM),
+    ):
+        line = np.mean(values, axis=0)
+        rewards.plot(at[late], line[late], color=style.colour, linestyle=":", linewidth=1.7)
+        ends[name] = float(line[-1]), style
+    losses.axhline(0, color=_BEST.colour, linestyle=":", linewidth=1.7)
+    rewards.set_title("reward per round, so far", loc="left")
+    losses.set_title("lost against the best fixed set", loc="left")
+    for axis, names, y in ((rewards, ends, "reward"), (losses, lost, "reward lost, in all")):
+        plain(axis, "round", y)
+        axis.set_xlim(0, horizon)
+        name_curves(axis, names)
+
+
+def html(analysis: Analysis, settings: Mapping[str, Any], svg: str) -> str:
+    """The whole page; ``svg`` is the picture."""
+    problem, table = analysis.problem, analysis.problem.environment
+    return pages.render(
+        _TEMPLATE,
+        settings=settings,
+        version=__version__,
+        problem=problem,
+        table=table,
+        n_runs=len({run.number for run in analysis.runs}),
+        n_cells=table.n_rounds * table.n_arms,
+        n_missing=int(table.n_missing.sum()),
+        best_arms=", ".join(table.names[arm] for arm in table.best_arms(problem.k)),
+        best=f"{table.best_fixed(problem.k):.4g}",
+        random=f"{table.random_set(problem.k):.4g}",
+        winner=analysis.learners[0] if analysis.learners else None,
+        percent=percent,
+        as_good=", ".join(analysis.as_good),
+        nothing_to_learn=analysis.results[0].gap_closed is None,
+        policies=[POLICIES[result.policy] for result in analysis.results],
+        results=_results_table(analysis),
+        arms=_arms_table(analysis),
+        picture=inline(svg, "picture", _PICTURE) if svg else "",
+    )
+
+
+def summary(analysis: Analysis) -> Table:
+    """The table for the terminal."""
+    problem = analysis.problem
+    rows = [["best fixed set", f"{problem.environment.best_fixed(problem.k):.4g}", "100%", ""]]
+    for result in analysis.results:
+        closed = result.gap_closed
+        rows.append(
+            [
+                result.policy,
+                f"{result.reward.mean:.4g}",
+                "–" if closed is None else f"{closed.mean:.1%}",
+                "" if closed is None else f"{closed.low:.1%} to {closed.high:.1%}",
+            ]
+        )
+    return Table(
+        ["policy", "reward per round", "gap closed", "95% interval"],
+        rows,
+        title=f"{problem.k} of {problem.environment.n_arms:,} arms, {problem.horizon:,} rounds",
+    )
+
+
+def _results_table(analysis: Analysis) -> Table:
+    problem = analysis.problem
+    best, random = (
+        f"{value:.4g}"
+        for value in (
+            problem.environment.best_fixed(problem.k),
+            problem.environment.random_set(problem.k),
+        )
+    )
+    rows = [["(best fixed set)", best, "100%", "0"]]
+    rows += [
+        [result.policy, _four(result.reward), percent(result.gap_closed), _four(result.regret)]
+        for result in analysis.results
+    ]
+    rows.append(["(random baseline, on average)", random, "0%", ""])
+    return Table(
+        ["policy", "reward per round", "gap closed", f"lost in {problem.horizon:,} rounds"],
+        rows,
+        caption="Means over the runs, with 95% intervals. Gap closed: 0% is the random baseline, "
+        "100% is the best set that never changes, known only afterwards. More is better.",
+    )
+
+
+def _arms_table(analysis: Analysis) -> Table:
+    policies = [result.policy for result in analysis.results]
+    rows = [
+        [
+            f"{'★ ' if arm['in_best_fixed_set'] else ''}{arm['arm']}",
+            f"{arm['mean_outcome']:.4f}",
+            f"{arm['n_missing']:,}",
+            *(f"{arm[f'shown_by_{policy}']:.1%}" for policy in policies),
+        ]
+        for arm in analysis.arms[:_MOST_ARMS]
+    ]
+    caption = "★ is in the best fixed set. Shown: the share of rounds, mean over the runs."
+    if len(analysis.arms) > _MOST_ARMS:
+        caption += f" The {_MOST_ARMS} best of {len(analysis.arms):,} arms; arms.csv has all."
+    heading = ["arm", "mean outcome", "cells missing", *(f"shown by {name}" for name in policies)]
+    return Table(heading, rows, caption=caption)
+
+
+def percent(interval: Interval | None) -> str:
+    """A share with its interval."""
+    if interval is None:
+        return "–"
+    if not np.isfinite(interval.low):
+        return f"{interval.mean:.1%}"
+    return f"{interval.mean:.1%} ({interval.low:.1%} to {interval.high:.1%})"
+
+
+def _four(interval: Interval) -> str:
+    """A mean with its interval, in four digits."""
+    mean, low, high = (
+        f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in interval.numbers
+    )
+    return f"{mean} ({low} to {high})"

@@ -1,0 +1,189 @@
+"""A table of one's own as a study: from a CSV file to a folder with a report."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from superarm.reporting import RequestError, folders, need
+from superarm.reporting.figures import render
+from superarm.reporting.progress import bar
+from superarm.reporting.tables import as_csv
+from superarm.studies.cell import Cell
+from superarm.studies.cells.table import Order, TableProblem, prepare
+from superarm.studies.own_table import report
+from superarm.studies.own_table.analysis import Analysis, analyse, numbers
+from superarm.studies.own_table.table_file import OwnTable, read
+from superarm.studies.run import record_with_bar, recorded_rows, run_cells
+from superarm.studies.store import Memory
+from superarm.studies.study import Done, Scale
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# The policies of the catalog that suit a table of outcomes, whose reward is a sum.
+POLICIES = (
+    "cts",
+    "single-seed",
+    "gaussian",
+    "discounted",
+    "sliding",
+    "cucb",
+    "kl-ucb",
+    "escb",
+    "epsilon-greedy",
+    "explore-then-commit",
+    "exp3",
+    "random",
+)
+USUAL = ("cts", "cucb", "random")
+USUAL_HORIZON = 20_000  # rounds that are played of a longer table
+
+
+def run(
+    path: Path,
+    *,
+    k: int,
+    policies: Sequence[str] = USUAL,
+    runs: int = 10,
+    order: Order = "given",
+    horizon: int | None = None,
+    skip: Sequence[str] = (),
+    seed: int = 0,
+    workers: int = 2,
+    folder: Path,
+    console: Console | None = None,
+) -> Done:
+    """Play policies over the table in a CSV file, and write the report.
+
+    Parameters
+    ----------
+    path, skip
+        The file, and its columns that are no arms.
+    k, policies
+        Arms per round, and names from `POLICIES`.
+    runs, order, horizon, seed
+        Runs per policy, the order of the rows, rounds per run (all rows, at most `USUAL_HORIZON`,
+        by default), and the seed from which everything follows.
+    workers
+        The number of processes. The files are the same for any number.
+    folder
+        Where the report and the numbers are written.
+    console
+        Where to show progress.
+    """
+    need("matplotlib", "plots", "the report has a picture")
+    need("jinja2", "plots", "the report is made from a template")
+    wanted = _known(policies or USUAL)
+    table = _read(path, skip, console)
+    problem = _prepare(table, k, horizon, order)
+    n_rows = len(table.cells)
+    if console is not None and horizon is None and problem.horizon < n_rows:
+        console.print(
+            f"{path.name} has {n_rows:,} rows; each run plays {problem.horizon:,} of them. "
+            f"For all: --horizon {n_rows}",
+            soft_wrap=True,
+            markup=False,
+        )
+    settings = {
+        "table": path.name,
+        "n_rows": n_rows,
+        "skipped": list(table.skipped),
+        "k": k,
+        "policies": wanted,
+        "runs": runs,
+        "order": order,
+        "horizon": problem.horizon,
+        "seed": seed,
+    }
+    scale = Scale(runs=runs, seed=seed)
+    found = play_all(problem, wanted, scale, workers=workers, console=console)
+    return Done(_write(found, settings, folder), [report.summary(found)])
+
+
+def play_all(
+    problem: TableProblem,
+    policies: Sequence[str],
+    scale: Scale,
+    *,
+    workers: int = 1,
+    console: Console | None = None,
+) -> Analysis:
+    """Play every policy ``scale.runs`` times, and analyse the rows."""
+    with tempfile.TemporaryDirectory(prefix="superarm-run-") as temporary:
+        problem.save(Path(temporary))
+        cells = _cells(scale, problem, policies, temporary)
+        store = Memory()
+        if workers == 1:  # then no process is needed, which would take seconds to start
+            with bar(console, "runs", n_steps=len(cells)) as step:
+                run_cells(cells, store, progress=lambda cell: step(cell.label))
+        else:
+            record_with_bar({"run": cells}, store, unit="runs", workers=workers, console=console)
+    rows, _ = recorded_rows(cells, store)
+    return analyse(problem, rows)
+
+
+def _cells(scale: Scale, problem: TableProblem, policies: Sequence[str], folder: str) -> list[Cell]:
+    shared: dict[str, Any] = {
+        "folder": folder,
+        "k": problem.k,
+        "horizon": problem.horizon,
+        "order": problem.order,
+    }
+    settings = [{**shared, "policy": name, "label": name} for name in policies]
+    cells = scale.cells("table", settings, runs=scale.runs or 10)
+    return sorted(cells, key=lambda cell: policies.index(cell.settings["policy"]))
+
+
+def _known(policies: Sequence[str]) -> list[str]:
+    if unknown := [name for name in policies if name not in POLICIES]:
+        raise RequestError(f"--policy must be of {', '.join(POLICIES)}, got {unknown[0]!r}")
+    return list(dict.fromkeys(policies))
+
+
+def _read(path: Path, skip: Sequence[str], console: Console | None) -> OwnTable:
+    total = path.stat().st_size
+    last = 0
+    with bar(console, None, total=total, transient=True) as step:
+
+        def read_up_to(done: int) -> None:
+            nonlocal last
+            step(f"reading {path.name}", done - last)
+            last = done
+
+        return read(path, skip=skip, progress=read_up_to)
+
+
+def _prepare(table: OwnTable, k: int, horizon: int | None, order: Order) -> TableProblem:
+    n_rows, n_arms = table.cells.shape
+    if k >= n_arms:
+        raise RequestError(
+            f"--k must be between 1 and {n_arms - 1}, got {k}: the table has {n_arms} arms, "
+            f"and there is nothing to choose if all of them are picked"
+        )
+    if horizon is not None and horizon > n_rows:
+        raise RequestError(
+            f"--horizon must be at most {n_rows:,}, the number of rows, got {horizon:,}"
+        )
+    n_rounds = horizon or min(n_rows, USUAL_HORIZON)
+    try:
+        return prepare(table.cells, table.names, k, n_rounds, order)
+    except ValueError as error:  # a column may be empty in the rows that are played only
+        raise RequestError(f"{error}, or play more rows with --horizon") from None
+
+
+def _write(found: Analysis, settings: dict[str, Any], folder: Path) -> Path:
+    svg = render(partial(report.draw, analysis=found))
+    plain = json.dumps(numbers(found, settings), indent=1, allow_nan=False)
+    files = {
+        "numbers.json": plain + "\n",
+        "runs.csv": as_csv(found.run_rows),
+        "arms.csv": as_csv(found.arms),
+        "picture.svg": svg,
+        "report.html": report.html(found, settings, svg),
+    }
+    return [folders.write(folder / name, text) for name, text in files.items()][-1]

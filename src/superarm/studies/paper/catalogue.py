@@ -1,0 +1,40 @@
+"""The experiments that there are: the modules of `experiments` and of `extensions`.
+
+An experiment is a module with
+
+    TITLE                      a line for people
+    cells(scale)               its cells, as plain data
+    analyse(rows, times)       the `Findings` of what was recorded, and of nothing else
+
+so adding an experiment is adding a file. Kinds of cells other than "play" are modules of
+`superarm.studies.cells`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+
+from superarm.reporting import RequestError
+from superarm.studies.paper import experiments, extensions
+from superarm.studies.study import Study
+
+_PARTS = (experiments, extensions)  # in the order of the report
+
+
+def names() -> list[str]:
+    """The names of all experiments in the order of the report. None of them is imported."""
+    return [name for part in _PARTS for name in _names(part.__path__)]
+
+
+def load(name: str) -> Study:
+    """An experiment by name."""
+    for part in _PARTS:
+        if name in _names(part.__path__):
+            module = import_module(f"{part.__name__}.{name}")
+            return Study(name, module.TITLE, module.cells, module.analyse)
+    raise RequestError(f"experiment must be one of {', '.join(names())}, got {name!r}")
+
+
+def _names(path: list[str]) -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(path))

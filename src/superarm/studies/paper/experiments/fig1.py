@@ -1,0 +1,140 @@
+"""Figure 1: the number of rounds in which theta(t) is not C-separable, against log(t) / gap².
+
+The paper does not give the size. Here it is that of figure 2A, and smaller sizes down to m = 10, where
+separable rounds are common. C is the separation at the true means, which for a linear reward is the
+gap of the instance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from superarm.core.arguments import FloatArray
+from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
+from superarm.reporting.palette import BLUE, GREEN, INK, PINK, RED, Look
+from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
+from superarm.reporting.tables import Table
+from superarm.studies.cell import Cell
+from superarm.studies.paper.experiments import fig2a
+from superarm.studies.paper.policies import CTS, GT_QTS, compared, curves, of_label
+from superarm.studies.study import Findings, Rows, Scale
+
+TITLE = "Figure 1: rounds that are not C-separable"
+
+POLICIES = (CTS, GT_QTS)
+SMALL_SIZES = (10, 20, 100)
+N_RUNS = 20
+_LOOKS = (Look(BLUE), Look(GREEN), Look(PINK), Look(RED))
+_REFERENCE = Look(INK, ":")
+
+
+def cells(scale: Scale) -> list[Cell]:
+    """CTS and GT+QTS at four sizes. At the largest, they are cells of figure 2A."""
+    large = fig2a.problem(scale)
+    specs = compared(fig2a.DELTA)
+    settings = [
+        {
+            "problem": problem,
+            "horizon": fig2a.horizon(scale),
+            "label": label,
+            "policy": specs[label],
+        }
+        for problem in (*({**large, "n_arms": n_arms} for n_arms in SMALL_SIZES), large)
+        for label in POLICIES
+    ]
+    return scale.cells("play", settings, runs=N_RUNS)
+
+
+def analyse(rows: Rows, times: Rows) -> Findings:
+    """How much the count grows over the last tenfold of rounds.
+
+    The growth is compared with that of log(t) / gap², and with the growth over the tenfold before.
+    """
+    sizes = sorted({row["problem"]["n_arms"] for row in rows})
+    found = {
+        f"{label}, m={n_arms}": _growth(_part(rows, n_arms, label), label)
+        for n_arms in sizes
+        for label in POLICIES
+    }
+    horizon = rows[0]["checkpoints"][-1]
+    note = (
+        f"The last tenfold is t = {horizon // 10:,} to {horizon:,}. Growth like log(t) would have 1 "
+        f"in the last column. Growth in proportion to t, where every round is non-separable, has 10."
+    )
+    return Findings(
+        {"sizes": sizes, "found": found},
+        [_table(found, horizon)],
+        lambda figure: _draw(figure, rows, sizes),
+        [note],
+    )
+
+
+def _growth(part: Rows, label: str) -> dict[str, Any]:
+    """What the rows of one policy at one size say."""
+    at = np.array(part[0]["checkpoints"])
+    horizon = int(at[-1])
+    counts = curves(part, "non_separable", label)
+    last, middle, first = (_at(counts, at, t) for t in (horizon, horizon / 10, horizon / 100))
+    reference = np.array([math.log(10) / row["gap"] ** 2 for row in of_label(part, label)])
+    # For log(t) both ratios are 1: it grows by the same amount over every tenfold of rounds.
+    return {
+        "count": last.tolist(),
+        "share": float((last / horizon).mean()),
+        "growth_over_reference": vars(paired_ratio(last - middle, reference)),
+        "growth_over_before": vars(paired_ratio(last - middle, np.maximum(middle - first, 1.0))),
+    }
+
+
+def _at(counts: FloatArray, rounds: FloatArray, t: float) -> FloatArray:
+    """The counts of all runs in round t, interpolated between checkpoints."""
+    return np.array([np.interp(t, rounds, run) for run in counts])
+
+
+def _table(found: dict[str, Any], horizon: int) -> Table:
+    heading = [
+        "policy",
+        "non-separable rounds",
+        "of all rounds",
+        "last tenfold's growth, as a multiple of log(t) / gap²'s",
+        "the same, of the tenfold before",
+    ]
+    body = [
+        [
+            label,
+            str(mean_interval(one["count"])),
+            f"{one['share']:.1%}",
+            str(Interval(**one["growth_over_reference"])),
+            str(Interval(**one["growth_over_before"])),
+        ]
+        for label, one in found.items()
+    ]
+    caption = (
+        f"Rounds in which theta(t) is not C-separable, up to T = {horizon:,}, with 95% intervals"
+    )
+    return Table(heading, body, caption=caption)
+
+
+def _part(rows: Rows, n_arms: int, label: str) -> Rows:
+    return [row for row in rows if row["problem"]["n_arms"] == n_arms and row["label"] == label]
+
+
+def _draw(figure: Any, rows: Rows, sizes: list[int]) -> None:
+    gap = np.mean([row["gap"] for row in rows])
+    for axis, label in zip(panels(figure, len(POLICIES), n_names=3), POLICIES, strict=True):
+        ends = {}
+        for n_arms, size_look in zip(sizes, _LOOKS, strict=False):
+            part = _part(rows, n_arms, label)
+            at = np.array(part[0]["checkpoints"])
+            counts = curves(part, "non_separable", label)
+            band(axis, at, counts, size_look)
+            ends[f"m = {n_arms:,}"] = (counts[:, -1].mean(), size_look)
+        axis.plot(at, np.log(at) / gap**2, color=INK, linestyle=_REFERENCE.dash, linewidth=1.5)
+        ends["log(t) / gap²"] = (np.log(at[-1]) / gap**2, _REFERENCE)
+        logarithmic(axis)
+        axis.set_ylim(1, None)
+        plain(axis, "round t", "non-separable rounds up to t")
+        axis.set_title(label, loc="left")
+        name_curves(axis, ends)

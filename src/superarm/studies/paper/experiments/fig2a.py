@@ -1,0 +1,42 @@
+"""Figure 2A: regret with a linear reward.
+
+m = 5,000 arms, K = 5, gap and quantization level 0.25, T = 10,000 rounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from superarm.studies.cell import Cell
+from superarm.studies.paper.policies import compared
+from superarm.studies.paper.regret import analyse_regret
+from superarm.studies.study import Findings, Rows, Scale
+
+TITLE = "Figure 2A: linear reward"
+
+DELTA = 0.25  # the quantization level, which is the gap
+N_RUNS = 20
+
+
+def problem(scale: Scale) -> dict[str, Any]:
+    """The paper's linear problem."""
+    return {"family": "linear", "n_arms": scale.pick(5000, 1000, 150), "k": 5, "gap": DELTA}
+
+
+def horizon(scale: Scale) -> int:
+    """The number of rounds on the linear problem."""
+    return scale.pick(10_000, 1500, 400)
+
+
+def cells(scale: Scale) -> list[Cell]:
+    """Every policy on the linear problem."""
+    shared = {"problem": problem(scale), "horizon": horizon(scale)}
+    settings = [
+        {**shared, "label": label, "policy": spec} for label, spec in compared(DELTA).items()
+    ]
+    return scale.cells("play", settings, runs=N_RUNS)
+
+
+def analyse(rows: Rows, times: Rows) -> Findings:
+    """Regret curves, next to the random baseline and to CTS."""
+    return analyse_regret(rows, "(A) linear reward")

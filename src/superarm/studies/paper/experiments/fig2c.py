@@ -1,0 +1,113 @@
+"""Figure 2C: regret at T = 10,000 against the number of tests, with a linear reward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from superarm.catalog import POLICIES
+from superarm.reporting.figures import logarithmic, name_curves, panels, plain
+from superarm.reporting.palette import FAINT, look
+from superarm.reporting.statistics import mean_interval, paired_ratio
+from superarm.reporting.tables import Table
+from superarm.studies.cell import Cell
+from superarm.studies.paper.experiments import fig2a
+from superarm.studies.paper.policies import CTS, RANDOM, compared, finals, spec
+from superarm.studies.study import Findings, Rows, Scale
+
+TITLE = "Figure 2C: regret against the number of tests"
+
+FAMILIES = {POLICIES[name].label: name for name in ("gt-qts", "gt-qts-k-of-m")}
+FEWER, ALL = 200, 310  # the paper: 200 tests are as good as 310
+N_RUNS = 10
+
+
+def cells(scale: Scale) -> list[Cell]:
+    """From 25 to 2,500 tests, for p = 1/2 and p = K/m.
+
+    CTS and the random baseline are cells of figure 2A.
+    """
+    counts = scale.pick(
+        [25, 50, 100, FEWER, ALL, 650, 1250, 2500],
+        [25, 100, FEWER, ALL, 1000],
+        [25, FEWER, ALL],
+    )
+    shared = {"problem": fig2a.problem(scale), "horizon": fig2a.horizon(scale)}
+    lines = compared(fig2a.DELTA)
+    settings = [{**shared, "label": label, "policy": lines[label]} for label in (RANDOM, CTS)]
+    settings += [
+        {**shared, "label": f"{family}, {count} tests", "policy": spec(name, fig2a.DELTA, count)}
+        for family, name in FAMILIES.items()
+        for count in counts
+    ]
+    return scale.cells("play", settings, runs=N_RUNS)
+
+
+def analyse(rows: Rows, times: Rows) -> Findings:
+    """Regret at the horizon for each number of tests, and how close 200 tests come to 310."""
+    counts = sorted({row["policy"]["n_tests"] for row in rows if "n_tests" in row["policy"]})
+    random, exact = finals(rows, "regret", RANDOM), finals(rows, "regret", CTS)
+    families: dict[str, Any] = {}
+    for family in FAMILIES:
+        regret = {count: finals(rows, "regret", f"{family}, {count} tests") for count in counts}
+        families[family] = {
+            "regret": {str(count): values.tolist() for count, values in regret.items()},
+            "200_of_310": vars(paired_ratio(regret[FEWER], regret[ALL])),
+            "310_of_random": vars(paired_ratio(regret[ALL], random)),
+            "310_of_cts": vars(paired_ratio(regret[ALL], exact)),
+        }
+    numbers = {
+        "counts": counts,
+        "families": families,
+        "random": random.tolist(),
+        "cts": exact.tolist(),
+        "horizon": rows[0]["checkpoints"][-1],
+    }
+    return Findings(numbers, [_table(numbers)], lambda figure: _draw(figure, numbers))
+
+
+def _table(numbers: dict[str, Any]) -> Table:
+    body = [
+        [
+            f"{count:,}",
+            *(
+                str(mean_interval(found["regret"][str(count)]))
+                for found in numbers["families"].values()
+            ),
+        ]
+        for count in numbers["counts"]
+    ]
+    body += [
+        ["random baseline", str(mean_interval(numbers["random"])), ""],
+        [CTS, str(mean_interval(numbers["cts"])), ""],
+    ]
+    caption = (
+        f"Regret at T = {numbers['horizon']:,}, means over {len(numbers['random'])} paired runs "
+        f"with 95% intervals. Less is better."
+    )
+    return Table(["tests", *FAMILIES], body, caption=caption)
+
+
+def _draw(figure: Any, numbers: dict[str, Any]) -> None:
+    (axis,) = panels(figure, 1, n_names=2)
+    ends = {}
+    for family, found in numbers["families"].items():
+        intervals = [mean_interval(found["regret"][str(count)]) for count in numbers["counts"]]
+        means = np.array([interval.mean for interval in intervals])
+        reach = np.array([interval.high - interval.mean for interval in intervals])
+        colour = look(family).colour
+        axis.errorbar(numbers["counts"], means, reach, color=colour, marker="o", capsize=3)
+        ends[family] = (means[-1], look(family))
+    for label, column in ((RANDOM, "random"), (CTS, "cts")):
+        level = float(np.mean(numbers[column]))
+        axis.axhline(level, color=look(label).colour, linewidth=1.2)
+        ends[label] = (level, look(label))
+    for marked in (FEWER, ALL):
+        axis.axvline(marked, color=FAINT, linewidth=0.8, zorder=0)
+        axis.annotate(f"{marked}", (marked, 0.02), xycoords=("data", "axes fraction"))
+    logarithmic(axis, y=False)
+    axis.set_ylim(0)
+    plain(axis, "tests per round", f"cumulative regret at T = {numbers['horizon']:,}")
+    axis.set_title("(C) regret against the number of tests", loc="left")
+    name_curves(axis, ends)

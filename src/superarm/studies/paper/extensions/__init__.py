@@ -1,0 +1,1 @@
+"""Experiments beyond the paper, with oracles that it does not have."""

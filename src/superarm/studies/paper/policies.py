@@ -1,0 +1,86 @@
+"""The policies that several experiments compare: specifications of the catalog's policies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from superarm.catalog import POLICIES
+from superarm.core.arguments import FloatArray
+from superarm.studies.study import Rows
+
+N_TESTS = 302  # section 5's "approximately 302 reward evaluations"
+QUICK_N_TESTS = 60
+N_TESTS_ORDER = 426  # the order-wise rule's number of tests for the size of figure 2B
+
+Spec = dict[str, Any]
+
+RANDOM, CTS, GT_QTS = (POLICIES[name].label for name in ("random", "cts", "gt-qts"))
+LAZY, RARELY = POLICIES["cts-lazy"].label, POLICIES["cts-rarely"].label
+REGRESSION = POLICIES["gt-qts-regression"].label
+MORE_TESTS = f"GT+QTS, {N_TESTS_ORDER} tests"
+
+_LITERAL = ("gt-qts", "gt-qts-two-thirds", "gt-qts-k-of-m", "gt-qts-one-of-m")
+_COMPARED = ("random", "cucb", *_LITERAL, "gt-naive", "gt-centred", "gt-centred-k-of-m", "cts")
+
+# The paper's own algorithm in all its settings. The paper's claims are about these.
+LITERAL = (*(POLICIES[name].label for name in _LITERAL), MORE_TESTS)
+
+
+def spec(name: str, delta: float, n_tests: int = N_TESTS) -> Spec:
+    """The specification of a policy of the catalog, as plain data.
+
+    The quantization level and the number of tests are for group testing. Local search may make as
+    many evaluations as there are tests.
+    """
+    options: Spec = {"delta": delta, "n_tests": n_tests} if name.startswith("gt-") else {}
+    if name == "cts-local-search":
+        options = {"n_tests": n_tests}
+    return {"name": name, **options}
+
+
+def labelled(names: Sequence[str], delta: float, n_tests: int = N_TESTS) -> dict[str, Spec]:
+    """The specifications of policies of the catalog by their labels."""
+    return {POLICIES[name].label: spec(name, delta, n_tests) for name in names}
+
+
+def compared(delta: float) -> dict[str, Spec]:
+    """The policies of figures 2A and 2B."""
+    return labelled(_COMPARED, delta)
+
+
+def beyond(delta: float, n_tests: int = N_TESTS) -> dict[str, Spec]:
+    """The policies that keep the paper's promise on any problem."""
+    return labelled(("cts-lazy", "gt-qts-regression"), delta, n_tests)
+
+
+def further(family: str, delta: float, n_tests: int = N_TESTS) -> dict[str, Spec]:
+    """Other oracles: one that is asked on a schedule, and two that see more than single arms.
+
+    On a linear reward, greedy and swaps decide as Oracle+ does and need more evaluations. So they
+    play the network only.
+    """
+    more = () if family == "linear" else ("cts-lazy-greedy", "cts-local-search")
+    return labelled(("cts-rarely", *more), delta, n_tests)
+
+
+def of_label(rows: Rows, label: str) -> Rows:
+    """The rows of one policy in the order of the runs."""
+    return sorted((row for row in rows if row["label"] == label), key=lambda row: row["run"])
+
+
+def curves(rows: Rows, column: str, label: str) -> FloatArray:
+    """Shape (n_runs, n_checkpoints): a recorded column of one policy, in the order of the runs."""
+    return np.array([row[column] for row in of_label(rows, label)], np.float64)
+
+
+def finals(rows: Rows, column: str, label: str) -> FloatArray:
+    """Shape (n_runs,): a recorded column of one policy at the last checkpoint."""
+    return curves(rows, column, label)[:, -1]
+
+
+def labels(rows: Rows) -> list[str]:
+    """The labels that occur, in the order of the cells."""
+    return list(dict.fromkeys(row["label"] for row in rows))

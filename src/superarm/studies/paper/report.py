@@ -1,0 +1,120 @@
+"""The report of a reproduction: everything that follows from the recorded rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from superarm.reporting import RequestError, pages
+from superarm.reporting.figures import inline, render
+from superarm.reporting.tables import Table
+from superarm.studies.cell import Cell, canonical
+from superarm.studies.paper import catalogue
+from superarm.studies.paper.claims import Claim, Verdict, judge
+from superarm.studies.run import recorded_rows
+from superarm.studies.store import Store
+from superarm.studies.study import Done, Findings, Rows, Scale, Study
+from superarm.version import __version__
+
+_TEMPLATE = Path(__file__).parent / "report.html"
+_MARKS = {
+    Verdict.REPRODUCED: "yes",
+    Verdict.CONDITIONALLY: "partly",
+    Verdict.NOT_REPRODUCED: "no",
+    Verdict.UNDECIDED: "open",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment on the page: its findings, its picture, and the seconds of its cells by key."""
+
+    name: str
+    title: str
+    findings: Findings
+    picture: str
+    cell_seconds: Mapping[str, float]
+
+    @property
+    def seconds(self) -> float:
+        """What the cells took on one core."""
+        return sum(self.cell_seconds.values())
+
+
+def make_report(store: Store, planned: Mapping[str, Sequence[Cell]] | None = None) -> Done:
+    """Write everything that follows from the rows of every experiment that is complete.
+
+    ``planned`` are cells that the caller has already, by experiment.
+    """
+    manifest = _manifest(store)
+    scale = Scale(manifest["size"], runs=manifest["runs"], seed=manifest["seed"])
+    sections = []
+    for name in catalogue.names():
+        if name in manifest["sweeps"]:
+            study = catalogue.load(name)
+            cells = (planned or {}).get(name) or study.cells(scale)
+            if all(map(store.has, cells)):
+                sections.append(_section(study, cells, store))
+    if not sections:
+        raise RequestError(
+            f"no experiment in {store.folder} is complete; run it again without --from to continue"
+        )
+    claims = judge({one.name: one.findings.numbers for one in sections})
+    store.write("claims.json", json.dumps([vars(claim) for claim in claims], indent=1) + "\n")
+    page = _page(sections, claims, manifest)
+    return Done(store.write("report.html", page), [_claims_table(claims)] if claims else [])
+
+
+def _manifest(store: Store) -> dict[str, Any]:
+    manifest = store.manifest()
+    if manifest is None or "engine" not in manifest:
+        raise RequestError(f"{store.folder} holds no reproduction: no manifest.json names one")
+    if manifest["superarm"] != __version__:
+        raise RequestError(
+            f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}"
+        )
+    return manifest
+
+
+def _section(study: Study, cells: Sequence[Cell], store: Store) -> Section:
+    """Analyse, draw and write one experiment."""
+    rows, times = recorded_rows(cells, store)
+    findings = study.analyse(rows, times)
+    svg = render(findings.draw)
+    files = {
+        "rows.jsonl": _lines(rows),
+        "times.jsonl": _lines(times),
+        "numbers.json": json.dumps(findings.numbers, indent=1) + "\n",
+        f"{study.name}.svg": svg,
+    }
+    for file, content in files.items():
+        store.write(f"{study.name}/{file}", content)
+    seconds = {cell.key: time["seconds"] for cell, time in zip(cells, times, strict=True)}
+    picture = inline(svg, study.name, study.title)
+    return Section(study.name, study.title, findings, picture, seconds)
+
+
+def _page(sections: Sequence[Section], claims: list[Claim], manifest: dict[str, Any]) -> str:
+    # Experiments share cells, so all cells together take less than the sum over experiments.
+    every = {key: s for one in sections for key, s in one.cell_seconds.items()}
+    return pages.render(
+        _TEMPLATE,
+        sections=sections,
+        claims=claims,
+        manifest=manifest,
+        marks=_MARKS,
+        total_s=sum(every.values()),
+    )
+
+
+def _claims_table(claims: list[Claim]) -> Table:
+    rows = [[one.sentence, one.measured, one.interval, one.verdict] for one in claims]
+    heading = ["claim", "measured", "95% interval", "verdict"]
+    return Table(heading, rows, title="The paper's claims", n_texts=len(heading), long=True)
+
+
+def _lines(rows: Rows) -> str:
+    return "".join(canonical(row) + "\n" for row in rows)

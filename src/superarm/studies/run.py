@@ -1,0 +1,160 @@
+"""The one runner: any executor, any order, the same rows; a finished cell is never lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from superarm.reporting import need
+from superarm.reporting.executors import (
+    StartExecutor,
+    dask_workers,
+    one_blas_thread,
+    processes,
+    run_all,
+)
+from superarm.reporting.progress import bar
+from superarm.studies import batched, cells
+from superarm.studies.cell import Cell, Recorded
+from superarm.studies.code import versions
+from superarm.studies.store import Recording
+from superarm.studies.study import Rows
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Rough seconds, measured once, for `cost`: of any round, per arm, per test and arm, per sparse test.
+_ROUND_S, _ARM_S, _TEST_ARM_S, _SPARSE_TEST_S = 1e-4, 6e-8, 8e-10, 1e-6
+# Of a round with a network, of greedy on a network, and of a call for a single set.
+_NETWORK_S, _NETWORK_GREEDY_S, _CALL_S = 3e-4, 1e-3, 2e-5
+_TYPICAL_TESTS = 300  # where the number of tests is a rule
+
+Progress = Callable[[Cell], None]
+
+
+def run_cell(cell: Cell) -> Recorded:
+    """Run one cell, in whichever process this is called, and note how long it took."""
+    start = time.perf_counter()
+    name = f"{cells.__name__}.{cell.kind}"
+    if find_spec(name) is None:
+        raise ValueError(f"cells of the kind {cell.kind!r} have no runner: there is no {name}")
+    recorded: Recorded = import_module(name).run(cell)
+    return Recorded(recorded.row, {**recorded.times, "seconds": time.perf_counter() - start})
+
+
+def run_cells(
+    wanted: Iterable[Cell],
+    store: Recording,
+    *,
+    start: StartExecutor | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Run the cells that the store does not have, and store each as soon as it finishes."""
+
+    def done(cell: Cell, recorded: Recorded) -> None:
+        store.put(cell, recorded)
+        if progress is not None:
+            progress(cell)
+
+    left = {cell.key: cell for cell in wanted if not store.has(cell)}
+    run_all(run_cell, left, done, start=start)
+
+
+def record(
+    sweeps: Mapping[str, Sequence[Cell]],
+    store: Recording,
+    *,
+    engine: str = "process",
+    start: StartExecutor | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Record every cell that the store does not have yet.
+
+    Cells that studies share run once. Expensive cells come first, so that all workers finish at
+    about the same time. Timed cells come last, one at a time in a process of their own, so that
+    nothing runs beside them. The engines "batch" and "torch" play the runs of a setting together
+    where they can; the other cells are played one by one.
+    """
+    distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
+    if engine != "process":
+        together = [cell for cell in distinct.values() if batched.can_play(cell)]
+        batched.run_together(together, store, engine, progress=progress)
+    ordered = sorted(distinct.values(), key=cost, reverse=True)
+    run_cells(
+        [cell for cell in ordered if not _is_timed(cell)], store, start=start, progress=progress
+    )
+    run_cells(
+        [cell for cell in ordered if _is_timed(cell)], store, start=processes(1), progress=progress
+    )
+
+
+def record_with_bar(
+    sweeps: Mapping[str, Sequence[Cell]],
+    store: Recording,
+    *,
+    unit: str,
+    workers: int,
+    console: Console | None,
+    engine: str = "process",
+    dask: str | None = None,
+) -> None:
+    """`record` as the commands call it: on workers, with a progress bar on the console.
+
+    The bar advances by estimated seconds, so that expensive cells count for more.
+    """
+    distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
+    left = [cell for cell in distinct.values() if not store.has(cell)]
+    total = sum(map(cost, left))
+    kinds = sorted({cell.kind for cell in left})
+    with one_blas_thread(), bar(console, unit, n_steps=len(left), total=total) as step:
+        record(
+            sweeps,
+            store,
+            engine=engine,
+            start=_start(workers, dask, kinds),
+            progress=lambda cell: step(cell.label, cost(cell)),
+        )
+
+
+def _start(workers: int, dask: str | None, kinds: list[str]) -> StartExecutor:
+    if dask is None:
+        return processes(workers)
+    need("distributed", "dask", "--dask connects to a dask scheduler")
+    return dask_workers(dask, partial(versions, *kinds))
+
+
+def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
+    """The rows and the times of cells in their order, each with the settings of its cell."""
+    rows, times = [], []
+    for cell in cells:
+        recorded = store.get(cell)
+        about = {"kind": cell.kind, "run": cell.run, **cell.settings}
+        rows.append({**about, **recorded.row})
+        times.append({**about, **recorded.times})
+    return rows, times
+
+
+def cost(cell: Cell) -> float:
+    """About how many seconds a cell takes: for the order, and for the remaining time."""
+    s = cell.settings
+    if cell.kind != "play":
+        return 1.0
+    n_arms, n_tests = s["problem"]["n_arms"], s["policy"].get("n_tests", 0)
+    if isinstance(n_tests, str):
+        n_tests = _TYPICAL_TESTS
+    is_sparse = s["policy"]["name"].endswith("of-m")  # p = K/m or 1/m
+    round_s = _ROUND_S + _ARM_S * n_arms
+    round_s += n_tests * (_SPARSE_TEST_S if is_sparse else _TEST_ARM_S * n_arms)
+    if s["problem"]["family"] == "network":
+        round_s += _NETWORK_GREEDY_S if s["policy"]["name"] == "cts-greedy" else _NETWORK_S
+    if s.get("calls") == "single":
+        round_s += _CALL_S * (n_tests or n_arms)
+    return round_s * s["horizon"]
+
+
+def _is_timed(cell: Cell) -> bool:
+    return cell.settings.get("purpose") == "time"

@@ -1,0 +1,81 @@
+"""``superarm inspect``."""
+
+import json
+import re
+import sys
+
+import pytest
+
+from commands import run
+
+SHOP = """
+import numpy as np
+import superarm as sa
+from corner_prices import STEEPNESS
+
+def worth(arms, means):
+    return float(np.tanh(STEEPNESS * means.sum()))
+
+steep = sa.BlackBox(worth, n_arms=20, lipschitz=1.0, upper=1.0)
+number = 7
+
+def make():
+    return sa.BlackBox(worth, n_arms=20, lipschitz=1.2, upper=1.0)
+
+def needs(more):
+    return more
+"""
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    (tmp_path / "corner_shop.py").write_text(SHOP)
+    (tmp_path / "corner_prices.py").write_text("STEEPNESS = 1.2")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    yield tmp_path / "corner_shop.py"
+    for name in ("corner_shop", "corner_prices"):
+        sys.modules.pop(name, None)
+
+
+def test_inspect_prints_what_it_found_and_fails_on_an_error(shop):
+    result = run("inspect", f"{shop}:steep", "--probes", "40", "--k", "3")
+    assert result.exit_code == 1, result.output
+    for words in (
+        "lipschitz",
+        "ERROR",
+        "separable",
+        "holds",
+        "Fix first: lipschitz",
+        "Recommended: Singletons",
+    ):
+        assert words in result.output
+    assert "evaluations of" in result.output  # said before the first
+
+
+@pytest.mark.parametrize("where", ["corner_shop", "corner_shop.py"])
+def test_inspect_takes_modules_and_paths_rewards_and_their_makers(shop, where):
+    result = run("inspect", f"{where}:make", "--probes", "40", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["ok"]
+    assert found["n_arms"] == 20
+    assert {row["name"]: row["verdict"] for row in found["rows"]}["lipschitz"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("corner_shop.py", "expected MODULE:REWARD"),
+        ("corner_shop.py:nothing", "has no attribute"),
+        ("nowhere.py:reward", "could not be imported"),
+        ("no_such_module:reward", "could not be imported"),
+        ("corner_shop.py:number", "must be a reward"),
+        ("corner_shop.py:needs", "without arguments"),
+        ("corner_shop.py:make --k 21", "k must be between"),
+    ],
+)
+def test_inspect_refuses_what_it_cannot_load(shop, target, message):
+    result = run("inspect", *target.split())
+    assert result.exit_code == 2
+    assert message in re.sub(r"[\s│]+", " ", result.output)

@@ -1,0 +1,58 @@
+"""Settings of the clients, and the names of the package."""
+
+import builtins
+import importlib
+import sys
+
+import pytest
+from both_clients import NO_WAIT
+from played_service import heard, ok
+
+import superarm.client as sc
+
+
+def test_address_and_key_come_from_the_environment(connect, monkeypatch):
+    monkeypatch.setenv("SUPERARM_URL", "http://elsewhere:99")
+    monkeypatch.setenv("SUPERARM_KEY", "from-outside")
+    sent = []
+    connect(heard(ok({}), sent), url=None).health()
+    connect(heard(ok({}), sent), url="http://here", key="mine").health()
+    assert [str(request.url) for request in sent] == [
+        "http://elsewhere:99/healthz",
+        "http://here/healthz",
+    ]
+    assert [request.headers["Authorization"] for request in sent] == [
+        "Bearer from-outside",
+        "Bearer mine",
+    ]
+
+
+def test_keys_are_sent_and_never_shown(connect):
+    sent = []
+    connect(heard(ok({}), sent), key="secret").health()
+    assert sent[0].headers["Authorization"] == "Bearer secret"
+    for bad in ("two words", "schlüssel", "new\nline"):
+        with pytest.raises(ValueError, match="key must be") as caught:
+            connect([], key=bad)
+        assert bad not in str(caught.value)
+
+
+def test_all_is_sorted_and_true():
+    assert sorted(sc.__all__) == sc.__all__
+    assert all(getattr(sc, name).__doc__ for name in sc.__all__)
+    assert NO_WAIT.tries == sc.Retries().tries
+
+
+def test_a_missing_extra_says_what_to_install(monkeypatch):
+    real = builtins.__import__
+
+    def without_httpx(name, *args, **options):
+        if name == "httpx":
+            raise ModuleNotFoundError("No module named 'httpx'", name="httpx")
+        return real(name, *args, **options)
+
+    for name in [name for name in sys.modules if name.startswith("superarm.client")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", without_httpx)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'superarm\[client\]'"):
+        importlib.import_module("superarm.client")

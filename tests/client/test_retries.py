@@ -1,0 +1,62 @@
+"""When requests are sent again, and after how long."""
+
+import itertools
+
+import httpx
+import pytest
+from played_service import DECISION, ok, played, problem
+
+import superarm.client as sc
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        problem(429),
+        problem(502),
+        problem(503),
+        httpx.Response(504),
+        httpx.ConnectError("refused"),
+        httpx.ReadTimeout("slow"),
+        httpx.RemoteProtocolError("cut"),
+        httpx.WriteError("gone"),
+    ],
+)
+def test_asks_again_with_the_same_key(connect, bad):
+    keys, replies = [], played([bad, bad, ok(DECISION, 201)])
+
+    def service(request):
+        keys.append((request.headers["Idempotency-Key"], request.content))
+        return replies(request)
+
+    client = connect(service)
+    assert client.ask("b1").id == "d1"
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+
+
+def test_gives_up_after_all_tries(connect):
+    client = connect(
+        played(itertools.repeat(problem(429, "slow down"))),
+        retries=sc.Retries(tries=3, first_s=1e-6),
+    )
+    with pytest.raises(sc.TooManyError, match="slow down"):
+        client.ask("b1")
+    client = connect([httpx.ConnectError("refused")] * 2, retries=sc.Retries(tries=2, first_s=1e-6))
+    with pytest.raises(sc.UnreachableError, match="in 2 tries") as caught:
+        client.tell("d1", {"a": 1.0})
+    assert isinstance(caught.value.__cause__, httpx.ConnectError)
+
+
+def test_pauses_grow_and_follow_retry_after():
+    retries = sc.Retries(tries=9, first_s=1.0, most_s=8.0, longest_s=20.0)
+    nothing = httpx.ConnectError("refused")
+    for n_failed, full in enumerate([1, 2, 4, 8, 8], start=1):
+        pauses = [retries.pause_after(n_failed, nothing).seconds for _ in range(50)]
+        assert full / 2 <= min(pauses) < max(pauses) <= full
+    for told, least in (("12", 12.0), ("9999", 20.0), ("soon", 0.5), ("-1", 0.5), ("", 0.5)):
+        pause = retries.pause_after(1, httpx.Response(429, headers={"Retry-After": told})).seconds
+        assert pause == least or (least == 0.5 and 0.5 <= pause <= 1.0)
+    for bad in ({"tries": 0}, {"first_s": -1.0}, {"most_s": float("nan")}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            sc.Retries(**bad)

@@ -1,0 +1,201 @@
+"""The requests that each verb sends."""
+
+import inspect
+import json
+
+import pytest
+from played_service import DECISION, SUMMARY, heard, ok
+
+import superarm as sa
+import superarm.client as sc
+from superarm.client import verbs
+
+
+@pytest.mark.parametrize(
+    ("call", "answer", "method", "path", "body"),
+    [
+        (
+            lambda c: c.create("n", ["a", 2], 1),
+            SUMMARY,
+            "POST",
+            "/v1/bandits",
+            {"name": "n", "arms": ["a", "2"], "k": 1},
+        ),
+        (
+            lambda c: c.create(
+                "n", 3, 1, prior=(2, 1), belief={"kind": "beta"}, seed=0, expiry={"late": "ignore"}
+            ),
+            SUMMARY,
+            "POST",
+            "/v1/bandits",
+            {
+                "name": "n",
+                "arms": 3,
+                "k": 1,
+                "prior": [2, 1],
+                "belief": {"kind": "beta"},
+                "seed": 0,
+                "expiry": {"late": "ignore"},
+            },
+        ),
+        (lambda c: c.bandit("b/1", top=5), SUMMARY, "GET", "/v1/bandits/b%2F1?top=5", None),
+        (lambda c: c.ask("b1"), DECISION, "POST", "/v1/bandits/b1/decisions", {}),
+        (
+            lambda c: c.ask(
+                "b1",
+                2,
+                k=3,
+                available=["a", "b"],
+                must=["a"],
+                must_not=(),
+                weights={1: 2.0},
+                capacity=4.0,
+            ),
+            {"decisions": [DECISION]},
+            "POST",
+            "/v1/bandits/b1/decisions",
+            {
+                "n": 2,
+                "k": 3,
+                "available": ["a", "b"],
+                "must": ["a"],
+                "must_not": [],
+                "weights": {"1": 2.0},
+                "capacity": 4.0,
+            },
+        ),
+        (
+            lambda c: c.ask("b1", propensities=50),
+            DECISION,
+            "POST",
+            "/v1/bandits/b1/decisions",
+            {"propensities": 50},
+        ),
+        (
+            lambda c: c.ask(
+                "b1", groups=[sa.Group(["a", "b"], most=1), {"arms": ["c"], "least": 1}]
+            ),
+            DECISION,
+            "POST",
+            "/v1/bandits/b1/decisions",
+            {"groups": [{"arms": ["a", "b"], "least": 0, "most": 1}, {"arms": ["c"], "least": 1}]},
+        ),
+        (
+            lambda c: c.tell("d1", {"a": 1, 7: True}),
+            {"new": ["a"]},
+            "POST",
+            "/v1/decisions/d1/outcomes",
+            {"outcomes": {"a": 1.0, "7": 1.0}},
+        ),
+        (
+            lambda c: c.tell(sc.Decision.from_json(DECISION), {}),
+            {"new": []},
+            "POST",
+            "/v1/decisions/d1/outcomes",
+            {"outcomes": {}},
+        ),
+        (lambda c: c.decision("d1"), DECISION, "GET", "/v1/decisions/d1", None),
+        (lambda c: c.explain("d1"), {"text": "so"}, "GET", "/v1/decisions/d1/explanation", None),
+        (
+            lambda c: c.add_arms("b1", ["x"], prior=[3, 1]),
+            {},
+            "POST",
+            "/v1/bandits/b1/arms",
+            {"arms": ["x"], "prior": [3, 1]},
+        ),
+        (
+            lambda c: c.retire("b1", "ä/é?"),
+            {},
+            "DELETE",
+            "/v1/bandits/b1/arms/%C3%A4%2F%C3%A9%3F",
+            None,
+        ),
+        (lambda c: c.health(), {"status": "ok"}, "GET", "/healthz", None),
+    ],
+)
+def test_what_is_sent(connect, call, answer, method, path, body):
+    sent = []
+    call(connect(heard(ok(answer), sent)))
+    (request,) = sent
+    assert (request.method, request.url.raw_path.decode()) == (method, path)
+    assert (json.loads(request.content) if request.content else None) == body
+
+
+def test_changes_of_arms_have_keys_of_their_own(connect):
+    sent = []
+    client = connect(heard(ok({}), sent))
+    client.retire("b1", "x", "y")
+    client.add_arms("b1", ["x"])
+    client.add_arms("b1", ["y"], key="mine")
+    keys = [request.headers["idempotency-key"] for request in sent]
+    assert len(set(keys)) == 4
+    assert keys[-1] == "mine"
+
+
+def test_each_call_has_a_key_of_its_own(connect):
+    sent = []
+    client = connect(heard(ok(DECISION), sent))
+    client.ask("b1"), client.ask("b1"), client.ask("b1", key="mine")
+    keys = [request.headers["Idempotency-Key"] for request in sent]
+    assert len(set(keys)) == 3
+    assert keys[2] == "mine"
+
+
+def test_restore_brings_back_what_is_retired_and_adds_nothing(connect):
+    sent = []
+    state = {"retired": ["x", "z"], "posterior": [{"arm": "yy"}, {"arm": "y"}]}
+    client = connect(heard(ok(state), sent))
+    client.restore("b1", "x", "y")
+    assert [request.method for request in sent] == ["GET", "GET", "POST"]
+    assert json.loads(sent[-1].content) == {"arms": ["x"]}
+    with pytest.raises(ValueError, match="got 'typo'"):
+        client.restore("b1", "x", "typo")
+    assert [request.method for request in sent[3:]] == ["GET", "GET"]
+
+
+def test_all_pages_of_bandits(connect):
+    sent = []
+
+    def service(request):
+        sent.append(dict(request.url.params))
+        page = len(sent)
+        return ok(
+            {"bandits": [SUMMARY | {"id": f"b{page}"}], "next": f"b{page}" if page < 3 else None}
+        )
+
+    assert [bandit.id for bandit in connect(service).bandits()] == ["b1", "b2", "b3"]
+    assert [params.get("after") for params in sent] == [None, "b1", "b2"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda c: c.ask("b1", must="abc"), TypeError, "several names"),
+        (lambda c: c.create("n", "abc", 1), TypeError, "several names"),
+        (lambda c: c.ask(None), TypeError, "as its id"),
+        (lambda c: c.tell("", {"a": 1.0}), TypeError, "as its id"),
+        (lambda c: c.tell("d1", {"a": "much"}), ValueError, "much"),
+        (lambda c: c.tell("d1", {"a": float("nan")}), ValueError, "JSON"),
+        (lambda c: c.ask("b1", mst=["a"]), TypeError, "got mst"),
+    ],
+)
+def test_refused_before_anything_is_sent(connect, call, error, words):
+    with pytest.raises(error, match=words):
+        call(connect([]))
+
+
+def test_both_clients_have_every_verb():
+    names = [
+        name
+        for name, verb in inspect.getmembers(verbs, inspect.isfunction)
+        if not name.startswith("_")
+    ]
+    names = [name for name in names if getattr(verbs, name).__module__ == verbs.__name__]
+    assert len(names) == 12
+    for name in names:
+        one, other = getattr(sc.Client, name), getattr(sc.AsyncClient, name)
+        assert (
+            inspect.signature(one).parameters.keys() == inspect.signature(other).parameters.keys()
+        )
+        assert one.__doc__ == other.__doc__
+        assert "self" in inspect.signature(one).parameters

@@ -1,0 +1,154 @@
+"""Many requests at once, bandits that leave memory, and memory that is behind the log."""
+
+import asyncio
+import threading
+
+import pytest
+
+from serving import client_of, create, events_of, play
+from superarm.service.bandits import engine
+
+
+@pytest.fixture
+def client(tmp_path):
+    with client_of(tmp_path / "bandits.db") as client:
+        yield client
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "bandits.db"
+
+
+def test_the_same_key_at_the_same_moment(client):
+    bandit = create(client)
+    ask = ("POST", f"/v1/bandits/{bandit}/decisions", {"headers": {"Idempotency-Key": "once"}})
+    answers = client.together([ask] * 20)
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({answer.text for answer in answers}) == 1
+    assert [event["kind"] for event in events_of(client, bandit)] == ["created", "decided"]
+
+
+def test_many_at_once_are_committed_together(client):
+    bandit = create(client, arms=50, k=3)
+    answers = client.together([("POST", f"/v1/bandits/{bandit}/decisions", {})] * 100)
+    ids = [answer.json()["id"] for answer in answers]
+    assert len(set(ids)) == 100
+    told = client.together(
+        [
+            (
+                "POST",
+                f"/v1/decisions/{one.json()['id']}/outcomes",
+                {"json": {"outcomes": {one.json()["arms"][0]: 1.0}}},
+            )
+            for one in answers
+            for _ in range(2)
+        ]
+    )
+    assert sum(len(answer.json()["new"]) for answer in told) == 100
+    metrics = client.get("/metrics").text
+    assert 'superarm_events_total{kind="told"} 100.0' in metrics
+    commits = next(
+        float(line.split()[1])
+        for line in metrics.splitlines()
+        if line.startswith("superarm_commit_events_count")
+    )
+    assert commits < 200
+    assert 'route="/v1/bandits/{id}/decisions",status="201"} 100.0' in metrics
+
+
+def test_where_decisions_are_slow_each_is_committed_and_answered(client, monkeypatch):
+    monkeypatch.setattr(engine, "LONGEST_S", 0.0)
+    bandit = create(client)
+    answers = client.together([("POST", f"/v1/bandits/{bandit}/decisions", {})] * 10)
+    assert len({answer.json()["id"] for answer in answers}) == 10
+    assert "superarm_commit_events_count 10.0" in client.get("/metrics").text
+
+
+def test_bandits_leave_memory_and_come_back(tmp_path):
+    with client_of(tmp_path / "bandits.db", most_loaded=2) as client:
+        bandits = [create(client, name=f"bandit {number}") for number in range(5)]
+        for _ in range(3):
+            answers = client.together(
+                [("POST", f"/v1/bandits/{bandit}/decisions", {}) for bandit in bandits] * 2
+            )
+            assert {answer.status_code for answer in answers} == {201}
+        for bandit in bandits:
+            play(client, bandit, 2)
+            assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 8
+        metrics = client.get("/metrics").text.splitlines()
+        loaded = next(line for line in metrics if line.startswith("superarm_bandits_loaded "))
+        assert float(loaded.split()[1]) <= 3
+
+
+def outcomes_of(decision):
+    return {"outcomes": dict.fromkeys(decision["arms"], 1.0)}
+
+
+def tell_twice(client, bandit, decision):
+    """The first try finds memory behind the log, the second one a bandit that was loaded again."""
+    url = f"/v1/decisions/{decision['id']}"
+    assert client.post(f"{url}/outcomes", json=outcomes_of(decision)).status_code == 503
+    assert (
+        client.post(f"{url}/outcomes", json=outcomes_of(decision)).json()["new"] == decision["arms"]
+    )
+    assert client.get(url).json()["status"] == "told"
+    told = [event["decision"] for event in events_of(client, bandit) if event["kind"] == "told"]
+    assert told == [decision["id"]]
+
+
+@pytest.mark.parametrize("late", ["refuse", "ignore"])
+def test_a_decision_that_memory_has_not_seen(path, late):
+    with client_of(path) as client:
+        bandit = create(client, expiry={"after_rounds": 1000, "late": late})
+        actor = client.app.state.service.engine._actors[bandit]
+        old, actor.live = actor.live, None
+        decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
+        actor.live = old
+        tell_twice(client, bandit, decision)
+
+
+@pytest.mark.parametrize("late", ["refuse", "ignore"])
+def test_a_decision_that_memory_takes_for_closed(path, late):
+    with client_of(path) as client:
+        bandit = create(client, expiry={"after_rounds": 1000, "late": late})
+        actor = client.app.state.service.engine._actors[bandit]
+        decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
+        old, actor.live = actor.live, None
+        client.post(f"/v1/bandits/{bandit}/decisions")
+        old.session._ledger.open.clear()
+        actor.live = old
+        tell_twice(client, bandit, decision)
+
+
+def test_a_bandit_that_is_asked_for_while_it_is_made(path):
+    with client_of(path) as client:
+        engine = client.app.state.service.engine
+        create_, made, go_on = engine._create, threading.Event(), threading.Event()
+
+        def slow(spec):
+            actor = create_(spec)
+            made.set()
+            go_on.wait(30)
+            return actor
+
+        async def play(http):
+            body = {
+                "name": "canteen",
+                "arms": 4,
+                "k": 2,
+                "expiry": {"after_rounds": 1000, "late": "ignore"},
+            }
+            making = asyncio.create_task(http.post("/v1/bandits", json=body))
+            await asyncio.to_thread(made.wait, 30)
+            (bandit,) = (await http.get("/v1/bandits")).json()["bandits"]
+            decision = (await http.post(f"/v1/bandits/{bandit['id']}/decisions")).json()
+            go_on.set()
+            assert (await making).json()["id"] == bandit["id"]
+            told = await http.post(
+                f"/v1/decisions/{decision['id']}/outcomes", json=outcomes_of(decision)
+            )
+            assert told.json()["new"] == decision["arms"]
+
+        engine._create = slow
+        client._runner.run(play(client._client))

@@ -1,0 +1,147 @@
+"""What bandits are made of: the catalog, and rewards of the operator."""
+
+import json
+
+import pytest
+
+import superarm as sa
+from serving import client_of, create, events_of, play
+from superarm.service import server
+from superarm.service.bandits.replay import replay
+from superarm.service.log.sqlite import SQLiteStore
+
+
+@pytest.fixture
+def client(tmp_path):
+    with client_of(tmp_path / "bandits.db") as client:
+        yield client
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "bandits.db"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"reward": "any_success"},
+        {"belief": {"kind": "discounted", "discount": 0.9}},
+        {"belief": {"kind": "sliding", "window": 5}},
+        {"belief": "gaussian", "oracle": "singletons"},
+        {"belief": "ucb", "oracle": "greedy"},
+        {"belief": "kl_ucb"},
+        {"belief": "mean", "oracle": {"kind": "epsilon_random", "oracle": "top_k", "epsilon": 0.3}},
+        {"belief": "single_seed", "oracle": "lazy_greedy"},
+        {"oracle": {"kind": "rarely", "oracle": "lazy_singletons", "when": 3}},
+        {"oracle": {"kind": "group_testing", "delta": 0.25, "n_tests": 20}},
+        {
+            "oracle": {
+                "kind": "group_testing",
+                "delta": 0.25,
+                "n_tests": 20,
+                "decoder": "regression",
+            }
+        },
+        {"oracle": {"kind": "local_search", "start": "greedy"}},
+        {"oracle": "random_sets"},
+        {"oracle": "exhaustive"},
+        {"reward": {"name": "coverage", "reach": [[1, 0], [0, 1], [1, 1], [0.5, 0.5]]}},
+        {"reward": {"name": "network", "W1": [[1.0, 2.0, 0.5, 1.0]], "w2": [1.0]}},
+        {"expiry": {"after_rounds": 2, "missing": 0.25, "late": "ignore"}},
+    ],
+    ids=lambda parts: json.dumps(parts)[:60],
+)
+def test_every_part_is_the_same_after_a_restart(tmp_path, parts):
+    path = tmp_path / "bandits.db"
+    with client_of(path) as client:
+        bandit = create(client, seed=5, **parts)
+        play(client, bandit, 15)
+        before = client.get(f"/v1/bandits/{bandit}").json()
+        log = events_of(client, bandit)
+    with client_of(path, checkpoints=False) as client:
+        assert client.get(f"/v1/bandits/{bandit}").json() == before
+        assert events_of(client, bandit) == log
+        play(client, bandit, 5)
+    store = SQLiteStore(path, "read")
+    forgets = parts.get("oracle", {}) and "regression" in str(
+        parts["oracle"]
+    )  # its weights began anew without one
+    found = replay(store, store.bandit(bandit), {}, decide=not forgets)
+    store.close()
+    assert found.same
+
+
+def test_a_reward_of_your_own(path, tmp_path, monkeypatch):
+    (tmp_path / "shop_rewards.py").write_text(
+        "import numpy as np\n"
+        "import superarm as sa\n"
+        "calls = 0\n"
+        "def square(n_arms, power=2.0):\n"
+        "    def value(arms, means):\n"
+        "        global calls\n"
+        "        calls += 1\n"
+        "        if calls % 50 == 49:\n"
+        "            raise RuntimeError('secret insides')\n"
+        "        return float(np.sum(means ** power))\n"
+        "    return sa.BlackBox(value, n_arms=n_arms, lipschitz=power, upper=float(n_arms), monotone=True)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    own = server.own_rewards("shop_rewards")
+    assert set(own) == {"square"}
+    with client_of(path, own=own) as client:
+        bandit = create(
+            client, reward={"name": "square", "power": 3.0}, oracle="singletons", seed=3
+        )
+        statuses = []
+        for number in range(40):
+            answer = client.post(f"/v1/bandits/{bandit}/decisions")
+            statuses.append(answer.status_code)
+            assert "secret" not in answer.text
+            if answer.status_code == 201:
+                one = answer.json()
+                outcomes = {"outcomes": dict.fromkeys(one["arms"], 0.25 * (number % 4))}
+                assert (
+                    client.post(f"/v1/decisions/{one['id']}/outcomes", json=outcomes).status_code
+                    == 200
+                )
+        assert {201, 500} == set(statuses)
+        state = client.get(f"/v1/bandits/{bandit}").json()
+        assert state["told"] == statuses.count(201)
+        bad = client.post(
+            "/v1/bandits",
+            json={"name": "x", "arms": 3, "k": 1, "reward": {"name": "square", "wings": 2}},
+        )
+        assert bad.status_code == 422
+    store = SQLiteStore(path, "read")
+    assert replay(store, store.bandit(bandit), own).same
+    store.close()
+    with client_of(path) as client:  # without the module the bandit cannot be loaded, and says so
+        assert client.get(f"/v1/bandits/{bandit}").status_code == 500
+        assert len(events_of(client, bandit)) == state["events"]
+    with pytest.raises(server.StartError, match="no_such_module"):
+        server.own_rewards("no_such_module")
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError])
+def test_what_a_reward_of_your_own_says_is_not_for_clients(path, error, caplog):
+    def leaky(n_arms, at_once=False):
+        def value(arms, means):
+            raise error("cannot read /srv/secret")
+
+        if at_once:
+            value(None, None)
+        return sa.BlackBox(value, n_arms=n_arms, lipschitz=1.0, upper=float(n_arms), monotone=True)
+
+    with client_of(path, own={"leaky": leaky}) as client:
+        bandit = create(client, reward="leaky", oracle="singletons")
+        failed = client.post(f"/v1/bandits/{bandit}/decisions")
+        assert failed.status_code == 500
+        reward = {"name": "leaky", "at_once": True}
+        refused = client.post(
+            "/v1/bandits", json={"name": "x", "arms": 3, "k": 1, "reward": reward}
+        )
+        assert refused.status_code == 422
+        assert "secret" not in failed.text + refused.text
+        assert caplog.text.count(f"{error.__name__}: cannot read /srv/secret") == 2

@@ -1,0 +1,86 @@
+"""``superarm replay`` and a start, where a server goes on meanwhile and where a reward is not there."""
+
+import pytest
+from click.testing import CliRunner
+
+import superarm as sa
+from server_process import Server
+from serving import client_of, create, play
+from superarm.cli import app
+from superarm.service.bandits.replay import replay
+from superarm.service.log import chain
+from superarm.service.log.sqlite import SQLiteStore
+
+
+def basket(n_arms):
+    return sa.BlackBox(
+        lambda arms, means: float(means.sum()),
+        n_arms=n_arms,
+        lipschitz=1.0,
+        upper=2.0,
+        monotone=True,
+    )
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "bandits.db"
+
+
+@pytest.fixture
+def half_known(path):
+    """A database with a bandit of a reward that is nowhere, and another one after it."""
+    with client_of(path, own={"basket": basket}) as client:
+        ids = [
+            create(client, name=name, reward=name, oracle="singletons")
+            for name in ("basket", "linear")
+        ]
+        for bandit in ids:
+            play(client, bandit, 3)
+        return ids
+
+
+@pytest.mark.parametrize("checkpoint_every", [4, 10_000])
+def test_a_server_may_go_on_meanwhile(path, monkeypatch, checkpoint_every):
+    with client_of(path, checkpoint_every=checkpoint_every) as client:
+        bandit = create(client, seed=1)
+        play(client, bandit, 10)
+        engine, read = client.app.state.service.engine, chain.events_after
+
+        def and_more(*args):
+            yield from read(*args)
+            engine.checkpoints.every = 4
+            play(client, bandit, 10)
+            engine.checkpoints.wait()
+
+        monkeypatch.setattr(chain, "events_after", and_more)
+        store = SQLiteStore(path, "read")
+        found = replay(store, store.bandit(bandit), {})
+        store.close()
+        assert found.same is (True if checkpoint_every == 4 else None)
+
+
+def test_replay_goes_on_where_a_reward_is_not_there(path, half_known):
+    basket, linear = half_known
+    found = CliRunner().invoke(app, ["replay", str(path)])
+    assert found.exit_code == 1
+    assert isinstance(found.exception, SystemExit)
+    assert f"{basket} basket: not rebuilt: " in found.output
+    assert "--rewards" in found.output
+    assert f"{linear} linear: 6 events" in found.output
+
+
+def test_a_server_without_a_reward_says_so_and_serves_the_others(path, half_known, tmp_path):
+    basket, linear = half_known
+    with client_of(path) as client:
+        refused = client.post(f"/v1/bandits/{basket}/decisions")
+        assert (refused.status_code, refused.json()["fix"]) == (
+            500,
+            "start with the --rewards that it was made with",
+        )
+        assert client.post(f"/v1/bandits/{linear}/decisions").status_code == 201
+    with Server(str(path), tmp_path / "log") as server:
+        server.stop()
+        missing = [line for line in server.said.splitlines() if "reward_missing" in line]
+        assert len(missing) == 1
+        assert basket in missing[0]

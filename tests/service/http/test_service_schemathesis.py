@@ -1,0 +1,33 @@
+"""schemathesis against the service's own description of itself: what it says it takes and gives is what it does."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from server_process import Server
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_description_is_true(tmp_path):
+    """The same requests in every run; without --seed and with more examples it looks for new ones."""
+    with Server(str(tmp_path / "service.db"), tmp_path / "log", "--quiet") as server:
+        command = [
+            sys.executable,
+            "-m",
+            "schemathesis.cli",
+            "--config-file",
+            str(ROOT / "schemathesis.toml"),
+            "run",
+        ]
+        options = ["--max-examples", "10", "--seed", "1", "--no-color"]
+        done = subprocess.run(
+            [*command, f"{server.url}/openapi.json", *options],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-1000:]
+    for phase in ("Coverage", "Fuzzing", "Stateful"):
+        assert f"\u2705 {phase}" in done.stdout, done.stdout[-5000:]
+    assert "trace" not in server.said

@@ -1,0 +1,211 @@
+"""The service on a real PostgreSQL, with several servers at once."""
+
+import uuid
+
+import psycopg
+import pytest
+
+import postgres
+from serving import client_on, create, events_of, play
+from superarm.service.bandits.engine import Engine
+from superarm.service.bandits.replay import fingerprint, replay
+from superarm.service.http.service import Service
+from superarm.service.log.postgres import PostgresStore
+from superarm.service.log.store import StoreError
+
+
+@pytest.fixture(scope="module")
+def server():
+    with postgres.running() as address:
+        yield address
+
+
+@pytest.fixture
+def address(server):
+    """A database of its own."""
+    name = f"d{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return server.replace("/postgres?", f"/{name}?")
+
+
+def client_of(address, **options):
+    return client_on(Service(Engine(PostgresStore(address), **options)))
+
+
+def test_a_bandit_on_postgres(address):
+    with client_of(address) as client:
+        bandit = create(client, seed=4)
+        play(client, bandit, 12)
+        before = client.get(f"/v1/bandits/{bandit}").json()
+        log = events_of(client, bandit)
+        assert client.get("/healthz").json()["database"] == "postgresql"
+        again = client.post("/v1/bandits", json={"name": "canteen", "arms": 9, "k": 2})
+        assert again.status_code == 409
+    with client_of(address) as client:
+        assert client.get(f"/v1/bandits/{bandit}").json() == before
+        assert events_of(client, bandit) == log
+        path, headers = f"/v1/bandits/{bandit}/decisions", {"Idempotency-Key": "once"}
+        first = client.post(path, headers=headers).json()
+        assert client.post(path, headers=headers).json() == first
+        assert len(client.get(path).json()["decisions"]) == 13
+        assert client.get(f"/v1/decisions/{first['id']}/explanation").json()["complete"]
+
+
+def test_the_same_log_as_sqlite(address, tmp_path):
+    import serving
+
+    logs = []
+    for client_ in (client_of(address), serving.client_of(tmp_path / "bandits.db")):
+        with client_ as client:
+            bandit = create(client, arms=3000, k=5, seed=4)
+            play(client, bandit, 10)
+            logs.append(
+                [
+                    (event["kind"], event.get("decisions"), event["counts"])
+                    for event in events_of(client, bandit)
+                ]
+            )
+            for _, decisions, _ in logs[-1]:
+                for decision in decisions or ():
+                    decision["id"] = decision["id"].split("-")[1]
+    assert logs[0] == logs[1]
+
+
+def test_two_servers_take_turns(address):
+    with client_of(address) as one, client_of(address) as two:
+        bandit = create(one, arms=3000, k=3, seed=2)
+        told = 0
+        for _ in range(6):
+            for client, other in ((one, two), (two, one)):
+                answers = client.together([("POST", f"/v1/bandits/{bandit}/decisions", {})] * 5)
+                for answer in answers:
+                    decision = answer.json()
+                    outcomes = {"outcomes": dict.fromkeys(decision["arms"], 0.5)}
+                    told += (
+                        other.post(
+                            f"/v1/decisions/{decision['id']}/outcomes", json=outcomes
+                        ).status_code
+                        == 200
+                    )
+        states = [client.get(f"/v1/bandits/{bandit}").json() for client in (one, two)]
+        assert states[0] == states[1]
+        assert told == 60
+        assert states[0]["told"] == 60
+        events = events_of(one, bandit)
+        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+        ids = [
+            decision["id"]
+            for event in events
+            if event["kind"] == "decided"
+            for decision in event["decisions"]
+        ]
+        assert ids == [f"{bandit}-{number}" for number in range(1, 61)]
+    store = PostgresStore(address)
+    found = replay(store, store.bandit(bandit), {})
+    assert found.same
+    assert fingerprint(found.live)["counts"][4] == 60
+    store.close()
+
+
+def test_a_lost_connection_is_made_again(address):
+    store = PostgresStore(address)
+    with client_on(Service(Engine(store))) as client:
+        bandit = create(client)
+        client.post(f"/v1/bandits/{bandit}/decisions")
+        with psycopg.connect(address, autocommit=True) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        statuses = [client.post(f"/v1/bandits/{bandit}/decisions").status_code for _ in range(20)]
+        assert statuses == [201] * 20
+        assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 21
+
+
+def test_who_waits_for_a_bandit_is_told_to_come_back(address):
+    with client_of(f"{address}&options=-c%20lock_timeout%3D200ms") as client:
+        bandit = create(client)
+        path = f"/v1/bandits/{bandit}"
+        with psycopg.connect(address, options="-c search_path=superarm") as elsewhere:
+            elsewhere.execute("SELECT 1 FROM bandits FOR UPDATE")  # a server that has vanished, say
+            refused, seen = client.together([("POST", f"{path}/decisions", {}), ("GET", path, {})])
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+            assert seen.status_code in (200, 503)  # it may have waited in the same turn
+            assert client.get(path).json()["decisions"] == 0
+            elsewhere.rollback()
+        assert client.post(f"{path}/decisions").status_code == 201
+
+
+def test_nobody_holds_a_bandit_for_ever(address):
+    store = PostgresStore(address)
+    shown = [
+        store._read(f"SHOW {name}")[0][0]
+        for name in ("lock_timeout", "idle_in_transaction_session_timeout")
+    ]
+    store.close()
+    assert shown == ["5s", "5min"]
+
+
+def test_a_turn_sees_what_was_appended_while_it_waited(address):
+    """Whatever the isolation of other transactions is by default."""
+    name = address.partition("?")[0].rpartition("/")[2]
+    with psycopg.connect(address, autocommit=True) as admin:
+        admin.execute(
+            f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'"
+        )
+    with client_of(address) as one, client_of(address) as two:
+        bandit = create(one)
+        store = two.app.state.service.engine.store
+        with store.turn(store.bandit(bandit)) as turn:
+            assert store._read("SHOW transaction_isolation")[0][0] == "read committed"
+            assert len(turn.after(0)) == 1
+        play(one, bandit, 3)
+        play(two, bandit, 3)
+
+
+def test_a_read_only_database_keeps_serving_reads(address):
+    with client_of(address) as client:
+        bandit = create(client)
+        play(client, bandit, 3)
+        name = address.partition("?")[0].rpartition("/")[2]
+        with psycopg.connect(address, autocommit=True) as admin:
+            admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        for _ in range(12):
+            client.post(f"/v1/bandits/{bandit}/decisions")
+        assert client.post(f"/v1/bandits/{bandit}/decisions").status_code == 503
+        assert client.get("/v1/bandits").json()["bandits"][0]["decisions"] == 3
+        assert client.get("/healthz").json()["status"] == "read_only"
+
+
+def test_what_is_no_database(server):
+    with pytest.raises(StoreError, match="nothing_here"):
+        PostgresStore(server.replace("/postgres?", "/nothing_here?"))
+
+
+def test_a_dump_is_restored(address, server, tmp_path):
+    """As the operations page has it, while the service runs."""
+    with client_of(address, checkpoint_every=7) as client:
+        bandit = create(client, seed=4)
+        play(client, bandit, 10)
+        before, dump = events_of(client, bandit), str(tmp_path / "dump")
+        postgres.call("pg_dump", "--format=custom", "--schema=superarm", f"--file={dump}", address)
+        play(client, bandit, 3)
+        known = client.get(f"/v1/bandits/{bandit}").json()
+    name = f"d{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    copy = server.replace("/postgres?", f"/{name}?")
+    for _ in range(2):  # also over what is there
+        postgres.call("pg_restore", "--clean", "--if-exists", f"--dbname={copy}", dump)
+    store = PostgresStore(copy)
+    assert replay(store, store.bandit(bandit), {}).same
+    store.close()
+    with client_of(copy) as client:
+        assert events_of(client, bandit) == before
+        play(client, bandit, 3)
+        assert client.get(f"/v1/bandits/{bandit}").json()["posterior"] == known["posterior"]

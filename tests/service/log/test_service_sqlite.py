@@ -1,0 +1,193 @@
+"""Commits that several threads wait for: what is acknowledged is in the file, whatever fails for whom."""
+
+import threading
+import time
+
+import pytest
+
+from serving import client_of, create
+from superarm.service.bandits import engine
+from superarm.service.log.events import Bandit, root, seal
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.log.store import Checkpoint, StoreError
+
+
+class Failing:
+    """A connection on which some statements fail; ``fails(query, values)`` gives the error, or None."""
+
+    def __init__(self, connection, fails):
+        self._connection, self._fails = connection, fails
+
+    def execute(self, query, values=()):
+        error = self._fails(query, values)
+        if error is not None:
+            raise error
+        return self._connection.execute(query, values)
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = SQLiteStore(tmp_path / "bandits.db")
+    yield store
+    store.close()
+
+
+def made(store, n_bandits=3):
+    found = []
+    for number in range(n_bandits):
+        first = seal(root(f"b{number}"), 1, 0.0, "created", None, None, {"spec": {}})
+        found.append(
+            (store.create(Bandit(0, f"b{number}", f"name {number}", 1, 0.0), first), first)
+        )
+    return found
+
+
+def appends(store, bandits):
+    def of(bandit, first):
+        return lambda: store.append(
+            bandit.number, [seal(first.digest, 2, 1.0, "told", 1, None, {})]
+        )
+
+    return [of(*one) for one in bandits]
+
+
+def together(store, actions):
+    """What became of each, all of them waiting for one transaction."""
+    said = [None] * len(actions)
+
+    def act(place):
+        try:
+            actions[place]()
+            said[place] = "acknowledged"
+        except BaseException as error:
+            said[place] = error
+
+    threads = [threading.Thread(target=act, args=(place,)) for place in range(len(actions))]
+    with store._write_lock:
+        for n_waiting, thread in enumerate(threads, start=1):
+            thread.start()
+            while len(store._queue) < n_waiting:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+    return said
+
+
+def n_events(store, bandits):
+    return [len(store.events(bandit.number, 1, 10)) for bandit, _ in bandits]
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError("gone")])
+def test_what_fails_for_one_fails_for_nobody_else(store, error):
+    bandits = made(store)
+    store._writing = Failing(
+        store._writing,
+        lambda query, values: (
+            error if "events" in query and values[0] == bandits[1][0].number else None
+        ),
+    )
+    said = together(store, appends(store, bandits))
+    assert [said[0], said[2]] == ["acknowledged", "acknowledged"]
+    assert isinstance(said[1], StoreError)
+    assert n_events(store, bandits) == [1, 0, 1]
+    store.check()
+
+
+def test_a_failure_that_passes_is_nobodys(store):
+    bandits, errors = made(store), [MemoryError()]
+    store._writing = Failing(
+        store._writing, lambda query, values: errors.pop() if query == "COMMIT" and errors else None
+    )
+    assert together(store, appends(store, bandits)) == ["acknowledged"] * 3
+    assert n_events(store, bandits) == [1, 1, 1]
+
+
+def test_silence_is_no_success(store):
+    """The thread that commits for all is ended in the middle of it."""
+    bandits, errors = made(store), [KeyboardInterrupt()]
+    store._writing = Failing(
+        store._writing, lambda query, values: errors.pop() if query == "COMMIT" and errors else None
+    )
+    said = together(store, appends(store, bandits))
+    assert sorted(type(one).__name__ for one in said) == [
+        "KeyboardInterrupt",
+        "StoreError",
+        "StoreError",
+    ]
+    assert n_events(store, bandits) == [0, 0, 0]
+    for append in appends(store, bandits):
+        append()
+
+
+def test_a_rollback_that_fails_is_made_up_for(store):
+    bandits, errors = made(store), {"COMMIT": MemoryError(), "ROLLBACK": MemoryError()}
+    store._writing = Failing(store._writing, lambda query, values: errors.pop(query, None))
+    first, second, _ = appends(store, bandits)
+    with pytest.raises(StoreError, match="MemoryError"):
+        first()
+    assert store._writing.in_transaction
+    second()
+    assert n_events(store, bandits) == [0, 1, 0]
+
+
+def test_a_checkpoint_without_room_takes_no_outcomes_along(store):
+    bandits = made(store)
+    (pages,) = store._writing.execute("PRAGMA page_count").fetchone()
+    store._writing.execute(f"PRAGMA max_page_count = {pages + 4}")
+    large = Checkpoint("{}", bytes(1 << 20), b"")
+    said = together(
+        store, [*appends(store, bandits), lambda: store.put_checkpoint(bandits[0][0].number, large)]
+    )
+    assert said[:3] == ["acknowledged"] * 3
+    assert said[3].full
+    assert n_events(store, bandits) == [1, 1, 1]
+
+
+def test_a_bandit_that_could_not_be_made(store):
+    errors = {"COMMIT": MemoryError()}
+    store._writing = Failing(store._writing, lambda query, values: errors.pop(query, None))
+    with pytest.raises(StoreError):
+        made(store)
+    assert store.bandits(10) == []
+    assert [bandit.number for bandit, _ in made(store)] == [1, 2, 3]
+
+
+def test_the_health_of_a_file_that_nobody_writes_to(tmp_path, monkeypatch):
+    with client_of(tmp_path / "bandits.db") as client:
+        store = client.app.state.service.engine.store
+        store._writing.execute("PRAGMA query_only = ON")
+        assert client.get("/healthz").status_code == 503  # nothing was tried before
+        store._writing.execute("PRAGMA query_only = OFF")
+        create(client)
+        assert client.get("/healthz").status_code == 200
+        store._writing.execute("PRAGMA query_only = ON")
+        assert client.get("/healthz").status_code == 200  # a moment ago it worked
+        assert (
+            client.post("/v1/bandits", json={"name": "more", "arms": 2, "k": 1}).status_code == 503
+        )
+        assert client.get("/healthz").json()["status"] == "read_only"
+        store._writing.execute("PRAGMA query_only = OFF")
+        assert client.get("/healthz").status_code == 200
+        store._writing.execute("PRAGMA query_only = ON")
+        monkeypatch.setattr(engine, "_HEALTHY_S", 0.0)  # and this is long ago
+        assert client.get("/healthz").status_code == 503
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "bandits.db"
+
+
+def test_a_link_to_a_served_file_is_that_file(path, tmp_path):
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    served = SQLiteStore(path)
+    try:
+        with pytest.raises(StoreError, match="served by another process"):
+            SQLiteStore(link)
+    finally:
+        served.close()
+    SQLiteStore(link).close()
