@@ -46,7 +46,7 @@ def timed_cells(scale: Scale, policies: dict[str, dict[str, Any]]) -> list[Cell]
     settings = [
         {
             "problem": fig2b.problem(scale),
-            "horizon": scale.pick(5000, 60, 20),
+            "horizon": scale.pick(5000, 60, 10),
             "label": label,
             "policy": spec,
             "calls": calls,

@@ -46,7 +46,7 @@ def cells(scale: Scale) -> list[Cell]:
     settings = [
         {
             "problem": {**fig2b.problem(scale), "gap": 0.2 * std, "std": std},
-            "horizon": scale.pick(5_000, 400, 60),
+            "horizon": scale.pick(5_000, 400, 20),
             "label": label,
             "policy": spec,
         }
