@@ -90,13 +90,12 @@ def _intervals_table(found: dict[str, Any]) -> Table:
 
 
 def _evaluations(problem: dict[str, Any]) -> str:
-    """Evaluations per round of the policies whose oracle is lazy."""
-    found = {
-        label: np.mean(one["evaluations"]) / problem["horizon"]
-        for label, one in problem["policies"].items()
-    }
-    lazy = [f"{label} {n:.2f}" for label, n in found.items() if 0 < n < _FEW * problem["n_arms"]]
-    return "; ".join(lazy)
+    """The range of evaluations per round, over the policies whose oracle is lazy."""
+    found = [
+        np.mean(one["evaluations"]) / problem["horizon"] for one in problem["policies"].values()
+    ]
+    lazy = [n for n in found if 0 < n < _FEW * problem["n_arms"]]
+    return f"{min(lazy):.2f} to {max(lazy):.2f}"
 
 
 def _leaders_table(found: dict[str, Any]) -> Table:
