@@ -127,7 +127,7 @@ class Feasible:
             return self.but(n_arms=n_arms)
         if self.n_arms != n_arms:
             raise ValueError(
-                f"constraints must be for the problem's {n_arms} arms, got some for {self.n_arms}"
+                f"constraints must be for the problem's {n_arms} arms, got some of {self.n_arms}"
             )
         return self
 

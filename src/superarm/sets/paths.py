@@ -141,7 +141,7 @@ class Paths:
         return reached
 
     def _levels(self) -> tuple[FloatArray, bool]:
-        """Shape (n_nodes,): the longest path to each node, in edges; and whether there are no cycles."""
+        """Shape (n_nodes,): the longest path to each node, in edges; and whether that exists."""
         tails, heads = self.tails[self._used], self.heads[self._used]
         level = np.zeros(self.n_nodes)
         for _ in range(self.n_nodes):
