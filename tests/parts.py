@@ -59,7 +59,7 @@ ORACLES = {
     "local search": (sa.LocalSearch, True),
     "local search from lazy greedy": (lambda: sa.LocalSearch(sa.LazyGreedy()), True),
     "local search from chance": (lambda: sa.LocalSearch(sa.RandomSets()), False),
-    "rarely": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=1), True),
+    "scheduled": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=1), True),
     "top k": (sa.TopK, True),
     "random sets": (sa.RandomSets, False),
     "epsilon random": (lambda: sa.EpsilonRandom(sa.Singletons(), 0.3), False),
@@ -106,7 +106,7 @@ BUDGETED = {
         lambda b: sa.LocalSearch(sa.LazyGreedy(budget=b), budget=b),
         True,
     ),
-    "rarely": (lambda b: sa.oracles.Scheduled(sa.Singletons(budget=b), when=1), True),
+    "scheduled": (lambda b: sa.oracles.Scheduled(sa.Singletons(budget=b), when=1), True),
     "epsilon random": (lambda b: sa.EpsilonRandom(sa.Singletons(budget=b), 0.0), True),
     "group testing": (lambda b: sa.GroupTesting(delta=0.25, budget=b), False),
     "group testing, fixed pools": (
