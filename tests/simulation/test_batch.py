@@ -223,7 +223,7 @@ def test_runs_that_share_a_network_keep_one_copy_and_runs_in_slices_are_the_same
     assert runs.layer.shape == (1, 4, 16)
     oracle = ORACLES["p=1/2, centred"]
     together = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=1).regret[:, -1]
-    monkeypatch.setattr(on_numpy, "_AT_ONCE", 200)
+    monkeypatch.setattr(on_numpy, "_AT_ONCE", 1000)  # 15 runs at a time
     apart = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=2).regret[:, -1]
     assert stats.ks_2samp(together, apart).pvalue > 1e-3  # wrong once in 1,000 times
 
