@@ -9,7 +9,7 @@ import naive
 import superarm as sa
 from superarm.beliefs import MeanBelief
 from superarm.oracles import ESCBIndex
-from superarm.oracles._root import largest_root
+from superarm.oracles._branch_and_bound import largest_root
 from superarm.policies import escb
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.oracles import EpsilonRandom, ExploreThenCommit, Rarely
+from superarm.oracles import EpsilonRandom, ExploreThenCommit, Scheduled
 from superarm.oracles.epsilon_random import decaying
 from superarm.sets import Paths, SpanningTrees
 
@@ -66,8 +66,8 @@ def test_exploring_within_choices_ends(choices):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: EpsilonRandom(Rarely(sa.Singletons(), when=7), decaying(8)),
-        lambda: ExploreThenCommit(Rarely(sa.Singletons(), when=7), 2),
+        lambda: EpsilonRandom(Scheduled(sa.Singletons(), when=7), decaying(8)),
+        lambda: ExploreThenCommit(Scheduled(sa.Singletons(), when=7), 2),
     ],
 )
 def test_they_go_on_after_save_and_load(make):
