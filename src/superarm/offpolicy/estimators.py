@@ -182,6 +182,7 @@ class _Model:
 
 def _inverse(log: WeightedLog, model: _Model | None, level: float) -> Estimate:
     """The mean of the weighted outcomes, or of what a model does not explain of them."""
+    # Without a model m = 0: ips. With one: sum q m + sum (q / p) (y - m), doubly robust.
     if model is None:
         rows, of_units = log.rows, log.by_unit(log.values)
     else:
@@ -195,6 +196,7 @@ def _self_normalised(log: WeightedLog, level: float) -> Estimate:
     """The ratio of two means. Its error is that of the residuals (delta method)."""
     mean = float(log.row_weights.mean())
     value = float(log.rows.mean()) / mean
+    # ratio - value = mean of w (y - value / size) / mean of w, up to terms of higher order
     off = log.values - value / log.size
     rows = value + (log.weights * off).sum(axis=1) / mean
     return _finish(log, value, rows, log.by_unit(off) / mean, level)
@@ -226,6 +228,7 @@ def _past(log: WeightedLog) -> _Model:
     here, target = np.zeros(log.units.shape), np.zeros(len(log.units))
     won, seen, total = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
     all_won, all_seen = 0.5, 1.0  # before the first round, every mean is 1/2
+    # Round t uses the outcomes before t only, so the estimate stays unbiased.
     for t, row in enumerate(log.units):
         means = (won + all_won / all_seen) / (seen + 1)
         total += means

@@ -106,6 +106,7 @@ def by_arm(
         size=wanted.size,
         per=1.0 if per == "set" else wanted.size,
         samples=None if wanted.sampled is None else wanted.sampled.sets,
+        # Probability mass on arms that are in no round.
         unseen=float(np.delete(wanted.arms, units[there]).sum()) / wanted.size,
         bounds=(0.0, wanted.size),
         clip=clip,
@@ -126,6 +127,7 @@ def by_set(
         )
     if log.set_propensities is None:
         raise ValueError("the log must have set_propensities, to weigh whole sets; ips weighs arms")
+    # Sets become units by being numbered in the order of their first round.
     sets = [tuple(np.sort(row[row >= 0]).tolist()) for row in log.arms]
     numbers = {found: number for number, found in enumerate(dict.fromkeys(sets))}
     samples = None
@@ -162,6 +164,7 @@ def _weighted(
     """The weighted log, once the weights are known to be usable."""
     q = wanted[units]
     weights = q * inverse
+    # Overlap is checked before clipping, which would hide a lack of it.
     mean_weight = check_overlap(weights.sum(axis=1) / size, unseen)
     clipped = 0.0
     if clip is not None:

@@ -79,6 +79,7 @@ class SessionView:
         """The open decisions and the last ``keep`` closed ones, in the order of their numbers."""
         with self._lock:
             records = [*self._unlocked.ledger.open.values(), *self._unlocked.ledger.closed.values()]
+        # Outside the lock: decisions never change.
         return sorted((record.decision for record in records), key=lambda one: one.number)
 
     @property
