@@ -11,7 +11,7 @@ import naive
 import parts
 import superarm as sa
 from superarm.offpolicy import Propensities, propensities
-from superarm.oracles import Rarely
+from superarm.oracles import Scheduled
 
 N = 600
 
@@ -123,7 +123,7 @@ def test_evaluations_are_counted_apart():
 
 def test_every_sample_begins_with_the_present_state():
     """In the second round, this oracle repeats its first answer in every sample."""
-    policy = beta_policy(Rarely(sa.Singletons(), when=2))
+    policy = beta_policy(Scheduled(sa.Singletons(), when=2))
     rng = np.random.default_rng(0)
     first = policy.ask(rng=rng)
     found = propensities(policy, 50, rng=rng)

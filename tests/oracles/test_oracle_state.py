@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.oracles import Rarely
+from superarm.oracles import Scheduled
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from superarm.oracles import Rarely
         sa.LazySingletons,
         sa.LazyGreedy,
         sa.LocalSearch,
-        lambda: Rarely(sa.LazySingletons(), when=2),
+        lambda: Scheduled(sa.LazySingletons(), when=2),
         lambda: sa.GroupTesting(delta=0.25, n_tests=9, decoder="regression"),
     ],
 )

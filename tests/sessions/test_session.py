@@ -7,7 +7,7 @@ import pytest
 
 import superarm as sa
 from superarm.errors import UnknownDecisionError
-from superarm.oracles import RandomSets, Rarely
+from superarm.oracles import RandomSets, Scheduled
 from superarm.sessions import Expiry
 from superarm.sessions.state import session_state
 
@@ -65,7 +65,7 @@ def test_an_oracle_that_never_looks_causes_no_draw():
 
 
 def test_certified_means_in_this_round():
-    session = sa.Session(make(Rarely(sa.Singletons(), when=3)), seed=0)
+    session = sa.Session(make(Scheduled(sa.Singletons(), when=3)), seed=0)
     assert [session.ask().certified for _ in range(6)] == [True, False, False, True, False, False]
     assert not sa.Session(make(RandomSets()), seed=0).ask().certified
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import superarm as sa
 from superarm.beliefs import DiscountedBetaBelief, SlidingBetaBelief
 from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
-from superarm.oracles import RandomSets, Rarely
+from superarm.oracles import RandomSets, Scheduled
 from superarm.sessions import Expiry
 from superarm.sessions.state import session_state
 
@@ -51,7 +51,7 @@ VARIANTS = {
     "gaussian, regression": (sa.GaussianBelief, regression, sa.LinearReward),
     "beta, regression now and then": (
         sa.BetaBelief,
-        lambda: Rarely(regression(), when=3),
+        lambda: Scheduled(regression(), when=3),
         sa.LinearReward,
     ),
     "kl-ucb, local search": (sa.KLUCBBelief, sa.LocalSearch, sa.AnySuccess),

@@ -7,14 +7,14 @@ import pytest
 
 import superarm as sa
 from superarm.errors import SessionFileError
-from superarm.oracles import Rarely
+from superarm.oracles import Scheduled
 from superarm.sessions import Expiry
 
 ORACLES = {
     "top k": (sa.TopK, 8),
     "top k of many": (sa.TopK, 3000),
     "singletons": (sa.Singletons, 8),
-    "rarely": (lambda: Rarely(sa.Singletons(), when=3), 8),
+    "rarely": (lambda: Scheduled(sa.Singletons(), when=3), 8),
     "group testing": (lambda: sa.GroupTesting(delta=0.25, n_tests=10), 8),
 }
 
