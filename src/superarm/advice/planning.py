@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.advice.oracle_costs import ORACLE_COSTS, measure
-from superarm.advice.text import aligned, shown_s
+from superarm.advice.text import aligned, row_of, shown_s
 from superarm.core import Reward
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k
 from superarm.environments import BernoulliArms
@@ -82,12 +82,7 @@ class Plan:
 
     def __getitem__(self, oracle: str) -> PlanRow:
         """The row of an oracle."""
-        for row in self.rows:
-            if row.oracle == oracle:
-                return row
-        raise KeyError(
-            f"there is no row {oracle!r}; there are {', '.join(row.oracle for row in self.rows)}"
-        )
+        return row_of({row.oracle: row for row in self.rows}, oracle)
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain JSON."""

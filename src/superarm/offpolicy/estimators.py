@@ -24,28 +24,21 @@ evaluation in adaptive experiments", PNAS 2021.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_unit
+from superarm.core.arguments import FloatArray, as_fraction, as_unit
 from superarm.offpolicy.estimate import Estimate, estimate
 from superarm.offpolicy.log import Log
-from superarm.offpolicy.sampling import Propensities
-from superarm.offpolicy.target import Target
-from superarm.offpolicy.weights import WeightedLog, by_arm, by_set
+from superarm.offpolicy.target import AnyTarget
+from superarm.offpolicy.weights import Per, SetTarget, SetValues, WeightedLog, by_arm, by_set
 
 
 def ips(
-    log: Log,
-    target: Target | Propensities | ArrayLike,
-    *,
-    per: Literal["set", "arm"] = "set",
-    clip: float | None = None,
-    level: float = 0.95,
+    log: Log, target: AnyTarget, *, per: Per = "set", clip: float | None = None, level: float = 0.95
 ) -> Estimate:
     """Inverse-propensity estimate of a target's value: the mean sum of the outcomes of its arms.
 
@@ -67,7 +60,7 @@ def ips(
 
     Examples
     --------
-    >>> from superarm.offpolicy import Log
+    >>> from superarm.offpolicy import Log, Target
     >>> rng = np.random.default_rng(0)
     >>> arms = np.array([rng.choice(4, 2, replace=False) for _ in range(1000)])  # each p is 1/2
     >>> outcomes = rng.random(arms.shape) < np.array([0.8, 0.2, 0.4, 0.1])[arms]
@@ -79,12 +72,7 @@ def ips(
 
 
 def snips(
-    log: Log,
-    target: Target | Propensities | ArrayLike,
-    *,
-    per: Literal["set", "arm"] = "set",
-    clip: float | None = None,
-    level: float = 0.95,
+    log: Log, target: AnyTarget, *, per: Per = "set", clip: float | None = None, level: float = 0.95
 ) -> Estimate:
     """Self-normalised estimate of the same value: weights are divided by their mean.
 
@@ -95,10 +83,10 @@ def snips(
 
 def doubly_robust(
     log: Log,
-    target: Target | Propensities | ArrayLike,
+    target: AnyTarget,
     *,
     model: ArrayLike | Literal["past"] = "past",
-    per: Literal["set", "arm"] = "set",
+    per: Per = "set",
     clip: float | None = None,
     level: float = 0.95,
 ) -> Estimate:
@@ -126,8 +114,8 @@ def doubly_robust(
 
 def set_ips(
     log: Log,
-    target: Target | Propensities,
-    values: ArrayLike | Callable[[IndexArray, FloatArray], float],
+    target: SetTarget,
+    values: SetValues,
     *,
     clip: float | None = None,
     level: float = 0.95,
@@ -149,7 +137,7 @@ def set_ips(
 
     Examples
     --------
-    >>> from superarm.offpolicy import Log
+    >>> from superarm.offpolicy import Log, Target
     >>> sets, outcomes = [[0, 1], [1, 2], [0, 2]], [[1, 0], [0, 1], [0, 0]]
     >>> by_arm, by_set = np.full((3, 2), 2 / 3), np.full(3, 1 / 3)
     >>> log = Log(sets, outcomes, by_arm, n_arms=3, set_propensities=by_set)
@@ -161,8 +149,8 @@ def set_ips(
 
 def set_snips(
     log: Log,
-    target: Target | Propensities,
-    values: ArrayLike | Callable[[IndexArray, FloatArray], float],
+    target: SetTarget,
+    values: SetValues,
     *,
     clip: float | None = None,
     level: float = 0.95,
