@@ -34,7 +34,7 @@ from superarm.core.arguments import FloatArray, as_fraction, as_unit
 from superarm.offpolicy.estimate import Estimate, estimate
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.target import AnyTarget
-from superarm.offpolicy.weights import Per, SetTarget, SetValues, WeightedLog, by_arm, by_set
+from superarm.offpolicy.weights import Per, SetTarget, Values, WeightedLog, by_arm, by_set
 
 
 def ips(
@@ -113,12 +113,7 @@ def doubly_robust(
 
 
 def set_ips(
-    log: Log,
-    target: SetTarget,
-    values: SetValues,
-    *,
-    clip: float | None = None,
-    level: float = 0.95,
+    log: Log, target: SetTarget, values: Values, *, clip: float | None = None, level: float = 0.95
 ) -> Estimate:
     """Inverse-propensity estimate for any value of a set.
 
@@ -148,12 +143,7 @@ def set_ips(
 
 
 def set_snips(
-    log: Log,
-    target: SetTarget,
-    values: SetValues,
-    *,
-    clip: float | None = None,
-    level: float = 0.95,
+    log: Log, target: SetTarget, values: Values, *, clip: float | None = None, level: float = 0.95
 ) -> Estimate:
     """Self-normalised estimate for any value of a set. Arguments as for `set_ips`."""
     return _self_normalised(by_set(log, target, values, clip), level)

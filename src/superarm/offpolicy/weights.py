@@ -18,7 +18,7 @@ from superarm.offpolicy.target import AnyTarget, Target, as_target
 
 Per: TypeAlias = Literal["set", "arm"]
 SetTarget: TypeAlias = Target | Propensities  # what knows the probability of a set
-SetValues: TypeAlias = ArrayLike | Callable[[IndexArray, FloatArray], float]
+Values: TypeAlias = ArrayLike | Callable[[IndexArray, FloatArray], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ def by_arm(log: Log, target: AnyTarget, per: Per, clip: float | None) -> Weighte
     )
 
 
-def by_set(log: Log, target: SetTarget, values: SetValues, clip: float | None) -> WeightedLog:
+def by_set(log: Log, target: SetTarget, values: Values, clip: float | None) -> WeightedLog:
     """The logged sets as units, one per round."""
     wanted = as_target(target, log.n_arms)
     if wanted.set_probability is None:
@@ -174,7 +174,7 @@ def _weighted(
     )
 
 
-def _values(log: Log, values: SetValues) -> FloatArray:
+def _values(log: Log, values: Values) -> FloatArray:
     """Shape (n_rounds,): the value of each logged set."""
     if callable(values):
         _check_complete(log)

@@ -56,10 +56,20 @@ class SessionView:
         return self._unlocked.ledger.keep
 
     @property
+    def rounds(self) -> int:
+        """How often `Session.ask` was called."""
+        return self._unlocked.rounds
+
+    @property
     def open(self) -> list[Decision]:
         """The decisions that wait for outcomes, the oldest first."""
         with self._lock:
             return [record.decision for record in self._unlocked.ledger.open.values()]
+
+    @property
+    def n_open(self) -> int:
+        """How many decisions wait for outcomes."""
+        return len(self._unlocked.ledger.open)
 
     @property
     def decisions(self) -> list[Decision]:
@@ -68,16 +78,6 @@ class SessionView:
             records = [*self._unlocked.ledger.open.values(), *self._unlocked.ledger.closed.values()]
         # Outside the lock: decisions never change.
         return sorted((record.decision for record in records), key=lambda one: one.number)
-
-    @property
-    def n_open(self) -> int:
-        """How many decisions wait for outcomes."""
-        return len(self._unlocked.ledger.open)
-
-    @property
-    def rounds(self) -> int:
-        """How often `Session.ask` was called."""
-        return self._unlocked.rounds
 
     @property
     def n_decisions(self) -> int:
