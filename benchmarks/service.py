@@ -147,12 +147,6 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 HEADS = (
-<<<<<<< HEAD
-    "arms", "clients", "decisions + outcomes per second", "× library's", "× SQLite's commits",
-    "decision p50, p99 ms",
-    "outcomes p50, p99 ms", "processor ms each: server, library", "cores: server, clients",
-)  # fmt: skip
-=======
     "arms",
     "clients",
     "requests per second",
@@ -160,7 +154,6 @@ HEADS = (
     "decision p50, p99 ms",
     "processor ms: server, library",
 )
->>>>>>> refs/heads/docs
 
 
 def cells(row: dict[str, Any]) -> list[str]:
