@@ -46,7 +46,8 @@ class Problem:
     title, sentence
         For people.
     settings
-        What `superarm.studies.cells.problems.draw` is called with; "horizon" is the number of rounds.
+        What `superarm.studies.cells.problems.draw` is called with; "horizon" is the number of
+        rounds.
     quick
         The settings that differ in a quick comparison.
     delta
@@ -102,7 +103,7 @@ PROBLEMS = {
         {"n_arms": 100, "every": 800, "horizon": 100},
     ),
     "turning": Problem(
-        "A changing environment",
+        "Changing means",
         "Pick 2 of 10 arms. Two arms always have mean 0.15. Two late bloomers have mean 0 in the "
         "first half of the rounds and 0.9 in the second. The other arms have 0.05. "
         "The best fixed set is that of the late bloomers.",
