@@ -90,7 +90,7 @@ def test_every_oracle_keeps_to_the_constraints(name, of):
         if name in ("top k", "escb"):
             reward = sa.LinearReward(7)
         if name == "escb":
-            oracle = sa.ESCBIndex(parts.all_seen(7))
+            oracle = sa.oracles.ESCBIndex(parts.all_seen(7))
         feasible = draw_feasible(rng, 7)
         for _ in range(2):
             arms = oracle.select(reward, rng.random(7), feasible, rng=rng)
@@ -106,7 +106,7 @@ EXACT = {
     "rarely": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=1), True),
     "greedy": (sa.Greedy, False),
     "lazy greedy": (sa.LazyGreedy, False),
-    "local search": (lambda: sa.LocalSearch(sa.RandomSets()), False),
+    "local search": (lambda: sa.LocalSearch(sa.oracles.RandomSets()), False),
 }
 
 
@@ -222,7 +222,7 @@ def test_local_search_leaves_no_swap_that_helps():
         feasible, theta, oracle = (
             draw_feasible(rng, 7),
             rng.random(7),
-            sa.LocalSearch(sa.RandomSets()),
+            sa.LocalSearch(sa.oracles.RandomSets()),
         )
         arms = oracle.select(reward, theta, feasible, rng=rng)
         assert oracle.report.certified
@@ -404,7 +404,7 @@ class Careless:
 class KnowsOnlyK(Careless):
     def select(self, reward, theta, k, *, rng):
         theta, feasible = sa.core.as_selection(reward, theta, k)
-        return sa.top_k(theta, sa.core.as_k_of_m(feasible, reward.n_arms).k, rng=rng)
+        return sa.core.top_k(theta, sa.core.as_k_of_m(feasible, reward.n_arms).k, rng=rng)
 
 
 def test_an_oracle_that_knows_no_constraints_fails():
@@ -424,7 +424,7 @@ def test_random_sets_are_uniform_over_what_is_available():
     feasible = Feasible(2, available=[0, 2, 3, 5, 6], n_arms=7)
     for _ in range(2000):
         arms = tuple(
-            sa.RandomSets().select(sa.LinearReward(7), np.zeros(7), feasible, rng=rng).tolist()
+            sa.oracles.RandomSets().select(sa.LinearReward(7), np.zeros(7), feasible, rng=rng).tolist()
         )
         counts[arms] = counts.get(arms, 0) + 1
     assert len(counts) == 10
@@ -513,7 +513,7 @@ def test_a_policy_learns_within_quotas():
     )
     best = mu[feasible.best(mu, rng=rng)].sum()
     regret = {}
-    for name, oracle in {"chance": sa.RandomSets(), "lazy": sa.LazySingletons()}.items():
+    for name, oracle in {"chance": sa.oracles.RandomSets(), "lazy": sa.LazySingletons()}.items():
         policy = sa.cts(sa.LinearReward(20), feasible, oracle=oracle)
         trace = sa.simulate(policy, sa.BernoulliArms(mu), horizon=400, rng=rng)
         regret[name] = float(np.diff(trace.regret(best)[[199, 399]])[0])

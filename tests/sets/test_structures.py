@@ -52,7 +52,7 @@ def test_matchings(seed, n_rows, n_columns, full):
     good = [arms for arms in naive.subsets(len(pairs)) if naive.is_matching(pairs, arms)]
     if full:
         good = [arms for arms in good if len(arms) == max(map(len, good))]
-    check(sa.Matchings(*zip(*pairs, strict=True), full=full), good, rng, np.sum)
+    check(sa.sets.Matchings(*zip(*pairs, strict=True), full=full), good, rng, np.sum)
 
 
 @settings(max_examples=60, deadline=None)
@@ -64,9 +64,9 @@ def test_spanning_trees(seed, n_nodes):
     good = [arms for arms in naive.subsets(len(edges)) if naive.is_tree(edges, n_nodes, arms)]
     if not good:
         with pytest.raises(ValueError, match="must connect all"):
-            sa.SpanningTrees(*zip(*edges, strict=True))
+            sa.sets.SpanningTrees(*zip(*edges, strict=True))
         return
-    check(sa.SpanningTrees(*zip(*edges, strict=True)), good, rng, np.sum)
+    check(sa.sets.SpanningTrees(*zip(*edges, strict=True)), good, rng, np.sum)
 
 
 @settings(max_examples=80, deadline=None)
@@ -81,9 +81,9 @@ def test_paths(seed, n_nodes, forward):
     good = [arms for arms in naive.subsets(len(edges)) if naive.is_path(edges, 0, target, arms)]
     if not good:
         with pytest.raises(ValueError, match="there must be a path"):
-            sa.Paths(*zip(*edges, strict=True), 0, target)
+            sa.sets.Paths(*zip(*edges, strict=True), 0, target)
         return
-    paths = sa.Paths(*zip(*edges, strict=True), 0, target)
+    paths = sa.sets.Paths(*zip(*edges, strict=True), 0, target)
     if forward:
         assert paths.acyclic
         assert paths.n_most == max(map(len, good))
@@ -93,10 +93,10 @@ def test_paths(seed, n_nodes, forward):
 
 def test_a_cycle_off_the_way_does_not_matter():
     # 0 -> 1 -> 3 and 0 -> 2 -> 3, and a cycle of 4 and 5 that no path reaches.
-    paths = sa.Paths([0, 0, 1, 2, 4, 5], [1, 2, 3, 3, 5, 4], 0, 3)
+    paths = sa.sets.Paths([0, 0, 1, 2, 4, 5], [1, 2, 3, 3, 5, 4], 0, 3)
     assert paths.acyclic
     assert paths.undecided.tolist() == [True] * 4 + [False] * 2
-    with_cycle = sa.Paths([0, 1, 2, 2, 1], [1, 2, 1, 3, 3], 0, 3)
+    with_cycle = sa.sets.Paths([0, 1, 2, 2, 1], [1, 2, 1, 3, 3], 0, 3)
     assert not with_cycle.acyclic
     assert with_cycle.best(np.full(5, 0.9), rng=np.random.default_rng(0)).tolist() == [0, 4]
     with pytest.raises(ValueError, match="1 at most in a graph with cycles"):
@@ -113,10 +113,10 @@ def graphs():
     ]
     ways = [(0, 1), (0, 2), (0, 3), *layers, (7, 10), (8, 10), (9, 10)]
     return {
-        "matchings": sa.Matchings(grid[:, 0], grid[:, 1]),
-        "full matchings": sa.Matchings(grid[:, 0], grid[:, 1], full=True),
-        "paths": sa.Paths(*zip(*ways, strict=True), 0, 10),
-        "spanning trees": sa.SpanningTrees(*zip(*itertools.combinations(range(6), 2), strict=True)),
+        "matchings": sa.sets.Matchings(grid[:, 0], grid[:, 1]),
+        "full matchings": sa.sets.Matchings(grid[:, 0], grid[:, 1], full=True),
+        "paths": sa.sets.Paths(*zip(*ways, strict=True), 0, 10),
+        "spanning trees": sa.sets.SpanningTrees(*zip(*itertools.combinations(range(6), 2), strict=True)),
     }
 
 
@@ -140,7 +140,7 @@ def test_oracles_that_need_the_best_set_only(name):
         )
         np.testing.assert_array_equal(lazy.select(counted, theta, structure, rng=rng), best)
         assert lazy.report.certified
-        for oracle in (sa.GroupTesting(delta=0.25), sa.RandomSets(), sa.oracles.Scheduled(sa.TopK(), when=3)):
+        for oracle in (sa.GroupTesting(delta=0.25), sa.oracles.RandomSets(), sa.oracles.Scheduled(sa.TopK(), when=3)):
             assert structure.is_feasible(oracle.select(plain, theta, structure, rng=rng))
     assert counted.evaluations < 60 * n / 3
 
@@ -180,7 +180,7 @@ def test_a_policy_learns_a_structure(name, oracle):
     reward, environment = sa.LinearReward(structure.n_arms), sa.BernoulliArms(mu)
     best = mu[structure.best(mu, rng=rng)].sum()
     regret = []
-    for one in (sa.RandomSets(), oracle()):
+    for one in (sa.oracles.RandomSets(), oracle()):
         trace = sa.simulate(
             sa.cts(reward, structure, oracle=one), environment, horizon=500, rng=rng
         )
@@ -203,24 +203,24 @@ def make_paths(rng):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: sa.Matchings([0, 0], [1, 1]), "one edge between two nodes at most"),
-        (lambda: sa.Matchings([0, 1], [0]), "a node for each edge, got 2 and 1"),
-        (lambda: sa.Matchings([], []), "rows must be a node"),
-        (lambda: sa.Matchings([0.5], [0]), "rows must be a node"),
-        (lambda: sa.Matchings([0], [-1]), "columns must be a node"),
-        (lambda: sa.SpanningTrees([0, 1], [1, 0]), "one edge between two nodes at most"),
-        (lambda: sa.SpanningTrees([0, 1], [1, 1]), "an edge must join two nodes, got node 1"),
-        (lambda: sa.SpanningTrees([0, 2], [1, 3]), "must connect all of the 4 nodes"),
-        (lambda: sa.Paths([0], [1], 0, 0), "two nodes between 0 and 1"),
-        (lambda: sa.Paths([0], [1], 0, 2), "two nodes between 0 and 1"),
-        (lambda: sa.Paths([1], [0], 0, 1), "there must be a path from 0 to 1"),
-        (lambda: sa.Paths([0], [1], 0, 1).for_arms(2), "an edge for each of the problem's 2 arms"),
+        (lambda: sa.sets.Matchings([0, 0], [1, 1]), "one edge between two nodes at most"),
+        (lambda: sa.sets.Matchings([0, 1], [0]), "a node for each edge, got 2 and 1"),
+        (lambda: sa.sets.Matchings([], []), "rows must be a node"),
+        (lambda: sa.sets.Matchings([0.5], [0]), "rows must be a node"),
+        (lambda: sa.sets.Matchings([0], [-1]), "columns must be a node"),
+        (lambda: sa.sets.SpanningTrees([0, 1], [1, 0]), "one edge between two nodes at most"),
+        (lambda: sa.sets.SpanningTrees([0, 1], [1, 1]), "an edge must join two nodes, got node 1"),
+        (lambda: sa.sets.SpanningTrees([0, 2], [1, 3]), "must connect all of the 4 nodes"),
+        (lambda: sa.sets.Paths([0], [1], 0, 0), "two nodes between 0 and 1"),
+        (lambda: sa.sets.Paths([0], [1], 0, 2), "two nodes between 0 and 1"),
+        (lambda: sa.sets.Paths([1], [0], 0, 1), "there must be a path from 0 to 1"),
+        (lambda: sa.sets.Paths([0], [1], 0, 1).for_arms(2), "an edge for each of the problem's 2 arms"),
         (
-            lambda: sa.cts(sa.LinearReward(3), sa.Matchings([0], [0])),
+            lambda: sa.cts(sa.LinearReward(3), sa.sets.Matchings([0], [0])),
             "an edge for each of the problem's 3 arms",
         ),
         (
-            lambda: sa.Matchings([0], [0]).best([np.nan], rng=np.random.default_rng(0)),
+            lambda: sa.sets.Matchings([0], [0]).best([np.nan], rng=np.random.default_rng(0)),
             "finite numbers",
         ),
     ],

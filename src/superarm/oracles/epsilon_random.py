@@ -51,7 +51,7 @@ class EpsilonRandom:
     Examples
     --------
     >>> import superarm as sa
-    >>> policy = sa.Policy(sa.MeanBelief(50), EpsilonRandom(sa.Singletons(), 0.25), sa.LinearReward(50), k=3)
+    >>> policy = sa.Policy(sa.beliefs.MeanBelief(50), EpsilonRandom(sa.Singletons(), 0.25), sa.LinearReward(50), k=3)
     >>> rng = np.random.default_rng(0)
     >>> for _ in range(100):
     ...     arms = policy.ask(rng=rng)

@@ -68,7 +68,7 @@ class ESCBIndex:
     Examples
     --------
     >>> import superarm as sa
-    >>> belief = sa.MeanBelief(4)
+    >>> belief = sa.beliefs.MeanBelief(4)
     >>> for arms in ([0, 1, 2, 3], [0, 1], [0, 1], [0, 1]):
     ...     belief.update(arms, [0.6, 0.5, 0.5, 0.1][: len(arms)], rng=np.random.default_rng(0))
     >>> oracle = ESCBIndex(belief)
