@@ -268,7 +268,7 @@ def regression(figure: Any) -> None:
     bottom.legend(loc="center right")
 
 
-def rarely(figure: Any) -> None:
+def scheduled(figure: Any) -> None:
     """When the oracle is called, and what that does to regret."""
     top, bottom = panels(figure, 2, height=2.8)
     horizon, runs = 3000, 8
@@ -342,7 +342,7 @@ PICTURES = {
     "local-search": local_search,
     "group-testing": group_testing,
     "regression": regression,
-    "rarely": rarely,
+    "scheduled": scheduled,
 }
 
 if __name__ == "__main__":

@@ -116,7 +116,9 @@ def graphs():
         "matchings": sa.sets.Matchings(grid[:, 0], grid[:, 1]),
         "full matchings": sa.sets.Matchings(grid[:, 0], grid[:, 1], full=True),
         "paths": sa.sets.Paths(*zip(*ways, strict=True), 0, 10),
-        "spanning trees": sa.sets.SpanningTrees(*zip(*itertools.combinations(range(6), 2), strict=True)),
+        "spanning trees": sa.sets.SpanningTrees(
+            *zip(*itertools.combinations(range(6), 2), strict=True)
+        ),
     }
 
 
@@ -140,7 +142,11 @@ def test_oracles_that_need_the_best_set_only(name):
         )
         np.testing.assert_array_equal(lazy.select(counted, theta, structure, rng=rng), best)
         assert lazy.report.certified
-        for oracle in (sa.GroupTesting(delta=0.25), sa.oracles.RandomSets(), sa.oracles.Scheduled(sa.TopK(), when=3)):
+        for oracle in (
+            sa.GroupTesting(delta=0.25),
+            sa.oracles.RandomSets(),
+            sa.oracles.Scheduled(sa.TopK(), when=3),
+        ):
             assert structure.is_feasible(oracle.select(plain, theta, structure, rng=rng))
     assert counted.evaluations < 60 * n / 3
 
@@ -214,7 +220,10 @@ def make_paths(rng):
         (lambda: sa.sets.Paths([0], [1], 0, 0), "two nodes between 0 and 1"),
         (lambda: sa.sets.Paths([0], [1], 0, 2), "two nodes between 0 and 1"),
         (lambda: sa.sets.Paths([1], [0], 0, 1), "there must be a path from 0 to 1"),
-        (lambda: sa.sets.Paths([0], [1], 0, 1).for_arms(2), "an edge for each of the problem's 2 arms"),
+        (
+            lambda: sa.sets.Paths([0], [1], 0, 1).for_arms(2),
+            "an edge for each of the problem's 2 arms",
+        ),
         (
             lambda: sa.cts(sa.LinearReward(3), sa.sets.Matchings([0], [0])),
             "an edge for each of the problem's 3 arms",

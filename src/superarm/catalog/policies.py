@@ -130,7 +130,9 @@ POLICIES = by_name(
         "cts-rarely",
         "CTS, lazy, rarely",
         "Thompson sampling that keeps its set for longer and longer.",
-        lambda task: _with_oracle(oracles.Scheduled(oracles.LazySingletons(), when=growing()), task),
+        lambda task: _with_oracle(
+            oracles.Scheduled(oracles.LazySingletons(), when=growing()), task
+        ),
         "#117733",
         "--",
         code="`cts` with `Scheduled`",

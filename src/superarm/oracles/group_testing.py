@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superarm import theory
 from superarm.core import FeasibleSets, Pools, Reward, as_selection
-from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
+from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_positive
 from superarm.oracles._budget import as_budget
 from superarm.oracles._group_testing.report import GroupTestingReport
 from superarm.oracles._group_testing.rules import NTests, Rules
