@@ -2,11 +2,12 @@
 
     python benchmarks/crash.py [--kills N] [--database URL] [--clients N] [--seed N]
 
-A process of clients asks and tells without end and writes down every answer (crash_load.py). The server is killed with
-SIGKILL after a random while, also while it starts, and started again; the clients ask again with the same keys until
-they are answered. At the end their record is held against the log: every acknowledged decision is there, once; every
-acknowledged outcome, once, and no other; every arm; and the belief is what follows from the record, to the last bit,
-in the server, after a restart, and by ``superarm replay``.
+A process of clients asks and tells without end and writes down every answer (crash_load.py). The
+server is killed with SIGKILL after a random while, also while it starts, and started again; the
+clients ask again with the same keys until they are answered. At the end their record is held
+against the log: every acknowledged decision is there, once; every acknowledged outcome, once, and
+no other; every arm; and the belief is what follows from the record, to the last bit, in the server,
+after a restart, and by ``superarm replay``.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def kill_repeatedly(
 def load(
     urls: list[str], bandit: str, record: Path, *, clients: int = 4, seed: int = 0
 ) -> Iterator[None]:
-    """Clients at work while the block runs; afterwards everything that they asked for is answered."""
+    """Clients at work while the block runs; afterwards all their requests are answered."""
     command = [
         sys.executable,
         str(Path(__file__).with_name("crash_load.py")),

@@ -1,4 +1,4 @@
-"""A server process that is started, killed and started again on the same port: for tests and benchmarks."""
+"""A server process that can be killed and started again on the same port."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ import httpx
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on, and that no connection is given while it is free.
+    """A port of the loopback interface that nobody listens on, and that no connection is given
+    while it is free.
 
-    Clients that ask again and again while a server is away would sooner or later be given its port, were it one of
-    those that systems hand out (from 32768 on).
+    Clients that ask again and again while a server is away would sooner or later be given its port,
+    were it one of those that systems hand out (from 32768 on).
     """
     while True:
         port = random.SystemRandom().randrange(15_000, 30_000)
@@ -30,7 +31,8 @@ def free_port() -> int:
 
 
 class Server:
-    """``superarm serve`` with options, as a process of its own. What it prints goes to a file that ``said`` reads.
+    """``superarm serve`` with options, as a process of its own. What it prints goes to a file that
+    ``said`` reads.
 
     ``prefix`` is a command that runs it, for a machine in another state.
     """

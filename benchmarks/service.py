@@ -1,14 +1,16 @@
 """How many decisions and outcomes a second the service takes, and how long each takes, durably.
 
-    python benchmarks/service.py [--seconds S] [--growth M ...] [--database URL] [--folder FOLDER] [--out FILE.json]
-    python benchmarks/service.py --from FILE.json
+    python benchmarks/service.py [--seconds S] [--growth M ...] [--database URL] [--folder FOLDER]
+    [--out FILE.json] python benchmarks/service.py --from FILE.json
 
-A server process and a process of clients with kept-alive connections (service_load.py), 5 of 5,000 arms, at 1, 8 and 64
-clients; each client sends a decision, then its outcomes, and waits for each answer. In the same run, on the same disk:
-the same work in the library (`Session.ask` and `tell`, nothing durable), and SQLite's own commits a second, one row
-each with WAL and synchronous=FULL, in a loop that does nothing else. Then the same with more arms.
+A server process and a process of clients with kept-alive connections (service_load.py), 5 of 5,000
+arms, at 1, 8 and 64 clients; each client sends a decision, then its outcomes, and waits for each
+answer. In the same run, on the same disk: the same work in the library (`Session.ask` and `tell`,
+nothing durable), and SQLite's own commits a second, one row each with WAL and synchronous=FULL, in
+a loop that does nothing else. Then the same with more arms.
 
-All of it shares this machine's cores: the load generator takes its part of them, which the table shows.
+All of it shares this machine's cores: the load generator takes its part of them, which the table
+shows.
 """
 
 from __future__ import annotations
@@ -70,7 +72,10 @@ def commits(folder: Path, seconds: float) -> float:
 
 
 def beside(n_arms: int, folder: Path, seconds: float) -> dict[str, float]:
-    """What the service is compared with, right before and right after it, since a machine changes its mind."""
+    """What the service is compared with, measured right before and right after it.
+
+    The speed of a machine changes in the course of time.
+    """
     own = Path(tempfile.mkdtemp(dir=folder))
     return {**library(n_arms, seconds), "sqlite_commits_per_s": commits(own, seconds)}
 
@@ -166,7 +171,8 @@ def cells(row: dict[str, Any]) -> list[str]:
 def show(found: dict[str, Any]) -> Table:
     """A table for people."""
     table = Table(
-        title=f"{found['database']}, k = {found['k']}, {found['cores']} cores for server and clients together"
+        title=f"{found['database']}, k = {found['k']}, "
+        f"{found['cores']} cores for server and clients together"
     )
     for head in HEADS:
         table.add_column(head, justify="right")

@@ -1,4 +1,4 @@
-"""The comparison: every policy on every problem, paired, made by one command; its page is made of its results."""
+"""Every policy on every problem, over paired runs; the page is made of the results."""
 
 import json
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_chance_and_best_are_what_they_say(name):
 
 
 def test_who_forgets_has_the_memory_of_the_rule():
-    """By hand, for 10,000 rounds: 1 - 0.01 / 4, and twice the root of 10,000 ln(10,000) = 92,103."""
+    """By hand, for 10,000 rounds: 1 - 0.01 / 4, and twice the root of 10,000 ln(10,000)."""
     task = Task(sa.LinearReward(5), 2, 10_000, delta=0.25)
     assert policies.discount(task) == 0.9975
     assert policies.window(task) == 607

@@ -1,4 +1,4 @@
-"""``superarm run``: numbers are those of the table, files those of the seed; the report is readable."""
+"""``superarm run``: numbers of the table, files of the seed, a report that can be read."""
 
 import csv
 import itertools
@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import superarm as sa
 from superarm.catalog import POLICIES
 from superarm.cli import app
+from superarm.environments import ReplayEnvironment
 from superarm.reporting.figures import render
 from superarm.reporting.palette import look
 from superarm.studies import Scale, own_table
@@ -167,7 +168,7 @@ def test_a_run_played_in_pieces_is_the_one_that_replicate_plays(order, monkeypat
     problem = prepare(table, NAMES, k, 120, order)
 
     def make(rng):
-        world = sa.ReplayEnvironment(table, names=NAMES, order=order)
+        world = ReplayEnvironment(table, names=NAMES, order=order)
         return sa.cts(sa.LinearReward(5), k, oracle=sa.TopK()), world
 
     traces = sa.replicate(make, n_runs=2, horizon=120, seed=9)

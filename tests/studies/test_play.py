@@ -18,7 +18,7 @@ def test_checkpoints_end_at_the_horizon():
 
 
 def test_non_separable_rounds_are_counted():
-    """A linear theta is separable when its k-th and (k+1)-th largest differ by more than the instance's gap."""
+    """Separable: the k-th and (k+1)-th largest differ by more than the gap of the instance."""
     problem = {"family": "linear", "n_arms": 4, "k": 2, "gap": 0.2}
     cell = Cell(
         "play",

@@ -1,4 +1,4 @@
-"""Tables as people write them: read as meant, or refused with the line, the column and the way out."""
+"""Tables as people write them are read as meant, or refused with line, column and fix."""
 
 import numpy as np
 import pytest
@@ -102,7 +102,8 @@ BAD = {
     ),
     "a row that is too short": (
         "ham,egg,tea\n1,0,1\n1,0\n",
-        r"line 3: expected 3 cells, one for each name in line 1, got 2 \('1', '0'; separated by comma\); leave a cell",
+        r"line 3: expected 3 cells, one for each name in line 1, got 2 "
+        r"\('1', '0'; separated by comma\); leave a cell",
     ),
     "a row that is too long": (
         "ham,egg\n1,0\n1,0,1\n",
@@ -110,7 +111,8 @@ BAD = {
     ),
     "text": (
         "ham,egg\n1,0\n1,yes\n",
-        r"line 3, column 2 \('egg'\): expected a number from 0 to 1 or an empty cell, got 'yes'; write 1 for yes",
+        r"line 3, column 2 \('egg'\): expected a number from 0 to 1 or an empty cell, "
+        r"got 'yes'; write 1 for yes",
     ),
     "a value above 1": (
         "ham,egg\n1,0\n4,0\n",

@@ -46,7 +46,8 @@ class Problem:
     title, sentence
         For people.
     settings
-        What `superarm.studies.cells.problems.draw` is called with; "horizon" is the number of rounds.
+        What `superarm.studies.cells.problems.draw` is called with; "horizon" is the number of
+        rounds.
     quick
         The settings that differ in a quick comparison.
     delta

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from superarm.bench import files, findings, measure, page, parts, programs, timing
 
-from superarm.cli import app
+import run as command
+from suite import files, measure, parts, programs, ratios, report, timing
 
 DOCS = Path(__file__).parents[2] / "docs"
-TINY = measure.Scale(
+TINY = measure.Sizes(
     thompson=(20, 40),
     oracles=(20, 40),
     operations=(20, 40),
@@ -67,8 +66,8 @@ def test_growth_looks_at_large_numbers_of_arms_where_there_are_two():
         {"n_arms": m, "median_s": 1e-3 + 1e-6 * (m >= 10_000) * m**2}
         for m in (100, 1000, 10_000, 100_000)
     ]
-    assert findings.growth(rows) == pytest.approx(2.0, abs=1e-3)
-    assert findings.growth(rows[:2]) == pytest.approx(0.0)
+    assert ratios.growth(rows) == pytest.approx(2.0, abs=1e-3)
+    assert ratios.growth(rows[:2]) == pytest.approx(0.0)
 
 
 def test_peak_memory_is_what_was_held_at_a_time():
@@ -85,7 +84,7 @@ def test_overtaking_equals_comparing_the_costs_of_rounds(seed):
     one, other = (
         {"median_s": rng.random(), "evaluations": float(rng.integers(0, 4))} for _ in range(2)
     )
-    low, high = findings.overtakes(one, other)
+    low, high = ratios.overtakes(one, other)
     for cost in rng.random(100) * 2:
         total, total_other = (row["median_s"] + cost * row["evaluations"] for row in (one, other))
         assert (low < cost < high) == (total < total_other)
@@ -93,9 +92,9 @@ def test_overtaking_equals_comparing_the_costs_of_rounds(seed):
 
 def test_every_part_has_its_rows(results):
     def names(part, m):
-        return [row["name"] for row in findings.of_part(results, part) if row["n_arms"] == m]
+        return [row["name"] for row in ratios.of_part(results, part) if row["n_arms"] == m]
 
-    there = [one.name for one in programs.CONTESTANTS if one.is_there]
+    there = [one.name for one in programs.PEERS if one.is_there]
     assert there[:3] == ["superarm", "superarm, the paper's program", "plain numpy"]
     assert names("thompson", 40) == names("memory", 20) == there
     assert names("memory", 40) == there[:3]
@@ -112,7 +111,7 @@ def test_every_part_has_its_rows(results):
 def test_oracles_spend_the_evaluations_they_should(results):
     evaluations = {
         row["name"]: row["evaluations"]
-        for row in findings.of_part(results, "oracles")
+        for row in ratios.of_part(results, "oracles")
         if row["n_arms"] == 40
     }
     assert evaluations["Singletons"] == 40
@@ -122,26 +121,27 @@ def test_oracles_spend_the_evaluations_they_should(results):
 
 
 @pytest.mark.parametrize(
-    "contestant", [one for one in programs.CONTESTANTS if one.is_there], ids=lambda one: one.name
+    "peer", [one for one in programs.PEERS if one.is_there], ids=lambda one: one.name
 )
-def test_contestants_learn(contestant):
-    """Two arms of mean 1 among ten of mean 0: found in 60 rounds, and picked in all of the last ten.
+def test_peers_learn(peer):
+    """Two arms of mean 1 among ten of mean 0: found in 60 rounds, and picked in all of the last
+    ten.
 
-    A Beta(1, 31) draw, the other arms' after 30 failures, exceeds a Beta(31, 1) draw with probability about 1e-9; each
-    arm is tried often enough well before that.
+    A Beta(1, 31) draw, the other arms' after 30 failures, exceeds a Beta(31, 1) draw with
+    probability about 1e-9; each arm is tried often enough well before that.
     """
 
     def world(arms):
         return (np.isin(arms, [3, 7])).astype(float)
 
-    play = contestant.make(10, 2, world)
+    play = peer.make(10, 2, world)
     picked = [sorted(int(arm) for arm in play()) for _ in range(60)]
     assert all(len(set(arms)) == 2 for arms in picked)
     assert picked[-10:] == [[3, 7]] * 10
 
 
 def test_both_programs_of_group_testing_find_the_best_arms():
-    """40 arms, 2 of them at 1 and the rest at 0, 3,000 tests: the grades' gap is above 8 standard errors."""
+    """40 arms, 2 at 1 and the rest at 0: with 3,000 tests the gap is above 8 standard errors."""
     theta = np.zeros(40)
     theta[[11, 29]] = 1.0
     for make in (programs.superarm_group_testing, programs.numpy_group_testing):
@@ -150,7 +150,7 @@ def test_both_programs_of_group_testing_find_the_best_arms():
 
 
 def test_what_would_take_too_long_is_left_out_from_there_on():
-    scale = measure.Scale(limit_s=1.0)
+    scale = measure.Sizes(limit_s=1.0)
 
     def known(*rows):
         return [{"name": name, "n_arms": m, "median_s": s} for name, m, s in rows]
@@ -169,41 +169,38 @@ def test_written_and_read_again(results, tmp_path):
     with (tmp_path / "out" / "performance.csv").open() as file:
         assert len(list(csv.DictReader(file))) == len(results["rows"])
     text = paths[-1].read_text(encoding="utf-8")
-    assert text == page.render(results)
+    assert text == report.render(results)
     for row in results["rows"]:
         assert row["name"] in text
     assert "--quick`): this shows" not in text
-    assert "--quick`): this shows" in page.render({**results, "quick": True})
-    for picture in ("performance-thompson.png", "performance-oracles.png"):
-        assert (tmp_path / "out" / picture).read_bytes().startswith(b"\x89PNG")
+    assert "--quick`): this shows" in report.render({**results, "quick": True})
+    for picture in ("performance-thompson.svg", "performance-oracles.svg"):
+        assert (tmp_path / "out" / picture).read_text().startswith("<?xml")
         assert f"]({picture})" in text
 
 
 def test_a_program_that_could_not_be_measured_is_named(results):
-    assert "Not installed, so not measured: other." in page.render(
+    assert "Not installed, so not measured: other." in report.render(
         {**results, "not_installed": ["other"]}
     )
 
 
-def test_the_command_makes_the_page_again(results, tmp_path):
+def test_the_command_makes_the_page_again(results, tmp_path, capsys):
     (tmp_path / "performance.json").write_text(json.dumps(results))
-    answer = CliRunner().invoke(
-        app, ["bench", "--from", str(tmp_path)], env={"COLUMNS": "120", "NO_COLOR": "1"}
-    )
-    assert answer.exit_code == 0, answer.output
-    assert "Thompson sampling, 40 arms" in answer.output
-    assert (tmp_path / "performance.md").read_text(encoding="utf-8") == page.render(results)
+    command.main(["--from", str(tmp_path)])
+    assert "Thompson sampling, 40 arms" in capsys.readouterr().out
+    assert (tmp_path / "performance.md").read_text(encoding="utf-8") == report.render(results)
 
 
 @pytest.mark.parametrize("arguments", [["--from", "nowhere"], ["--from", ".", "--quick"]])
 def test_the_command_refuses(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    answer = CliRunner().invoke(app, ["bench", *arguments])
-    assert answer.exit_code == 2
+    with pytest.raises(SystemExit, match="2"):
+        command.main(arguments)
     assert not list(tmp_path.iterdir())
 
 
 def test_the_page_in_the_docs_is_made_of_its_results():
     recorded = json.loads((DOCS / "performance.json").read_text(encoding="utf-8"))
     assert not recorded["quick"]
-    assert (DOCS / "performance.md").read_text(encoding="utf-8") == page.render(recorded)
+    assert (DOCS / "performance.md").read_text(encoding="utf-8") == report.render(recorded)

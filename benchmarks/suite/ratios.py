@@ -1,11 +1,11 @@
-"""What follows from the rows: exponents, ratios, and what an evaluation must cost for one oracle to beat another."""
+"""What follows from the rows: exponents, ratios, and break-even costs of an evaluation."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from superarm.bench.timing import exponent
+from suite.timing import exponent
 
 Row = dict[str, Any]
 
@@ -28,14 +28,14 @@ def names(rows: list[Row]) -> list[str]:
 
 
 def growth(rows: list[Row], key: str = "median_s") -> float:
-    """The exponent of the numbers of arms from 10,000 on; of all of them where there are not two such."""
+    """The exponent over the sizes from 10,000 arms on; over all sizes if fewer than two are."""
     large = [row for row in rows if row["n_arms"] >= _LARGE]
     used = large if len(large) > 1 else rows
     return exponent([row["n_arms"] for row in used], [row[key] for row in used])
 
 
 def ratios(results: Row) -> list[tuple[str, str, float]]:
-    """What was timed against superarm: the round, the program, and its time as a multiple of superarm's."""
+    """What was timed: the round, the program, and its time as a multiple of superarm's."""
     timed = [row for row in results["rows"] if row["part"] in ("thompson", "group testing")]
     return [(_round(row), row["name"], row["ratio"]) for row in timed if row["name"] != "superarm"]
 
@@ -46,9 +46,10 @@ def _round(row: Row) -> str:
 
 
 def overtakes(one: Row, other: Row) -> tuple[float, float]:
-    """The costs of an evaluation, in seconds, between which a round of ``one`` is cheaper than one of ``other``.
+    """The costs of an evaluation between which a round of ``one`` is cheaper than one of ``other``.
 
-    A round costs its own time and its evaluations. ``(low, high)`` with low >= high stands for never.
+    In seconds. A round costs its own time and its evaluations. ``(low, high)`` with low >= high
+    means never.
 
     Examples
     --------
