@@ -374,4 +374,4 @@ def test_the_docs_show_what_the_command_prints(tmp_path):
     assert len(shown) == 9
     assert "\n".join(shown) in "\n".join(written)
     chance = json.loads((tmp_path / "numbers.json").read_text())["chance"]["reward"]
-    assert f"{chance:.4g} a day" in " ".join(written)
+    assert f"{chance:.4g} per day" in " ".join(written)
