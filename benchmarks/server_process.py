@@ -42,16 +42,24 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = log
         serve = ["serve", "--database", database, "--port", str(self.port), *options]
-        self._command = [*prefix, sys.executable, "-m", "superarm", *serve]
+        self._prefix, self._arguments = prefix, ["-m", "superarm", *serve]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, wait: bool = True) -> Self:
         """Start it; ``wait`` until it answers."""
-        with self.log.open("ab") as out:
-            self._process = subprocess.Popen(self._command, stdout=out, stderr=out)
+        self._process = self.python(self._arguments, self.log, self._prefix)
         if wait:
             self.wait_until_up()
         return self
+
+    @staticmethod
+    def python(
+        arguments: Sequence[str], log: Path, prefix: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
+        """Start a Python process. Its output goes to the file ``log``."""
+        with log.open("ab") as out:
+            command = [*prefix, sys.executable, *arguments]
+            return subprocess.Popen(command, stdout=out, stderr=out)
 
     def wait_until_up(self, patience_s: float = 60.0) -> None:
         """Until it answers; an error with its own words if it stops instead."""

@@ -48,9 +48,9 @@ def make_log(path: Path, n_events: int, n_arms: int) -> None:
     turn: Any = None  # without idempotency keys the log is not read
     checkpointed = False
     for _ in track(range((n_events - 1) // 2), description="making the log"):
-        decision = changes.decide({}, None, lambda: live.time + 1.0, Limits())(live, turn)
+        decision = changes.decide(live, turn, {}, None, lambda: live.time + 1.0, Limits())
         outcomes = {arm: float(rng.random() < 0.3) for arm in decision["arms"]}
-        changes.tell(decision["id"], outcomes, lambda: live.time, store)(live, turn)
+        changes.tell(live, turn, decision["id"], outcomes, lambda: live.time)
         due = not checkpointed and live.seq >= n_events - TAIL
         if due or len(live.pending) >= TOGETHER:
             store.append(live.bandit.number, live.pending)

@@ -28,8 +28,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import superarm as sa
 from common import InBatches, interval, options, save, show, steps
-from superarm.oracles import RandomSets, Rarely
-from superarm.oracles.rarely import growing
+from superarm.oracles import RandomSets, Scheduled
+from superarm.oracles.scheduled import growing
 from superarm.reporting.figures import band, logarithmic, name_curves, plain
 from superarm.reporting.palette import RED, look
 
@@ -51,7 +51,7 @@ SEARCHES: dict[str, tuple[Callable[[int], sa.Oracle], bool]] = {
 POLICIES: dict[str, Callable[[], sa.Oracle]] = {
     "random": RandomSets,
     "CTS": sa.Singletons,
-    "CTS, greedy, rarely": lambda: Rarely(sa.Greedy(), growing(3.0)),
+    "CTS, greedy, rarely": lambda: Scheduled(sa.Greedy(), growing(3.0)),
     "GT+QTS, regression": partial(sa.GroupTesting, delta=0.01, n_tests=32, decoder="regression"),
 }
 

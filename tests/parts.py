@@ -5,10 +5,10 @@ import numpy as np
 import superarm as sa
 
 DiscountedBetaBelief, SlidingBetaBelief = sa.DiscountedBetaBelief, sa.SlidingBetaBelief
-PositionBiasedBelief, Group, Rarely, Expiry = (
+PositionBiasedBelief, Group, Scheduled, Expiry = (
     sa.PositionBiasedBelief,
     sa.Group,
-    sa.Rarely,
+    sa.oracles.Scheduled,
     sa.Expiry,
 )
 Matchings, Paths, SpanningTrees = sa.Matchings, sa.Paths, sa.SpanningTrees
@@ -59,7 +59,7 @@ ORACLES = {
     "local search": (sa.LocalSearch, True),
     "local search from lazy greedy": (lambda: sa.LocalSearch(sa.LazyGreedy()), True),
     "local search from chance": (lambda: sa.LocalSearch(sa.RandomSets()), False),
-    "rarely": (lambda: sa.Rarely(sa.Singletons(), when=1), True),
+    "rarely": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=1), True),
     "top k": (sa.TopK, True),
     "random sets": (sa.RandomSets, False),
     "epsilon random": (lambda: sa.EpsilonRandom(sa.Singletons(), 0.3), False),
@@ -90,7 +90,7 @@ ORACLES = {
     ),
 }
 
-# Oracles that know no `FeasibleSets`, and refuse them.
+# Oracles that know no feasible sets, and refuse them.
 PLAIN_K = {"dependent rounding"}
 
 # Every oracle with a budget: name, factory by budget, and whether a budget that is large enough certifies the set.
@@ -106,7 +106,7 @@ BUDGETED = {
         lambda b: sa.LocalSearch(sa.LazyGreedy(budget=b), budget=b),
         True,
     ),
-    "rarely": (lambda b: sa.Rarely(sa.Singletons(budget=b), when=1), True),
+    "rarely": (lambda b: sa.oracles.Scheduled(sa.Singletons(budget=b), when=1), True),
     "epsilon random": (lambda b: sa.EpsilonRandom(sa.Singletons(budget=b), 0.0), True),
     "group testing": (lambda b: sa.GroupTesting(delta=0.25, budget=b), False),
     "group testing, fixed pools": (
@@ -147,7 +147,7 @@ REWARDS = {
     "counted": lambda: sa.Counted(sa.LinearReward(7)),
 }
 
-CHOICES = {
+FEASIBLE_SETS = {
     "k of m": lambda: sa.sets.KOfM(3, 7),
     "feasible": lambda: sa.Feasible(3, must=[1], groups=[sa.Group([0, 1, 2], most=2)], n_arms=7),
     "feasible, budget": lambda: sa.Feasible(3, at_most=True, weights=np.ones(7), budget=2.0),

@@ -203,7 +203,7 @@ def session_cases():
         "cucb": lambda n=6, k=2: sa.cucb(sa.LinearReward(n), k),
         "kl-ucb": lambda n=6, k=2: sa.Policy(sa.KLUCBBelief(n), sa.TopK(), sa.LinearReward(n), k),
         "local search": lambda n=6, k=2: sa.cts(sa.LinearReward(n), k, oracle=sa.LocalSearch()),
-        "rarely": lambda n=6, k=2: sa.cts(sa.LinearReward(n), k, oracle=parts.Rarely(sa.LazySingletons(), when=3)),
+        "rarely": lambda n=6, k=2: sa.cts(sa.LinearReward(n), k, oracle=parts.Scheduled(sa.LazySingletons(), when=3)),
         "position biased": lambda n=6, k=2: sa.Policy(parts.PositionBiasedBelief(n, [1.0, 0.5]), sa.TopK(),
                                                       sa.LinearReward(n), k),
     }  # fmt: skip

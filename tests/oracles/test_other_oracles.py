@@ -1,4 +1,4 @@
-"""LocalSearch against all sets and all swaps; Rarely against its schedule."""
+"""LocalSearch against all sets and all swaps; Scheduled against its schedule."""
 
 import itertools
 import json
@@ -9,7 +9,7 @@ import pytest
 import naive
 import parts
 import superarm as sa
-from superarm.oracles.rarely import growing
+from superarm.oracles.scheduled import growing
 
 
 def swaps(arms, n_arms):
@@ -72,7 +72,7 @@ def test_local_search_remembers_with_its_start():
 
 def test_rarely_asks_when_it_is_time_and_repeats_in_between():
     reward, rng = sa.Counted(sa.LinearReward(20)), np.random.default_rng(0)
-    oracle = sa.Rarely(sa.Singletons(), when=4)
+    oracle = sa.oracles.Scheduled(sa.Singletons(), when=4)
     picked, costs = [], []
     for _ in range(12):
         before = reward.evaluations
@@ -84,7 +84,7 @@ def test_rarely_asks_when_it_is_time_and_repeats_in_between():
 
 def test_rarely_asks_again_when_the_problem_changes():
     reward, rng = sa.Counted(sa.LinearReward(20)), np.random.default_rng(0)
-    oracle = sa.Rarely(sa.Singletons(), when=100)
+    oracle = sa.oracles.Scheduled(sa.Singletons(), when=100)
     assert len(oracle.select(reward, rng.random(20), 3, rng=rng)) == 3
     assert len(oracle.select(reward, rng.random(20), 5, rng=rng)) == 5
     assert oracle.select(sa.LinearReward(6), np.linspace(0, 1, 6), 5, rng=rng).max() < 6
@@ -100,7 +100,7 @@ def test_rarely_growing_asks_logarithmically_often():
 
 def test_rarely_goes_on_after_save_and_load():
     def make():
-        return sa.Rarely(sa.Singletons(), when=growing(1.5))
+        return sa.oracles.Scheduled(sa.Singletons(), when=growing(1.5))
 
     rng, plain, saved = np.random.default_rng(0), make(), make()
     for theta in rng.random((40, 20)):
@@ -112,7 +112,7 @@ def test_rarely_goes_on_after_save_and_load():
 
 
 def test_rarely_cannot_be_spoilt_through_its_answer():
-    oracle, rng = sa.Rarely(sa.Singletons(), when=10), np.random.default_rng(0)
+    oracle, rng = sa.oracles.Scheduled(sa.Singletons(), when=10), np.random.default_rng(0)
     arms = oracle.select(sa.LinearReward(6), np.linspace(0, 1, 6), 2, rng=rng)
     arms[:] = 0
     assert oracle.select(sa.LinearReward(6), np.linspace(0, 1, 6), 2, rng=rng).tolist() == [4, 5]
@@ -121,10 +121,10 @@ def test_rarely_cannot_be_spoilt_through_its_answer():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: sa.Rarely(sa.Singletons(), when=0),
-        lambda: sa.Rarely(sa.Singletons(), when=2.5),
+        lambda: sa.oracles.Scheduled(sa.Singletons(), when=0),
+        lambda: sa.oracles.Scheduled(sa.Singletons(), when=2.5),
         lambda: growing(1.0),
-        lambda: sa.Rarely(sa.Singletons(), when=3).load({"oracle": "Other"}),
+        lambda: sa.oracles.Scheduled(sa.Singletons(), when=3).load({"oracle": "Other"}),
         lambda: sa.LocalSearch(budget=0),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 import parts
 import superarm as sa
 from superarm import Pools
-from superarm.oracles._weights import Weights
+from superarm.oracles._group_testing.weights import Weights
 
 
 def regression(delta=0.25, n_tests=60, **options):
@@ -96,7 +96,7 @@ def test_dense_and_sparse_tests_teach_the_same():
     for tests, limit in ((dense, 0.0), (sparse, 1.0)):
         memory = Weights(300, [12.0], 0.0)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("superarm.oracles._weights._SPARSE_BELOW", limit)
+            patch.setattr("superarm.oracles._group_testing.weights._SPARSE_BELOW", limit)
             memory.learn(tests, np.zeros(20, int), theta, dense.sum(theta), np.ones(20, bool), 1e-4)
         found.append(memory.w)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-10)

@@ -206,7 +206,7 @@ def test_a_batch_of_the_wrong_shape_is_refused():
         (lambda: sa.NetworkReward([1, 2], [1]), "dimension"),
         (lambda: sa.NetworkReward.random(3, std=0, rng=np.random.default_rng(0)), "std"),
         (lambda: sa.CoverageReward([[0.5, 1.5]]), "in \\[0, 1\\]"),
-        (lambda: sa.CoverageReward([[0.5, 0.5]], weights=[1]), "one a target"),
+        (lambda: sa.CoverageReward([[0.5, 0.5]], weights=[1]), "one per target"),
         (lambda: sa.BlackBox(3, n_arms=3, lipschitz=1, upper=1), "callable"),
         (lambda: sa.BlackBox(parts.total, n_arms=3, lipschitz=0, upper=1), "lipschitz"),
         (lambda: sa.BlackBox(parts.total, n_arms=3, lipschitz=[1, 2], upper=1), "lipschitz"),

@@ -103,7 +103,7 @@ EXACT = {
     "singletons": (sa.Singletons, True),
     "lazy singletons": (sa.LazySingletons, True),
     "lazy singletons, batches": (lambda: sa.LazySingletons(batch=3), True),
-    "rarely": (lambda: sa.Rarely(sa.Singletons(), when=1), True),
+    "rarely": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=1), True),
     "greedy": (sa.Greedy, False),
     "lazy greedy": (sa.LazyGreedy, False),
     "local search": (lambda: sa.LocalSearch(sa.RandomSets()), False),
@@ -455,7 +455,7 @@ def test_top_k_draws_few_when_few_are_missing_and_by_the_same_law():
 
 def test_rarely_asks_again_when_its_answer_does_not_fit():
     rng, reward = np.random.default_rng(0), sa.Counted(sa.LinearReward(6))
-    oracle = sa.Rarely(sa.Singletons(), when=100)
+    oracle = sa.oracles.Scheduled(sa.Singletons(), when=100)
     arms = oracle.select(reward, rng.random(6), Feasible(2), rng=rng)
     np.testing.assert_array_equal(
         arms, oracle.select(reward, rng.random(6), Feasible(2, must=arms[:1]), rng=rng)
@@ -463,7 +463,7 @@ def test_rarely_asks_again_when_its_answer_does_not_fit():
     assert reward.evaluations == 6
     other = oracle.select(reward, rng.random(6), Feasible(2, must_not=arms[:1]), rng=rng)
     assert arms[0] not in other
-    twin = sa.Rarely(sa.Singletons(), when=100)
+    twin = sa.oracles.Scheduled(sa.Singletons(), when=100)
     twin.load(oracle.state())
     assert twin.state() == oracle.state()
     before = reward.evaluations

@@ -140,7 +140,11 @@ def test_oracles_that_need_the_best_set_only(name):
         )
         np.testing.assert_array_equal(lazy.select(counted, theta, structure, rng=rng), best)
         assert lazy.report.certified
-        for oracle in (sa.GroupTesting(delta=0.25), sa.RandomSets(), sa.Rarely(sa.TopK(), when=3)):
+        for oracle in (
+            sa.GroupTesting(delta=0.25),
+            sa.RandomSets(),
+            sa.oracles.Scheduled(sa.TopK(), when=3),
+        ):
             assert structure.is_feasible(oracle.select(plain, theta, structure, rng=rng))
     assert counted.evaluations < 60 * n / 3
 

@@ -14,6 +14,7 @@ from scipy import stats
 from test_batch import DRAWS, ORACLES
 
 import superarm as sa
+from superarm.simulation import simulate_batch
 from superarm.simulation.batch.grading import Grading
 from superarm.simulation.batch.run_stack import RunStack
 
@@ -27,13 +28,13 @@ from superarm.simulation.batch.on_torch import TorchEngine  # noqa: E402
 def test_regret_has_the_law_of_the_numpy_engine(family, name):
     """28 tests at a level of 2e-4: wrong once in 180 times."""
     options = {"n_runs": 500, "horizon": 60, "rounds": [10, 60]}
-    ours = sa.simulate_batch(
+    ours = simulate_batch(
         DRAWS[family], ORACLES[name], seed=1, engine="torch", device="cpu", **options
     )
-    again = sa.simulate_batch(
+    again = simulate_batch(
         DRAWS[family], ORACLES[name], seed=1, engine="torch", device="cpu", **options
     )
-    theirs = sa.simulate_batch(DRAWS[family], ORACLES[name], seed=2, **options)
+    theirs = simulate_batch(DRAWS[family], ORACLES[name], seed=2, **options)
     np.testing.assert_array_equal(ours.regret, again.regret)
     np.testing.assert_array_equal(ours.evaluations, theirs.evaluations)
     for one, other in zip(ours.regret.T, theirs.regret.T, strict=True):

@@ -57,8 +57,8 @@ class Posterior(Protocol):
 class Growable(Protocol):
     """A belief that arms can join later; `Session.add_arms` uses this."""
 
-    def add_arms(self, n_new: int, prior: Any = None) -> None:
-        """Make room for ``n_new`` arms after the last one."""
+    def add_arms(self, n: int, prior: Any = None) -> None:
+        """Append n arms; None for the usual prior."""
 
 
 @runtime_checkable

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from superarm.core import FeasibleSets, Pools, Reward, Sample, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.optional import CountsOutcomes, Enumerable
-from superarm.oracles._root import largest_root
+from superarm.oracles._branch_and_bound import largest_root
 from superarm.oracles._sets import enumerable, is_uniform, tie_noise
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import as_budget
-from superarm.oracles._greedy_within import greedy, scores_of_order
+from superarm.oracles._greedy import greedy, scores_of_order
 from superarm.oracles._sets import extendable
 
 

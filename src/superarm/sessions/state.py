@@ -17,6 +17,7 @@ from superarm.version import __version__
 if TYPE_CHECKING:
     from superarm.sessions.unlocked import UnlockedSession
 
+_RENAMED = {"Rarely": "Scheduled"}  # names of oracles in files of earlier versions
 _MUST_AGREE = ("belief", "oracle", "n_arms", "k")  # of a loaded policy with the saved one
 
 
@@ -57,6 +58,7 @@ def session_state(session: UnlockedSession) -> dict[str, Any]:
 def matching_policy(state: dict[str, Any], policy: Policy | Callable[[int], Policy]) -> Policy:
     """The policy to load the state into. Refuses one that is not made like the saved one."""
     wanted = {name: state["policy"][name] for name in _MUST_AGREE}
+    wanted["oracle"] = _RENAMED.get(wanted["oracle"], wanted["oracle"])
     made = policy if isinstance(policy, Policy) else policy(wanted["n_arms"])
     found = _describe(made)
     came = {name: found[name] for name in _MUST_AGREE}

@@ -14,7 +14,7 @@ from superarm.core.arguments import IndexArray
 from superarm.core.copies import copy_policy
 from superarm.core.optional import HasPosterior
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
-from superarm.offpolicy import propensities
+from superarm.offpolicy import Propensities, propensities
 from superarm.sessions.arms import NamedArms, without_retired
 from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record, decision_id
 from superarm.sessions.explain import Evidence, Explanation, explain
@@ -152,8 +152,10 @@ class UnlockedSession:
     ) -> tuple[Decision, Evidence]:
         """Make one decision, the ``place``-th of this round."""
         number = self.n_decisions + place
-        # Propensities come first: the decision may change what the oracle remembers.
-        shares = self._propensities(feasible, number, n_samples)
+        sampled = None
+        if n_samples:  # before the decision, which may change what the oracle remembers
+            rng = self.seeding.samples(number)
+            sampled = propensities(self.policy, n_samples, rng=rng, feasible=feasible)
         before = self.policy.oracle.report
         arms, theta = self.policy.decide(rng=self.rng, feasible=feasible)
         report = self.policy.oracle.report
@@ -168,32 +170,13 @@ class UnlockedSession:
             certified=report is not None and bool(report.certified),
             round=self.rounds + 1,
             time=now,
-            **shares(arms),
+            **({} if sampled is None else _shares(sampled.counting(arms), arms)),
         )
         belief = self.policy.belief
         posterior = None
         if self.explain_last and issubclass(type(belief), HasPosterior):
             posterior = belief.posterior(arms)  # type: ignore[attr-defined]
         return decision, Evidence(arms, theta, report, posterior, feasible)
-
-    def _propensities(
-        self, feasible: FeasibleSets, number: int, n_samples: int
-    ) -> Callable[[IndexArray], dict[str, Any]]:
-        """Sample what the policy would decide. Returns what a decision then says of its arms."""
-        if not n_samples:
-            return lambda arms: {}
-        rng = self.seeding.samples(number)
-        sampled = propensities(self.policy, n_samples, rng=rng, feasible=feasible)
-
-        def shares(arms: IndexArray) -> dict[str, Any]:
-            counted = sampled.counting(arms)
-            return {
-                "propensities": tuple(counted.arms[arms].tolist()),
-                "set_propensity": counted.set_probability(arms),
-                "n_samples": counted.n_samples,
-            }
-
-        return shares
 
     def _is_late(self, record: Record) -> bool:
         """Whether feedback comes too late and is ignored. Raises if it is to be refused."""
@@ -206,3 +189,12 @@ class UnlockedSession:
         raise ExpiredDecisionError(
             f"decision {record.decision.id} has expired, so its outcomes are refused"
         )
+
+
+def _shares(sampled: Propensities, arms: IndexArray) -> dict[str, Any]:
+    """What a decision says of its probabilities."""
+    return {
+        "propensities": tuple(sampled.arms[arms].tolist()),
+        "set_propensity": sampled.set_probability(arms),
+        "n_samples": sampled.n_samples,
+    }

@@ -1,4 +1,4 @@
-"""Propensities over HTTP: drawn, logged, kept through everything, and read back as a `Log`."""
+"""Propensities over HTTP: sampled, logged, kept over restarts, and read back as a `Log`."""
 
 import json
 import threading
@@ -66,7 +66,7 @@ def test_they_are_logged_and_kept(tmp_path, checkpoints):
 
 
 def test_the_same_is_decided_with_and_without(client):
-    """Also from one to the next: where the generator stands does not depend on it."""
+    """Propensities do not move the generator, so later decisions are the same, too."""
     bandits = [
         create(client, name=name, seed=3, oracle="lazy_singletons") for name in ("with", "without")
     ]
@@ -108,8 +108,8 @@ def test_the_limit_is_of_a_request(tmp_path):
         assert refused.json()["fix"].endswith("--most-samples")
 
 
-class Locked(sa.TopK):
-    """An oracle with something in it that cannot be copied."""
+class Locked(sa.Singletons):
+    """An oracle that cannot be copied."""
 
     def __init__(self):
         super().__init__()
@@ -126,7 +126,7 @@ def test_what_cannot_be_copied_is_refused(client, monkeypatch):
 
 
 def history(client):
-    """The events of a bandit that has seen everything, and its decisions with propensities."""
+    """The events of a bandit, with every kind of event, and its decisions with propensities."""
     bandit = create(client, seed=2, expiry={"after_rounds": 3, "missing": 0.0})
     ask(client, bandit)
     one, two = ask(client, bandit, n=2, propensities=20).json()["decisions"]

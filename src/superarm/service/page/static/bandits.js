@@ -3,6 +3,7 @@
 /** @import { Bandit } from "../types" */
 
 import { bandits } from "./api.js";
+import { Button, Search } from "./controls.js";
 import { count, plural } from "./format.js";
 import { html, useEffect, useState } from "./html.js";
 import { Name } from "./names.js";
@@ -54,8 +55,9 @@ export function Bandits({ current, version, oncreate }) {
   const [nPages, setPages] = useState(1);
   const { known, hasMore } = useBandits(version, nPages);
   const rows = (known ?? []).filter(({ name }) =>
-    name.toLocaleLowerCase().includes(wanted.trim().toLocaleLowerCase()),
+    name.toLocaleLowerCase().includes(wanted.toLocaleLowerCase()),
   );
+  const showMore = () => setPages(nPages + 1);
   /** @param {number} step */
   const go = (step) => {
     const place = rows.findIndex(({ id }) => id === current) + step;
@@ -69,14 +71,12 @@ export function Bandits({ current, version, oncreate }) {
     aria-label="Bandits"
     tabindex="-1">
     <div class="tools">
-      <input
-        type="search"
+      <${Search}
+        label="Search bandits by name"
         name="bandits"
-        aria-label="Search bandits by name"
         placeholder="Search bandits"
-        autocomplete="off"
-        oninput=${(/** @type {any} */ event) => setWanted(event.currentTarget.value)} />
-      <button type="button" class="primary" onclick=${oncreate}>New</button>
+        oninput=${setWanted} />
+      <${Button} class="primary" onclick=${oncreate}>New<//>
     </div>
     <ul role="list" aria-label="Bandits">
       ${rows.map(
@@ -90,7 +90,7 @@ export function Bandits({ current, version, oncreate }) {
           </li>`,
       )}
     </ul>
-    ${hasMore && html`<button type="button" class="quiet" onclick=${() => setPages(nPages + 1)}>Show more</button>`}
+    ${hasMore && html`<${Button} class="quiet" onclick=${showMore}>Show more<//>`}
     ${known && rows.length === 0 && html`<p class="empty">No bandit has this name.</p>`}
   </nav>`;
 }

@@ -3,6 +3,7 @@
 
 /** @import { History } from "../types" */
 
+import { Select } from "./controls.js";
 import { clock, count, number, plural, ticks } from "./format.js";
 import { html, useLayoutEffect, useRef, useState } from "./html.js";
 
@@ -27,6 +28,8 @@ const QUANTITIES = {
   },
 };
 
+const OPTIONS = Object.entries(QUANTITIES).map(([name, { title }]) => [name, title]);
+
 /** @param {{ history: History }} props */
 export function HistoryChart({ history }) {
   const [which, setWhich] = useState("estimate");
@@ -39,13 +42,7 @@ export function HistoryChart({ history }) {
   return html`<section class="card" aria-labelledby="chart-title">
     <header>
       <h2 id="chart-title">Over time</h2>
-      <select
-        aria-label="What the chart shows"
-        onchange=${(/** @type {any} */ event) => setWhich(event.currentTarget.value)}>
-        ${Object.entries(QUANTITIES).map(
-          ([name, { title }]) => html`<option value=${name}>${title}</option>`,
-        )}
-      </select>
+      <${Select} label="What the chart shows" options=${OPTIONS} onchoose=${setWhich} />
     </header>
     ${
       points.length > 0
@@ -66,7 +63,9 @@ function aboutEstimate(estimateIs, isDrawn) {
   return `Dots are ${estimateIs.split(";")[0]}. The line is the mean of the last dots.`;
 }
 
-/** @typedef {{ round: number, time: number, value: number, mean: number, nAveraged: number }} Point */
+/**
+ * @typedef {{ round: number, time: number, value: number, mean: number, nAveraged: number }} Point
+ */
 
 /**
  * Each point with the mean of the last tenth of the points up to it.

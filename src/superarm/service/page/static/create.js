@@ -3,10 +3,10 @@
 /** @import { Bandit, Parameter, Part, Parts } from "../types" */
 
 import { create, parts, Problem } from "./api.js";
+import { Field, NumberField, TextArea, valueOf } from "./controls.js";
 import { count, lines } from "./format.js";
-import { NamesField, valueOf } from "./forms.js";
 import { html, useEffect, useState } from "./html.js";
-import { Field, Form, ProblemBox } from "./panels.js";
+import { Form, ProblemBox } from "./panels.js";
 
 const ARMS_HINT = "One name per line. A single number makes that many arms, named 0, 1, 2, …";
 // Which part the server takes if none is chosen. The server chooses the oracle by the reward.
@@ -47,7 +47,7 @@ export function CreateForm({ done }) {
       autocomplete="off"
       required
       data-focus />
-    <${NamesField}
+    <${TextArea}
       name="arms"
       label="Arms"
       hint=${armsHint}
@@ -87,7 +87,7 @@ export function CreateForm({ done }) {
           placeholder="random"
           hint="The same seed and calls give the same decisions." />
       </div>
-      <${NamesField}
+      <${TextArea}
         name="more"
         label="Anything else, as JSON"
         hint="Has priority over the fields above."
@@ -96,9 +96,6 @@ export function CreateForm({ done }) {
     </details>
   <//>`;
 }
-
-/** @param {Record<string, any>} props */
-const NumberField = (props) => html`<${Field} type="number" min="0" step="any" ...${props} />`;
 
 /**
  * A choice among parts, and one field for each parameter of the chosen part.
@@ -152,7 +149,7 @@ function ParameterField({ id, parameter, oracles }) {
   const standard = asPlaceholder(parameter.default);
   if (choices.length && kind !== "int" && kind !== "float") {
     return html`<${Field} as="select" ...${common}>
-      <option value="">${standard || "not given"}</option>
+      <option value="">${standard || (required ? "choose one" : "not given")}</option>
       ${choices.map((choice) => html`<option value=${choice}>${choice}</option>`)}
     <//>`;
   }

@@ -3,10 +3,11 @@
 /** @import { Bandit, Decision } from "../types" */
 
 import { addArms, decide, key, Problem, tell } from "./api.js";
+import { Button, Field, TextArea, valueOf } from "./controls.js";
 import { lines, plural } from "./format.js";
 import { html, useRef } from "./html.js";
 import { Name, visible } from "./names.js";
-import { Field, Form, ProblemBox, usePage } from "./panels.js";
+import { Form, ProblemBox, usePage } from "./panels.js";
 
 /**
  * The outcome of an arm, if it is known. hasOwn, because an arm may be called "constructor".
@@ -15,13 +16,6 @@ import { Field, Form, ProblemBox, usePage } from "./panels.js";
  */
 export const outcomeOf = ({ outcomes }, arm) =>
   outcomes && Object.hasOwn(outcomes, arm) ? outcomes[arm] : undefined;
-
-/**
- * The value of a text field, by its name.
- * @param {HTMLFormElement} form
- * @param {string} name
- */
-export const valueOf = (form, name) => String(new FormData(form).get(name) ?? "").trim();
 
 /** @param {{ decision: Decision, done: () => void }} props */
 export function TellForm({ decision, done }) {
@@ -35,13 +29,9 @@ export function TellForm({ decision, done }) {
 
   /** @type {(label: string, places: number[], value: number, name?: string) => unknown} */
   const quick = (label, places, value, name) =>
-    html`<button
-      type="button"
-      class="small"
-      aria-label=${name ?? label}
-      onclick=${() => fill(places, value)}>
+    html`<${Button} class="small" aria-label=${name ?? label} onclick=${() => fill(places, value)}>
       ${label}
-    </button>`;
+    <//>`;
 
   const all = [...open.keys()];
   return html`<${Form}
@@ -131,8 +121,8 @@ export function DecideForm({ bandit, done }) {
         min="1"
         placeholder=${bandit.k} />
     </div>
-    <${NamesField} name="must" label="Arms that must be in" rows="3" hint="One name per line." />
-    <${NamesField}
+    <${TextArea} name="must" label="Arms that must be in" rows="3" hint="One name per line." />
+    <${TextArea}
       name="must_not"
       label="Arms that must not be in"
       rows="3"
@@ -153,10 +143,6 @@ function constraintsOf(form) {
   };
 }
 
-/** @param {Record<string, any>} props */
-export const NamesField = (props) =>
-  html`<${Field} as="textarea" spellcheck=${false} ...${props} />`;
-
 /** @param {{ id: string, done: () => void }} props */
 export function AddArmsForm({ id, done }) {
   const { note } = usePage();
@@ -172,7 +158,7 @@ export function AddArmsForm({ id, done }) {
     done();
   };
   return html`<${Form} submit="Add" send=${send} done=${added}>
-    <${NamesField}
+    <${TextArea}
       name="names"
       label="Names, one per line"
       hint="A retired arm is restored with everything that is known about it."
