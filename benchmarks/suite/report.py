@@ -104,15 +104,15 @@ def _oracles_table(rows: list[Row]) -> Table:
 
 
 def _growth_table(rows: list[Row]) -> Table:
-    """Name, law, time at the largest size, and the exponents expected and measured."""
+    """Name, time at the largest size, and the exponents expected and measured."""
     size = max(_sizes(rows))
     lines = []
     for name in names(rows):
         expected = _of(rows, name, "power")
         powers = ["–" if expected is None else f"{expected:.2g}", _power(rows, name)]
         time = _at(rows, name, size, lambda row: _ms(row["median_s"]))
-        lines.append([name, _of(rows, name, "law"), time, *powers])
-    return Table(["operation", "law", "ms", "expected", "measured"], lines, n_texts=2)
+        lines.append([name, time, *powers])
+    return Table(["operation", "ms", "expected", "measured"], lines)
 
 
 def _memory_table(what: str, rows: list[Row]) -> Table:
