@@ -4,7 +4,10 @@ import numpy as np
 
 import superarm as sa
 
-DiscountedBetaBelief, SlidingBetaBelief = sa.beliefs.DiscountedBetaBelief, sa.beliefs.SlidingBetaBelief
+DiscountedBetaBelief, SlidingBetaBelief = (
+    sa.beliefs.DiscountedBetaBelief,
+    sa.beliefs.SlidingBetaBelief,
+)
 PositionBiasedBelief, Group, Scheduled, Expiry = (
     sa.beliefs.PositionBiasedBelief,
     sa.Group,
@@ -12,7 +15,11 @@ PositionBiasedBelief, Group, Scheduled, Expiry = (
     sa.sessions.Expiry,
 )
 Matchings, Paths, SpanningTrees = sa.sets.Matchings, sa.sets.Paths, sa.sets.SpanningTrees
-propensities, simulate_batch, epsilon_greedy = sa.offpolicy.propensities, sa.simulation.simulate_batch, sa.epsilon_greedy
+propensities, simulate_batch, epsilon_greedy = (
+    sa.offpolicy.propensities,
+    sa.simulation.simulate_batch,
+    sa.epsilon_greedy,
+)
 
 
 def all_seen(n_arms):
@@ -33,7 +40,9 @@ BELIEFS = {
         n, 0.9, prior=(0.5, np.linspace(0.5, 2, n))
     ),
     "sliding": sa.beliefs.SlidingBetaBelief,
-    "sliding, short": lambda n: sa.beliefs.SlidingBetaBelief(n, 20, prior=(0.5, np.linspace(0.5, 2, n))),
+    "sliding, short": lambda n: sa.beliefs.SlidingBetaBelief(
+        n, 20, prior=(0.5, np.linspace(0.5, 2, n))
+    ),
     "position biased": lambda n: sa.beliefs.PositionBiasedBelief(n, np.linspace(1, 0.3, n)),
     "gaussian": sa.GaussianBelief,
     "gaussian, own prior": lambda n: sa.GaussianBelief(n, prior=(0.3, 1.0), noise_var=0.1),
@@ -64,7 +73,10 @@ ORACLES = {
     "random sets": (sa.oracles.RandomSets, False),
     "epsilon random": (lambda: sa.oracles.EpsilonRandom(sa.Singletons(), 0.3), False),
     "epsilon random, never": (lambda: sa.oracles.EpsilonRandom(sa.Singletons(), 0.0), True),
-    "explore then commit": (lambda: sa.oracles.ExploreThenCommit(sa.Singletons(), n_explore=100), False),
+    "explore then commit": (
+        lambda: sa.oracles.ExploreThenCommit(sa.Singletons(), n_explore=100),
+        False,
+    ),
     "escb": (lambda: sa.oracles.ESCBIndex(all_seen(6)), True),
     "dependent rounding": (sa.oracles.DependentRounding, False),
     "group testing": (lambda: sa.GroupTesting(delta=0.25), False),
@@ -163,8 +175,12 @@ ENVIRONMENTS = {
         [(0, [0.1, 0.9, 0.5]), (50, [0.9, 0.1, 0.2]), (2000, [0.3, 0.3, 0.6])]
     ),
     "cascading": lambda: sa.environments.CascadingArms([0.1, 0.9, 0.5, 0.3]),
-    "position biased": lambda: sa.environments.PositionBiasedArms([0.1, 0.9, 0.5, 0.8], weights=[0.9, 0.4]),
-    "triggered": lambda: sa.environments.TriggeredArms([0.1, 0.9, 0.5, 0.8], P=_rng().random((4, 4))),
+    "position biased": lambda: sa.environments.PositionBiasedArms(
+        [0.1, 0.9, 0.5, 0.8], weights=[0.9, 0.4]
+    ),
+    "triggered": lambda: sa.environments.TriggeredArms(
+        [0.1, 0.9, 0.5, 0.8], P=_rng().random((4, 4))
+    ),
     "changing instance": lambda: sa.simulation.ChangingInstance(
         sa.environments.DriftingArms([0.1, 0.9, 0.5], 0.05), sa.AnySuccess(3), 2
     ),

@@ -81,7 +81,13 @@ def test_impossible_budgets_are_refused(name, bad):
 def test_every_oracle_that_evaluates_has_a_budget():
     made = {type(make(1)) for make, _ in parts.BUDGETED.values()}
     # One explores first, and leaves the rest to its oracle; the others evaluate nothing.
-    without = {sa.oracles.ExploreThenCommit, sa.oracles.RandomSets, sa.TopK, sa.oracles.ESCBIndex, sa.oracles.DependentRounding}
+    without = {
+        sa.oracles.ExploreThenCommit,
+        sa.oracles.RandomSets,
+        sa.TopK,
+        sa.oracles.ESCBIndex,
+        sa.oracles.DependentRounding,
+    }
     assert made == {type(make()) for make, _ in parts.ORACLES.values()} - without
 
 

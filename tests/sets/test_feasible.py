@@ -222,7 +222,9 @@ def test_random_sets_are_uniform_over_what_is_available():
     feasible = Feasible(2, available=[0, 2, 3, 5, 6], n_arms=7)
     for _ in range(2000):
         arms = tuple(
-            sa.oracles.RandomSets().select(sa.LinearReward(7), np.zeros(7), feasible, rng=rng).tolist()
+            sa.oracles.RandomSets()
+            .select(sa.LinearReward(7), np.zeros(7), feasible, rng=rng)
+            .tolist()
         )
         counts[arms] = counts.get(arms, 0) + 1
     assert len(counts) == 10

@@ -164,7 +164,11 @@ def test_logs_of_events(client, tmp_path):
     assert sa.offpolicy.Log.from_events(line.encode() for line in lines).rows() == wanted
     path = tmp_path / "log.jsonl"
     path.write_text("\n".join(lines) + "\n\n")
-    assert sa.offpolicy.Log.from_events(path).rows() == sa.offpolicy.Log.from_events(str(path)).rows() == wanted
+    assert (
+        sa.offpolicy.Log.from_events(path).rows()
+        == sa.offpolicy.Log.from_events(str(path)).rows()
+        == wanted
+    )
 
 
 def test_arms_by_number_have_names_as_the_service_has_them(client):
