@@ -16,6 +16,10 @@ import superarm as sa
 RECORDED = Path(__file__).parent / "data" / "decisions.json"
 FILES = Path(__file__).parent / "data" / "sessions"
 N_ARMS = 6
+# Parts that have another name now than in the recorded digests.
+FORMER_NAMES = {"scheduled": "rarely"}
+# An integer program per round takes most of the time, so these cases are played for one reward.
+SLOW, ITS_REWARD = "knapsack", "linear"
 
 CHOICES = {
     "k": lambda: 2,
@@ -81,8 +85,11 @@ def beliefs():
 def oracles():
     """Every oracle for three rewards and seven kinds of feasible sets."""
     for name, (make, _) in parts.ORACLES.items():
+        former = FORMER_NAMES.get(name, name)
         for reward in REWARDS:
             for choice in CHOICES:
+                if choice == SLOW and reward != ITS_REWARD:
+                    continue
 
                 def case(
                     make=make, reward=reward, choice=choice, horizon=2 if "lemma" in name else 25
@@ -92,12 +99,13 @@ def oracles():
                     )
                     return played(policy, horizon)
 
-                yield f"{name} / {reward} / {choice}", case
+                yield f"{former} / {reward} / {choice}", case
 
 
 def budgets():
     """Every oracle that takes a budget, with a budget of five evaluations per round."""
     for name, (make, _) in parts.BUDGETED.items():
+        former = FORMER_NAMES.get(name, name)
         if name == "group testing, fixed pools":
             continue  # of seven arms
         for choice in ("k", "quotas"):
@@ -110,7 +118,7 @@ def budgets():
                     25,
                 )
 
-            yield f"{name} / {choice}", case
+            yield f"{former} / {choice}", case
 
 
 def worlds():

@@ -15,7 +15,8 @@ from superarm.oracles.dependent_rounding import _scaled_to_sum
 @given(p=st.lists(st.floats(0, 1), min_size=2, max_size=7), data=st.data())
 @settings(max_examples=100)
 def test_dependent_rounding_keeps_every_chance(p, data):
-    """By the law of all its outcomes, enumerated: chances exact, always k arms, pairs no likelier than apart."""
+    """By the law of all its outcomes, enumerated: chances exact, always k arms, pairs no likelier
+    than apart."""
     k = data.draw(st.integers(1, len(p)))
     margins = _scaled_to_sum(np.array(p), k)
     assert margins.sum() == pytest.approx(k)
@@ -56,7 +57,8 @@ def test_dependent_rounding_has_that_law():
 
 
 def test_dependent_rounding_of_many_arms():
-    """1,000 arms of random chances, 1,000 sets: always 40 arms; no arm too often or too rarely; error 2e-6."""
+    """1,000 arms of random chances, 1,000 sets: always 40 arms; no arm too often or too rarely;
+    error 2e-6."""
     rng, oracle = np.random.default_rng(0), DependentRounding()
     theta = _scaled_to_sum(rng.random(1000) ** 3, 40)
     counts = np.zeros(1000)

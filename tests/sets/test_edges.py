@@ -18,10 +18,12 @@ def graphs():
     ]
     ways = [(0, 1), (0, 2), (0, 3), *layers, (7, 10), (8, 10), (9, 10)]
     return {
-        "matchings": sa.Matchings(grid[:, 0], grid[:, 1]),
-        "full matchings": sa.Matchings(grid[:, 0], grid[:, 1], full=True),
-        "paths": sa.Paths(*zip(*ways, strict=True), 0, 10),
-        "spanning trees": sa.SpanningTrees(*zip(*itertools.combinations(range(6), 2), strict=True)),
+        "matchings": sa.sets.Matchings(grid[:, 0], grid[:, 1]),
+        "full matchings": sa.sets.Matchings(grid[:, 0], grid[:, 1], full=True),
+        "paths": sa.sets.Paths(*zip(*ways, strict=True), 0, 10),
+        "spanning trees": sa.sets.SpanningTrees(
+            *zip(*itertools.combinations(range(6), 2), strict=True)
+        ),
     }
 
 
@@ -47,7 +49,7 @@ def test_oracles_that_need_the_best_set_only(name):
         assert lazy.report.certified
         for oracle in (
             sa.GroupTesting(delta=0.25),
-            sa.RandomSets(),
+            sa.oracles.RandomSets(),
             sa.oracles.Scheduled(sa.TopK(), when=3),
         ):
             assert structure.is_feasible(oracle.select(plain, theta, structure, rng=rng))
@@ -89,7 +91,7 @@ def test_a_policy_learns_a_structure(name, oracle):
     reward, environment = sa.LinearReward(structure.n_arms), sa.BernoulliArms(mu)
     best = mu[structure.best(mu, rng=rng)].sum()
     regret = []
-    for one in (sa.RandomSets(), oracle()):
+    for one in (sa.oracles.RandomSets(), oracle()):
         trace = sa.simulate(
             sa.cts(reward, structure, oracle=one), environment, horizon=500, rng=rng
         )
@@ -112,24 +114,27 @@ def make_paths(rng):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: sa.Matchings([0, 0], [1, 1]), "one edge between two nodes at most"),
-        (lambda: sa.Matchings([0, 1], [0]), "a node for each edge, got 2 and 1"),
-        (lambda: sa.Matchings([], []), "rows must be a node"),
-        (lambda: sa.Matchings([0.5], [0]), "rows must be a node"),
-        (lambda: sa.Matchings([0], [-1]), "columns must be a node"),
-        (lambda: sa.SpanningTrees([0, 1], [1, 0]), "one edge between two nodes at most"),
-        (lambda: sa.SpanningTrees([0, 1], [1, 1]), "an edge must join two nodes, got node 1"),
-        (lambda: sa.SpanningTrees([0, 2], [1, 3]), "must connect all of the 4 nodes"),
-        (lambda: sa.Paths([0], [1], 0, 0), "two nodes between 0 and 1"),
-        (lambda: sa.Paths([0], [1], 0, 2), "two nodes between 0 and 1"),
-        (lambda: sa.Paths([1], [0], 0, 1), "there must be a path from 0 to 1"),
-        (lambda: sa.Paths([0], [1], 0, 1).for_arms(2), "an edge for each of the problem's 2 arms"),
+        (lambda: sa.sets.Matchings([0, 0], [1, 1]), "one edge between two nodes at most"),
+        (lambda: sa.sets.Matchings([0, 1], [0]), "a node for each edge, got 2 and 1"),
+        (lambda: sa.sets.Matchings([], []), "rows must be a node"),
+        (lambda: sa.sets.Matchings([0.5], [0]), "rows must be a node"),
+        (lambda: sa.sets.Matchings([0], [-1]), "columns must be a node"),
+        (lambda: sa.sets.SpanningTrees([0, 1], [1, 0]), "one edge between two nodes at most"),
+        (lambda: sa.sets.SpanningTrees([0, 1], [1, 1]), "an edge must join two nodes, got node 1"),
+        (lambda: sa.sets.SpanningTrees([0, 2], [1, 3]), "must connect all of the 4 nodes"),
+        (lambda: sa.sets.Paths([0], [1], 0, 0), "two nodes between 0 and 1"),
+        (lambda: sa.sets.Paths([0], [1], 0, 2), "two nodes between 0 and 1"),
+        (lambda: sa.sets.Paths([1], [0], 0, 1), "there must be a path from 0 to 1"),
         (
-            lambda: sa.cts(sa.LinearReward(3), sa.Matchings([0], [0])),
+            lambda: sa.sets.Paths([0], [1], 0, 1).for_arms(2),
+            "an edge for each of the problem's 2 arms",
+        ),
+        (
+            lambda: sa.cts(sa.LinearReward(3), sa.sets.Matchings([0], [0])),
             "an edge for each of the problem's 3 arms",
         ),
         (
-            lambda: sa.Matchings([0], [0]).best([np.nan], rng=np.random.default_rng(0)),
+            lambda: sa.sets.Matchings([0], [0]).best([np.nan], rng=np.random.default_rng(0)),
             "finite numbers",
         ),
     ],

@@ -202,7 +202,7 @@ class Careless:
 class KnowsOnlyK(Careless):
     def select(self, reward, theta, k, *, rng):
         theta, feasible = sa.core.as_selection(reward, theta, k)
-        return sa.top_k(theta, sa.core.as_k_of_m(feasible, reward.n_arms).k, rng=rng)
+        return sa.core.top_k(theta, sa.core.as_k_of_m(feasible, reward.n_arms).k, rng=rng)
 
 
 def test_an_oracle_that_knows_no_constraints_fails():
@@ -222,7 +222,9 @@ def test_random_sets_are_uniform_over_what_is_available():
     feasible = Feasible(2, available=[0, 2, 3, 5, 6], n_arms=7)
     for _ in range(2000):
         arms = tuple(
-            sa.RandomSets().select(sa.LinearReward(7), np.zeros(7), feasible, rng=rng).tolist()
+            sa.oracles.RandomSets()
+            .select(sa.LinearReward(7), np.zeros(7), feasible, rng=rng)
+            .tolist()
         )
         counts[arms] = counts.get(arms, 0) + 1
     assert len(counts) == 10
@@ -269,7 +271,7 @@ def test_a_policy_learns_within_quotas():
     )
     best = mu[feasible.best(mu, rng=rng)].sum()
     regret = {}
-    for name, oracle in {"chance": sa.RandomSets(), "lazy": sa.LazySingletons()}.items():
+    for name, oracle in {"chance": sa.oracles.RandomSets(), "lazy": sa.LazySingletons()}.items():
         policy = sa.cts(sa.LinearReward(20), feasible, oracle=oracle)
         trace = sa.simulate(policy, sa.BernoulliArms(mu), horizon=400, rng=rng)
         regret[name] = float(np.diff(trace.regret(best)[[199, 399]])[0])
