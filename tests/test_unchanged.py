@@ -1,4 +1,4 @@
-"""No decision and no recorded row differs from what the package gave before it was laid out in rooms."""
+"""No decision and no recorded row differs from those recorded before the redesign."""
 
 import json
 
