@@ -376,8 +376,4 @@ def test_the_docs_show_what_the_command_prints(tmp_path):
     assert len(shown) == 5  # the heading, the best fixed set, and three policies
     assert set(shown) <= set(cells_of(written.replace("┃", "│").replace("│", "|"), "|"))
     chance = json.loads((tmp_path / "numbers.json").read_text())["chance"]["reward"]
-<<<<<<< HEAD
     assert f"{chance:.4g} per day" in " ".join(written.split())
-=======
-    assert f"{chance:.4g} per day" in " ".join(written)
->>>>>>> refs/heads/docs
