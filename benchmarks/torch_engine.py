@@ -131,7 +131,7 @@ def check_law(device, n_runs):
 
 
 def tune():
-    """Milliseconds of both kernels, for several block sizes (1,000 runs × 302 tests × 5,000 arms)."""
+    """Milliseconds of both kernels for several block sizes: 1,000 runs, 302 tests, 5,000 arms."""
     from superarm.simulation.batch import kernels
 
     columns = torch.rand(1000, 1, 5000, device="cuda")

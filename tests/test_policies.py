@@ -47,8 +47,8 @@ def test_gt_qts_is_algorithm_1():
 
 
 def test_cts_learns_and_the_others_are_in_order():
-    """On an easy problem: CTS far below CUCB, CUCB below chance. Means of 5 paired runs; the gaps are many standard
-    errors wide (chance 1,790 ± 20, CUCB 1,000 ± 30, CTS 90 ± 10 at this size)."""
+    """On an easy problem: CTS far below CUCB, CUCB below chance. Means of 5 paired runs; the gaps
+    are many standard errors wide (chance 1,790 ± 20, CUCB 1,000 ± 30, CTS 90 ± 10 at this size)."""
 
     def final(policy):
         def make(rng):
@@ -137,7 +137,8 @@ def test_a_session_with_each_goes_on_from_its_file(build, tmp_path):
 
 
 def test_they_learn():
-    """Means of 4 paired runs, each policy below 0.6 of chance, which is many standard errors wide."""
+    """Means of 4 paired runs, each policy below 0.6 of chance, which is many standard errors
+    wide."""
 
     def final(build):
         def make(rng):

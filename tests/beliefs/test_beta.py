@@ -20,7 +20,8 @@ def test_beta_is_the_papers_update():
 
 
 def test_beta_draws_a_coin_for_outcomes_inside():
-    """Y ~ Bern(0.3): mean and spread over 20,000 updates within 5 standard errors; error 6e-7 each."""
+    """Y ~ Bern(0.3): mean and spread over 20,000 updates within 5 standard errors; error 6e-7
+    each."""
     n, rng = 20_000, np.random.default_rng(0)
     belief = sa.BetaBelief(n)
     belief.update(np.arange(n), np.full(n, 0.3), rng=rng)

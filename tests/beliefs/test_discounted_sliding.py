@@ -112,7 +112,8 @@ def test_silence_is_not_a_round(name):
 
 @pytest.mark.parametrize("name", FORGETTING)
 def test_samples_have_the_posterior_law(name):
-    """Kolmogorov-Smirnov against the Beta of the twin's counts, with fractions and without; error 1e-6 each."""
+    """Kolmogorov-Smirnov against the Beta of the twin's counts, with fractions and without; error
+    1e-6 each."""
     belief, rng = FORGETTING[name](3), np.random.default_rng(0)
     rounds = [([0, 1], [1, 0]), ([0], [0]), ([0, 1], [1, 0])] * 6
     told(belief, rounds)
@@ -180,7 +181,8 @@ def test_every_oracle_plays_with_beliefs_that_forget(name, forgetting):
 
 @pytest.mark.parametrize("forgetting", [*FORGETTING, "position biased"])
 def test_a_session_goes_on_bit_for_bit(forgetting, tmp_path):
-    """Saved and loaded every few rounds or never, with arms that come later, and enough for arrays in the file."""
+    """Saved and loaded every few rounds or never, with arms that come later, and enough for arrays
+    in the file."""
     make = {**FORGETTING, "position biased": lambda n: PositionBiasedBelief(n, [0.9, 0.5, 0.2])}[
         forgetting
     ]
@@ -204,9 +206,10 @@ def test_a_session_goes_on_bit_for_bit(forgetting, tmp_path):
 
 
 def test_who_follows_and_who_does_not():
-    """Two arms change places after 1,000 rounds in which both were seen. Even if all its outcomes were 0 from then
-    on, the old best would have about 900 successes in 1,500 trials at the end, 30 standard deviations above the
-    other's 100 in 1,000. Those who forget have lost the old time, but for 1 in 400 of it, 300 rounds later."""
+    """Two arms change places after 1,000 rounds in which both were seen. Even if all its outcomes
+    were 0 from then on, the old best would have about 900 successes in 1,500 trials at the end, 30
+    standard deviations above the other's 100 in 1,000. Those who forget have lost the old time, but
+    for 1 in 400 of it, 300 rounds later."""
     right = {}
     beliefs = {"beta": sa.BetaBelief, "discounted": lambda n: DiscountedBetaBelief(n, 0.98)}
     beliefs["sliding"] = lambda n: SlidingBetaBelief(n, 100)

@@ -57,9 +57,10 @@ def test_places_are_the_order_unless_they_are_given():
 
 
 def test_estimates_in_known_places_are_unbiased_and_those_of_a_plain_belief_are_not():
-    """1,000 arms of the same mean, each shown 60 times in random places. The mean of the unbiased estimates is within 5
-    standard errors of the truth, error 6e-7; the posterior mean, which leans to its prior while little is known, comes
-    from 0.5 to within 0.02 and ever closer; a plain belief goes to the mean of w · mu."""
+    """1,000 arms of the same mean, each shown 60 times in random places. The mean of the unbiased
+    estimates is within 5 standard errors of the truth, error 6e-7; the posterior mean, which leans
+    to its prior while little is known, comes from 0.5 to within 0.02 and ever closer; a plain
+    belief goes to the mean of w · mu."""
     rng, weights, mu, n = np.random.default_rng(0), np.array([0.9, 0.5, 0.2]), 0.4, 1000
     world = PositionBiasedArms(np.full(3, mu), weights)
     belief, plain, errors = PositionBiasedBelief(n, weights), sa.BetaBelief(n), []
@@ -83,8 +84,9 @@ def test_estimates_in_known_places_are_unbiased_and_those_of_a_plain_belief_are_
 
 
 def test_what_simulate_tells_in_places_is_unbiased():
-    """Sets are shown ascending, so that arm 0 is always at the top and arm 5 always at the bottom. The estimates are
-    within 5 standard errors of the truth, error 6e-7 each; the plain means are off by more than 10 of theirs."""
+    """Sets are shown ascending, so that arm 0 is always at the top and arm 5 always at the bottom.
+    The estimates are within 5 standard errors of the truth, error 6e-7 each; the plain means are
+    off by more than 10 of theirs."""
     mu, weights = np.array([0.3, 0.5, 0.4, 0.6, 0.5, 0.7]), np.array([0.9, 0.5, 0.2])
     policy = sa.Policy(PositionBiasedBelief(6, weights), RandomSets(), sa.LinearReward(6), 3)
     trace = sa.simulate(
@@ -101,8 +103,8 @@ def test_what_simulate_tells_in_places_is_unbiased():
 
 
 def test_intervals_in_known_places_hold_as_often_as_they_say():
-    """Means drawn from the prior, so that 95% of the intervals hold the truth, if posteriors are right: within 5
-    standard errors of 3,000 arms, error 6e-7, and room of 0.005 for the shape."""
+    """Means drawn from the prior, so that 95% of the intervals hold the truth, if posteriors are
+    right: within 5 standard errors of 3,000 arms, error 6e-7, and room of 0.005 for the shape."""
     rng, weights, n = np.random.default_rng(1), np.array([0.9, 0.4, 0.1]), 3000
     mu, belief = rng.random(n), PositionBiasedBelief(n, weights)
     for _ in range(25):
@@ -113,7 +115,8 @@ def test_intervals_in_known_places_hold_as_often_as_they_say():
 
 
 def test_a_belief_that_knows_places_learns_what_a_plain_one_gets_wrong():
-    """Arms in a fixed order: those at the top look best to a plain belief, since they are looked at."""
+    """Arms in a fixed order: those at the top look best to a plain belief, since they are looked
+    at."""
     mu, weights = np.array([0.4, 0.4, 0.4, 0.6]), np.array([1.0, 0.7, 0.4, 0.2])
     rng, beliefs = np.random.default_rng(0), (sa.BetaBelief(4), PositionBiasedBelief(4, weights))
     world = PositionBiasedArms(mu, weights)

@@ -26,8 +26,9 @@ def test_a_cascade_stops_at_the_first_success():
 
 
 def test_what_a_cascade_shows_is_unbiased_and_taking_the_rest_for_failures_is_not():
-    """Random sets, so that what is seen does not depend on what was: every mean within 5 standard errors, error 6e-7
-    each; and the naive one, told 0 for what nobody looked at, is off by more than 10 of them for three arms."""
+    """Random sets, so that what is seen does not depend on what was: every mean within 5 standard
+    errors, error 6e-7 each; and the naive one, told 0 for what nobody looked at, is off by more
+    than 10 of them for three arms."""
     mu = np.array([0.3, 0.2, 0.6, 0.5, 0.8])
     policy = sa.Policy(sa.BetaBelief(5), RandomSets(), sa.LinearReward(5), 3)
     trace = sa.simulate(policy, CascadingArms(mu), horizon=6000, rng=np.random.default_rng(0))
@@ -42,7 +43,8 @@ def test_what_a_cascade_shows_is_unbiased_and_taking_the_rest_for_failures_is_no
 
 
 def test_a_cascade_is_learnt():
-    """The chance of no success with the best three of ten arms is 0.1: after a while that is the set."""
+    """The chance of no success with the best three of ten arms is 0.1: after a while that is the
+    set."""
     mu = np.full(10, 0.1)
     mu[[2, 5, 7]] = 0.6, 0.5, 0.5
     for order in ("ascending", "best first"):

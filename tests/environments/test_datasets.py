@@ -135,7 +135,10 @@ def test_bad_requests_are_refused_before_a_file_is_read(monkeypatch):
 
 
 def test_the_packages_are_not_imported():
-    program = "import sys; from superarm.environments import datasets; datasets.yeast(); print('river' in sys.modules)"
+    program = (
+        "import sys; from superarm.environments import datasets; datasets.yeast(); "
+        "print('river' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

@@ -10,8 +10,9 @@ from superarm.simulation import ChangingInstance
 
 
 def test_a_drifting_mean_keeps_to_its_law():
-    """A reflected walk leaves the uniform law alone: Kolmogorov-Smirnov over 5,000 arms, error 1e-6. Far from the ends
-    it is a sum of t steps: mean and spread within 5 standard errors, error 6e-7 each."""
+    """A reflected walk leaves the uniform law alone: Kolmogorov-Smirnov over 5,000 arms, error
+    1e-6. Far from the ends it is a sum of t steps: mean and spread within 5 standard errors, error
+    6e-7 each."""
     rng, n = np.random.default_rng(0), 5000
     world = DriftingArms(rng.random(n), std=0.3)
     for _ in range(20):

@@ -45,7 +45,8 @@ def test_explore_then_commit_picks_every_arm_so_often_and_then_one_set(n_arms, k
     ],
 )
 def test_exploring_within_choices_ends(choices):
-    """Every arm that is in some set and not in all is picked three times, in at most three rounds each."""
+    """Every arm that is in some set and not in all is picked three times, in at most three rounds
+    each."""
     oracle, rng, known = (
         ExploreThenCommit(sa.TopK(), 3),
         np.random.default_rng(0),

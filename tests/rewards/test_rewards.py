@@ -84,7 +84,8 @@ def test_declarations():
 
 
 def test_random_networks_have_half_normal_weights():
-    """|N(0, 1)|: mean sqrt(2 / pi) and variance 1 - 2 / pi, within 5 standard errors; error 6e-7 each."""
+    """|N(0, 1)|: mean sqrt(2 / pi) and variance 1 - 2 / pi, within 5 standard errors; error 6e-7
+    each."""
     reward = sa.NetworkReward.random(5000, n_hidden=20, std=0.3, rng=np.random.default_rng(0))
     weights = np.concatenate([reward.W1.ravel() / 0.3, reward.w2])
     var = 1 - 2 / np.pi

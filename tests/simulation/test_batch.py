@@ -62,10 +62,12 @@ def replicated(draw, oracle, **options):
 
 @pytest.mark.parametrize(("family", "name"), PLAYED)
 def test_regret_has_the_law_of_simulate(family, name):
-    """The whole law by Kolmogorov and Smirnov, means by Welch, spreads by Brown and Forsythe, at three times.
+    """The whole law by Kolmogorov and Smirnov, means by Welch, spreads by Brown and Forsythe, at
+    three times.
 
-    Nine tests in each of 15 cases at a level of 1e-4: a right engine would fail one in 74 times, and these seeds
-    are fixed. Other instances on the two sides, so that all that varies is compared.
+    Nine tests in each of 15 cases at a level of 1e-4: a right engine would fail one in 74 times,
+    and these seeds are fixed. Other instances on the two sides, so that all that varies is
+    compared.
     """
     draw, oracle, at = DRAWS[family], ORACLES[name], np.array([5, 20, 60])
     ours = simulate_batch(draw, oracle, n_runs=800, horizon=60, seed=1, rounds=at).regret
@@ -104,7 +106,8 @@ def test_for_given_theta_and_tests_it_decides_as_group_testing(
         twin = sa.GroupTesting(pools=pools, **options)
         chosen = twin.select(it.reward, theta[run], it.k, rng=rng)
         expected = twin.report.grades * scale[run]
-        # A score is rounded by half a unit at most, and a unit is next to nothing: a small share of a level.
+        # A score is rounded by half a unit at most, and a unit is next to nothing: a small share of
+        # a level.
         assert np.abs(grades[run] - expected).max() <= n_tests * (
             n_tests if decoder == "centred" else 1
         )
@@ -158,7 +161,8 @@ def test_scores_are_quantized_as_the_quantizer_does(delta):
 
 
 def test_ties_of_grades_are_broken_evenly():
-    """Arm 4 wins, arms 1, 2 and 3 tie for the other place. Chi-square, wrong once in 10,000 times."""
+    """Arm 4 wins, arms 1, 2 and 3 tie for the other place. Chi-square, wrong once in 10,000
+    times."""
     engine = NumpyEngine(np.random.SeedSequence(1))
     grades = np.tile(np.array([-9.0, 5, 5, 5, 8]), (6000, 1))
     arms = np.sort(engine.top_k_whole(grades, 2), axis=1)
@@ -223,7 +227,7 @@ def test_runs_that_share_a_network_keep_one_copy_and_runs_in_slices_are_the_same
     assert runs.layer.shape == (1, 4, 16)
     oracle = ORACLES["p=1/2, centred"]
     together = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=1).regret[:, -1]
-    monkeypatch.setattr(on_numpy, "_AT_ONCE", 200)
+    monkeypatch.setattr(on_numpy, "_AT_ONCE", 1000)  # 15 runs at a time
     apart = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=2).regret[:, -1]
     assert stats.ks_2samp(together, apart).pvalue > 1e-3  # wrong once in 1,000 times
 

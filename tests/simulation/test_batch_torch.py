@@ -1,4 +1,5 @@
-"""The torch engine: only where the extra ``superarm[torch]`` is installed, on the CPU; kernels by Triton's interpreter.
+"""The torch engine: only where the extra ``superarm[torch]`` is installed, on the CPU; kernels by
+Triton's interpreter.
 
 What needs a GPU is checked by ``benchmarks/torch_engine.py``.
 """
@@ -85,7 +86,8 @@ def test_for_given_theta_and_tests_it_decides_as_group_testing(decoder, quantize
             pools=sa.Pools.of([np.flatnonzero(row) for row in tests], it.n_arms), **options
         )
         twin.select(it.reward, theta[run].double().numpy(), it.k, rng=rng)
-        # In float32 a value may fall on the other side of the middle between two levels: here none does.
+        # In float32 a value may fall on the other side of the middle between two levels: here none
+        # does.
         np.testing.assert_allclose(
             grades[run], twin.report.grades * scale[run], rtol=1e-5, atol=30 * n_tests
         )

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from importlib.util import find_spec
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -261,14 +262,13 @@ def _find(package: str, file: str, install: str) -> Path:
     return found[0]
 
 
-def _columns(path: Path, wanted: tuple[str, ...]) -> Iterator[list[str]]:
+def _columns(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Some columns of a CSV file, compressed or not, row by row."""
     with _unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
         rows = csv.reader(text)
         head = next(rows)
         places = [head.index(name) for name in wanted]
-        for row in rows:
-            yield [row[place] for place in places]
+        yield from map(itemgetter(*places), rows)
 
 
 @contextmanager

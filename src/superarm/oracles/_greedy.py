@@ -21,8 +21,9 @@ _LEAST_WEIGHT = 1e-9
 class Found(NamedTuple):
     """A set that greedy found.
 
-    ``order``: the arms as they were added. ``values``: the value of the set after each arm, NaN where
-    it is unknown. ``evaluations``: how many it took. ``whole``: whether no step ran out of budget.
+    ``order``: the arms as they were added. ``values``: the value of the set after each arm, NaN
+    where it is unknown. ``evaluations``: how many it took. ``whole``: whether no step ran out of
+    budget.
     """
 
     order: IndexArray
@@ -41,7 +42,8 @@ def greedy(
 ) -> Found:
     """Greedy's set among feasible sets that are also `Extendable`; the budget may be 0.
 
-    If arms have weights, the better of two sets: by what an arm adds, and by that per unit of weight.
+    If arms have weights, the better of two sets: by what an arm adds, and by that per unit of
+    weight.
     """
     if feasible.weights is None:
         return _Run(reward, theta, feasible, None, budget).play(rng)
@@ -124,7 +126,7 @@ class _Run:
         return worth
 
     def _share(self, n_left: int) -> int:
-        """How many of the arms that are left this step may evaluate: all, or a share of the budget."""
+        """How many arms this step may evaluate: all that are left, or a share of the budget."""
         if self.budget is None:
             return n_left
         room = self.budget - self.evaluations

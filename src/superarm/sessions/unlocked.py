@@ -23,8 +23,10 @@ from superarm.sessions.seeding import Seeding
 
 @runtime_checkable
 class _Ranks(Protocol):
-    """The method of `Report`. Python caches issubclass for Protocols that have methods only,
-    which takes 1 µs per round instead of 15.
+    """The method of `Report`.
+
+    Python caches issubclass for Protocols that have methods only. This is much faster than
+    isinstance, and happens in every round.
     """
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores | None: ...
@@ -61,8 +63,10 @@ class UnlockedSession:
 
     def ask(self, n: int, given: int | FeasibleSets | None, n_samples: int) -> list[Decision]:
         """Make and issue n decisions, or none if one of them fails."""
+        # Constraints are refused before expiry changes anything.
         feasible, now = self.feasible(given), float(self.clock())
         self.expire(now)
+        # All or none: nothing is issued before the last decision is made.
         made = [self._decide(feasible, place, now, n_samples) for place in range(1, n + 1)]
         self.issue([Record(decision, evidence.arms) for decision, evidence in made])
         if self.explain_last:
@@ -77,7 +81,9 @@ class UnlockedSession:
         new = record.new_outcomes(outcomes)
         if not new or self._is_late(record):
             return ()
+        # The usual case is feedback on all arms, whose numbers are there already.
         arms = record.arms if len(new) == len(record.arms) else np.array(list(new), np.intp)
+        # The belief may still refuse, so the record changes after it.
         self.policy.tell(arms, np.array(list(new.values())), rng=self.rng)
         record.outcomes.update(new)
         if record.is_complete:
@@ -144,6 +150,7 @@ class UnlockedSession:
             rounds=0,
             n_decisions=0,
         )
+        # Last, so that a fork that fails does not use up its label.
         self.seeding.forks.append(seeding.path[-1])
         return other
 
@@ -172,6 +179,7 @@ class UnlockedSession:
             time=now,
             **({} if sampled is None else _shares(sampled.counting(arms), arms)),
         )
+        # Kept now, because later feedback changes the belief.
         belief = self.policy.belief
         posterior = None
         if self.explain_last and issubclass(type(belief), HasPosterior):
