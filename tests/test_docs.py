@@ -2,8 +2,8 @@
 
 import importlib
 import inspect
-import pkgutil
 import math
+import pkgutil
 import re
 import tracemalloc
 from importlib.util import find_spec
