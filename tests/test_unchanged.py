@@ -1,4 +1,4 @@
-"""No decision and no recorded row differs from those recorded before the redesign."""
+"""No decision and no recorded row differs from the package before it was laid out in rooms."""
 
 import json
 
@@ -11,12 +11,15 @@ EXPECTED = json.loads(unchanged.RECORDED.read_text())
 GROUPS = {**unchanged.GROUPS, **STUDIES}
 
 
-def is_played(case):
-    """Whether a recorded case is played: a few slow ones stand for the others of their kind."""
-    return not case.endswith(f"/ {unchanged.SLOW}") or f"/ {unchanged.ITS_REWARD} /" in case
-
-
 @pytest.mark.parametrize("name", GROUPS)
 def test_every_digest_is_as_recorded(name):
+    """A few decisions hang on the last bit of a sum: they have one digest per kind of processor."""
     found = {case: unchanged.or_refusal(run) for case, run in GROUPS[name]()}
-    assert found == {case: digest for case, digest in EXPECTED[name].items() if is_played(case)}
+    expected = {case: EXPECTED[name][case] for case in found}
+    different = {
+        case: (digest, expected[case])
+        for case, digest in found.items()
+        if digest not in (expected[case] if isinstance(expected[case], list) else [expected[case]])
+    }
+    assert not different
+    assert found
