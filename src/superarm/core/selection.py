@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from superarm.core.arguments import FloatArray, as_k, as_unit
 from superarm.core.k_of_m import KOfM
 from superarm.core.protocols import FeasibleSets, Reward
+from superarm.core.sample import Sample
 
 
 def as_selection(
@@ -21,12 +22,19 @@ def as_selection(
 ) -> tuple[FloatArray, FeasibleSets]:
     """theta as an array of shape (n_arms,), and the sets to choose from, for the reward's arms."""
     n_arms = reward.n_arms
-    return as_unit(theta, "theta", (n_arms,)), as_feasible(k, n_arms)
+    # A sample is drawn here, unless the oracle looked at it before.
+    means = theta.whole() if isinstance(theta, Sample) else theta
+    return as_unit(means, "theta", (n_arms,)), as_feasible(k, n_arms)
 
 
 def as_feasible(k: int | FeasibleSets, n_arms: int) -> FeasibleSets:
     """The sets to choose from, where a whole number k stands for all sets of k arms."""
-    # Python caches this check by type, so it costs little in every round.
+    # The two usual cases come first, since every round begins with them.
+    if type(k) is int:
+        return _k_of_m(k, n_arms)
+    if type(k) is KOfM and k.n_arms == n_arms:
+        return k
+    # Python caches this check by type.
     if issubclass(type(k), _ForArms):
         return k.for_arms(n_arms)  # type: ignore[union-attr]
     return _k_of_m(as_k(k, n_arms), n_arms)
