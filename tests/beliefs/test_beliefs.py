@@ -23,7 +23,7 @@ FEEDBACK = st.lists(
 @pytest.mark.parametrize("name", BELIEFS)
 @given(rounds=FEEDBACK, seed=st.integers(0, 2**32))
 def test_the_state_restores_exactly_at_any_moment(name, rounds, seed):
-    """Saved and loaded after every round or never: the same, bit for bit."""
+    """Saving and loading after every round changes no bit of the samples."""
     plain, saved = BELIEFS[name](6), BELIEFS[name](6)
     rngs = [np.random.default_rng(seed), np.random.default_rng(seed)]
     for feedback in rounds:
