@@ -37,7 +37,7 @@ DRAWS = {
     ],  # drawing one for each run would take longer than playing it
 }
 ORACLES = {
-    "chance": RandomSets(),
+    "random": RandomSets(),
     "cts": sa.Singletons(),
     "p=1/2": sa.GroupTesting(delta=0.2, n_tests=20),
     "p=2/3, naive": sa.GroupTesting(delta=0.2, n_tests=20, p=2 / 3, quantize=False),
