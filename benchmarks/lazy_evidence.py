@@ -1,13 +1,13 @@
-"""What LazySingletons does elsewhere: with other rewards, with more arms, and without each of its
-ideas.
+"""LazySingletons with other rewards, with more arms, and without each of its ideas.
 
-    python benchmarks/lazy_evidence.py decisions [--rounds T]   every decision against that of
-    Singletons, nine rewards python benchmarks/lazy_evidence.py curve [--csv FILE]       evaluations
-    a round from 100 to 100,000 arms python benchmarks/lazy_evidence.py ablation
-    evaluations a round without each idea
+    python benchmarks/lazy_evidence.py decisions [--rounds T]
+    python benchmarks/lazy_evidence.py curve [--csv FILE]
+    python benchmarks/lazy_evidence.py ablation
 
-All of it is Thompson sampling, in one process. The curve in the documentation is from the CSV file,
-which ``python docs/pictures.py`` draws.
+"decisions" compares every decision with that of Singletons, for nine rewards. "curve" measures the
+evaluations per round from 100 to 100,000 arms. "ablation" measures them without each idea. All of
+it is Thompson sampling, in one process. ``python docs/pictures.py`` draws the curve from the CSV
+file.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def decisions(options: argparse.Namespace) -> None:
     for column in (
         "reward",
         "rounds",
-        "evaluations a round",
+        "evaluations per round",
         "ties at the k-th place",
         "differ",
         "differ without a tie",
@@ -271,7 +271,7 @@ def ablation(options: argparse.Namespace) -> None:
             f"95% intervals"
         )
         table = Table(title=title)
-        for column in ("variant", "evaluations a round", "last tenth", "× all"):
+        for column in ("variant", "evaluations per round", "last tenth", "× all"):
             table.add_column(column, justify="left" if column == "variant" else "right")
         instances = [make(m, np.random.default_rng([seed, 0])) for seed in range(INSTANCES)]
         whole = None

@@ -1,10 +1,9 @@
 """How often the 95% intervals of off-policy estimates cover the truth.
 
-Logs are simulated, each is evaluated, and the truth is known. The designs are those of the page
-Off-policy evaluation. Refused logs are those that do not overlap with the target, as far as anybody
-can tell from them; the others count.
-
     python benchmarks/offpolicy.py [--logs N] [--workers N] [--picture FILE]
+
+Logs are simulated, so the truth is known. The designs are those of the page Off-policy evaluation.
+Logs that an estimator refuses, because they do not overlap with the target, do not count.
 """
 
 from __future__ import annotations
