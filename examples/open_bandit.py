@@ -26,7 +26,7 @@ from superarm.reporting.palette import BLUE, GREEN, INK, RED, SKY
 from superarm.reporting.statistics import share_interval
 
 CAMPAIGNS = ("all", "men", "women")
-NAMES = {"random": "chance", "bts": "Thompson sampling"}
+NAMES = {"random": "random", "bts": "Thompson sampling"}
 # The click rates of the whole data set, in per cent: Saito et al. (2021), table 1.
 KNOWN = {
     ("all", "random"): 0.35,
