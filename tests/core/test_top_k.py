@@ -20,7 +20,7 @@ class Spy(np.random.Generator):
 
 @given(THETA, st.integers(1, 7), st.integers(0, 2**32), st.sampled_from([0.0, 0.05, 0.2]))
 def test_top_k_equals_its_twin(theta, k, seed, tolerance):
-    found = sa.top_k(theta, k, rng=np.random.default_rng(seed), tolerance=tolerance)
+    found = sa.core.top_k(theta, k, rng=np.random.default_rng(seed), tolerance=tolerance)
     np.testing.assert_array_equal(
         found, naive.top_k(theta, k, rng=np.random.default_rng(seed), tolerance=tolerance)
     )
@@ -40,7 +40,7 @@ def test_top_k_of_many_equals_its_twin(seed, n, k, kind):
         "same": lambda: np.full(n, 0.5),
         "sparse": lambda: np.where(rng.random(n) < 0.01, rng.random(n), 0.0),
     }[kind]()
-    found = sa.top_k(values, k, rng=np.random.default_rng(seed))
+    found = sa.core.top_k(values, k, rng=np.random.default_rng(seed))
     np.testing.assert_array_equal(found, naive.top_k(values, k, rng=np.random.default_rng(seed)))
 
 
@@ -49,14 +49,14 @@ def test_ties_at_the_last_place_are_broken_uniformly():
     theta, rng, n = np.array([0.9, 0.5, 0.5, 0.5, 0.5, 0.1]), np.random.default_rng(0), 4000
     counts = np.zeros(6)
     for _ in range(n):
-        counts[sa.top_k(theta, 2, rng=rng)] += 1
+        counts[sa.core.top_k(theta, 2, rng=rng)] += 1
     assert counts[0] == n
     assert counts[5] == 0
     assert (np.abs(counts[1:5] - n / 4) < 5 * np.sqrt(n * 3 / 16)).all()
 
 
 def test_nothing_is_drawn_for_a_tie_above_the_last_place():
-    arms = sa.top_k(np.array([0.3, 0.9, 0.1, 0.5, 0.9]), 3, rng=Spy.__new__(Spy))
+    arms = sa.core.top_k(np.array([0.3, 0.9, 0.1, 0.5, 0.9]), 3, rng=Spy.__new__(Spy))
     assert arms.tolist() == [1, 3, 4]
 
 
@@ -71,7 +71,7 @@ def test_nothing_is_drawn_for_a_tie_above_the_last_place():
 )
 def test_top_k_refuses(values, k, says):
     with pytest.raises(ValueError, match=says):
-        sa.top_k(values, k, rng=np.random.default_rng(0))
+        sa.core.top_k(values, k, rng=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("place", [0, 70, 2500, 4969, 4970, 4999])
@@ -80,10 +80,10 @@ def test_top_k_finds_a_nan_anywhere(place):
     values[place] = np.nan
     for k in (1, 5, 500, 5000):
         with pytest.raises(ValueError, match="NaN"):
-            sa.top_k(values, k, rng=np.random.default_rng(0))
+            sa.core.top_k(values, k, rng=np.random.default_rng(0))
 
 
 def test_top_k_takes_lists_and_other_numbers():
     rng = np.random.default_rng(0)
-    assert sa.top_k([3, 1, 2], 2, rng=rng).tolist() == [0, 2]
-    assert sa.top_k(np.array([3, 1, 2], np.uint8), 2, rng=rng).tolist() == [0, 2]
+    assert sa.core.top_k([3, 1, 2], 2, rng=rng).tolist() == [0, 2]
+    assert sa.core.top_k(np.array([3, 1, 2], np.uint8), 2, rng=rng).tolist() == [0, 2]

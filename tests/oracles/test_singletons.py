@@ -42,7 +42,7 @@ def test_singletons_and_greedy_are_exact_for_separable_rewards(name, theta, k):
         (sa.Singletons(), 7),
         (sa.Greedy(), 7 + 6 + 5),
         (sa.Exhaustive(), 35),
-        (sa.RandomSets(), 0),
+        (sa.oracles.RandomSets(), 0),
         (sa.GroupTesting(delta=0.25, n_tests=17), 17),
         (sa.GroupTesting(delta=0.5, failure=0.1), 20),
     ],

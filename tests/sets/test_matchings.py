@@ -52,4 +52,4 @@ def test_matchings(seed, n_rows, n_columns, full):
     good = [arms for arms in naive.subsets(len(pairs)) if naive.is_matching(pairs, arms)]
     if full:
         good = [arms for arms in good if len(arms) == max(map(len, good))]
-    check(sa.Matchings(*zip(*pairs, strict=True), full=full), good, rng, np.sum)
+    check(sa.sets.Matchings(*zip(*pairs, strict=True), full=full), good, rng, np.sum)

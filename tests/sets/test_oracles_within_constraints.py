@@ -52,7 +52,7 @@ def test_every_oracle_keeps_to_the_constraints(name, of):
         if name in ("top k", "escb"):
             reward = sa.LinearReward(7)
         if name == "escb":
-            oracle = sa.ESCBIndex(parts.all_seen(7))
+            oracle = sa.oracles.ESCBIndex(parts.all_seen(7))
         feasible = draw_feasible(rng, 7)
         for _ in range(2):
             arms = oracle.select(reward, rng.random(7), feasible, rng=rng)
@@ -68,7 +68,7 @@ EXACT = {
     "rarely": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=1), True),
     "greedy": (sa.Greedy, False),
     "lazy greedy": (sa.LazyGreedy, False),
-    "local search": (lambda: sa.LocalSearch(sa.RandomSets()), False),
+    "local search": (lambda: sa.LocalSearch(sa.oracles.RandomSets()), False),
 }
 
 
@@ -184,7 +184,7 @@ def test_local_search_leaves_no_swap_that_helps():
         feasible, theta, oracle = (
             draw_feasible(rng, 7),
             rng.random(7),
-            sa.LocalSearch(sa.RandomSets()),
+            sa.LocalSearch(sa.oracles.RandomSets()),
         )
         arms = oracle.select(reward, theta, feasible, rng=rng)
         assert oracle.report.certified

@@ -54,9 +54,9 @@ def test_paths(seed, n_nodes, forward):
     good = [arms for arms in naive.subsets(len(edges)) if naive.is_path(edges, 0, target, arms)]
     if not good:
         with pytest.raises(ValueError, match="there must be a path"):
-            sa.Paths(*zip(*edges, strict=True), 0, target)
+            sa.sets.Paths(*zip(*edges, strict=True), 0, target)
         return
-    paths = sa.Paths(*zip(*edges, strict=True), 0, target)
+    paths = sa.sets.Paths(*zip(*edges, strict=True), 0, target)
     if forward:
         assert paths.acyclic
         assert paths.n_most == max(map(len, good))
@@ -66,10 +66,10 @@ def test_paths(seed, n_nodes, forward):
 
 def test_a_cycle_off_the_way_does_not_matter():
     # 0 -> 1 -> 3 and 0 -> 2 -> 3, and a cycle of 4 and 5 that no path reaches.
-    paths = sa.Paths([0, 0, 1, 2, 4, 5], [1, 2, 3, 3, 5, 4], 0, 3)
+    paths = sa.sets.Paths([0, 0, 1, 2, 4, 5], [1, 2, 3, 3, 5, 4], 0, 3)
     assert paths.acyclic
     assert paths.undecided.tolist() == [True] * 4 + [False] * 2
-    with_cycle = sa.Paths([0, 1, 2, 2, 1], [1, 2, 1, 3, 3], 0, 3)
+    with_cycle = sa.sets.Paths([0, 1, 2, 2, 1], [1, 2, 1, 3, 3], 0, 3)
     assert not with_cycle.acyclic
     assert with_cycle.best(np.full(5, 0.9), rng=np.random.default_rng(0)).tolist() == [0, 4]
     with pytest.raises(ValueError, match="at most 1 in a graph with cycles"):

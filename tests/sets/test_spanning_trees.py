@@ -53,6 +53,6 @@ def test_spanning_trees(seed, n_nodes):
     good = [arms for arms in naive.subsets(len(edges)) if naive.is_tree(edges, n_nodes, arms)]
     if not good:
         with pytest.raises(ValueError, match="must connect all"):
-            sa.SpanningTrees(*zip(*edges, strict=True))
+            sa.sets.SpanningTrees(*zip(*edges, strict=True))
         return
-    check(sa.SpanningTrees(*zip(*edges, strict=True)), good, rng, np.sum)
+    check(sa.sets.SpanningTrees(*zip(*edges, strict=True)), good, rng, np.sum)
