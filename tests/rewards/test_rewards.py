@@ -190,7 +190,7 @@ def test_a_batch_of_the_wrong_shape_is_refused():
         def batch(self, pools, theta):
             return super().batch(pools, theta)[:-1]
 
-    with pytest.raises(ValueError, match=r"shape \(4,\), one value a pool, got \(3,\)"):
+    with pytest.raises(ValueError, match=r"shape \(4,\), one value per pool, got \(3,\)"):
         sa.cts(Short(4), 2).ask(rng=np.random.default_rng(0))
 
 
