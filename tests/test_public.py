@@ -65,10 +65,25 @@ PROMISED = [
     "theory",
 ]
 # `import superarm` loads numpy and scipy.special, and nothing else that takes long.
-SLOW = """
-asyncio click distributed fastapi httpx jinja2 matplotlib pandas rich scipy.linalg scipy.optimize
-scipy.sparse scipy.stats starlette torch typer uvicorn
-""".split()
+SLOW = [
+    "asyncio",
+    "click",
+    "distributed",
+    "fastapi",
+    "httpx",
+    "jinja2",
+    "matplotlib",
+    "pandas",
+    "rich",
+    "scipy.linalg",
+    "scipy.optimize",
+    "scipy.sparse",
+    "scipy.stats",
+    "starlette",
+    "torch",
+    "typer",
+    "uvicorn",
+]
 
 
 def public_names(module):
