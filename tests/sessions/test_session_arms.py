@@ -142,3 +142,12 @@ def test_a_set_that_breaks_the_constraints_is_refused():
         session.ask(feasible=session.feasible(must=["eel"]))
     assert session.open == []
     assert session.rounds == 0
+
+
+def test_a_grown_policy_chooses_among_all_arms():
+    session = sa.Session(sa.cts(sa.LinearReward(4), 2), list("abcd"), seed=1)
+    session.add_arms(["e", "f"], reward=sa.LinearReward(6))
+    assert session.policy.feasible.n_arms == 6
+    assert len(session.policy.ask(rng=np.random.default_rng(0))) == 2
+    session.retire("a", "b", "c", "d")
+    assert session.ask().arms == ("e", "f")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.core import Counted, FeasibleSets, KOfM, Policy, Reward
+from superarm.core import Counted, FeasibleSets, KOfM, Policy, Reward, as_feasible
 from superarm.core.arguments import IndexArray
 from superarm.core.optional import Forgetful, Growable
 from superarm.sessions.decisions import Name
@@ -149,6 +149,8 @@ def add_arms(
     belief.add_arms(n_new, prior)
     counted.evaluations = policy.evaluations  # the policy's count goes on
     policy.reward = counted
+    if not isinstance(policy.k, FeasibleSets):  # a number k is for any number of arms
+        policy.feasible = as_feasible(policy.k, total)
     if isinstance(oracle, Forgetful):
         oracle.forget()  # its cached answers are about the old reward
 
