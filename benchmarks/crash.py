@@ -41,6 +41,7 @@ def kill_repeatedly(
     kills: int,
     seed: int = 0,
     clients: int = 4,
+    most_s: float = 0.6,
     kind: type[Server] = Server,
 ) -> dict[str, Any]:
     """The whole of it; what was counted, or an AssertionError that says what is wrong."""
@@ -51,7 +52,7 @@ def kill_repeatedly(
         bandit = client.create("crash", N_ARMS, K, seed=seed).id
         with load([server.url], bandit, record, clients=clients, seed=seed, kind=kind):
             for _ in range(kills):
-                time.sleep(0.6 * rng.random())
+                time.sleep(most_s * rng.random())
                 server.kill()
                 server.start(wait=rng.random() < 0.8)  # sometimes killed again while it starts
             server.wait_until_up()
