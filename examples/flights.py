@@ -113,7 +113,7 @@ def picture(
     got: dict[str, np.ndarray], table: np.ndarray, low: float, best: float, figure: Any
 ) -> None:
     """How late all routes are over the year, and how far each policy is ahead of random sets."""
-    left, right = panels(figure, 2, n_names=3)
+    left, right = panels(figure, 2, n_names=5)
     days = np.arange(1, len(table) + 1)
     month = min(28, len(table))
     top = np.argsort(-table.mean(axis=0), kind="stable")[:K]
@@ -123,7 +123,8 @@ def picture(
     ):
         smooth = np.convolve(100 * series, np.full(month, 1 / month), "valid")
         left.plot(days[month - 1 :], smooth, color=colour, linewidth=2, label=name)
-    plain(left, "day of 2013", f"flights that are late, mean of {month} days, %")
+    plain(left, "day of 2013", "late flights, %")
+    left.set_title(f"mean of {month} days", loc="left")
     left.legend()
     # Against the mean of all routes on the same day, which is what random sets get on average.
     ahead = {

@@ -1,4 +1,4 @@
-"""``superarm run``: files follow from the seed, the report is readable, bad requests are answered."""
+"""``superarm run``: files follow from the seed, the report is sound, bad requests are refused."""
 
 import csv
 import itertools
