@@ -1,6 +1,6 @@
-"""The torch engine on a GPU: is it right, and how long does it take? Prints one JSON object a line.
+"""The torch engine on a GPU: is it right, and how fast? Prints one JSON object per line.
 
-About two minutes on an H200; ``--tune`` times the kernels only, and ``--device cpu --small`` tries
+About two minutes on an H200. ``--tune`` times the kernels only, and ``--device cpu --small`` tries
 the rest without a GPU.
 """
 
@@ -131,7 +131,7 @@ def check_law(device, n_runs):
 
 
 def tune():
-    """Milliseconds of both kernels, for several block sizes (1,000 runs × 302 tests × 5,000 arms)."""
+    """Milliseconds of both kernels for several block sizes: 1,000 runs, 302 tests, 5,000 arms."""
     from superarm.simulation.batch import kernels
 
     columns = torch.rand(1000, 1, 5000, device="cuda")

@@ -1,4 +1,4 @@
-"""Every part of the library passes the public contract checks; and the checks catch what they should."""
+"""Every part of the library passes the contract checks, and the checks catch mistakes."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_budgets_are_kept(name, of):
 
 @pytest.mark.parametrize("name", parts.BUDGETED)
 def test_equal_arms_have_equal_chances_under_a_budget(name):
-    """Each of 7 equal arms is in a set of 3 now and then: (4/7)^200 < 1e-48 that one never is by chance."""
+    """Each of 7 equal arms is in a set of 3 now and then: (4/7)^200 < 1e-48 that one never is."""
     oracle, rng = parts.BUDGETED[name][0](4), np.random.default_rng(0)
     reward, theta = sa.LinearReward(7), np.full(7, 0.5)
     chosen = np.bincount(
@@ -81,7 +81,13 @@ def test_impossible_budgets_are_refused(name, bad):
 def test_every_oracle_that_evaluates_has_a_budget():
     made = {type(make(1)) for make, _ in parts.BUDGETED.values()}
     # One explores first, and leaves the rest to its oracle; the others evaluate nothing.
-    without = {sa.ExploreThenCommit, sa.RandomSets, sa.TopK, sa.ESCBIndex, sa.DependentRounding}
+    without = {
+        sa.oracles.ExploreThenCommit,
+        sa.oracles.RandomSets,
+        sa.TopK,
+        sa.oracles.ESCBIndex,
+        sa.oracles.DependentRounding,
+    }
     assert made == {type(make()) for make, _ in parts.ORACLES.values()} - without
 
 
@@ -198,7 +204,7 @@ def test_the_checks_catch(check, thing, says):
 
 def test_needless_draws_are_caught():
     with pytest.raises(AssertionError, match="nothing must be drawn"):
-        check_oracle(sa.RandomSets, draws=False)
+        check_oracle(sa.oracles.RandomSets, draws=False)
 
 
 def test_an_oracle_without_a_report_is_caught():
@@ -212,4 +218,4 @@ def test_an_oracle_without_a_report_is_caught():
 
 def test_a_false_claim_of_exactness_is_caught():
     with pytest.raises(AssertionError, match="exact oracle"):
-        check_oracle(sa.RandomSets, exact=True)
+        check_oracle(sa.oracles.RandomSets, exact=True)

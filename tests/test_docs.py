@@ -2,11 +2,14 @@
 
 import importlib
 import inspect
+import math
 import pkgutil
 import re
+import tracemalloc
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import superarm as sa
@@ -120,3 +123,33 @@ def test_pages_speak_of_the_project_alone():
     """No address of a private machine or folder finds its way into a page."""
     for page in PAGES:
         assert not re.search(r"/work/|/home/\w|/root/|\.\./shared", page.read_text()), page
+
+
+# Claims of the pages that no block computes.
+
+
+@pytest.mark.parametrize(("p", "n_bytes"), [(0.5, 1 / 8), (0.02, 1 / 8), (0.005, 16 * 0.005)])
+def test_a_cell_of_random_pools_takes_as_much_memory_as_the_costs_say(p, n_bytes):
+    rng, n_tests, n_arms = np.random.default_rng(0), 400, 4096
+    sa.Pools.random(1, 1, p, rng=rng)  # makes the table of p, which is kept
+    tracemalloc.start()
+    tests = sa.Pools.random(n_tests, n_arms, p, rng=rng)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept / (len(tests) * n_arms) == pytest.approx(n_bytes, abs=0.01)
+
+
+def test_lemma_1_has_one_factor_p_too_many():
+    """The summands before eq. tests2 are the probabilities of the other m - 2 arms."""
+    m, p = 12, 0.3
+    total = sum(math.comb(m - 2, n) * p**n * (1 - p) ** (m - 2 - n) for n in range(m - 1))
+    assert math.isclose(total, 1.0)
+
+
+@pytest.mark.parametrize(("std", "low", "high"), [(1.0, 0.25, 0.75), (0.1, -1.0, 0.1)])
+def test_steep_networks_are_often_not_separable(std, low, high):
+    """About half of the networks with the paper's weights, hardly any with a tenth of them."""
+    rng = np.random.default_rng(2)
+    draws = [(sa.NetworkReward.random(8, std=std, rng=rng), rng.random(8)) for _ in range(60)]
+    failed = [sa.theory.separation(network, theta, k=3) <= 0 for network, theta in draws]
+    assert low < np.mean(failed) < high

@@ -16,16 +16,14 @@ Row = dict[str, Any]
 
 _TEMPLATE = Path(__file__).parent / "performance.md"
 _PLACE = ("system", "processor")
-_RATIOS = ("ratio", "ratio_low", "ratio_high")
+_OURS = "superarm"
 
 
 def render(results: Row) -> str:
     """`docs/performance.md` for these results, as Markdown."""
     machine = results["machine"]
     thompson, oracles = (of_part(results, part) for part in ("thompson", "oracles"))
-    memory = of_part(results, "memory")
-    mine = [row for row in memory if row["name"] == "superarm"]
-    break_even_size, break_even = _break_even(oracles)
+    operations = of_part(results, "operations")
     return pages.render(
         _TEMPLATE,
         quick=results["quick"],
@@ -39,38 +37,38 @@ def render(results: Row) -> str:
         n_rounds=results["scale"]["n_rounds"],
         n_tested=of_part(results, "group testing")[0]["n_arms"],
         thompson=_thompson_table(thompson),
-        ratios=_ratio_table(thompson, _ratio),
-        cold_ratios=_ratio_table(thompson, lambda row: _ratio(_cold(row))),
+        cold=_cold_table(thompson),
         group_testing=_group_testing_table(results),
-        evaluations=_evaluations_table(oracles),
-        oracle_times=_growth_table("oracle", oracles),
-        oracle_memory=_memory_table("oracle", oracles),
-        break_even_size=break_even_size,
-        break_even=break_even,
-        operations=_growth_table("operation", of_part(results, "operations")),
-        memory=_memory_table("program", memory),
-        largest=max(mine, key=lambda row: row["n_arms"]),
+        oracles=_oracles_table(oracles),
+        break_even=_break_even(oracles, "LazySingletons", "Singletons"),
+        growth_size=max(_sizes(operations)),
+        operations=_growth_table(operations),
+        memory=_memory_table("program", of_part(results, "memory")),
     )
 
 
 def _thompson_table(rows: list[Row]) -> Table:
     sizes = _sizes(rows)
+
+    def time(row: Row) -> str:
+        ratio = "" if row["name"] == _OURS else f" ({_times(row['ratio'])})"
+        return _ms(row["median_s"]) + ratio
+
     lines = [
-        [
-            name,
-            _of(rows, name, "note"),
-            *(_at(rows, name, m, _spread) for m in sizes),
-            _power(rows, name),
-        ]
+        [name, *(_at(rows, name, m, time) for m in sizes), _power(rows, name)]
         for name in names(rows)
     ]
-    return Table(["program", "how", *map(_arms, sizes), "exponent"], lines, n_texts=2)
+    return Table(["program", *map(_arms, sizes), "exponent"], lines)
 
 
-def _ratio_table(rows: list[Row], show: Callable[[Row], str]) -> Table:
+def _cold_table(rows: list[Row]) -> Table:
     sizes = _sizes(rows)
-    others = [name for name in names(rows) if name != "superarm"]
-    lines = [[name, *(_at(rows, name, m, show) for m in sizes)] for name in others]
+
+    def ratio(row: Row) -> str:
+        return _times(row["cold_ratio"])
+
+    others = [name for name in names(rows) if name != _OURS]
+    lines = [[name, *(_at(rows, name, m, ratio) for m in sizes)] for name in others]
     return Table(["program", *map(_arms, sizes)], lines)
 
 
@@ -78,36 +76,43 @@ def _group_testing_table(results: Row) -> Table:
     lines = []
     for p in dict.fromkeys(row["p"] for row in of_part(results, "group testing")):
         ours, theirs = (
-            of_part(results, "group testing", p=p, name=name)[0]
-            for name in ("superarm", "plain numpy")
+            of_part(results, "group testing", p=p, name=name)[0] for name in (_OURS, "plain numpy")
         )
-        cold_ms, cold = _ms(ours["cold_median_s"]), _ratio(_cold(theirs))
-        lines.append([p, _spread(ours), _spread(theirs), _ratio(theirs), cold_ms, cold])
-    heading = ["p", "superarm", "plain numpy", "numpy / superarm", "superarm, cold", "ratio, cold"]
-    return Table(heading, lines, n_texts=0)
+        times = [_ms(ours["median_s"]), _ms(theirs["median_s"])]
+        lines.append([p, *times, _times(theirs["ratio"]), _times(theirs["cold_ratio"])])
+    return Table(["p", "superarm", "plain numpy", "ratio", "ratio, cold"], lines, n_texts=0)
 
 
-def _evaluations_table(rows: list[Row]) -> Table:
-    sizes = _sizes(rows)
+def _oracles_table(rows: list[Row]) -> Table:
+    """Evaluations and times at the two largest sizes, memory at the largest."""
+    sizes = _sizes(rows)[-2:]
+
+    def memory(row: Row) -> str:
+        return f"{row['peak_bytes'] / row['n_arms']:,.0f}"
+
     lines = [
-        [name, _of(rows, name, "evaluations_law")]
+        [name]
         + [_at(rows, name, m, lambda row: _count(row["evaluations"])) for m in sizes]
+        + [_at(rows, name, m, lambda row: _ms(row["median_s"])) for m in sizes]
+        + [_at(rows, name, sizes[-1], memory)]
         for name in names(rows)
     ]
-    return Table(["oracle", "law", *map(_arms, sizes)], lines, n_texts=2)
+    first, *others = (f"{m:,}" for m in sizes)
+    heading = [f"{what}, m = {first}" for what in ("evaluations", "ms")]
+    columns = [column for name in heading for column in (name, *others)]
+    return Table(["oracle", *columns, "bytes per arm"], lines)
 
 
-def _growth_table(what: str, rows: list[Row]) -> Table:
-    """Name, law, times, and the exponents expected and measured."""
-    sizes = _sizes(rows)
+def _growth_table(rows: list[Row]) -> Table:
+    """Name, time at the largest size, and the exponents expected and measured."""
+    size = max(_sizes(rows))
     lines = []
     for name in names(rows):
         expected = _of(rows, name, "power")
-        powers = ["–" if expected is None else f"{expected:g}", _power(rows, name)]
-        times = [_at(rows, name, m, _spread) for m in sizes]
-        lines.append([name, _of(rows, name, "law"), *times, *powers])
-    heading = [what, "law", *map(_arms, sizes), "exponent expected", "measured"]
-    return Table(heading, lines, n_texts=2)
+        powers = ["–" if expected is None else f"{expected:.2g}", _power(rows, name)]
+        time = _at(rows, name, size, lambda row: _ms(row["median_s"]))
+        lines.append([name, time, *powers])
+    return Table(["operation", "ms", "expected", "measured"], lines)
 
 
 def _memory_table(what: str, rows: list[Row]) -> Table:
@@ -121,28 +126,24 @@ def _memory_table(what: str, rows: list[Row]) -> Table:
     return Table([what, *map(_arms, sizes)], lines)
 
 
-def _break_even(rows: list[Row]) -> tuple[int, Table]:
-    """The largest size at which all oracles were measured, and when which oracle is cheaper."""
-    complete = [
-        m
-        for m in _sizes(rows)
-        if {row["name"] for row in rows if row["n_arms"] == m} == set(names(rows))
-    ]
-    size = max(complete)
-    here = [row for row in rows if row["n_arms"] == size and row["name"] != "RandomSets"]
-    lines = [[one["name"], *(_cheaper(one, other) for other in here)] for one in here]
-    return size, Table(["cheaper", *(f"than {row['name']}" for row in here)], lines)
+def _break_even(rows: list[Row], name: str, other: str) -> Row:
+    """The largest size at which both oracles were measured, and when the first one is cheaper."""
+    both = {m for m in _sizes(rows) if _at(rows, name, m, str) != "–" != _at(rows, other, m, str)}
+    size = max(both)
+    one, two = (
+        next(row for row in rows if (row["name"], row["n_arms"]) == (label, size))
+        for label in (name, other)
+    )
+    return {"n_arms": size, "when": _cheaper(one, two)}
 
 
 def _cheaper(one: Row, other: Row) -> str:
-    if one is other:
-        return ""
     low, high = overtakes(one, other)
     if low >= high:
         return "never"
-    if high == math.inf:
-        return f"above {_cost(low)}" if low > 0 else "always"
-    return f"below {_cost(high)}"
+    if high < math.inf:
+        return f"if an evaluation costs less than {_cost(high)}"
+    return f"if an evaluation costs more than {_cost(low)}" if low > 0 else "always"
 
 
 def _sizes(rows: list[Row]) -> list[int]:
@@ -161,19 +162,8 @@ def _of(rows: list[Row], name: str, key: str) -> Any:
     return next(row[key] for row in rows if row["name"] == name)
 
 
-def _spread(row: Row) -> str:
-    return f"{_ms(row['median_s'])} ({_ms(row['low_s'])}–{_ms(row['high_s'])})"
-
-
-def _ratio(row: Row) -> str:
-    middle, low, high = (
-        f"{row[key]:.2g}" if row[key] < 99.5 else f"{row[key]:.0f}" for key in _RATIOS
-    )
-    return f"{middle}× ({low}–{high})"
-
-
-def _cold(row: Row) -> Row:
-    return {key: row[f"cold_{key}"] for key in _RATIOS}
+def _times(ratio: float) -> str:
+    return f"{ratio:.2g}×" if ratio < 99.5 else f"{ratio:,.0f}×"
 
 
 def _ms(seconds: float) -> str:
@@ -187,7 +177,7 @@ def _count(number: float) -> str:
 
 def _power(rows: list[Row], name: str) -> str:
     found = growth([row for row in rows if row["name"] == name])
-    return "–" if math.isnan(found) else f"{found:.2f}"
+    return "–" if math.isnan(found) else f"{round(found, 2) + 0.0:.2f}"  # + 0.0: never -0.00
 
 
 def _cost(seconds: float) -> str:

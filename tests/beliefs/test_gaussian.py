@@ -7,7 +7,8 @@ import superarm as sa
 
 @pytest.mark.parametrize("outcomes", [[], [1.0] * 7, [0.25, 0.5, 0.0], [0.0] * 300])
 def test_gaussian_samples_have_the_truncated_posterior_law(outcomes):
-    """Kolmogorov-Smirnov against the normal posterior restricted to [0, 1], and its mean and spread; error 1e-6."""
+    """Kolmogorov-Smirnov against the normal posterior restricted to [0, 1], and its mean and
+    spread; error 1e-6."""
     belief = sa.GaussianBelief(1, prior=(0.4, 0.5), noise_var=0.2)
     for outcome in outcomes:
         belief.update([0], [outcome], rng=np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""The tables of other packages are read as they are, and without these packages."""
+"""The tables of other packages are read correctly, and without importing these packages."""
 
 import csv
 import subprocess
@@ -135,7 +135,10 @@ def test_bad_requests_are_refused_before_a_file_is_read(monkeypatch):
 
 
 def test_the_packages_are_not_imported():
-    program = "import sys; from superarm.environments import datasets; datasets.yeast(); print('river' in sys.modules)"
+    program = (
+        "import sys; from superarm.environments import datasets; datasets.yeast(); "
+        "print('river' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

@@ -52,7 +52,7 @@ def test_random_pools_of_every_kind_are_worth_their_sets(name, p):
 
 @pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "network, signed"])
 def test_lipschitz_and_upper_cannot_be_smaller(name):
-    """All arms at 1 are worth M, and each arm alone rises at the rate B_i from 0."""
+    """All arms at means of 1 have the value M, and each arm alone rises at the rate B_i from 0."""
     reward = parts.REWARDS[name]()
     assert reward(np.arange(7), np.ones(7)) == pytest.approx(reward.upper)
     step = 1e-7
@@ -84,7 +84,8 @@ def test_declarations():
 
 
 def test_random_networks_have_half_normal_weights():
-    """|N(0, 1)|: mean sqrt(2 / pi) and variance 1 - 2 / pi, within 5 standard errors; error 6e-7 each."""
+    """|N(0, 1)|: mean sqrt(2 / pi) and variance 1 - 2 / pi, within 5 standard errors; error 6e-7
+    each."""
     reward = sa.NetworkReward.random(5000, n_hidden=20, std=0.3, rng=np.random.default_rng(0))
     weights = np.concatenate([reward.W1.ravel() / 0.3, reward.w2])
     var = 1 - 2 / np.pi
@@ -122,7 +123,7 @@ def test_a_black_box_cannot_spoil_its_pools():
 
 
 class Slips:
-    """An executor that writes down in what pieces it is given its work."""
+    """An executor that records the chunks of its work."""
 
     def __init__(self, **about):
         self.sizes = []
@@ -189,7 +190,7 @@ def test_a_batch_of_the_wrong_shape_is_refused():
         def batch(self, pools, theta):
             return super().batch(pools, theta)[:-1]
 
-    with pytest.raises(ValueError, match=r"shape \(4,\), one value a pool, got \(3,\)"):
+    with pytest.raises(ValueError, match=r"shape \(4,\), one value per pool, got \(3,\)"):
         sa.cts(Short(4), 2).ask(rng=np.random.default_rng(0))
 
 

@@ -19,15 +19,15 @@ from superarm.studies.comparison.report import LABELS, RANDOM, shown
 from superarm.studies.run import record
 
 DOCS = Path(__file__).parents[2] / "docs"
-QUICK = Scale("quick")
+TINY = Scale("tiny")
 ENVIRONMENT = {"COLUMNS": "150", "NO_COLOR": "1", "TERM": "dumb"}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("comparison")
-    sweeps, store = {"comparison": study.cells(QUICK)}, Store(out)
-    store.open(study.manifest_of(QUICK), sweeps)
+    sweeps, store = {"comparison": study.cells(TINY)}, Store(out)
+    store.open(study.manifest_of(TINY), sweeps)
     record(sweeps, store)
     return out
 
@@ -61,7 +61,7 @@ def test_chance_and_best_are_what_they_say(name):
     Where a table is replayed, a fixed set over all rows is worth the sum of its means. The mean
     over 400 sets is within 5 standard errors (6e-7).
     """
-    settings = PROBLEMS[name].sized(QUICK)
+    settings = PROBLEMS[name].sized(TINY)
     rng = np.random.default_rng(0)
     world = draw(settings, rng=rng, baseline_rng=np.random.default_rng(1))
     means = getattr(world.environment, "mu", None)
@@ -88,7 +88,7 @@ def test_who_forgets_has_the_memory_of_the_rule():
 def test_a_cell_is_the_same_every_time(found):
     name, label = "single-seed", "CTS, single seed"
     settings = {"policy": name, "task": {"delta": 0.25, "n_tests": N_TESTS}, "label": label}
-    cell = Cell("compare", {"problem": PROBLEMS["yeast"].sized(QUICK), **settings}, 0, 1)
+    cell = Cell("compare", {"problem": PROBLEMS["yeast"].sized(TINY), **settings}, 0, 1)
     assert play(cell).row["regret"] == found["problems"]["yeast"]["policies"][label]["regret"][1]
 
 

@@ -175,6 +175,7 @@ def _many_at_a_time(
     for start in range(0, n_samples, block):
         theta = samples.sample_many(min(block, n_samples - start), rng=rng)
         rows.append(selects.select_many(reward, theta, sets, rng=rng))
+    # All sets have k arms, so the offsets of the pools are multiples of k.
     found = np.concatenate(rows)
     picked = Pools(found.ravel(), np.arange(n_samples + 1) * found.shape[1], n_arms)
     return Propensities(picked, reward.evaluations)

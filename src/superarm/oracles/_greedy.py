@@ -21,8 +21,9 @@ _LEAST_WEIGHT = 1e-9
 class Found(NamedTuple):
     """A set that greedy found.
 
-    ``order``: the arms as they were added. ``values``: the value of the set after each arm, NaN where
-    it is unknown. ``evaluations``: how many it took. ``whole``: whether no step ran out of budget.
+    ``order``: the arms as they were added. ``values``: the value of the set after each arm, NaN
+    where it is unknown. ``evaluations``: how many it took. ``whole``: whether no step ran out of
+    budget.
     """
 
     order: IndexArray
@@ -41,10 +42,12 @@ def greedy(
 ) -> Found:
     """Greedy's set among feasible sets that are also `Extendable`; the budget may be 0.
 
-    If arms have weights, the better of two sets: by what an arm adds, and by that per unit of weight.
+    If arms have weights, the better of two sets: by what an arm adds, and by that per unit of
+    weight.
     """
     if feasible.weights is None:
         return _Run(reward, theta, feasible, None, budget).play(rng)
+    # Each of the two runs gets half of the budget.
     half = None if budget is None else budget // 2
     by_weight = _Run(reward, theta, feasible, feasible.weights, half).play(rng)
     rest = None if budget is None else budget - by_weight.evaluations
@@ -101,6 +104,7 @@ class _Run:
                 if falls(value, worth) and may_stop(self.feasible, self.order):
                     break
             else:
+                # Nothing can be evaluated: the likeliest arm is added.
                 winner, value = likeliest(self.reward, self.theta, left, 1, rng=rng)[0], np.nan
             worth = value
             self.order, self.values = np.append(self.order, winner), np.append(self.values, worth)
@@ -124,9 +128,10 @@ class _Run:
         return worth
 
     def _share(self, n_left: int) -> int:
-        """How many of the arms that are left this step may evaluate: all, or a share of the budget."""
+        """How many arms this step may evaluate: all that are left, or a share of the budget."""
         if self.budget is None:
             return n_left
+        # The budget is shared evenly among the steps that are left.
         room = self.budget - self.evaluations
         steps = max(1, self.feasible.n_most - len(self.order))
         n_wanted = steps * n_left

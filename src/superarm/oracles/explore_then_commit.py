@@ -1,7 +1,7 @@
 """Explore, then commit: every arm a few times, then one decision for all further rounds.
 
-The simplest policy that can be analysed: Lattimore, Szepesvári: "Bandit algorithms", Cambridge 2020,
-chapter 6.
+The simplest policy that can be analysed: Lattimore, Szepesvári: "Bandit algorithms", Cambridge
+2020, chapter 6.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ def _never(t: int) -> bool:
 
 
 class ExploreThenCommit:
-    """Picks the least picked arms until each was picked ``n_explore`` times, and then always one set.
+    """Picks each arm ``n_explore`` times, the least picked first, and then always one set.
 
-    Exploring takes ceil(n_explore · n_arms / k) rounds for a plain k, and no evaluation. Then another
-    oracle runs once, and its set is repeated as by a `Scheduled` oracle that never runs again unless
-    the problem is another one. Among other feasible sets, the undecided arms are explored: as many
-    arms that lack rounds as fit into a set at a time. The numbers of picks decide, so ``state`` and
-    ``load`` save them: 8 bytes per arm. A round of exploring takes O(n_arms) time.
+    Exploring takes ceil(n_explore · n_arms / k) rounds for a plain k, and no evaluation. Then
+    another oracle runs once, and its set is repeated as by a `Scheduled` oracle that never runs
+    again unless the problem is another one. Among other feasible sets, the undecided arms are
+    explored: as many arms that lack rounds as fit into a set at a time. The numbers of picks
+    decide, so ``state`` and ``load`` save them: 8 bytes per arm. A round of exploring takes
+    O(n_arms) time.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class ExploreThenCommit:
         return arms
 
     def state(self) -> dict[str, Any]:
-        """The picks per arm, the set that is repeated and the state of the oracle, as plain JSON."""
+        """The picks per arm, the repeated set and the state of the oracle, as plain JSON."""
         return {
             "oracle": "ExploreThenCommit",
             "n_explore": self.n_explore,

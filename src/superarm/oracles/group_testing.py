@@ -33,24 +33,24 @@ class _Tests(NamedTuple):
 
 
 class GroupTesting:
-    """GTO: random pools are evaluated, each arm is graded by its pools' scores, the k best grades win.
+    """GTO: evaluates random pools, grades each arm by its pools' scores, picks the k best.
 
     By default it is literally the paper's. The documentation shows how little it finds out at the
-    paper's own sizes, and its reports show why. ``n_tests`` evaluations per round. Time:
-    O(n_tests · n_arms), eight arms at a time (drawing takes two random bits per arm unless p is 1/2).
-    If p is below 1/64, the test matrix is never built, and time is O(n_tests · n_arms · p).
+    paper's own sizes, and its reports show why. ``n_tests`` evaluations per round. Time: O(n_tests
+    · n_arms), eight arms at a time (drawing takes two random bits per arm unless p is 1/2). If p is
+    below 1/64, the test matrix is never built, and time is O(n_tests · n_arms · p).
 
-    With ``decoder="regression"`` it remembers. The same tests, quantized as before, teach it over all
-    rounds what each arm adds to a set, r(S; theta) ≈ c + sum of w_i theta_i, and the k largest
+    With ``decoder="regression"`` it remembers. The same tests, quantized as before, teach it over
+    all rounds what each arm adds to a set, r(S; theta) ≈ c + sum of w_i theta_i, and the k largest
     w_i theta_i win. This takes O(n_tests³) more time per round (a few milliseconds for 302 tests;
-    O(n_tests² · n_arms) for p of 1/20 and more) and 16 bytes per arm. The first evaluation of all is
-    that of the empty set. The memory decides, so ``state`` and ``load`` save it. For another reward it
-    is learnt anew. It is exact in the limit for weighted sums, and an approximation by a weighted sum
-    for other rewards.
+    O(n_tests² · n_arms) for p of 1/20 and more) and 16 bytes per arm. The first evaluation of all
+    is that of the empty set. The memory decides, so ``state`` and ``load`` save it. For another
+    reward it is learnt anew. It is exact in the limit for weighted sums, and an approximation by a
+    weighted sum for other rewards.
 
-    Among other feasible sets than those of k arms, the tests are the same, of all arms, and the set of
-    the largest sum of grades wins. The rule for the number of tests takes the size of the largest set
-    for k.
+    Among other feasible sets than those of k arms, the tests are the same, of all arms, and the set
+    of the largest sum of grades wins. The rule for the number of tests takes the size of the
+    largest set for k.
 
     Parameters
     ----------
@@ -58,13 +58,14 @@ class GroupTesting:
         The paper's capital Delta: the quantization level. The quantizer's steps are delta / (2 B).
         B below 1/2 counts as 1/2, as in the proof of Lemma 2.
     p
-        The probability that an arm is in a test, in (0, 1). The paper leaves it open; its Lemma 1 is
-        smallest at 2/3. None is 1/2. With "regression", None is what the reward turns out to need:
-        tests of about 1, 4, 16 and 64 arms are tried, and the tests that tell most are made most.
+        The probability that an arm is in a test, in (0, 1). The paper leaves it open; its Lemma 1
+        is smallest at 2/3. None is 1/2. With "regression", None is what the reward turns out to
+        need: tests of about 1, 4, 16 and 64 arms are tried, and the tests that tell most are made
+        most.
     n_tests
         How many tests per round: a number, "order" (`theory.n_tests_order`, the paper's 310), or
-        "lemma" (`theory.n_tests`, Lemma 1 as printed: usually a number that could never be run, which
-        is an error).
+        "lemma" (`theory.n_tests`, Lemma 1 as printed: usually a number that could never be run,
+        which is an error).
     failure
         The probability of failure that "order" and "lemma" aim for, the paper's small delta.
     q
@@ -78,7 +79,8 @@ class GroupTesting:
     tests
         "all" decodes all tests, "non_repeated" only those in I_nr.
     pools
-        Fixed tests instead of random ones. ``p``, ``n_tests``, ``failure`` and ``q`` then do nothing.
+        Fixed tests instead of random ones. ``p``, ``n_tests``, ``failure`` and ``q`` then do
+        nothing.
     budget
         The largest number of tests per round, whatever the rule requires; None for no limit.
 
@@ -167,7 +169,8 @@ class GroupTesting:
             grades, rounding = self._decode(made.pools, scores, decoded)
         self.report = GroupTestingReport(made.pools, made.values, scores, decoded, grades)
         if self._weights is None and not is_uniform(feasible):
-            # Only differences of these grades mean something, and sets of several sizes need a zero.
+            # Only differences of these grades mean something, and sets of several sizes need a
+            # zero.
             grades = grades - grades.min()
         return best_up_to(feasible, grades, rounding, rng=rng)
 
@@ -197,7 +200,7 @@ class GroupTesting:
         return self._rules_for(reward).resolve(k, float(self.q), self.budget)
 
     def _rules_for(self, reward: Reward) -> Rules:
-        """The quantizer, the noise and the number of tests: the same ones while the reward is the same."""
+        """The quantizer, the noise and the number of tests, worked out once per reward."""
         if self._rules is None or reward is not self._rules_of:
             self._rules = Rules(
                 reward,
@@ -241,7 +244,7 @@ class GroupTesting:
     def _decode(
         self, tests: Pools, scores: FloatArray, decoded: NDArray[np.bool_]
     ) -> tuple[FloatArray, float]:
-        """The grades A^T scores (eq. decoder), and by how much equal grades may differ by rounding."""
+        """The grades A^T scores (eq. decoder), and how much equal grades may differ."""
         centre = scores[decoded].mean() if self.decoder == "centred" and decoded.any() else 0.0
         counted = scores - centre
         if self.tests == "non_repeated":
@@ -269,9 +272,10 @@ class GroupTesting:
         q = theory.estimate_q(made.pools, rules.scores(made.values))
         if q == 0:
             raise ValueError(
-                f"every one of the {n_tests} tests is repeated, so q is estimated as 0 and no number of "
-                "tests suffices; use a smaller delta, another p, or set q to a number"
+                f"every one of the {n_tests} tests is repeated, so q is estimated as 0 and no "
+                "number of tests suffices; use a smaller delta, another p, or set q to a number"
             )
+        # The first tests count towards the number for the estimated q.
         n_more = rules.resolve(k, q, self.budget) - n_spent - n_tests
         more = self._random_tests(reward, theta, n_more, rng=rng)
         return _Tests(

@@ -32,8 +32,8 @@ class LazyGreedyReport:
     evaluations
         How many evaluations it took.
     certified
-        Whether the set is Greedy's, given what the reward declares. False only if the budget was used
-        up.
+        Whether the set is Greedy's, given what the reward declares. False only if the budget was
+        used up.
     """
 
     order: IndexArray
@@ -61,31 +61,31 @@ class _First(NamedTuple):
 class LazyGreedy:
     """The set that `Greedy` would pick if the reward is submodular, certified by bounds.
 
-    Assumes that the reward is submodular (no arm adds more to a larger set), and Lipschitz as declared.
-    The first arm is that of `LazySingletons`. What an arm adds alone, or added to a smaller set in this
-    or an earlier round, bounds what it adds now. An arm is added as soon as what it adds is above the
-    bounds of all others. Until then, the arms that stand in the way are evaluated. Among arms of equal
-    value, the random choice may differ from that of `Greedy`.
+    Assumes that the reward is submodular (no arm adds more to a larger set), and Lipschitz as
+    declared. The first arm is that of `LazySingletons`. What an arm adds alone, or added to a
+    smaller set in this or an earlier round, bounds what it adds now. An arm is added as soon as
+    what it adds is above the bounds of all others. Until then, the arms that stand in the way are
+    evaluated. Among arms of equal value, the random choice may differ from that of `Greedy`.
 
-    Many evaluations are saved only if the reward declares ``diminishing``: raising a mean never lowers
-    a value, and raises it by less if this mean or others are higher, an absent arm being one of mean 0.
-    `LinearReward`, `AnySuccess`, `CoverageReward` and `NetworkReward` without negative weights are
-    such. Then one evaluation rules out several arms, if all of them together add less than the best
-    arm. And an answer at other means, of the same set or of a subset, is a bound after one evaluation
-    for all arms. Otherwise such answers are of use only as far as B reaches.
+    Many evaluations are saved only if the reward declares ``diminishing``: raising a mean never
+    lowers a value, and raises it by less if this mean or others are higher, an absent arm being one
+    of mean 0. `LinearReward`, `AnySuccess`, `CoverageReward` and `NetworkReward` without negative
+    weights are such. Then one evaluation rules out several arms, if all of them together add less
+    than the best arm. And an answer at other means, of the same set or of a subset, is a bound
+    after one evaluation for all arms. Otherwise such answers are of use only as far as B reaches.
 
-    If an answer is above its bound, the reward is not what it declares. The assumption is given up with
-    a warning: ``diminishing`` first if the bound came from it, and otherwise submodularity, after which
-    all rounds are plain Greedy's. The current round is Greedy's in full.
+    If an answer is above its bound, the reward is not what it declares. The assumption is given up
+    with a warning: ``diminishing`` first if the bound came from it, and otherwise submodularity,
+    after which all rounds are plain Greedy's. The current round is Greedy's in full.
 
     A round takes about k evaluations at least. If new sets are tried all the time, as in the first
-    rounds of a bandit, it takes many: a share of Greedy's. Time: O(n_answers · n_arms) per step, and
-    O(n_arms) per batch of evaluations. Memory: at most 16 · n_points + 8 + 24 · n_answers bytes per arm,
-    1,800 by default. The memory is only a cache: without it the answers are the same, up to random
-    tie-breaking, but cost more evaluations. ``state`` and ``load`` save it.
+    rounds of a bandit, it takes many: a share of Greedy's. Time: O(n_answers · n_arms) per step,
+    and O(n_arms) per batch of evaluations. Memory: at most 16 · n_points + 8 + 24 · n_answers bytes
+    per arm, 1,800 by default. The memory is only a cache: without it the answers are the same, up
+    to random tie-breaking, but cost more evaluations. ``state`` and ``load`` save it.
 
-    Among other feasible sets than those of k arms, it picks what `Greedy` picks. If arms have weights,
-    it makes Greedy's evaluations.
+    Among other feasible sets than those of k arms, it picks what `Greedy` picks. If arms have
+    weights, it makes Greedy's evaluations.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ class LazyGreedy:
         How many arms are evaluated together at least, if that many are in question. Set it to the
         number of workers of an executor: there are more evaluations in fewer batches.
     budget
-        The largest number of evaluations per round; None for no limit. It is shared among the steps,
-        and what one step leaves goes to the next. A step without evaluations adds the arm of the
-        largest bound.
+        The largest number of evaluations per round; None for no limit. It is shared among the
+        steps, and what one step leaves goes to the next. A step without evaluations adds the arm of
+        the largest bound.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class LazyGreedy:
         return LazySingletons(n_points=self.n_points, batch=self.batch)
 
     def _meet(self, reward: Reward) -> KnownSets:
-        """What is known about this reward: nothing if it is new. A loaded state takes any reward."""
+        """What is known about this reward: nothing if it is new. A loaded state fits any."""
         loaded = self._reward is None and self._known is not None
         if self._known is None or not (loaded or reward is self._reward):
             self._alone, self._known = self._new_alone(), KnownSets.new(reward, self.n_answers)
@@ -193,6 +193,7 @@ class LazyGreedy:
         theta = now.theta
         first = self._first(now, feasible, rng=rng)
         order, values, certified = self._begin(now, feasible, first)
+        # What an arm adds alone bounds what it adds to any set.
         upper, assumed = first.alone.copy(), np.zeros(len(theta), bool)
         while len(order) and (allowed := feasible.extend(order)).any():
             now.limit(max(1, feasible.n_most - len(order)))
@@ -242,9 +243,11 @@ class LazyGreedy:
         arms, report = self._select_alone(now, one, rng)
         lower, upper = report.lower[arms[0]], report.upper[arms[0]]
         worth = float(lower) if lower == upper else np.nan
+        # The set is complete, or only one arm is left to complete it.
         if plain and (steps == 1 or steps == len(theta) == 2):
             return _First(arms, worth, report.certified, report.upper)
-        # Further arms are compared with the value of the first one, and bounded by what they add alone.
+        # Further arms are compared with the value of the first one, and bounded by what they add
+        # alone.
         now.limit(1)
         if known.empty is None and now.room():
             known.empty = now.value_of(arms[:0], theta[:0])

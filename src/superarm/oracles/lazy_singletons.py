@@ -48,30 +48,30 @@ class LazySingletonsReport:
 class LazySingletons:
     """The set that `Singletons` would pick, certified by bounds from remembered answers.
 
-    Arm i alone is worth f_i(theta_i), and f_i does not change from round to round. So the answers of
-    earlier rounds bound f_i at the new theta. The set is certified as soon as the worst lower bound in
-    it is above the best upper bound outside, or both are known to be equal. Until then, the arms that
-    stand in the way are evaluated. Among arms of exactly equal value at the k-th place, the random
-    choice may differ from that of `Singletons`.
+    Arm i alone is worth f_i(theta_i), and f_i does not change from round to round. So the answers
+    of earlier rounds bound f_i at the new theta. The set is certified as soon as the worst lower
+    bound in it is above the best upper bound outside, or both are known to be equal. Until then,
+    the arms that stand in the way are evaluated. Among arms of exactly equal value at the k-th
+    place, the random choice may differ from that of `Singletons`.
 
     The oracle uses what the reward declares: ``lipschitz``, ``monotone``, ``zero_is_absent`` and
-    ``concave``. With ``zero_is_absent``, (0, r(empty)) is a free point of every arm; without it, every
-    arm must be evaluated once. If two answers contradict the declared B, one of the questions is asked
-    again. The same answer means that B is too small: it is raised, with a warning. Another answer
-    means a noisy or changing reward, which is an error. ``monotone`` and ``concave`` are given up, with
-    a warning, when an answer contradicts them.
+    ``concave``. With ``zero_is_absent``, (0, r(empty)) is a free point of every arm; without it,
+    every arm must be evaluated once. If two answers contradict the declared B, one of the questions
+    is asked again. The same answer means that B is too small: it is raised, with a warning. Another
+    answer means a noisy or changing reward, which is an error. ``monotone`` and ``concave`` are
+    given up, with a warning, when an answer contradicts them.
 
-    Among other feasible sets than those of k arms, it picks what `Singletons` picks. The set that is
-    best by the middles of the bounds is certified if it is best even with its own arms at their lower
-    bounds and all others at their upper bounds. Until then, the arms that make the difference are
-    evaluated, the least known first (as in CLUCB: Chen, Lin, King, Lyu, Chen 2014). Arms whose
+    Among other feasible sets than those of k arms, it picks what `Singletons` picks. The set that
+    is best by the middles of the bounds is certified if it is best even with its own arms at their
+    lower bounds and all others at their upper bounds. Until then, the arms that make the difference
+    are evaluated, the least known first (as in CLUCB: Chen, Lin, King, Lyu, Chen 2014). Arms whose
     membership the sets already decide are never evaluated.
 
-    A round takes O(n_points · n_arms) time for the bounds and O(n_arms) per batch of evaluations. The
-    number of batches grows with the logarithm of the evaluations. Memory: 16 · n_points + 8 bytes per
-    arm, 264 by default. The memory is only a cache: without it the answers are the same, up to random
-    tie-breaking, but cost more evaluations. ``state`` and ``load`` save it, since evaluations may be
-    expensive.
+    A round takes O(n_points · n_arms) time for the bounds and O(n_arms) per batch of evaluations.
+    The number of batches grows with the logarithm of the evaluations. Memory: 16 · n_points + 8
+    bytes per arm, 264 by default. The memory is only a cache: without it the answers are the same,
+    up to random tie-breaking, but cost more evaluations. ``state`` and ``load`` save it, since
+    evaluations may be expensive.
 
     Parameters
     ----------
@@ -115,6 +115,7 @@ class LazySingletons:
         lower, upper = known.bounds(theta, reward.upper)
         asked = np.zeros(len(theta), bool)
         while True:
+            # Sets of different sizes are compared by what arms add to the empty set.
             gains = (lower - base, upper - base) if base else (lower, upper)
             arms, contested, n_necessary = best_and_rivals(feasible, *gains, rng=rng)
             if not len(contested) or not questions.left():
@@ -127,6 +128,7 @@ class LazySingletons:
                 # A second evaluation in the same round is at theta, which settles the arm.
                 x = np.where(asked[chosen], x, ahead)
             asked[chosen] = True
+            # A corrected declaration changes the bounds of all arms.
             if questions.ask(chosen, x):
                 lower, upper = known.bounds(theta, reward.upper)
             else:
@@ -161,7 +163,7 @@ class LazySingletons:
         self._reward = self._known = None
 
     def _meet(self, reward: Reward) -> SingleArms:
-        """What is known about this reward: nothing if it is new. A loaded state takes any reward."""
+        """What is known about this reward: nothing if it is new. A loaded state fits any."""
         loaded = self._reward is None and self._known is not None
         if self._known is None or not (loaded or reward is self._reward):
             self._known = SingleArms.new(reward, self.n_points)
@@ -175,8 +177,8 @@ class LazySingletons:
     def _begin(self, theta: FloatArray, feasible: FeasibleSets, questions: Questions) -> float:
         """Get a first point for every undecided arm. The value that arms are compared with.
 
-        The point is free if a mean of zero is an absent arm, and one evaluation per arm otherwise. If
-        sets differ in size, arms are compared with the empty set. Otherwise any number will do.
+        The point is free if a mean of zero is an absent arm, and one evaluation per arm otherwise.
+        If sets differ in size, arms are compared with the empty set. Otherwise any number will do.
         """
         known, zero_is_absent = questions.known, questions.reward.zero_is_absent
         new = np.flatnonzero(known.memory.n == 0)
@@ -187,6 +189,7 @@ class LazySingletons:
         if len(new) and zero_is_absent and known.empty is not None:
             known.memory.add_for_all(0.0, known.empty)
         elif len(new):
+            # A small budget goes to the arms of the largest means.
             likely = new[np.argsort(-theta[new], kind="stable")[: questions.left()]]
             questions.ask(likely, theta[likely])
         return 0.0 if feasible.same_size or known.empty is None else known.empty

@@ -24,7 +24,7 @@ _ROUNDING = 1e-9
 
 
 def growing(factor: float = 1.1) -> Callable[[int], bool]:
-    """A schedule of rounds that are a factor apart: 1, 2, 3, ... at first, and O(log T) in T rounds.
+    """A schedule of rounds that are a factor apart: O(log T) of the first T rounds.
 
     Examples
     --------
@@ -45,11 +45,11 @@ def growing(factor: float = 1.1) -> Callable[[int], bool]:
 
 
 class Scheduled:
-    """Runs another oracle only in some rounds, and repeats its last set in between without evaluations.
+    """Runs another oracle only in some rounds, and repeats its last set in between.
 
-    It also runs the oracle if the last set is not feasible, or if the problem is another one: another
-    number of arms, or all sets of k arms after a set that was chosen within constraints. The set that
-    is repeated decides, so ``state`` and ``load`` save it.
+    It also runs the oracle if the last set is not feasible, or if the problem is another one:
+    another number of arms, or all sets of k arms after a set that was chosen within constraints.
+    The set that is repeated decides, so ``state`` and ``load`` save it.
 
     Parameters
     ----------

@@ -129,6 +129,8 @@ def plain(axis: Any, x: str, y: str) -> None:
 
 def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:
     """Logarithmic axes whose ticks are plain numbers: superscripts are too small on a phone."""
+    from matplotlib.ticker import NullLocator
+
     for wanted, scale, ticks in (
         (x, axis.set_xscale, axis.xaxis),
         (y, axis.set_yscale, axis.yaxis),
@@ -136,7 +138,7 @@ def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:
         if wanted:
             scale("log")
             ticks.set_major_formatter(lambda value, place: _tick(value))
-            ticks.set_minor_formatter(lambda value, place: "")
+            ticks.set_minor_locator(NullLocator())
 
 
 def _tick(value: float) -> str:

@@ -68,6 +68,7 @@ class Decision:
 
     def as_dict(self) -> dict[str, Any]:
         """The decision as plain JSON; the propensities are left out if there are none."""
+        # The digests of logs depend on the order of the members.
         plain = {
             "id": self.id,
             "arms": list(self.arms),
@@ -85,6 +86,7 @@ class Decision:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Decision:
         """The decision that `as_dict` described. Other keys are ignored."""
+        # JSON has no tuples, and may have a whole number where there was a float.
         values, shares = plain["values"], plain.get("propensities")
         sampled: dict[str, Any] = {}
         if shares is not None:
@@ -104,19 +106,14 @@ class Decision:
         )
 
 
-def decision_id(key: str, number: int) -> str:
-    """The id of a decision: the key of its session and its number.
+def decision_number(id: str) -> int:
+    """The number of a decision, the last part of its id.
 
     Examples
     --------
-    >>> decision_id("shop", 7), decision_number("shop-7")
-    ('shop-7', 7)
+    >>> decision_number("shop.left-7")
+    7
     """
-    return f"{key}-{number}"
-
-
-def decision_number(id: str) -> int:
-    """The number of a decision, the last part of its id."""
     return int(id.rpartition("-")[2])
 
 
@@ -181,16 +178,12 @@ class Record:
     outcomes: dict[int, float] = field(default_factory=dict)
     status: Status = "open"
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether all outcomes are known."""
-        return len(self.outcomes) == len(self.arms)
-
     def new_outcomes(self, given: Mapping[Name, Any]) -> dict[int, float]:
         """The outcomes that were not known before, by ascending number of the arm.
 
         Refuses what is not feedback for this decision.
         """
+        # The first test is much cheaper than the second, and says no almost always.
         if type(given) is not dict and not isinstance(given, Mapping):
             raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {given!r:.60}")
         new, n_found = {}, 0
@@ -199,6 +192,7 @@ class Record:
                 continue
             n_found += 1
             outcome, before = _as_outcome(given[name], name), self.outcomes.get(number)
+            # The same outcome again is no error: clients repeat a request after a timeout.
             if before is None:
                 new[number] = outcome
             elif before != outcome:
@@ -233,6 +227,7 @@ class Record:
     def from_state(cls, state: dict[str, Any], names: list[Name]) -> Record:
         """The record that `state` described."""
         numbers = np.array(state["arms"], np.intp)
+        # Without propensities there is nothing to zip, so the members stay out.
         sampled = dict(zip(_SAMPLED, state.get("propensities", ()), strict=False))
         named = {**state, **sampled, "arms": [names[arm] for arm in numbers.tolist()]}
         outcomes = {int(arm): float(outcome) for arm, outcome in state["outcomes"]}
@@ -250,12 +245,13 @@ class Ledger:
     def add(self, record: Record) -> None:
         """Add a decision that was issued. One with no arms is complete at once."""
         self.open[record.decision.id] = record
-        if record.is_complete:
+        if not len(record.arms):
             self.close(record, "told")
 
     def find(self, decision: Decision | str) -> Record:
         """The record of a decision or of its id."""
         id = decision.id if isinstance(decision, Decision) else decision
+        # An id of another type may not be hashable, so it is not looked up.
         record = self.open.get(id) or self.closed.get(id) if isinstance(id, str) else None
         if record is None:
             raise UnknownDecisionError(
@@ -286,5 +282,6 @@ class Ledger:
 def _as_outcome(outcome: Any, name: Name) -> float:
     if type(outcome) is float and 0.0 <= outcome <= 1.0:  # the usual case
         return outcome
+    # Clicks often come as booleans, which as_fraction refuses because elsewhere they are mistakes.
     number = float(outcome) if isinstance(outcome, bool | np.bool_) else outcome
     return as_fraction(number, f"the outcome of {name!r}", low="[", high="]")

@@ -1,6 +1,7 @@
 """Contract checks for your own parts: what every belief, oracle, reward, environment must do.
 
-Each check raises AssertionError with a sentence that says what is wrong, and returns nothing otherwise:
+Each check raises AssertionError with a sentence that says what is wrong, and returns nothing
+otherwise:
 
     from superarm.testing import check_oracle
     check_oracle(lambda: MyOracle())

@@ -26,9 +26,9 @@ _NAN = float("nan")
 def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
     """Check a belief: ``make(n_arms)`` gives a fresh one.
 
-    Samples are in [0, 1] and repeatable. Feedback moves arms in the right direction. Bad feedback is
-    refused and changes nothing. The state is plain JSON that restores the belief exactly. Whether
-    samples have the right law, only your own tests can say.
+    Samples are in [0, 1] and repeatable. Feedback moves arms in the right direction. Bad feedback
+    is refused and changes nothing. The state is plain JSON that restores the belief exactly.
+    Whether samples have the right law, only your own tests can say.
     """
     rng = np.random.default_rng(seed)
     belief = make(5)

@@ -21,11 +21,11 @@ _N_PULLS, _FALSE_ALARM = 4000, 1e-4
 def check_environment(make: Callable[[], Environment], *, seed: int = 0) -> None:
     """Check an environment of at least two arms: ``make()`` gives a fresh one.
 
-    Outcomes are in [0, 1] or NaN, one per arm in the order of the arms, and repeatable. Bad arms are
-    refused. If it has ``mu``, an array that a pull may replace but not write into, the outcomes of an
-    arm must average to its mean in the round; or to ``expected(arms)``, if it has that, for
-    environments whose outcomes do not average to mu (a false alarm is less likely than 1 in 10,000).
-    If it has ``observe``, that must agree with ``pull`` about the arms that are pulled.
+    Outcomes are in [0, 1] or NaN, one per arm in the order of the arms, and repeatable. Bad arms
+    are refused. If it has ``mu``, an array that a pull may replace but not write into, the outcomes
+    of an arm must average to its mean in the round; or to ``expected(arms)``, if it has that, for
+    environments whose outcomes do not average to mu (a false alarm is less likely than 1 in
+    10,000). If it has ``observe``, that must agree with ``pull`` about the arms that are pulled.
     """
     environment = make()
     claim(isinstance(environment, Environment), f"{name_of(environment)} must have n_arms and pull")
@@ -75,9 +75,9 @@ def _check_means(environment: Any, arms: IndexArray, rng: np.random.Generator) -
         errors += np.where(np.isnan(outcomes), 0.0, outcomes - expected)
         off = off or not np.array_equal(mu, before)
     claim(not off, "mu must not be written into: an environment that changes has another array")
-    # Hoeffding and Azuma: given the past, an error is within an interval of length 1 and of mean 0, if
-    # whether an outcome is seen does not depend on what it is. So P(|sum| > n e) <= 2 exp(-2 n e²), for
-    # each of two arms.
+    # Hoeffding and Azuma: given the past, an error is within an interval of length 1 and of mean 0,
+    # if whether an outcome is seen does not depend on what it is. So P(|sum| > n e) <= 2 exp(-2 n
+    # e²), for each of two arms.
     bound = np.sqrt(np.log(4 / _FALSE_ALARM) / (2 * _N_PULLS))
     error = errors / _N_PULLS
     claim(

@@ -30,9 +30,9 @@ def check_oracle(
 ) -> None:
     """Check an oracle: ``make()`` gives a fresh one.
 
-    The answer is k distinct arms, ascending. theta is not changed, and may be a `Sample`, which is what
-    `Policy` passes. The same generator gives the same answer. k equal to n_arms gives every arm. Equal
-    arms are all chosen now and then. Bad requests are refused without an evaluation.
+    The answer is k distinct arms, ascending. theta is not changed, and may be a `Sample`, which is
+    what `Policy` passes. The same generator gives the same answer. k equal to n_arms gives every
+    arm. Equal arms are all chosen now and then. Bad requests are refused without an evaluation.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def check_oracle(
         _check_answer(make, reward, k, exact=exact, seed=seed)
     oracle, rng = make(), np.random.default_rng(seed)
     chosen = [oracle.select(reward, np.full(6, 0.5), 2, rng=rng) for _ in range(200)]
-    # Each of 6 equal arms is in a set of 2 with probability 1/3: (2/3)^200 < 1e-35 that one never is.
+    # Each of 6 equal arms is in a set of 2 with probability 1/3: (2/3)^200 < 1e-35 that one never
+    # is.
     _claim_all_chosen(np.concatenate(chosen))
     _check_refusals(oracle, reward, rng)
     _check_options(make, reward, seed)
@@ -172,7 +173,8 @@ def _check_constraints(
             _check_draws_nothing(make, reward, request, seed)
     oracle, rng = make(), np.random.default_rng(seed)
     chosen = [oracle.select(reward, np.full(6, 0.5), requests[2], rng=rng) for _ in range(200)]
-    # There are 12 sets, each arm in 5 or more: (7/12)^200 < 1e-46 that one never is, if all are as likely.
+    # There are 12 sets, each arm in 5 or more: (7/12)^200 < 1e-46 that one never is, if all are as
+    # likely.
     _claim_all_chosen(np.concatenate(chosen))
     asked = reward.n_asked
     claim_refused(

@@ -17,10 +17,11 @@ _ROUNDING = 1e-9
 
 
 def check_reward(reward: Reward, *, n_probes: int = 200, seed: int = 0) -> None:
-    """Check a reward of at least two arms, by probing: batches against single calls, and declarations.
+    """Check a reward of at least two arms, by probing batches and declarations.
 
-    The declarations: Lipschitz, bounded, mean-only (the value of a set does not depend on the means of
-    other arms), monotone, zero is absent and additive; concave and diminishing, if it declares them.
+    The declarations: Lipschitz, bounded, mean-only (the value of a set does not depend on the means
+    of other arms), monotone, zero is absent and additive; concave and diminishing, if it declares
+    them.
     """
     rng = np.random.default_rng(seed)
     claim(isinstance(reward, Reward), f"{name_of(reward)} must have all that superarm.Reward has")

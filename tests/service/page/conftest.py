@@ -36,7 +36,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser, server):
-    """Opens the page in a context of its own: ``visit(path, **context)``."""
+    """Open the page in its own browser context: ``visit(path, **context)``."""
     contexts, said, asked, expected = [], [], [], []
 
     def open_page(path="/", *, at=server, expect=(), **more):

@@ -1,4 +1,4 @@
-// What a person who sees badly, or hears the page, would trip over. Evaluates to functions that list what is wrong.
+// Checks of accessibility. Evaluates to functions that list what is wrong.
 (() => {
   const parse = (text) => {
     const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number);
@@ -11,7 +11,7 @@
   const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
   const hasText = (node) => [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
 
-  // Each visible text against what lies behind it, by the formulas of WCAG 2: those below 4.5 to 1.
+  // Visible texts whose contrast with their background is below 4.5 to 1, by the formulas of WCAG 2.
   function contrasts() {
     const scope = document.querySelector("dialog[open]") ?? document.body;
     const texts = [...scope.querySelectorAll("*")].filter(
@@ -36,7 +36,7 @@
     node.hasAttribute("alt") ||
     byId(node, "aria-labelledby")?.textContent;
 
-  // What has no name, points to nothing, is out of order or too small to hit.
+  // Elements without a name, with a dangling reference, out of order, or too small to hit.
   function unnamed() {
     const found = [];
     const bad = (words, node) => found.push(`${words}: ${node?.outerHTML.slice(0, 100)}`);

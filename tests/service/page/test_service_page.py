@@ -12,7 +12,7 @@ from superarm.service.http import keys
 from superarm.service.log.sqlite import SQLiteStore
 
 
-def test_a_bandit_is_made_decides_and_learns(visit, server):
+def test_a_bandit_is_created_decides_and_learns(visit, server):
     page = visit()
     create(page, "made by hand")
     page.get_by_role("heading", name="made by hand").wait_for()
@@ -29,7 +29,7 @@ def test_a_bandit_is_made_decides_and_learns(visit, server):
     assert page.locator(".decision .chip.good").count() == 2
 
 
-def test_what_others_do_arrives(visit, other, bandit):
+def test_changes_by_other_clients_appear(visit, other, bandit):
     page = visit(f"/#/b/{bandit['id']}")
     page.get_by_text("No decisions yet.").wait_for()
     decision = decide(other, bandit)
@@ -48,7 +48,7 @@ def test_what_others_do_arrives(visit, other, bandit):
     wait_for_text(page.locator("#arrivals"), "Retired: fig")
 
 
-def test_pausing_holds_what_arrives(visit, other, bandit):
+def test_a_paused_page_shows_nothing_new(visit, other, bandit):
     page = visit(f"/#/b/{bandit['id']}")
     page.get_by_role("button", name="Live").click()
     page.get_by_role("button", name="Paused").wait_for()
@@ -67,7 +67,7 @@ def test_pausing_holds_what_arrives(visit, other, bandit):
     page.get_by_role("button", name="Show more").click()
     page.locator(".decision").nth(59).wait_for()
     with page.expect_request(lambda request: "/log?" in request.url):
-        pass  # the next look is from the last event on, not through all of them again
+        pass  # the next request starts at the last event
     assert {re.search(r"after=(\d+)", url)[1] for url in asked} == {"1", "251"}
     page.get_by_label("Which decisions").select_option("expired")
     page.get_by_text("No decision is expired.").wait_for()
@@ -84,8 +84,8 @@ def test_a_decision_is_explained(visit, other):
     panel = page.get_by_role("dialog", name="Why these arms?")
     panel.locator("figure").wait_for()
     assert page.url.endswith(f"/d/{decision['id']}")
-    assert panel.locator(".arms .arm").count() == 3  # two that are in, and the best left out
-    assert panel.locator(".range").count() == 3 + 1  # and one in the key
+    assert panel.locator(".arms .arm").count() == 3  # two in the set, and the best arm left out
+    assert panel.locator(".range").count() == 3 + 1  # and one in the legend
     assert panel.locator("path.sampled").count() == 3
     assert set(panel.locator(".arms .arm:not(.left-out) .name").all_inner_texts()) == set(
         decision["arms"]
@@ -96,13 +96,11 @@ def test_a_decision_is_explained(visit, other):
     panel.wait_for(state="detached")
     assert page.url.endswith(f"/b/{bandit['id']}")
     assert button.evaluate("node => node === document.activeElement")
-    page.goto(
-        page.url + f"/d/{decision['id']}"
-    )  # the address of an explanation is good for sending
+    page.goto(page.url + f"/d/{decision['id']}")  # an explanation has its own address
     panel.locator("figure").wait_for()
 
 
-def test_an_arm_is_retired_and_brought_back(visit, other, bandit):
+def test_an_arm_is_retired_and_restored(visit, other, bandit):
     page = visit(f"/#/b/{bandit['id']}")
     page.get_by_role("button", name="Retire cherry").click()
     page.get_by_text("Retired cherry").first.wait_for()
@@ -130,7 +128,7 @@ def test_arms_are_added_found_and_ordered(visit, other, bandit):
     assert page.locator(".arms .name").all_inner_texts() == sorted([*FRUIT, "grape", "guava"])
 
 
-def test_only_the_best_of_many_arms_are_drawn(visit, other):
+def test_only_the_best_of_many_arms_are_shown(visit, other):
     bandit = other("POST", "/v1/bandits", {"name": "many", "arms": 5000, "k": 3})
     page = visit(f"/#/b/{bandit['id']}")
     wait_for_text(page.locator("section p.muted"), "The best 20 of 5,000 by mean")
@@ -161,7 +159,7 @@ def test_problems_say_what_to_do(visit, other, bandit):
     wait_for_text(page.get_by_role("alert"), "GET /v1/bandits lists them")
 
 
-def test_a_key_is_asked_for_and_stays_in_the_tab(visit, tmp_path):
+def test_a_key_is_requested_and_stays_in_the_tab(visit, tmp_path):
     database = tmp_path / "keys.db"
     made = {role: keys.make(role) for role in ("read", "admin")}
     store = SQLiteStore(database)
@@ -175,7 +173,7 @@ def test_a_key_is_asked_for_and_stays_in_the_tab(visit, tmp_path):
         page.keyboard.press("Enter")
         wait_for_text(dialog.get_by_role("alert"), "The key is not known here")
         wait_for_text(dialog.get_by_role("alert"), "superarm keys add makes one")
-        page.keyboard.press("Escape")  # the page says it, too, and does not ask again by itself
+        page.keyboard.press("Escape")  # the page says so, too, and does not open the dialog again
         page.get_by_role("button", name="Enter a key").click()
         dialog.get_by_label("Key", exact=True).fill(made["read"][0])
         page.keyboard.press("Enter")
@@ -197,10 +195,10 @@ def test_a_key_is_asked_for_and_stays_in_the_tab(visit, tmp_path):
         create(page, "with a key")
         page.get_by_role("heading", name="with a key").wait_for()
         assert made["admin"][0] not in server.said
-        page.close()  # before the server, so that it does not ask in vain
+        page.close()  # before the server, so that no request fails
 
 
-def test_a_server_that_is_gone_is_asked_again(visit, bandit):
+def test_a_lost_server_is_tried_again(visit, bandit):
     page = visit(f"/#/b/{bandit['id']}", expect=["ERR_CONNECTION_REFUSED"])
     page.locator(".arms .arm").first.wait_for()
     page.route("**/v1/**", lambda route: route.abort("connectionrefused"))
@@ -209,8 +207,8 @@ def test_a_server_that_is_gone_is_asked_again(visit, bandit):
     page.get_by_role("button", name="Live").wait_for()
 
 
-def test_a_prefix_in_the_address_is_no_matter(browser, server, bandit):
-    """As behind a proxy that takes the prefix away."""
+def test_the_page_works_behind_a_prefix(browser, server, bandit):
+    """As behind a proxy that removes the prefix."""
     context = browser.new_context()
     asked = []
 

@@ -24,7 +24,7 @@ HOSTILE = [
 ]
 
 
-def test_the_keyboard_is_enough(visit, other):
+def test_everything_works_with_the_keyboard(visit, other):
     page = visit()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
@@ -57,7 +57,7 @@ def test_the_keyboard_is_enough(visit, other):
     page.get_by_role("dialog").wait_for(state="detached")
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.name") == "arms"
-    page.keyboard.type("d?")  # typed, not taken for shortcuts
+    page.keyboard.type("d?")  # text, not shortcuts
     assert page.get_by_role("dialog").count() == 0
     assert page.locator(".decision").count() == 1
     wait_for_text(page.locator(".readout"), "^Round 1 at")
@@ -82,7 +82,7 @@ def test_the_focus_stays_when_rows_move(visit, other, bandit):
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Retire elder"
 
 
-def test_hostile_names_are_but_text(visit, other):
+def test_hostile_names_are_shown_as_text(visit, other):
     spec = {"name": "<b>bold</b> \u202e " + "y" * 180, "arms": HOSTILE, "k": 12, "seed": 1}
     bandit = other("POST", "/v1/bandits", spec)
     decision = decide(other, bandit)
@@ -97,7 +97,7 @@ def test_hostile_names_are_but_text(visit, other):
     shown = page.locator(".arms .name").all_inner_texts()
     assert len(shown) == len(HOSTILE)
     assert "<script>document.title='hit'</script>" in shown
-    assert "\ufffdgnp.exe" in shown  # the mark that would turn the text around is seen as such
+    assert "\ufffdgnp.exe" in shown  # the mark that reverses the text is replaced
     assert page.locator(".chip .outcome").count() == len(HOSTILE)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     other(
@@ -133,7 +133,7 @@ def test_colours_follow_the_system_and_the_button(visit, other, bandit, scheme):
     assert lightness(page) == pytest.approx(0.0 if scheme == "light" else 1.0, abs=0.15)
 
 
-def test_everything_has_a_name(visit, other, bandit):
+def test_all_elements_have_accessible_names(visit, other, bandit):
     tell(other, decide(other, bandit))
     decide(other, bandit)
     page = visit()
@@ -154,7 +154,7 @@ def test_everything_has_a_name(visit, other, bandit):
         assert page.locator(landmark).count() == 1
 
 
-def test_the_focus_is_seen(visit, bandit):
+def test_the_focus_is_visible(visit, bandit):
     page = visit(f"/#/b/{bandit['id']}")
     page.locator(".arms .arm").first.wait_for()
     seen = []
@@ -165,7 +165,7 @@ def test_the_focus_is_seen(visit, bandit):
     assert set(seen) == {"solid 2px"}
 
 
-def test_a_phone_is_wide_enough(visit, other, bandit):
+def test_the_page_fits_a_phone(visit, other, bandit):
     tell(other, decide(other, bandit))
     page = visit(
         f"/#/b/{bandit['id']}",

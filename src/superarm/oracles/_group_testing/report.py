@@ -27,7 +27,8 @@ class GroupTestingReport:
     scores
         Shape (n_tests,): the values, quantized; the values themselves if nothing is quantized.
     decoded
-        Shape (n_tests,): which tests the grades come from; with "regression", which were learnt from.
+        Shape (n_tests,): which tests the grades come from; with "regression", which were learnt
+        from.
     grades
         Shape (n_arms,): the grades phi of the arms; the k largest were chosen. With "regression",
         w_i theta_i.

@@ -61,7 +61,7 @@ class Rules:
 
     @cached_property
     def noise(self) -> float:
-        """The least variance of a score as a test of a sum: the quantizer's, or that of rounding."""
+        """The least variance of a score as a test of a sum: the quantizer's, or rounding."""
         exact = (_ROUNDING * max(self.lipschitz, _ROUNDING * self.upper)) ** 2
         # The variance of a number that is uniform in an interval of this width.
         return max(exact, self.quantizer.width**2 / 12) if self.quantize else exact
@@ -77,16 +77,16 @@ class Rules:
         return (scores > self.quantizer.width) & (scores < self.quantizer.upper)
 
     def resolve(self, k: int, q: float, budget: int | None) -> int:
-        """The number of tests per round, at most the budget. Refuses a number that cannot be run."""
+        """The number of tests per round, at most the budget; refused if it cannot be run."""
         if (k, q) not in self._resolved:
             self._resolved[k, q] = self._wanted(k, q)
         wanted = self._resolved[k, q]
         n_tests = wanted if budget is None else min(wanted, budget)
         if n_tests * self._bytes_per_test() > _MOST_BYTES:
             raise ValueError(
-                f"n_tests={self.n_tests!r} asks for {n_tests:,} tests of {self.n_arms:,} arms, which "
-                f"could never be run (the tests alone would take more than {_MOST_BYTES >> 30} GiB); "
-                "give a smaller number"
+                f"n_tests={self.n_tests!r} asks for {n_tests:,} tests of {self.n_arms:,} arms, "
+                "which could never be run (the tests alone would take more than "
+                f"{_MOST_BYTES >> 30} GiB); give a smaller number"
             )
         return n_tests
 

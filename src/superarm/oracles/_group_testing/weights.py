@@ -30,7 +30,7 @@ _ARRAYS = ("sizes", "w", "var", "c", "c_var", "noise", "_excess", "_used", "_mad
 
 
 class Weights:
-    """w and c of r(S; theta) ≈ c + sum over S of w_i theta_i, learnt from noisy tests over all rounds.
+    """w and c of r(S; theta) ≈ c + sum over S of w_i theta_i, learnt from tests of all rounds.
 
     A Kalman filter that keeps the variance v_i of each weight and none of their covariances, which
     random tests keep small. With x_ji = theta_i if arm i is in test j and 0 otherwise, and g(j) the
@@ -42,17 +42,17 @@ class Weights:
     4. w_i += v_i sum over j of x_ji a_j;  c_g += cvar_g sum over tests j of class g of a_j
     5. 1/v_i += sum over j of x_ji² / (u_j + noise_g(j) - x_ji² v_i), and the same for cvar
 
-    Step 3 solves one system in the tests of the round (block Kaczmarz with a ridge, where the ridge is
-    the noise). In step 5, the other arms of a test are noise. Variances fall like 1/t, and with them
-    the steps, so that noise averages out.
+    Step 3 solves one system in the tests of the round (block Kaczmarz with a ridge, where the ridge
+    is the noise). In step 5, the other arms of a test are noise. Variances fall like 1/t, and with
+    them the steps, so that noise averages out.
 
-    Tests come in classes by their expected size. Each class has its own noise and its own intercept c,
-    which begins at the value of the empty set. The noise is measured: the quantizer's, and how far the
-    reward is from a sum at that size. A test of a class tells size / noise, times the share of tests
-    that can be used at all. Classes that tell little are watched but not learnt from. So a reward that
-    saturates is learnt from small tests, and a reward in which a single arm is below the quantizer's
-    step is learnt from large tests. A factor common to all weights is known less well than their
-    ratios, which alone decide.
+    Tests come in classes by their expected size. Each class has its own noise and its own intercept
+    c, which begins at the value of the empty set. The noise is measured: the quantizer's, and how
+    far the reward is from a sum at that size. A test of a class tells size / noise, times the share
+    of tests that can be used at all. Classes that tell little are watched but not learnt from. So a
+    reward that saturates is learnt from small tests, and a reward in which a single arm is below
+    the quantizer's step is learnt from large tests. A factor common to all weights is known less
+    well than their ratios, which alone decide.
 
     Time per round: O(n_tests² · members per arm + n_tests³) for sparse tests, and
     O(n_tests² · n_arms) for dense tests. Memory: 16 bytes per arm.
@@ -64,14 +64,15 @@ class Weights:
         n_classes = len(self.sizes)
         self.c, self.c_var = np.full(n_classes, empty), np.zeros(n_classes)
         self.noise = np.ones(n_classes)
-        # Sums over the rounds, per class: squared misses beyond the expected ones, tests used and made.
+        # Sums over the rounds, per class: squared misses beyond the expected ones, tests used and
+        # made.
         self._excess, self._used = np.zeros(n_classes), np.zeros(n_classes)
         self._made = np.zeros(n_classes)
         self.rounds = 0
 
     @property
     def telling(self) -> FloatArray:
-        """Shape (n_classes,): how much a test of each class tells; 0 if the class is not trusted."""
+        """Shape (n_classes,): how much a test of each class tells; 0 without trust."""
         telling = self.sizes / self.noise * self._used / np.maximum(self._made, _FEW)
         return np.where(telling >= _TRUST * telling.max(), telling, 0.0)
 
@@ -81,6 +82,7 @@ class Weights:
         if self.rounds == 0:
             share = np.full(n_classes, 1 / n_classes)
         else:
+            # The rest of the tests goes to the classes in proportion to what they tell.
             share = (1 - n_classes * _WATCH) * self.telling / self.telling.sum() + _WATCH
         counts = np.floor(share * n_tests).astype(np.intp)
         counts[int(np.argmax(share))] += n_tests - counts.sum()
@@ -173,8 +175,8 @@ class Weights:
     ) -> FloatArray:
         """Step 3: S a = e for the tests that are learnt from, and 0 for the others.
 
-        With infinite noise a test would have no part in the solution. Leaving it out is the same, and
-        cheaper.
+        With infinite noise a test would have no part in the solution. Leaving it out is the same,
+        and cheaper.
         """
         mine = made.classes[learnt]
         system = made.gram(self.var)[np.ix_(learnt, learnt)]
@@ -187,7 +189,7 @@ class Weights:
         return step
 
     def _sharpen(self, made: _Design, unsure: FloatArray, learnt: NDArray[np.bool_]) -> None:
-        """Step 5: the precision that each test adds to the weights of its arms and to its intercept."""
+        """Step 5: the precision that a test adds to the weights of its arms and to c."""
         taken, spread = np.where(learnt, 1.0, 0.0), unsure + self.noise[made.classes]
         own = made.x**2 * self.var[made.arms]
         added = made.column_sums(made.x**2 * taken[made.rows] / (spread[made.rows] - own))

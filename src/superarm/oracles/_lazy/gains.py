@@ -78,9 +78,9 @@ class Base:
         """Upper bounds on what each of ``arms`` adds to the base, or to any larger set, at theta.
 
         With diminishing returns, an arm adds no more than it adds to the base at the smaller means
-        ``where``. There, the base and the arm are worth no more than in the answer, and a higher mean
-        of the arm adds at most in proportion. Without diminishing returns, the answer can only have
-        moved by B_i times the change of each mean.
+        ``where``. There, the base and the arm are worth no more than in the answer, and a higher
+        mean of the arm adds at most in proportion. Without diminishing returns, the answer can only
+        have moved by B_i times the change of each mean.
 
         Parameters
         ----------
@@ -95,6 +95,7 @@ class Base:
         if not diminishing:
             moved = lipschitz[self.base] @ np.abs(theta[self.base] - self.at)
             return self.values + moved + lipschitz[self.arms] * np.abs(x - self.x) - worth
+        # An answer at mean 0 says nothing about higher means.
         known = (x <= self.x) | (self.x > 0)
         share = np.maximum(1.0, np.divide(x, self.x, out=np.ones_like(x), where=self.x > 0))
         return np.where(known, np.maximum(self.values - worth, 0.0) * share, np.inf)
@@ -116,7 +117,7 @@ class RememberedGains:
         return [base for base in self.bases if base.members <= members]
 
     def use(self, base: Base) -> None:
-        """Note that a base was used, whether it is new or known, and drop what there is no room for."""
+        """Note that a base, new or known, was used, and drop what there is no room for."""
         self.bases = [one for one in self.bases if one is not base] + [base]
         total = sum(len(one.arms) for one in self.bases)
         while total > self.n_answers or len(self.bases) > _MOST_BASES:

@@ -26,7 +26,8 @@ _SHARE_PER_BATCH = 1 / 8
 _FIRST_SHARE = 0.5
 # What a group adds as a multiple of what was expected of it, before a group has shown it.
 _FIRST_FACTOR = 1.2
-# An arm that is expected to add less than this share of the best gain is better ruled out in a group.
+# An arm that is expected to add less than this share of the best gain is better ruled out in a
+# group.
 _WEAK = 0.9
 # A group is filled up to this share of the best gain.
 _FULL = 0.97
@@ -48,14 +49,15 @@ class KnownSets:
     gains
         The remembered answers.
     submodular, diminishing
-        Whether the reward is submodular, and declares ``diminishing``, until an answer contradicts it.
+        Whether the reward is submodular, and declares ``diminishing``, until an answer contradicts
+        it.
     warned
         Whether a warning about a wrong declaration was given: there is at most one.
     empty
         The value of the empty set; None if it was not evaluated.
     shares, factor
-        What an arm adds in each step, by the number of arms before, as a share of what it adds alone;
-        and what a group of arms adds as a multiple of what was expected.
+        What an arm adds in each step, by the number of arms before, as a share of what it adds
+        alone; and what a group of arms adds as a multiple of what was expected.
     """
 
     def __init__(self, lipschitz: FloatArray, n_answers: int, *, diminishing: bool) -> None:
@@ -160,6 +162,7 @@ class GreedyRound:
             size = max(self.batch, int(_SHARE_PER_BATCH * (self.evaluations - before)))
             self._evaluate(stage, strong[: min(size, self.room())])
             best = int(np.argmax(stage.exact))
+            # Later steps expect the share that the best arm has shown.
             if stage.alone[best] > 0:
                 share = max(0.0, stage.exact[best] - stage.worth) / stage.alone[best]
         known.shares[len(stage.base)] = share
@@ -173,6 +176,7 @@ class GreedyRound:
         for base, hope in self._hopes(stage, gain):
             if not self.room():
                 break
+            # Bounds that were used in the meantime may have ruled out the same arms.
             if len(np.unique(hope[stage.in_question(gain)[hope]])) < 2:
                 continue
             worth = self._worth_now(base, stage)
@@ -194,7 +198,7 @@ class GreedyRound:
         return sorted(hopes, key=lambda pair: -len(pair[1]))
 
     def _worth_now(self, base: Base, stage: Stage) -> float:
-        """The value of a base at the means where its bounds need it; evaluated unless it is known."""
+        """The value of a base where its bounds need it; evaluated unless it is known."""
         at = base.where(stage.theta, diminishing=self.known.diminishing)
         if np.array_equal(at, base.at):
             return base.value

@@ -1,8 +1,8 @@
 """Answers about single arms that an oracle remembers, and the bounds that follow from them.
 
-The value of arm i alone is a function f_i of its own mean, and B_i-Lipschitz in it (assumptions 1 and
-2). So an answered point (x, f_i(x)) bounds f_i everywhere. The nearest answered points on both sides
-of theta_i give the best bounds.
+The value of arm i alone is a function f_i of its own mean, and B_i-Lipschitz in it (assumptions 1
+and 2). So an answered point (x, f_i(x)) bounds f_i everywhere. The nearest answered points on both
+sides of theta_i give the best bounds.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Remembered:
     n_arms
         How many arms there are.
     n_points
-        How many points are kept per arm. When there are more, the point that is least useful near the
-        newest one is dropped: a point in a crowd, or far away.
+        How many points are kept per arm. When there are more, the point that is least useful near
+        the newest one is dropped: a point in a crowd, or far away.
 
     Attributes
     ----------
     x, f
-        Shape (n_points, n_arms): the means that were evaluated, ascending per arm and infinite where
-        there is no point; and the answers.
+        Shape (n_points, n_arms): the means that were evaluated, ascending per arm and infinite
+        where there is no point; and the answers.
     n
         Shape (n_arms,): how many points each arm has.
     """
@@ -66,7 +66,7 @@ class Remembered:
         self.x[: len(xs), arm], self.f[: len(fs), arm], self.n[arm] = xs, fs, len(xs)
 
     def neighbours(self, arm: int, x: float) -> list[tuple[float, float]]:
-        """The nearest points (x, f) of an arm on both sides of ``x``, without one at ``x`` itself."""
+        """The nearest points (x, f) of an arm on both sides of ``x``, but not at ``x``."""
         xs = self.x[: self.n[arm], arm]
         left, right = int(np.searchsorted(xs, x)) - 1, int(np.searchsorted(xs, x, side="right"))
         return [(float(xs[p]), float(self.f[p, arm])) for p in (left, right) if 0 <= p < len(xs)]
@@ -165,7 +165,7 @@ def _least_useful(xs: FloatArray, newest: int) -> int:
 def _tighten_by_chords(
     theta: FloatArray, right: IndexArray, points: _Points, lower: FloatArray, upper: FloatArray
 ) -> None:
-    """Lower and raise bounds in place: a concave function is above its chords, and below their extensions."""
+    """Tighten bounds in place: a concave function is above its chords, below their extensions."""
     for first, second, inside in (
         (right - 1, right, True),
         (right - 2, right - 1, False),

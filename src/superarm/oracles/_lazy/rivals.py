@@ -65,8 +65,8 @@ def _contested(arms: IndexArray, lower: FloatArray, upper: FloatArray) -> tuple[
         return _NONE, 0
     low, high = kth_largest(lower, len(arms)), kth_largest(upper, len(arms))
     width = upper - lower
-    # An arm that may turn out to be tied is in question, too: ties are broken at random, not by what
-    # is known of the arms.
+    # An arm that may turn out to be tied is in question, too: ties are broken at random, not by
+    # what is known of the arms.
     in_question = np.flatnonzero((upper >= lower[weakest]) & (lower <= upper[rival]) & (width > 0))
     enclosing = (lower[in_question] < low) & (upper[in_question] > high)
     urgency = np.where(enclosing, np.inf, upper[in_question])
@@ -80,9 +80,10 @@ def _doubtful(
 ) -> IndexArray:
     """The arms that may make another set better than ``arms``, the least known first.
 
-    No set is better if none is with the arms of this set at their lower bounds and all others at their
-    upper bounds: arms that two sets share do not matter, and the rest is at its worst. An arm that may
-    turn out to be tied counts, too: ties are broken at random, not by what is known of the arms.
+    No set is better if none is with the arms of this set at their lower bounds and all others at
+    their upper bounds: arms that two sets share do not matter, and the rest is at its worst. An arm
+    that may turn out to be tied counts, too: ties are broken at random, not by what is known of the
+    arms.
     """
     width = upper - lower
     largest = float(np.abs(upper[feasible.undecided]).max(initial=0.0))

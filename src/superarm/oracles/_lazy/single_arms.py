@@ -12,13 +12,15 @@ from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.optional import is_concave
 from superarm.oracles._lazy.remembered import Remembered
 
-# Two answers to the same question may differ by this share: batches and single calls round differently.
+# Two answers to the same question may differ by this share: batches and single calls round
+# differently.
 _ROUNDING = 1e-9
 # An arm with at most this many answers is new.
 _NEW = 2
 # B is plainly too large if the answers use less than this share of it.
 _PLAINLY_TOO_LARGE = 0.5
-# How far to go towards the mean that would settle an arm: a little less, since this mean is a guess.
+# How far to go towards the mean that would settle an arm: a little less, since this mean is a
+# guess.
 _SHORT_OF = 0.95
 # The weight of a new answer in the average share of B that the answers use.
 _NEW_SHARE = 0.05
@@ -38,7 +40,8 @@ class SingleArms:
     lipschitz
         Shape (n_arms,): the B_i, as declared, or raised when an answer contradicts the declaration.
     monotone, concave
-        Whether the f_i are non-decreasing, and concave: as declared, until an answer contradicts it.
+        Whether the f_i are non-decreasing, and concave: as declared, until an answer contradicts
+        it.
     used
         What share of B the answers use, on average.
     warned
@@ -70,7 +73,7 @@ class SingleArms:
     def bounds(
         self, theta: FloatArray, most: float, arms: IndexArray | slice = slice(None)
     ) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bounds of f_i(theta_i) for some arms; 0 and ``most`` where nothing is known."""
+        """Bounds of f_i(theta_i) for some arms; 0 and ``most`` where nothing is known."""
         lower, upper = self.memory.bounds(
             theta, self.lipschitz[arms], monotone=self.monotone, concave=self.concave, arms=arms
         )
@@ -79,23 +82,24 @@ class SingleArms:
         return np.where(known, lower, 0.0), np.where(known, upper, most)
 
     def can_look_ahead(self, arms: IndexArray) -> bool:
-        """Whether `look_ahead` moves any of these arms: it needs new arms, and a B that is too large."""
+        """Whether `look_ahead` moves any arm: it needs new arms, and a B that is too large."""
         return self.used <= _PLAINLY_TOO_LARGE and bool((self.memory.n[arms] <= _NEW).any())
 
     def look_ahead(
         self, arms: IndexArray, theta: FloatArray, low: float, high: float
     ) -> FloatArray:
-        """At which means to evaluate arms: for new arms, at means whose answers serve longer than theta.
+        """At which means to evaluate arms: new ones at means whose answers serve longer.
 
-        The value at the last place of the set is between ``low`` and ``high``. Judged by the slopes so
-        far, an arm that will be left out can be evaluated at a higher mean, and one that will be in at
-        a lower mean. The answer then settles all rounds with means in between.
+        The value at the last place of the set is between ``low`` and ``high``. Judged by the slopes
+        so far, an arm that will be left out can be evaluated at a higher mean, and one that will be
+        in at a lower mean. The answer then settles all rounds with means in between.
         """
         n, at = self.memory.n[arms], np.arange(len(arms))
         xs, fs = self.memory.x[:, arms], self.memory.f[:, arms]
         right = (xs <= theta).sum(axis=0)
         left = np.maximum(right - 1, 0)
         slope = np.maximum(self.used * self.lipschitz[arms], _TINY)
+        # The value at theta, if the slope is as it was so far.
         guess = fs[left, at] + slope * (theta - xs[left, at])
         wanted = theta + _SHORT_OF * (np.clip(guess, low, high) - guess) / slope
         # The answer must be between the neighbours of theta, or it would not bound f_i(theta_i).
@@ -122,7 +126,8 @@ class SingleArms:
         lipschitz = as_finite(declared, "state's lipschitz", ndim=1, least=0.0)
         if lipschitz.shape != memory.n.shape:
             raise ValueError(
-                f"state must have a lipschitz for each of {len(memory.n)} arms, got {len(lipschitz)}"
+                f"state must have a lipschitz for each of {len(memory.n)} arms, "
+                f"got {len(lipschitz)}"
             )
         monotone, concave = bool(state["monotone"]), bool(state["concave"])
         known = cls(memory, lipschitz, monotone=monotone, concave=concave)
@@ -162,7 +167,7 @@ class Questions:
         return changed
 
     def _is_bent(self, arms: IndexArray, x: FloatArray, values: FloatArray) -> bool:
-        """Whether an answer is on the wrong side of a chord, so that an arm is not concave after all."""
+        """Whether an answer is on the wrong side of a chord: the arm is not concave."""
         known, slack = self.known, _ROUNDING * np.maximum(1.0, np.abs(values))
         lipschitz, monotone = known.lipschitz[arms], known.monotone
         lower, upper = known.memory.bounds(x, lipschitz, monotone=monotone, concave=True, arms=arms)
@@ -186,6 +191,7 @@ class Questions:
         (x, f), (x0, f0), known = new, old, self.known
         rise, reach = f - f0, known.lipschitz[arm] * abs(x - x0)
         slack = _ROUNDING * max(1.0, abs(f), abs(f0))
+        # Points that are too close show nothing about the slope.
         if reach > slack:
             known.used += _NEW_SHARE * (min(1.0, abs(rise) / reach) - known.used)
         too_steep = abs(rise) > reach + slack
@@ -213,9 +219,9 @@ class Questions:
         again = self.reward([arm], [x])
         if abs(again - f) > slack:
             raise ValueError(
-                f"the reward answered {f!r} and then {again!r} for arm {arm} alone with mean {x!r}: "
-                "it is noisy or changing (or declares zero_is_absent wrongly), so remembered answers "
-                "prove nothing; use Singletons"
+                f"the reward answered {f!r} and then {again!r} for arm {arm} alone with mean "
+                f"{x!r}: it is noisy or changing (or declares zero_is_absent wrongly), so "
+                "remembered answers prove nothing; use Singletons"
             )
 
     def _warn(self, message: str) -> None:

@@ -23,8 +23,8 @@ class Stage:
     closed
         The arms that cannot be added: those of the base by default.
     alone, upper
-        Upper bounds on what each arm adds alone, and to the base. ``upper`` is lowered in place when
-        answers come in.
+        Upper bounds on what each arm adds alone, and to the base. ``upper`` is lowered in place
+        when answers come in.
     exact
         The value of the base with each arm, as answered; -inf for arms that were not evaluated.
     tried

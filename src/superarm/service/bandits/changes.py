@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.decisions import behind_its_log, find
@@ -15,12 +16,7 @@ from superarm.service.log.events import Event
 from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Fault, Problem, shown, shown_error
 from superarm.service.settings import Limits
-from superarm.sessions import (
-    ConflictError,
-    ExpiredDecisionError,
-    UnknownDecisionError,
-    decision_number,
-)
+from superarm.sessions import decision_number
 
 _MOST_NAMES = 200_000  # names of arms in all decisions of a request
 

@@ -8,13 +8,14 @@ from itertools import islice
 
 import numpy as np
 
+from superarm.errors import UnknownDecisionError
 from superarm.service.bandits import parts
 from superarm.service.bandits.live import EVALUATIONS, TOLD, Live
 from superarm.service.bandits.records import Answer, answer_of, answers_of, record_of
 from superarm.service.log.events import Event
 from superarm.service.log.store import Store, StoreError, Turn
 from superarm.service.problems import Problem, shown
-from superarm.sessions import UnknownDecisionError, decision_number
+from superarm.sessions import decision_number
 
 _EVENTS_PER_READ = 20  # each event may have thousands of decisions
 _MOST_EXAMINED = 20_000  # decisions that one request looks through for those with one status

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from superarm.errors import UnknownDecisionError
 from superarm.service.bandits.decisions import find
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.records import PROPENSITIES, Answer
 from superarm.service.log.store import Turn
-from superarm.sessions import Explanation, Reason, UnknownDecisionError
+from superarm.sessions import Explanation, Reason
 
 _NOT_SHOWN = ("status", "outcomes", *PROPENSITIES)
 

@@ -69,17 +69,10 @@ export function Arms({ feed, search }) {
       <${Button} class="quiet" onclick=${openAdd}>Add arms…<//>
     </header>
     <div class="tools">
-      <${Search}
-        label="Search arms by name"
-        name="arms"
-        placeholder="Search arms  /"
-        maxlength="200"
-        ref=${search}
-        oninput=${onsearch} />
+      <${Search} label="Search arms by name" name="arms" placeholder="Search arms  /"
+        maxlength="200" ref=${search} oninput=${onsearch} />
       <${Select} label="Order of the arms" options=${ORDER_OPTIONS} onchoose=${setOrder} />
-      <${Select}
-        label="How many arms"
-        options=${NUMBERS_OF_ARMS.map((n) => [n, `best ${n}`])}
+      <${Select} label="How many arms" options=${NUMBERS_OF_ARMS.map((n) => [n, `best ${n}`])}
         onchoose=${(/** @type {string} */ n) => feed.show({ top: Number(n) })} />
     </div>
     <ul class="arms" role="list" ref=${list}>
@@ -112,9 +105,7 @@ function summaryOf(bandit, rows, query) {
 /** @param {{ feed: Feed, row: ArmState, domain: Domain }} props */
 function ArmRow({ feed, row, domain }) {
   const interval = isNumber(row.low) ? `95% interval ${range(row.low, row.high)}` : "";
-  return html`<li
-    class=${row.retired ? "arm is-retired" : "arm"}
-    title=${interval}
+  return html`<li class=${row.retired ? "arm is-retired" : "arm"} title=${interval}
     data-key=${row.arm}>
     <${Name} name=${row.arm} />
     <span class="picture"><${Interval} arm=${row} domain=${domain} isOut=${row.retired} /></span>

@@ -72,11 +72,7 @@ function App() {
   const content = id ? bandit(id) : html`<${Welcome} oncreate=${openCreate} />`;
 
   return html`<${PageProvider} value=${actions}>
-    <${TopBar}
-      main=${main}
-      theme=${theme}
-      onkey=${() => openKey(null)}
-      ontheme=${toggleTheme}
+    <${TopBar} main=${main} theme=${theme} onkey=${() => openKey(null)} ontheme=${toggleTheme}
       onhelp=${openHelp} />
     <div class="body" data-view=${id ? "bandit" : "list"}>
       <div id="side">
