@@ -51,6 +51,7 @@ def make_app(service: Service) -> Starlette:
         },
         lifespan=lifespan,
     )
+    # Paths are exact. The description has no redirects.
     app.router.redirect_slashes = False
     app.state.service = service
     return app
@@ -65,6 +66,7 @@ def _route(endpoint: Endpoint, service: Service) -> Route:
 
 
 def _describe(service: Service) -> Callable[[Request], Any]:
+    # Made at the first request: a server that nobody asks for it starts faster.
     made = functools.cache(lambda: description(ENDPOINTS, with_keys=service.with_keys))
 
     async def describe(request: Request) -> Response:

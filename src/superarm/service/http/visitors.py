@@ -49,6 +49,7 @@ def check(method: str, headers: Mapping[bytes, bytes], names: Collection[str]) -
     origin = headers.get(b"origin")
     if origin is not None:
         place = origin.decode("latin-1").lower().partition("://")[2]
+        # Other ports of the same name are other websites, except for names of the operator.
         if place != host and _name(place) not in names:
             sent = shown(origin.decode("latin-1"))
             raise _refused(f"Origin must be that of the service itself, got {sent}")
@@ -59,6 +60,7 @@ def check(method: str, headers: Mapping[bytes, bytes], names: Collection[str]) -
 def _name(place: str) -> str:
     """The name in ``name:port``; empty for other forms."""
     found = _HOST.fullmatch(place)
+    # A final dot names the same host.
     return found[1].rstrip(".") if found else ""
 
 

@@ -84,6 +84,7 @@ def seal(
     body: dict[str, Any],
 ) -> Event:
     """Make the event that follows the digest ``before``."""
+    # Compact, and NaN is refused: other programs must be able to read the log.
     text = json.dumps(body, separators=(",", ":"), allow_nan=False)
     digest = _digest(before, seq, time, kind, decision, key, text)
     return Event(seq, time, kind, decision, key, text, digest)
