@@ -8,6 +8,7 @@ Programs send no Origin, and the Host that they were configured with.
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import re
 from collections.abc import Collection, Mapping
@@ -16,6 +17,7 @@ from superarm.service.problems import Problem, shown
 
 HEADERS = frozenset({b"host", b"origin", b"sec-fetch-site"})
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^:]*)(:[0-9]*)?")
+_MOST_NAMES = 256  # names whose verdict is remembered
 _SAFE = ("GET", "HEAD", "OPTIONS")  # they change nothing, and no website can read the answers
 
 
@@ -65,8 +67,12 @@ def _name(place: str) -> str:
 
 
 def _is_own(name: str, names: Collection[str]) -> bool:
-    if name == "localhost" or name.endswith(".localhost") or name in names:
-        return True
+    return name == "localhost" or name.endswith(".localhost") or name in names or _is_address(name)
+
+
+@functools.lru_cache(maxsize=_MOST_NAMES)
+def _is_address(name: str) -> bool:
+    # Cached: parsing takes longer than the other checks, and most requests have the same Host.
     try:
         ipaddress.ip_address(name.strip("[]"))
     except ValueError:
