@@ -1,4 +1,4 @@
-"""``superarm run``: files follow from the seed, the report is readable, bad requests are answered."""
+"""``superarm run``: files follow from the seed, reports are readable, bad requests answered."""
 
 import csv
 import itertools
