@@ -20,7 +20,7 @@ demo: $(VENV)/.demo ## set up, then compare policies on two small problems: tabl
 	$(BIN)/superarm demo
 
 test: $(VENV)/.dev ## set up, then run every test, doctest and documented example
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist loadscope -q
 
 check: $(VENV)/.dev ## lint, types, layers; the docs are complete and build
 	$(BIN)/ruff check .

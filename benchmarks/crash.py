@@ -2,12 +2,12 @@
 
     python benchmarks/crash.py [--kills N] [--database URL] [--clients N] [--seed N]
 
-A process of clients asks and tells without end and writes down every answer (crash_load.py). The
-server is killed with SIGKILL after a random while, also while it starts, and started again; the
-clients ask again with the same keys until they are answered. At the end their record is held
-against the log: every acknowledged decision is there, once; every acknowledged outcome, once, and
-no other; every arm; and the belief is what follows from the record, to the last bit, in the server,
-after a restart, and by ``superarm replay``.
+A process of clients (crash_load.py) asks and tells without end and writes down every answer. The
+server is killed with SIGKILL after a random time, also while it starts, and started again. The
+clients repeat their requests with the same keys until they get an answer. At the end their record
+is compared with the log. The log must have every acknowledged decision once, every acknowledged
+outcome once, no other outcomes, and every arm. The belief must follow from the record to the last
+bit: in the server, after a restart, and by ``superarm replay``.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ def kill_repeatedly(
     kills: int,
     seed: int = 0,
     clients: int = 4,
+    most_s: float = 0.6,
     kind: type[Server] = Server,
 ) -> dict[str, Any]:
     """The whole of it; what was counted, or an AssertionError that says what is wrong."""
@@ -51,7 +52,7 @@ def kill_repeatedly(
         bandit = client.create("crash", N_ARMS, K, seed=seed).id
         with load([server.url], bandit, record, clients=clients, seed=seed, kind=kind):
             for _ in range(kills):
-                time.sleep(0.6 * rng.random())
+                time.sleep(most_s * rng.random())
                 server.kill()
                 server.start(wait=rng.random() < 0.8)  # sometimes killed again while it starts
             server.wait_until_up()

@@ -1,11 +1,11 @@
-"""How long the service takes to be up again on a long log, and to rebuild a bandit from all of it.
+"""How long the service takes to start on a long log, and to rebuild a bandit from all of it.
 
     python benchmarks/service_start.py [--events N] [--arms M] [--folder FOLDER]
 
-The log is made by the service's own parts without HTTP: decisions of 5 of M arms and their
-outcomes, one bandit, with a checkpoint 1,500 events before the end, as a server that is killed may
-leave it. Then `superarm serve` is started on it as a process, from nothing to its first answer and
-to its first decision; and `superarm replay` does all of it again.
+The service's own parts write the log without HTTP: decisions of 5 of M arms and their outcomes, one
+bandit, with a checkpoint 1,500 events before the end, as a killed server may leave it. Then
+`superarm serve` is started on the log as a process, and timed until its first answer and until its
+first decision. `superarm replay` does all of it again.
 """
 
 from __future__ import annotations

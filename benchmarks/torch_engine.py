@@ -1,6 +1,6 @@
-"""The torch engine on a GPU: is it right, and how long does it take? Prints one JSON object a line.
+"""The torch engine on a GPU: is it right, and how fast? Prints one JSON object per line.
 
-About two minutes on an H200; ``--tune`` times the kernels only, and ``--device cpu --small`` tries
+About two minutes on an H200. ``--tune`` times the kernels only, and ``--device cpu --small`` tries
 the rest without a GPU.
 """
 

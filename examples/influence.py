@@ -2,11 +2,11 @@
 
     python examples/influence.py [--quick] [--out FOLDER]
 
-Each round five of the novel's 77 characters are invited to spread some news. Who accepts tells the
-neighbours, and each tie passes the news on with a chance that grows with the number of scenes that
-two characters share. An arm is a character, its outcome is whether the invitation was accepted, and
-a set is worth the number of people that the news reaches: a simulation, and by far the dearest part
-of a round. The graph is real, how willing people are is made up.
+In each round five of the novel's 77 characters are invited to spread some news. Characters who
+accept tell their neighbours. A tie passes the news on with a probability that grows with the number
+of scenes that two characters share. An arm is a character. Its outcome is whether the invitation
+was accepted. The reward of a set is the number of people that the news reaches. It is simulated,
+and by far the most expensive part of a round. The graph is real; how willing people are is made up.
 """
 
 from __future__ import annotations
@@ -14,23 +14,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 import superarm as sa
-from common import InBatches, interval, options, save, show, steps
+from common import interval, options, save, show, steps
+from influence_reward import closed_form, simulated
 from superarm.oracles import RandomSets
 from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
 from superarm.reporting.palette import look
 
 K = 5
 SEED = 1  # of all runs
-LAST = 50  # so many rounds are judged in other worlds
-PASSES_ON = 0.04  # the chance that one shared scene passes the news on
+LAST = 50  # so many rounds are judged in networks that no policy has seen
 
 ORACLES: dict[str, Callable[[], sa.Oracle]] = {
     "random": RandomSets,
@@ -44,92 +43,9 @@ ORACLES: dict[str, Callable[[], sa.Oracle]] = {
 }
 
 
-@cache
-def worlds(n_worlds: int, seed: int = 0) -> list[list[list[int]]]:
-    """For each drawn network and person, to whom the news goes on; the same for all sets."""
-    graph = nx.convert_node_labels_to_integers(nx.les_miserables_graph())
-    rng = np.random.default_rng(seed)
-    drawn = []
-    for _ in range(n_worlds):
-        friends: list[list[int]] = [[] for _ in graph]
-        for one, other, scenes in graph.edges(data="weight"):
-            if rng.random() < 1 - (1 - PASSES_ON) ** scenes:
-                friends[one].append(other)
-                friends[other].append(one)
-        drawn.append(friends)
-    return drawn
-
-
-def reached(person: int, friends: list[list[int]]) -> set[int]:
-    """Everybody who hears of the news if this person has it."""
-    heard, to_tell = {person}, [person]
-    while to_tell:
-        for friend in friends[to_tell.pop()]:
-            if friend not in heard:
-                heard.add(friend)
-                to_tell.append(friend)
-    return heard
-
-
-@dataclass(frozen=True)
-class Spread:
-    """r(S; theta): how many people hear of the news on average if each person i of S accepts with
-    chance theta_i.
-
-    Two things make a simulation fit for a reward. Every set meets the same worlds, so that the same
-    question has the same answer. And whether somebody accepts is averaged over, not drawn, so that
-    the value moves smoothly with theta. What travels to another process are its arguments; each
-    process draws the worlds for itself, once.
-    """
-
-    n_worlds: int
-
-    def __call__(self, arms: np.ndarray, means: np.ndarray) -> float:
-        total = 0.0
-        for friends in worlds(self.n_worlds):
-            unheard: dict[
-                int, float
-            ] = {}  # for each person, the chance that no one who could tell accepts
-            for arm, mean in zip(arms.tolist(), means.tolist(), strict=True):
-                for person in reached(arm, friends):
-                    unheard[person] = unheard.get(person, 1.0) * (1.0 - mean)
-            total += len(unheard) - sum(unheard.values())
-        return total / self.n_worlds
-
-
-def simulated(n_worlds: int, executor: Executor | None = None) -> InBatches:
-    """The simulation as a reward.
-
-    A person reaches at most everybody, and more willing people are never worse.
-    """
-    n = len(worlds(1)[0])
-    good = dict.fromkeys(("monotone", "zero_is_absent", "concave", "diminishing"), True)
-    return InBatches(
-        Spread(n_worlds), n_arms=n, lipschitz=float(n), upper=float(n), executor=executor, **good
-    )
-
-
-def closed_form(n_worlds: int, seed: int = 0) -> sa.CoverageReward:
-    """The same values without simulating, for many runs.
-
-    The people who hear of the news together are one target of coverage.
-    """
-    together: dict[tuple[int, ...], float] = {}
-    for friends in worlds(n_worlds, seed):
-        for group in {tuple(sorted(reached(person, friends))) for person in range(len(friends))}:
-            together[group] = together.get(group, 0.0) + len(group) / n_worlds
-    n = len(worlds(1)[0])
-    reach = np.array([np.isin(np.arange(n), group) for group in together], float).T
-    reward = sa.CoverageReward(reach, list(together.values()))
-    reward.lipschitz = np.full(
-        n, float(n)
-    )  # what the simulation declares: nobody knows better before simulating
-    return reward
-
-
 @dataclass(frozen=True)
 class Make:
-    """One run: other people are willing in each."""
+    """One run: in each, other people are willing."""
 
     oracle: Callable[[], sa.Oracle]
     reward: Any
@@ -137,9 +53,8 @@ class Make:
     def __call__(self, rng: np.random.Generator) -> tuple[sa.Policy, sa.Instance]:
         mu = rng.beta(1, 3, self.reward.n_arms)
         search = sa.LocalSearch(sa.Greedy())
-        best = search.select(
-            self.reward, mu, K, rng=rng
-        )  # no swap improves it; no proof that it is the best
+        # No swap improves the set, which does not prove that it is the best.
+        best = search.select(self.reward, mu, K, rng=rng)
         world = sa.Instance(
             sa.BernoulliArms(mu), self.reward, K, best, search.report.value, float("nan")
         )

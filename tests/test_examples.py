@@ -13,6 +13,7 @@ import common
 import feature_selection
 import flights
 import influence
+import influence_reward
 import open_bandit
 import replaying
 import superarm as sa
@@ -30,7 +31,7 @@ def is_svg(path):
 def drawn_cascades(seeds, accepted, n_worlds):
     """How many hear of the news: a walk along the ties from everybody who accepted."""
     total = 0
-    for friends in influence.worlds(n_worlds):
+    for friends in influence_reward.worlds(n_worlds):
         heard = {seed for seed in seeds if seed in accepted}
         while True:
             more = {friend for person in heard for friend in friends[person]} - heard

@@ -33,7 +33,10 @@ def command() -> None:
 @click.option("--note", default="", help="A note for yourself, such as the owner of the key.")
 @database_option
 def add(role: Literal["read", "decide", "admin"], note: str, database: str) -> None:
-    """Make a key and print it. It is shown only once, because the database keeps only its digest."""
+    """Make a key and print it.
+
+    It is shown only once, because the database keeps only its digest.
+    """
     with _opened(database, "write") as store:
         from superarm.service.http.keys import make
 

@@ -109,8 +109,10 @@ def command(
     """Serve bandits over HTTP.
 
     Decisions have ids, and outcomes may come at any later time. Every decision is on the disk
-    before it is answered, and every outcome before it is acknowledged. SIGTERM or Ctrl-C ends the server after the requests that have begun. The log goes
-    to the error stream as JSON lines.
+    before it is answered, and every outcome before it is acknowledged.
+
+    SIGTERM or Ctrl-C ends the server after the requests that have begun. The log goes to the error
+    stream as JSON lines.
     """
     need_service()
     from superarm.service import server

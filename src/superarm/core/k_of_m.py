@@ -111,6 +111,7 @@ class KOfM:
         arms = range(self.n_arms) if order is None else as_arms(order, self.n_arms).tolist()
         every = combinations(arms, self.k)
         while block := list(islice(every, _SETS_PER_BLOCK)):
+            # One pass over all numbers is several times faster than an array of tuples.
             flat = np.fromiter(chain.from_iterable(block), np.intp, len(block) * self.k)
             yield np.sort(flat.reshape(-1, self.k), axis=1)
 

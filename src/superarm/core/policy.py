@@ -95,6 +95,7 @@ class Policy:
     k: int | FeasibleSets
 
     def __post_init__(self) -> None:
+        # Each policy counts its own evaluations.
         if isinstance(self.reward, Counted):
             self.reward = self.reward.uncounted
         if self.belief.n_arms != self.reward.n_arms:
@@ -103,6 +104,7 @@ class Policy:
                 f"got a belief of {self.belief.n_arms} and a reward of {self.reward.n_arms}"
             )
         feasible = as_feasible(self.k, self.reward.n_arms)
+        # What the user gave, but a numpy integer as a plain one, and sets for these arms.
         self.k = int(self.k) if isinstance(self.k, int | np.integer) else feasible
         self.reward = Counted(self.reward)
 

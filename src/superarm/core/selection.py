@@ -26,6 +26,7 @@ def as_selection(
 
 def as_feasible(k: int | FeasibleSets, n_arms: int) -> FeasibleSets:
     """The sets to choose from, where a whole number k stands for all sets of k arms."""
+    # Python caches this check by type, so it costs little in every round.
     if issubclass(type(k), _ForArms):
         return k.for_arms(n_arms)  # type: ignore[union-attr]
     return _k_of_m(as_k(k, n_arms), n_arms)

@@ -107,9 +107,7 @@ class NamedArms:
 
 
 def without_retired(feasible: FeasibleSets, retired: NDArray[np.bool_]) -> FeasibleSets:
-    """The feasible sets that have no retired arm. Refuses if there is none."""
-    if not retired.any():
-        return feasible
+    """The feasible sets without the retired arms. Refuses if no set is left."""
     if isinstance(feasible, KOfM):
         return Feasible(feasible.k, available=~retired)
     if isinstance(feasible, Feasible):
