@@ -23,7 +23,7 @@ def policy(ratio=1.0, spread=0.0, evaluations=302.0):
         "regret": [100 * (ratio + step * spread) for step in (-1, -0.5, 0, 0.5, 1)],
         "minus_cts": interval(100 * ratio - 100, 100 * ratio - 100),
         "of_random": interval(0.5, 0.5),
-        "evaluations_a_round": evaluations,
+        "evaluations_per_round": evaluations,
     }
 
 

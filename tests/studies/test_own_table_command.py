@@ -1,4 +1,4 @@
-"""``superarm run``: files follow from the seed, the report is readable, bad requests are answered."""
+"""``superarm run``: results follow from the seed, the report is readable, bad files are refused."""
 
 import csv
 import itertools
