@@ -1,4 +1,4 @@
-"""The examples run at the sizes of a test, and what they return is right."""
+"""The examples run at small sizes and return correct results."""
 
 import subprocess
 import sys
@@ -43,7 +43,7 @@ def drawn_cascades(seeds, accepted, n_worlds):
 
 
 def test_the_spread_is_that_of_drawn_cascades():
-    """Averaged over who accepts, all 2^3 cases of them."""
+    """The mean over all 2^3 cases of who accepts."""
     seeds, means = [0, 11, 48], [0.3, 0.9, 0.5]
     expected = 0.0
     for case in range(8):
