@@ -1,4 +1,4 @@
-"""``superarm run``: results follow from the seed, the report is readable, bad files are refused."""
+"""``superarm run``: files follow from the seed, the report is readable, bad requests are answered."""
 
 import csv
 import itertools
