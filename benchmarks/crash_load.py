@@ -1,4 +1,4 @@
-"""Clients that ask and tell without end, and write down every answer. Started by crash.py.
+"""Clients that ask and tell in a loop, and write down every answer. Started by crash.py.
 
     python benchmarks/crash_load.py URL[,URL...] BANDIT RECORD [--clients N] [--seed N]
 
@@ -50,7 +50,7 @@ class Worker:
 
     @property
     def client(self) -> AsyncClient:
-        """One of the servers, any of them."""
+        """One of the servers, at random."""
         return self.rng.choice(self.clients)
 
     async def turn(self) -> None:

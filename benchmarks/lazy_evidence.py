@@ -144,8 +144,8 @@ def curve(options: argparse.Namespace) -> None:
             print(row)
 
 
-class AsksAtTheta(sa.LazySingletons):
-    """Never asks at a mean other than theta."""
+class EvaluatesAtTheta(sa.LazySingletons):
+    """Never evaluates an arm at a mean other than theta."""
 
     def _places(self, arms: Any, theta: Any, lower: Any, upper: Any, k: int) -> Any:
         return theta
@@ -188,9 +188,9 @@ VARIANTS: dict[
             "64 points": (lambda: sa.LazySingletons(n_points=64), truth),
             "batches of 8": (lambda: sa.LazySingletons(batch=8), truth),
             "batches of 32": (lambda: sa.LazySingletons(batch=32), truth),
-            "asks at theta only": (AsksAtTheta, truth),
+            "evaluated at theta only": (EvaluatesAtTheta, truth),
             "B overstated 5 times, not concave": (sa.LazySingletons, five_b),
-            "the same, asks at theta only": (AsksAtTheta, five_b),
+            "the same, evaluated at theta only": (EvaluatesAtTheta, five_b),
         },
     ),
     "linear": (
@@ -201,7 +201,7 @@ VARIANTS: dict[
             "not concave": (sa.LazySingletons, lambda reward: {"concave": False}),
             "not concave, not monotone": (sa.LazySingletons, lambda reward: PLAIN),
             "B overstated 5 times, not concave": (sa.LazySingletons, five_b),
-            "the same, asks at theta only": (AsksAtTheta, five_b),
+            "the same, evaluated at theta only": (EvaluatesAtTheta, five_b),
         },
     ),
     "waves": (

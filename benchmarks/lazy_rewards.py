@@ -22,7 +22,7 @@ def steep(arms: Any, means: Any) -> Any:
 
 
 def waves(arms: Any, means: Any) -> Any:
-    """Up and down, differently for each arm; at a mean of zero not worth what the empty set is."""
+    """Up and down, differently for each arm; an arm of mean zero is not an absent arm."""
     return 1 + np.sin(5 * means + arms)
 
 

@@ -25,7 +25,7 @@ from superarm.reporting.statistics import mean_interval
 
 
 class Declares:
-    """A reward that declares something else than it could."""
+    """A reward that declares fewer or other properties than it has."""
 
     def __init__(self, reward: Any, **declared: Any) -> None:
         self.reward = reward

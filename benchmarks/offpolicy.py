@@ -110,7 +110,7 @@ def thompson_log(n_rounds: int, rng: np.random.Generator) -> Log:
 
 
 def frozen_thompson(rng: np.random.Generator) -> Propensities:
-    """Another Thompson sampling that has seen every arm some times, sampled anew for each log."""
+    """Thompson sampling that has seen every arm a few times, sampled again for each log."""
     belief = sa.BetaBelief.from_counts(8 * MU, np.full(M, 8))
     return propensities(sa.Policy(belief, sa.TopK(), sa.LinearReward(M), K), 1000, rng=rng)
 

@@ -32,7 +32,7 @@ INCLUSION = {
 
 
 def plain(instance, spec, rng):
-    """A round of the program that one would write first; None for policies without one."""
+    """One round of the plain numpy program; None for policies without such a program."""
     m, k, reward = instance.n_arms, instance.k, instance.reward
     a, b = np.ones(m), np.ones(m)
     linear = not hasattr(reward, "W1")
@@ -71,7 +71,7 @@ def plain(instance, spec, rng):
 
 
 def ours(instance, spec, rng):
-    """A round of ours."""
+    """One round of superarm."""
     policy = make_policy(spec, instance, horizon=1)
 
     def play():

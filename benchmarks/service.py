@@ -201,7 +201,7 @@ def main() -> None:
     parser.add_argument(
         "--growth", type=int, nargs="*", default=[1_000, 10_000, 100_000, 1_000_000]
     )
-    parser.add_argument("--database", help="postgresql://...; a fresh SQLite file unless given")
+    parser.add_argument("--database", help="postgresql://...; default: a new SQLite file")
     parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
     parser.add_argument("--out", type=Path)
     parser.add_argument(

@@ -4,7 +4,7 @@
 
 Each client has one connection and one request at a time: a decision, then its outcomes, and again.
 Prints JSON: the latencies of all answers after the warm-up, and the processor time of the clients.
-The clients speak HTTP by hand, because a comfortable client would take more time than the service.
+The clients write HTTP themselves, because an HTTP library would take more time than the service.
 """
 
 from __future__ import annotations

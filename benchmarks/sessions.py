@@ -85,7 +85,7 @@ def compare(make: Callable[[], sa.Oracle], rounds: int) -> tuple[float, float]:
                 play_session(session, luck, mu),
             )
         if one != other:
-            raise AssertionError("a session must decide what its policy would")
+            raise AssertionError("a session must make the decisions of its policy")
         seconds[0].append(ours)
         seconds[1].append(theirs)
     return 1e6 * statistics.median(seconds[0]), 1e6 * statistics.median(seconds[1])

@@ -68,7 +68,7 @@ class Recorded(sa.Counted):
         return value
 
     def batch(self, pools: sa.Pools, theta: Any) -> np.ndarray:
-        """Many sets: what they cost is paid for all of them before the first is known."""
+        """Many sets. All of them count as evaluated before the first value is known."""
         values = super().batch(pools, theta)
         self._note(pools, values)
         return values
@@ -85,7 +85,7 @@ class Recorded(sa.Counted):
 
 
 def search(name: str, k: int, budget: int, reward: sa.Reward, seed: int) -> Recorded:
-    """Look for one good set, all sensors working; what was found is evaluated, too."""
+    """Look for one good set while all sensors work. The set found is evaluated, too."""
     make, again = SEARCHES[name]
     oracle, recorded, rng = make(budget), Recorded(reward, k), np.random.default_rng(seed)
     while True:
@@ -115,12 +115,12 @@ def search_all(
         )  # warm
         recorded, pooled = {}, {}
         for name in SEARCHES:
-            # Seed 0 both ways, right after each other: the machine may have other things to do.
+            # Seed 0 both ways, one right after the other, so that the machine disturbs both alike.
             pooled[name] = search(name, k, budget, accuracy(n_images, pool), 0)
             recorded[name] = [
                 search(name, k, budget, accuracy(n_images), seed) for seed in range(n_runs)
             ]
-    # Two points below Greedy: what is within reach of others, and worth reaching.
+    # Two points below Greedy: an accuracy that other searches can reach, and that is good.
     target = float(np.mean([record.best for record in recorded["CTS, greedy"]])) - 0.02
     found: dict[str, Any] = {}
     rows, timed = [], []

@@ -52,10 +52,10 @@ def world() -> ReplayEnvironment:
 
 
 def with_all_seen(table: np.ndarray, k: int, days: int | None) -> np.ndarray:
-    """What the k worst routes of the last days got, shape (1, T), had all 175 been seen; of all
-    days for None.
+    """The rewards of picking the k routes that were late most in the last ``days``, shape (1, T).
 
-    More than a semi-bandit sees: a rival to know, not one to compete with on equal terms.
+    None is all days so far. This uses the outcomes of all 175 routes, of which a semi-bandit sees
+    only its own k. So the comparison is not a fair one.
     """
     got = [k * table[0].mean()]  # nothing is known on the first day
     for today in range(1, len(table)):

@@ -29,7 +29,7 @@ from superarm.reporting.palette import look
 
 K = 5
 SEED = 1  # of all runs
-LAST = 50  # so many rounds are judged in networks that no policy has seen
+LAST = 50  # rounds that are judged in cascades that no policy has seen
 
 ORACLES: dict[str, Callable[[], sa.Oracle]] = {
     "random": RandomSets,
@@ -62,16 +62,15 @@ class Make:
 
 
 def rounds_to(
-    traces: list[sa.Trace], chance: np.ndarray, share: float = 0.5, window: int = 10
+    traces: list[sa.Trace], baseline: np.ndarray, share: float = 0.5, window: int = 10
 ) -> np.ndarray:
-    """For each run, the rounds until the mean of the last ones has closed a share of the gap from
-    chance to the best.
+    """Rounds of each run until the mean of the last ``window`` rounds closes a share of the gap.
 
-    ``chance``, shape (n_runs,), is what random sets are worth on average. The horizon + 1 where
-    that never happens.
+    The gap is from ``baseline``, shape (n_runs,), the mean value of random sets, to the best set.
+    Runs that never close this share count as horizon + 1.
     """
     found = []
-    for trace, low in zip(traces, chance, strict=True):
+    for trace, low in zip(traces, baseline, strict=True):
         recent = np.convolve(trace.values, np.full(window, 1 / window), "valid")
         good = np.flatnonzero(recent >= low + share * (trace.best_value - low))
         found.append(good[0] + window if len(good) else len(trace.values) + 1)
@@ -106,7 +105,7 @@ def played(
     reward = simulated(n_worlds, executor)
     reward.batch(
         sa.Pools.singletons(np.arange(8), 77), np.ones(77)
-    )  # the worlds are drawn, and processes started
+    )  # draw the cascades and start the processes before the clock starts
     reward.sizes.clear()
 
     def timed(rng: np.random.Generator) -> tuple[sa.Policy, sa.Instance]:
@@ -122,10 +121,10 @@ def played(
 
 
 def measure(
-    make: Make, runs: list[sa.Trace], chance: np.ndarray, pool: Executor, n_worlds: int
+    make: Make, runs: list[sa.Trace], baseline: np.ndarray, pool: Executor, n_worlds: int
 ) -> dict[str, Any]:
     """Regret and evaluations over all runs, and the seconds of the first run when simulated."""
-    rounds = rounds_to(runs, chance)
+    rounds = rounds_to(runs, baseline)
     spent = np.array([trace.evaluations[:t].sum() for trace, t in zip(runs, rounds, strict=True)])
     regret = np.array([trace.regret()[-1] for trace in runs])
     found: dict[str, Any] = {
@@ -135,7 +134,7 @@ def measure(
         "seconds": None,
     }
     found["there"] = rounds <= len(runs[0].values)
-    found["a_round"] = float(np.mean([trace.evaluations for trace in runs]))
+    found["per_round"] = float(np.mean([trace.evaluations for trace in runs]))
     if found["there"][0] and spent[0]:
         alone, found["seconds"], found["sizes"] = played(make, rounds[0], None, n_worlds)
         pooled, found["pool_seconds"], _ = played(make, rounds[0], pool, n_worlds)
@@ -150,8 +149,8 @@ def rows(found: dict[str, dict[str, Any]]) -> tuple[list[list[str]], list[list[s
     all_runs, first = [], []
     for name, one in found.items():
         there = one["there"]
-        cells = [name, interval(one["regret"], 0), interval(one["new"]), f"{one['a_round']:,.1f}"]
-        # A mean over those runs only that get there would favour who seldom does.
+        cells = [name, interval(one["regret"], 0), interval(one["new"]), f"{one['per_round']:,.1f}"]
+        # A mean over the successful runs alone would favour oracles that rarely succeed.
         to_there = (
             interval(one["evaluations"], 0)
             if there.all()
@@ -183,12 +182,12 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
             name: sa.replicate(make, n_runs=n_runs, horizon=horizon, seed=SEED, executor=pool)
             for name, make in makes.items()
         }
-        chance = np.array([trace.values.mean() for trace in traces["random"]])
+        baseline = np.array([trace.values.mean() for trace in traces["random"]])
         found = {
-            name: measure(makes[name], runs, chance, pool, n_worlds)
+            name: measure(makes[name], runs, baseline, pool, n_worlds)
             for name, runs in traces.items()
         }
-    # The oracles looked for sets that are good in the worlds of the simulation: are they in others?
+    # The oracles optimised the simulated cascades. Are their sets also good in new cascades?
     drawn, others = instances(makes["random"], n_runs), closed_form(10 * n_worlds, seed=1)
     for name, runs in traces.items():
         found[name]["new"] = judged(others, drawn, [trace.arms for trace in runs])
@@ -198,8 +197,8 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     head = [
         "policy",
         f"regret, T={horizon}",
-        f"reached in new worlds, last {LAST} rounds",
-        "evaluations a round",
+        f"reached in new cascades, last {LAST} rounds",
+        "evaluations per round",
     ]
     head += ["runs that get there", "evaluations to there"]
     title = (

@@ -52,7 +52,7 @@ def cells(shown: datasets.Impressions) -> np.ndarray:
 
 
 def as_log(shown: datasets.Impressions) -> Log:
-    """A round is an impression, of one of the positions, and as often of each."""
+    """A round is an impression in one of the positions, which are equally frequent."""
     chances = shown.propensities[:, None] / shown.n_positions
     n_arms = shown.n_items * shown.n_positions
     return Log(cells(shown)[:, None], shown.clicks[:, None], chances, n_arms=n_arms)
@@ -101,7 +101,7 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
         "own log",
         *(f"{name}, other's log" for name in ESTIMATORS),
     ]
-    show("Clicks, % of 10,000 impressions a log", [*head, "effective n"], rows)
+    show("Clicks, % of 10,000 impressions per log", [*head, "effective n"], rows)
     for (campaign, policy), row in found.items():
         for name in ESTIMATORS:
             if row[name].warning:

@@ -1,5 +1,6 @@
-"""Slow, obvious twins of the clever code, written from the definitions, without code of the
-library.
+"""Slow and obvious versions of the clever code: the twins that the tests compare with.
+
+They are written from the definitions, without code of the library.
 """
 
 import itertools
@@ -124,9 +125,7 @@ def _worth(reward, theta, arms):
 
 
 def philox(key, counter):
-    """Philox 4x32-10 (Salmon et al. 2011): four words for a counter of four words, with Python's
-    integers.
-    """
+    """Philox 4x32-10 (Salmon et al. 2011) with Python's integers: four words per counter."""
     c, k, low = list(counter), [key & 0xFFFFFFFF, key >> 32], 0xFFFFFFFF
     for _ in range(10):
         first, second = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
@@ -136,11 +135,10 @@ def philox(key, counter):
 
 
 def philox_tests(n_tests, n_arms, p, *, key, clock, run):
-    """The tests that the batch kernels make in registers: a cell is 1 if its uniform number is
-    below p.
+    """The tests that the batch kernels make in registers.
 
-    The binary digits of the number are 1 minus those of Philox, the last digit first; 24 digits, or
-    as many as p has.
+    A cell is 1 if its uniform number is below p. The binary digits of the number are 1 minus those
+    of Philox, the last digit first. There are 24 digits, or as many as p has.
     """
     number, n_digits = round(p * 2**24), 24
     while number % 2 == 0:
@@ -223,8 +221,9 @@ def is_path(edges, source, target, arms):
 
 
 def escb(theta, counts, rounds, k, c=0.0):
-    """The largest index of ESCB-2 over all sets of k arms, and the sets that have it, if every arm
-    has outcomes.
+    """The largest index of ESCB-2 over all sets of k arms, and the sets that have it.
+
+    Every arm must have outcomes.
     """
     log_t = math.log(rounds + 1)
     level = log_t + c * k * math.log(max(log_t, 1.0))
@@ -237,8 +236,9 @@ def escb(theta, counts, rounds, k, c=0.0):
 
 
 def exp3_probabilities(weights, k, gamma):
-    """The probabilities of Exp3.M; the weight to which the largest are lowered is found by
-    bisection.
+    """The probabilities of Exp3.M.
+
+    The weight to which the largest weights are lowered is found by bisection.
     """
     m = len(weights)
 
@@ -293,16 +293,16 @@ def windowed(rounds, n_arms, window):
 
 
 def position_log_density(x, a, b, successes, failures, weights):
-    """The log posterior of the log odds x of one arm in the position-based model, up to a
-    constant."""
+    """The log posterior of one arm's log odds x in the position-based model, up to a constant."""
     theta = 1 / (1 + np.exp(-x))
     value = (a + successes) * np.log(theta) + b * np.log1p(-theta)
     return value + sum(f * np.log1p(-w * theta) for f, w in zip(failures, weights, strict=True))
 
 
 def position_posterior(a, b, successes, failures, weights, n=40_001):
-    """Mean and standard deviation of theta under the exact posterior, summed over a fine grid of
-    log odds.
+    """Mean and standard deviation of theta under the exact posterior.
+
+    Both are sums over a fine grid of log odds.
     """
     x = np.linspace(-20, 20, n)
     theta, log = 1 / (1 + np.exp(-x)), position_log_density(x, a, b, successes, failures, weights)
@@ -313,8 +313,9 @@ def position_posterior(a, b, successes, failures, weights, n=40_001):
 
 
 def chance_of_the_largest(a, b, n_points=20_001):
-    """The probability of each of some independent Beta draws to be the largest, summed over a fine
-    grid.
+    """The probability that each of several independent Beta draws is the largest.
+
+    It is a sum over a fine grid.
     """
     edges = np.linspace(0, 1, n_points)
     middles = (edges[1:] + edges[:-1]) / 2
@@ -326,8 +327,9 @@ def chance_of_the_largest(a, b, n_points=20_001):
 
 
 def off_policy(sets, outcomes, propensities, q, means=None):
-    """Inverse propensities, self-normalised, and doubly robust with given means, by loops over arms
-    and rounds.
+    """The three estimates by arm, with loops over arms and rounds.
+
+    They are inverse propensities, self-normalised, and doubly robust with the given means.
     """
     ips = normaliser = robust = 0.0
     n = len(sets)
@@ -342,8 +344,7 @@ def off_policy(sets, outcomes, propensities, q, means=None):
 
 
 def every_log(chances, mu, n_rounds, learned=None):
-    """All logs of binary outcomes with their probabilities: (probability, sets, outcomes, arm and
-    set propensities).
+    """All logs of binary outcomes: (probability, sets, outcomes, arm and set propensities).
 
     ``chances`` maps sets to probabilities. ``learned(sets, outcomes)`` gives those of the next
     round, if they change.

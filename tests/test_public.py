@@ -1,4 +1,4 @@
-"""The public names: few at the top, the others in documented rooms, and quick to import."""
+"""The public names: few in `superarm`, the others in documented rooms, and quick to import."""
 
 import importlib
 import inspect

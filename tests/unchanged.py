@@ -75,7 +75,7 @@ def played(policy, horizon=40, n_arms=N_ARMS, environment=None):
 
 
 def or_refusal(case):
-    """The digest, or which kind of error the parts refuse to be together with."""
+    """The digest, or the kind of error with which the parts refuse each other."""
     try:
         return case()
     except (ValueError, TypeError) as error:
@@ -268,7 +268,7 @@ def sessions():
 
 
 def resumed():
-    """A file that the older program wrote, gone on with."""
+    """Continue a session from a file that the older program wrote."""
     for name, make in session_cases().items():
 
         def case(name=name, make=make):

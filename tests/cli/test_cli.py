@@ -1,4 +1,4 @@
-"""What all commands have in common: help, usage errors, quick starts."""
+"""Properties that all commands share: help, usage errors, quick starts."""
 
 import runpy
 import subprocess

@@ -51,7 +51,7 @@ def test_reports_rank_arms_in_one_shape(name):
 
 
 class Undeclared(sa.LinearReward):
-    """A reward of somebody's that was written before there were optional declarations."""
+    """A user's reward that has none of the optional declarations."""
 
     concave = property()
     diminishing = property()

@@ -19,7 +19,7 @@ FORMS = st.sampled_from(["lists", "bits", "cells"])
 
 
 def of_matrix(matrix, form):
-    """The same pools, held as CSR, as bits, or as random ones of a small p are."""
+    """The same pools, stored as CSR, as bits, or as random pools with a small p."""
     if form == "bits":
         return Pools._packed(np.packbits(matrix, axis=0, bitorder="little"), *matrix.shape)
     if form == "cells":

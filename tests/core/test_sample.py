@@ -1,4 +1,4 @@
-"""TopK, and the theta that is drawn when somebody looks at it."""
+"""TopK, and the theta that is drawn when the oracle reads it."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_oracles_may_use_it_as_an_array(look):
 
 
 class Keeps:
-    """A user's oracle that writes down what it was given, and looks at it with ``look``."""
+    """A user's oracle that records the theta it gets, and reads it with ``look``."""
 
     def __init__(self, look):
         self.look, self.report = look, None

@@ -1,4 +1,4 @@
-"""What matchings, paths and trees have in common: oracles, ties, and bad graphs."""
+"""Properties that matchings, paths and trees share: oracles, ties, and bad graphs."""
 
 import itertools
 

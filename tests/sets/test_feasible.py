@@ -1,4 +1,4 @@
-"""Feasible against a look at every set, and what it refuses."""
+"""Feasible against a check of every set, and what it refuses."""
 
 import numpy as np
 import pytest
@@ -171,7 +171,7 @@ def test_a_policy_takes_constraints_for_good_and_for_a_round():
 
 
 class Careless:
-    """An oracle that takes no notice of constraints."""
+    """An oracle that ignores constraints."""
 
     report = None
 

@@ -168,7 +168,7 @@ def test_local_search_leaves_no_swap_that_helps():
 
 
 class Listening(sa.LinearReward):
-    """Remembers which arms it was asked about."""
+    """Records which arms were evaluated."""
 
     def batch(self, pools, theta):
         self.heard.update(pools.members.tolist())
@@ -205,8 +205,7 @@ def test_evaluations_keep_to_a_budget_within_constraints(name):
 def test_top_k_draws_few_when_few_are_missing_and_by_the_same_law():
     """How often each of 4 arms that stand out is the best available.
 
-    Two samples of 1,500 within 4.5 standard errors,
-    which 1 in 30,000 is not, for the three arms that can be.
+    Two samples of 1,500 are within 4.5 standard errors; error 1 in 30,000 for the three arms.
     """
     a = np.ones(4096)
     a[:4] = 20_000, 12_000, 16_000, 14_000

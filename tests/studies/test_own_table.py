@@ -27,7 +27,7 @@ def played(problem, policy, number, *, seed):
 
 @pytest.mark.parametrize("order", ["given", "shuffled"])
 def test_a_run_played_in_pieces_is_the_one_that_replicate_plays(order, monkeypatch):
-    """And its totals are those of the trace, computed row by row."""
+    """The totals are those of the trace, computed row by row."""
     monkeypatch.setattr(table_cell, "_ROUNDS_AT_ONCE", 7)
     table, k = cells(), 2
     problem = prepare(table, NAMES, k, 120, order)

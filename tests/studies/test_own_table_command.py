@@ -82,7 +82,7 @@ def test_the_report_is_one_page_that_says_what_was_found(written):
 
 
 class Tags(HTMLParser):
-    """Tags that are open; a tag that closes another one than the last is an error."""
+    """Keeps the open tags. Closing any tag but the last one is an error."""
 
     def __init__(self):
         super().__init__()

@@ -21,7 +21,7 @@ from superarm.oracles._sets import enumerable, is_uniform, tie_noise
 
 # A bound within this share of the index proves that the set is the best.
 _PROVED = 1e-9
-# Indices that differ by this share are equal but for rounding.
+# Indices that differ by this share are equal up to rounding.
 _ROUNDING = 1e-12
 
 

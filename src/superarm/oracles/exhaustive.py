@@ -13,7 +13,7 @@ from superarm.core.optional import Enumerable
 from superarm.oracles._budget import as_budget
 from superarm.oracles._sets import enumerable
 
-# Values that differ by this share are equal but for rounding.
+# Values that differ by this share are equal up to rounding.
 _ROUNDING = 1e-12
 
 

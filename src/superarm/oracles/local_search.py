@@ -16,7 +16,7 @@ from superarm.oracles._budget import as_budget
 from superarm.oracles._sets import completable
 from superarm.oracles.lazy_singletons import LazySingletons
 
-# Values that differ by this share are equal but for rounding.
+# Values that differ by this share are equal up to rounding.
 _ROUNDING = 1e-12
 
 

@@ -17,7 +17,7 @@ from superarm.sets._knapsack import best_within_budget
 
 # Sets are listed in blocks of this many candidates, so that the memory for them is bounded.
 _CANDIDATES_PER_BLOCK = 1 << 14
-# Sampling the top of a belief pays while it is below one in so many of the arms.
+# Sampling only the largest values pays while they are fewer than one in this many arms.
 _FEW_OF_ALL = 16
 # A set may weigh more than the budget by this share: it is rounding.
 _ROUNDING = 1e-9

@@ -262,6 +262,6 @@ class GreedyRound:
             known.submodular = False
             message = f"the reward is not submodular, or not lipschitz as declared: {what} it can"
         if not known.warned:
-            warnings.warn(f"{message}. LazyGreedy goes on without that assumption", stacklevel=6)
+            warnings.warn(f"{message}. LazyGreedy continues without that assumption", stacklevel=6)
         known.warned = True
         raise ContradictionError

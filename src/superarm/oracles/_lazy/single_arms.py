@@ -226,5 +226,5 @@ class Questions:
 
     def _warn(self, message: str) -> None:
         if not self.known.warned:
-            warnings.warn(f"{message}. LazySingletons goes on with a corrected value", stacklevel=6)
+            warnings.warn(f"{message}. LazySingletons corrects the value", stacklevel=6)
         self.known.warned = True

@@ -41,7 +41,7 @@ class Checkpoints:
         self.make(actor, least=max(self.every, n_arms // 10))
 
     def make(self, actor: Actor, *, least: int = 1) -> None:
-        """Make a checkpoint of a bandit with at least so many new events."""
+        """Make a checkpoint of a bandit with at least ``least`` new events."""
         live = actor.live
         if live is None or live.seq - live.checkpointed < least:
             return

@@ -51,7 +51,7 @@ class Claim:
 def fewer_evaluations(fig2a: Numbers) -> Claim:
     """16 times fewer evaluations: a count. It holds under a condition if the regret is larger."""
     policies = fig2a["policies"]
-    ratio = policies[CTS]["evaluations_a_round"] / policies[LITERAL[0]]["evaluations_a_round"]
+    ratio = policies[CTS]["evaluations_per_round"] / policies[LITERAL[0]]["evaluations_per_round"]
     regret = slightly_larger_regret("linear", fig2a)
     verdict, because = Verdict.NOT_REPRODUCED, f"reproduced if the ratio is at least {FEWER}"
     if ratio >= FEWER:

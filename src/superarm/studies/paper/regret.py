@@ -31,7 +31,7 @@ def analyse_regret(rows: Rows, title: str) -> Findings:
             "minus_cts": vars(paired_difference(final, exact)),
             "of_cts": vars(paired_ratio(final, exact)),
             "of_random": vars(paired_ratio(final, random)),
-            "evaluations_a_round": float(finals(rows, "evaluations", label).mean() / horizon),
+            "evaluations_per_round": float(finals(rows, "evaluations", label).mean() / horizon),
         }
     gap = float(np.min([row["gap"] for row in rows]))
     numbers = {"policies": policies, "horizon": horizon, "n_runs": len(exact), "gap": gap}
@@ -49,7 +49,7 @@ def _table(numbers: dict[str, Any]) -> Table:
                 str(Interval(**policies[label][name]))
                 for name in ("minus_cts", "of_cts", "of_random")
             ),
-            f"{policies[label]['evaluations_a_round']:,.0f}",
+            f"{policies[label]['evaluations_per_round']:,.0f}",
         ]
         for label in order
     ]
