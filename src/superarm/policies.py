@@ -64,8 +64,8 @@ def cucb(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None)
     Examples
     --------
     >>> import superarm as sa
-    >>> type(cucb(sa.LinearReward(5), k=2).belief).__name__
-    'UCBBelief'
+    >>> cucb(sa.LinearReward(5), k=2).belief.exploration  # as in the paper of CUCB
+    1.5
     """
     return Policy(UCBBelief(reward.n_arms), _or_singletons(oracle), reward, k)
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray
@@ -123,6 +124,10 @@ class FeasibleSets(Protocol):
         """Whether a set may be chosen."""
 
 
+# What a user may give for k; `as_selection` makes feasible sets of either.
+KOrSets = int | FeasibleSets
+
+
 @runtime_checkable
 class Oracle(Protocol):
     """Picks the set that looks best for given means."""
@@ -131,9 +136,7 @@ class Oracle(Protocol):
     def report(self) -> Any:
         """What the last ``select`` found out: a `Report`, or None if there is nothing to tell."""
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """One of the feasible sets, ascending: k distinct arms for a plain k.
 
         Ties are broken at random by ``rng``, which is not used otherwise. Begin with

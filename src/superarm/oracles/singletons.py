@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, Pools, Reward, Sample, Scores, as_selection
+from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import as_budget, gains_of_some, likeliest
 
@@ -59,13 +60,12 @@ class Singletons:
     array([0.1, 0.8, 0.3, 0.6])
     """
 
+    report: SingletonsReport | None = None
+
     def __init__(self, *, budget: int | None = None) -> None:
         self.budget = as_budget(budget)
-        self.report: SingletonsReport | None = None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms worth most alone."""
         theta, feasible = as_selection(reward, theta, k)
         arms = np.flatnonzero(feasible.undecided)

@@ -53,14 +53,14 @@ class Instance:
         """How many arms there are."""
         return self.environment.n_arms
 
+    def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
+        """One outcome per arm, from the environment."""
+        return self.environment.pull(arms, rng=rng)
+
     @property
     def mu(self) -> FloatArray:
         """The true means, shape (n_arms,)."""
         return self.environment.mu
-
-    def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
-        """One outcome per arm, from the environment."""
-        return self.environment.pull(arms, rng=rng)
 
 
 class ChangingInstance:

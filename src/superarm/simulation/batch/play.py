@@ -28,13 +28,11 @@ class BatchTrace:
 
     Attributes
     ----------
-    rounds
-        Shape (n_recorded,): the recorded rounds, counted from 1.
+    rounds, evaluations
+        Shape (n_recorded,) each: the recorded rounds, counted from 1, and the number of sets that
+        each run has evaluated by then, which is the same for all runs.
     regret
         Shape (n_runs, n_recorded): the cumulative regret (eq. regret) of each run.
-    evaluations
-        Shape (n_recorded,): the number of sets that each run has evaluated so far; the same for all
-        runs.
     instances
         The instance of each run.
     play_s
