@@ -89,7 +89,9 @@ class DiscountedBetaBelief(FromCounts):
         """
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
         if len(arms):
+            # The coins come first: if drawing fails, nothing has faded yet.
             coins = flip(outcomes, rng=rng)
+            # Fade first, so that the outcomes of this round have age 0 and count in full.
             self.counts.fade(self.discount)
             self.counts.add(arms, coins)
 
@@ -116,6 +118,9 @@ class DiscountedBetaBelief(FromCounts):
         )
         prior = as_prior((arrays["a"], arrays["b"]), self.n_arms)
         discount = as_fraction(state["discount"], "state['discount']", high="]")
+        # Saved with the counts rather than multiplied into them: a restored belief must have the
+        # same floats, not only nearly the same means.
         unit = as_fraction(state["unit"], "state['unit']", high="]")
+        # Assigned last, when all of the state has been checked.
         self.discount = discount
         self.counts = BetaCounts(*prior, arrays["successes"], arrays["failures"], unit)

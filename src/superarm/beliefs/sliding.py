@@ -84,6 +84,7 @@ class SlidingBetaBelief(FromCounts):
         # Copies: the caller may write to its arrays later.
         self._add(arms.copy(), flip(outcomes, rng=rng).copy())
         if len(self._rounds) > self.window:
+            # Coins are whole numbers, so that adding and removing leaves no rounding behind.
             self.counts.remove(*self._rounds.popleft())
 
     def state(self) -> dict[str, Any]:
