@@ -99,6 +99,7 @@ def escb(reward: Reward, k: int | FeasibleSets, *, c: float = 0.0, limit: int = 
     True
     """
     belief = MeanBelief(reward.n_arms)
+    # The oracle reads the counts from the same belief that the policy updates.
     return Policy(belief, ESCBIndex(belief, c=c, limit=limit), reward, k)
 
 
@@ -161,6 +162,7 @@ def exp3(
             f"either horizon or gamma must be given, got horizon={horizon!r} and gamma={gamma!r}"
         )
     if gamma is None:
+        # The best gamma is known for plain k only, and so is the probability of each arm.
         gamma = exp3_gamma(reward.n_arms, k, horizon)  # type: ignore[arg-type]  # horizon is given
     return Policy(Exp3Belief(reward.n_arms, k, gamma=gamma), DependentRounding(), reward, k)
 

@@ -57,5 +57,6 @@ class PositionBiasedArms:
 
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
         """One outcome per arm: 1 if the arm was looked at and succeeded, else 0."""
+        # One draw instead of two: looked at and succeeded, with the product of the probabilities.
         chances = self.expected(arms)
         return (rng.random(len(chances)) < chances).astype(np.float64)

@@ -10,6 +10,7 @@ def check_state(state: Any, oracle: str, *keys: str) -> None:
 
     Called before anything is assigned, so that a refused state leaves the oracle as it was.
     """
+    # A state may come from a file that a user edited: it need not even be a dict.
     kind = state.get("oracle") if isinstance(state, dict) else None
     if kind != oracle or any(key not in state for key in keys):
         article = "an" if oracle[0] in "AEIOU" else "a"

@@ -81,6 +81,7 @@ class Exhaustive:
                 break
         self.report = ExhaustiveReport(best.value, len(best.sets), complete)
         n_best = len(best.sets)
+        # Nothing is drawn if there is no tie. A copy, since the sets are rows of a larger block.
         return np.array(best.sets[int(rng.integers(n_best)) if n_best > 1 else 0])
 
     def _n_evaluations(self, feasible: Enumerable) -> int:

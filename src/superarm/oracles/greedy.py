@@ -81,4 +81,5 @@ class Greedy:
         theta, feasible = as_selection(reward, theta, k)
         found = greedy(reward, theta, extendable(self, feasible), self.budget, rng=rng)
         self.report = GreedyReport(found.order, found.values)
+        # The report keeps the order of the additions. Sets are ascending everywhere.
         return np.sort(found.order)

@@ -95,6 +95,7 @@ class LocalSearch:
             # The same one in every round: a start that remembers answers knows its reward by
             # identity.
             self._counted = Counted(reward)
+        # Made before the start runs, so that the evaluations of the start count.
         search = _Search(self._counted, theta, completable(self, feasible), self.budget)
         start = self.start.select(self._counted, theta, feasible, rng=rng)
         certified = search.improve(start, rng=rng)

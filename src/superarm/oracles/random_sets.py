@@ -29,5 +29,6 @@ class RandomSets:
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """Any k arms."""
+        # theta is checked even though nobody reads it: mistakes should not depend on the oracle.
         _, feasible = as_selection(reward, theta, k)
         return random_set(feasible, reward.n_arms, rng=rng)

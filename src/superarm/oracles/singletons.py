@@ -69,12 +69,14 @@ class Singletons:
         """The k arms worth most alone."""
         theta, feasible = as_selection(reward, theta, k)
         arms = np.flatnonzero(feasible.undecided)
+        # One more for the empty set, which sets of several sizes are compared with.
         n_wanted = len(arms) if feasible.same_size else len(arms) + 1
         if self.budget is not None and self.budget < n_wanted:
             return self._select_within_budget(reward, theta, feasible, rng=rng)
 
         values = _values_alone(reward, theta, arms)
         self.report = SingletonsReport(values)
+        # A constant per arm changes nothing among sets of one size, so that an evaluation is saved.
         gains = values if feasible.same_size else values - reward([], [])
         return feasible.best(gains, rng=rng)
 
