@@ -48,7 +48,7 @@ def check_oracle(
     seed
         Where the randomness of the check comes from.
     """
-    # A sum: its best set is known, and every oracle should find it.
+    # A sum: its best set is known, and an oracle that claims to be exact must find it.
     reward = _Sum(6)
     claim(isinstance(make(), Oracle), f"{name_of(make())} must have select and report")
     if not draws:
