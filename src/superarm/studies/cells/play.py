@@ -15,14 +15,23 @@ from superarm.core._top_k import kth_largest
 from superarm.core.arguments import FloatArray, as_theta
 from superarm.oracles import Singletons
 from superarm.rewards import BlackBox, LinearReward, NetworkReward
-from superarm.simulation import run_one
-from superarm.simulation.instances import Instance, linear_instance, network_instance
+from superarm.simulation import (
+    Instance,
+    linear_instance,
+    network_instance,
+    planted_instance,
+    run_one,
+)
 from superarm.studies.cell import Cell, Recorded
 from superarm.studies.cells.checkpoints import checkpoints
 
 Spec = dict[str, Any]
 
-INSTANCES = {"linear": linear_instance, "network": network_instance}
+INSTANCES = {
+    "linear": linear_instance,
+    "planted": planted_instance,
+    "network": network_instance,
+}
 
 
 def run(cell: Cell) -> Recorded:
