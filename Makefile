@@ -11,7 +11,7 @@ export MKL_NUM_THREADS := 1
 # mkdocs prints a notice about its own future, which does not concern our readers.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test check bench docs peers setup clean
+.PHONY: help demo test check bench page docs peers setup clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -27,6 +27,7 @@ check: $(VENV)/.dev ## lint, types, layers; the docs are complete and build
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	tools/page/check
 	$(BIN)/python -m pytest -q tests/test_docs.py
 	$(BIN)/mkdocs build --quiet --strict
 
@@ -40,6 +41,10 @@ bench: $(VENV)/.dev ## measure speed, evaluations, growth and memory, side by si
 	$(BIN)/python benchmarks/lazy_singletons.py --instances 4
 	$(BIN)/python benchmarks/lazy_greedy.py
 
+page: ## install the tools for the service's page (needs npm), and check its JavaScript
+	npm --prefix tools/page ci --silent
+	tools/page/check
+
 docs: $(VENV)/.dev ## build the documentation into site/
 	$(BIN)/mkdocs build --quiet --strict
 	@echo "open site/index.html"
@@ -50,7 +55,7 @@ peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 
 setup: $(VENV)/.dev ## create .venv with everything a contributor needs
 
 clean: ## remove everything that the other targets create
-	rm -rf $(VENV) site superarm-bench superarm-demo superarm-run .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site superarm-bench superarm-demo superarm-run .pytest_cache .mypy_cache .ruff_cache .hypothesis tools/page/node_modules
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

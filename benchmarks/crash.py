@@ -2,11 +2,12 @@
 
     python benchmarks/crash.py [--kills N] [--database URL] [--clients N] [--seed N]
 
-A process of clients asks and tells without end and writes down every answer (crash_load.py). The server is killed with
-SIGKILL after a random while, also while it starts, and started again; the clients ask again with the same keys until
-they are answered. At the end their record is held against the log: every acknowledged decision is there, once; every
-acknowledged outcome, once, and no other; every arm; and the belief is what follows from the record, to the last bit,
-in the server, after a restart, and by ``superarm replay``.
+A process of clients asks and tells without end and writes down every answer (crash_load.py). The
+server is killed with SIGKILL after a random while, also while it starts, and started again; the
+clients ask again with the same keys until they are answered. At the end their record is held
+against the log: every acknowledged decision is there, once; every acknowledged outcome, once, and
+no other; every arm; and the belief is what follows from the record, to the last bit, in the server,
+after a restart, and by ``superarm replay``.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ import contextlib
 import json
 import random
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -36,15 +35,21 @@ N_ARMS, K = 40, 3
 
 
 def kill_repeatedly(
-    database: str, folder: Path, *, kills: int, seed: int = 0, clients: int = 4
+    database: str,
+    folder: Path,
+    *,
+    kills: int,
+    seed: int = 0,
+    clients: int = 4,
+    kind: type[Server] = Server,
 ) -> dict[str, Any]:
     """The whole of it; what was counted, or an AssertionError that says what is wrong."""
     rng, start = random.Random(seed), time.perf_counter()
-    server = Server(database, folder / "server.log", "--checkpoint-every", "10", "--quiet")
+    server = kind(database, folder / "server.log", "--checkpoint-every", "10", "--quiet")
     record = folder / "record.jsonl"
     with server.start(), Client(server.url) as client:
         bandit = client.create("crash", N_ARMS, K, seed=seed).id
-        with load([server.url], bandit, record, clients=clients, seed=seed):
+        with load([server.url], bandit, record, clients=clients, seed=seed, kind=kind):
             for _ in range(kills):
                 time.sleep(0.6 * rng.random())
                 server.kill()
@@ -57,7 +62,7 @@ def kill_repeatedly(
         after, events = state_of(client, bandit), list(client.log(bandit))
         if server.stop() != 0:
             raise AssertionError(f"the server must stop with 0: {server.said[-2000:]}")
-    if not before == after == _replayed(database, bandit):
+    if not before == after == _replayed(database, bandit, folder / "replay.log", kind):
         raise AssertionError("a restart and a replay must not change what is known, and one did")
     counts = judge(lines(record), events, after)
     return {"kills": kills + 1, **counts, "seconds": round(time.perf_counter() - start, 1)}
@@ -65,27 +70,37 @@ def kill_repeatedly(
 
 @contextlib.contextmanager
 def load(
-    urls: list[str], bandit: str, record: Path, *, clients: int = 4, seed: int = 0
+    urls: list[str],
+    bandit: str,
+    record: Path,
+    *,
+    clients: int = 4,
+    seed: int = 0,
+    kind: type[Server] = Server,
 ) -> Iterator[None]:
-    """Clients at work while the block runs; afterwards everything that they asked for is answered."""
-    command = [
-        sys.executable,
-        str(Path(__file__).with_name("crash_load.py")),
-        ",".join(urls),
-        bandit,
-        str(record),
-    ]
+    """Clients at work while the block runs; afterwards all their requests are answered."""
+    program = str(Path(__file__).with_name("crash_load.py"))
     options = ["--clients", str(clients), "--seed", str(seed)]
-    with subprocess.Popen(
-        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        try:
-            yield
-        finally:
-            process.send_signal(signal.SIGTERM)
-            said = process.communicate(timeout=120)[0]
-    if process.returncode != 0:
-        raise AssertionError(f"the clients must end well, got {process.returncode}: {said[-2000:]}")
+    log = record.with_suffix(".log")
+    process = kind.python([program, ",".join(urls), bandit, str(record), *options], log)
+    try:
+        wait_for(record, 1, process)
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        status = process.wait(timeout=120)
+    if status != 0:
+        said = log.read_text()[-2000:]
+        raise AssertionError(f"the clients must exit with 0, got {status}: {said}")
+
+
+def wait_for(record: Path, n_answers: int, process: Any = None) -> None:
+    """Wait until the clients have so many answers, or until they stop."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end and (process is None or process.poll() is None):
+        if record.exists() and record.read_text().count('"did"') >= n_answers:
+            return
+        time.sleep(0.02)
 
 
 def judge(
@@ -148,14 +163,12 @@ def state_of(client: Client, bandit: str) -> dict[str, Any]:
     return {arm["arm"]: (arm["a"], arm["b"]) for arm in found.posterior or ()}
 
 
-def _replayed(database: str, bandit: str) -> dict[str, Any]:
+def _replayed(database: str, bandit: str, log: Path, kind: type[Server]) -> dict[str, Any]:
     """The belief of the log alone; and the command says that it is what the server kept."""
-    command = [sys.executable, "-m", "superarm", "replay", database, bandit]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode or "the same bit for bit" not in done.stdout:
-        raise AssertionError(
-            f"superarm replay must find the same, and said {done.stdout} {done.stderr}"
-        )
+    status = kind.python(["-m", "superarm", "replay", database, bandit], log).wait()
+    said = log.read_text()
+    if status or "the same bit for bit" not in said:
+        raise AssertionError(f"superarm replay must find the same, and said {said}")
     with server.opened(database, "read") as store:
         found = store.bandit(bandit)
         if found is None:

@@ -1,10 +1,12 @@
-"""Clients that ask and tell without end, and write down what they were told was done. Started by crash.py.
+"""Clients that ask and tell without end, and write down what they were told was done. Started by
+crash.py.
 
     python benchmarks/crash_load.py URL[,URL...] BANDIT RECORD [--clients N] [--seed N]
 
-Each line of the record is JSON, written before the next request is made: what was asked for, with its key, and what
-came back. With several servers, each request goes to any of them. Outcomes are 0 or 1, so that from the record alone
-follows what a Beta belief must be. Stops on SIGTERM, after the answers that are still awaited.
+Each line of the record is JSON, written before the next request is made: what was asked for, with
+its key, and what came back. With several servers, each request goes to any of them. Outcomes are 0
+or 1, so that from the record alone follows what a Beta belief must be. Stops on SIGTERM, after the
+answers that are still awaited.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ PATIENT = Retries(tries=2000, first_s=0.01, most_s=0.2)
 
 
 class Record:
-    """Lines in a file; a line is with the system when ``add`` returns, so killing this process loses none."""
+    """Lines in a file. When ``add`` returns, the system has the line: a kill does not lose it."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -35,7 +37,10 @@ class Record:
 
 
 class Worker:
-    """One client. ``turn`` is one decision: asked for, told about in parts, now and then repeated or contradicted."""
+    """One client. ``turn`` is one decision: requested, then completed in parts.
+
+    Now and then a request is repeated or contradicted.
+    """
 
     def __init__(
         self, clients: list[AsyncClient], bandit: str, record: Record, number: int, seed: int

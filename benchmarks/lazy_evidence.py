@@ -1,11 +1,13 @@
-"""What LazySingletons does elsewhere: with other rewards, with more arms, and without each of its ideas.
+"""What LazySingletons does elsewhere: with other rewards, with more arms, and without each of its
+ideas.
 
-    python benchmarks/lazy_evidence.py decisions [--rounds T]   every decision against that of Singletons, nine rewards
-    python benchmarks/lazy_evidence.py curve [--csv FILE]       evaluations a round from 100 to 100,000 arms
-    python benchmarks/lazy_evidence.py ablation                 evaluations a round without each idea
+    python benchmarks/lazy_evidence.py decisions [--rounds T]   every decision against that of
+    Singletons, nine rewards python benchmarks/lazy_evidence.py curve [--csv FILE]       evaluations
+    a round from 100 to 100,000 arms python benchmarks/lazy_evidence.py ablation
+    evaluations a round without each idea
 
-All of it is Thompson sampling, in one process. The curve in the documentation is from the CSV file, which
-``python docs/pictures.py`` draws.
+All of it is Thompson sampling, in one process. The curve in the documentation is from the CSV file,
+which ``python docs/pictures.py`` draws.
 """
 
 from __future__ import annotations
@@ -77,7 +79,10 @@ REWARDS: dict[str, Callable[[int, np.random.Generator], Any]] = {
 
 
 def decide(name: str, m: int, rounds: int, seed: int) -> np.ndarray:
-    """Evaluations, rounds with a tie at the k-th place, decisions that differ, and those of them without a tie."""
+    """Evaluations, rounds with a tie at the k-th place, and decisions that differ.
+
+    The last number is that of the decisions that differ without a tie.
+    """
     rng = np.random.default_rng([seed, 0])
     reward = sa.Counted(REWARDS[name](m, rng))
     world, belief = sa.BernoulliArms(rng.random(m)), sa.BetaBelief(m)
@@ -206,7 +211,7 @@ def truth(reward: Any) -> dict[str, Any]:
 
 
 Variant = tuple[Callable[[], sa.LazySingletons], Callable[[Any], dict[str, Any]]]
-# Of each problem, its arms; and of each variant an oracle, and what is declared instead of the truth.
+# The arms of each problem; for each variant an oracle, and what it declares.
 VARIANTS: dict[
     str, tuple[Callable[[int, np.random.Generator], Problem], int, dict[str, Variant]]
 ] = {
@@ -261,7 +266,10 @@ VARIANTS: dict[
 
 def ablation(options: argparse.Namespace) -> None:
     for problem, (make, m, variants) in VARIANTS.items():
-        title = f"{problem}, {K} of {m:,} arms, {options.rounds:,} rounds, {INSTANCES} instances, 95% intervals"
+        title = (
+            f"{problem}, {K} of {m:,} arms, {options.rounds:,} rounds, {INSTANCES} instances, "
+            f"95% intervals"
+        )
         table = Table(title=title)
         for column in ("variant", "evaluations a round", "last tenth", "× all"):
             table.add_column(column, justify="left" if column == "variant" else "right")

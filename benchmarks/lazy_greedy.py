@@ -2,10 +2,10 @@
 
     python benchmarks/lazy_greedy.py [--instances N] [--rounds T] [--quick]
 
-Thompson sampling on submodular problems. "Lipschitz only" hides from the oracle that returns diminish. Both oracles
-break ties with generators of the same state, since ties are common with "any success": after a few good arms the chance
-of no success is below the rounding of 1. That is also why it takes many evaluations there: none of the last arms is
-surely worse than another.
+Thompson sampling on submodular problems. "Lipschitz only" hides from the oracle that returns
+diminish. Both oracles break ties with generators of the same state, since ties are common with "any
+success": after a few good arms the chance of no success is below the rounding of 1. That is also
+why it takes many evaluations there: none of the last arms is surely worse than another.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def main() -> None:
     options = parser.parse_args()
     n, rounds = (2, 200) if options.quick else (options.instances, options.rounds)
     table = Table(
-        title=f"Evaluations a round, 5 of 1,000 arms, {rounds:,} rounds, means over {n} instances ± standard error; "
+        title=f"Evaluations per round, 5 of 1,000 arms, {rounds:,} rounds, "
+        f"means over {n} instances ± standard error; "
         "Greedy needs 4,990"
     )
     for name in (

@@ -1,10 +1,12 @@
 """Evaluations a round of LazySingletons, every decision compared with that of Singletons.
 
-    python benchmarks/lazy_singletons.py [--instances N] [--problem NAME ...] [--workers N] [--quick]
+    python benchmarks/lazy_singletons.py [--instances N] [--problem NAME ...] [--workers N]
+    [--quick]
 
-Thompson sampling on the paper's problems. "declared" says what the oracle may use of the reward: that single arms are
-monotone in their means, that they are concave, or only the Lipschitz constant. All oracles of a problem see the same
-theta in every round. `lazy_evidence.py` has other rewards, other sizes, and what each idea is worth.
+Thompson sampling on the paper's problems. "declared" says what the oracle may use of the reward:
+that single arms are monotone in their means, that they are concave, or only the Lipschitz constant.
+All oracles of a problem see the same theta in every round. `lazy_evidence.py` has other rewards,
+other sizes, and what each idea is worth.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import superarm as sa
-from superarm.experiments.stats import mean_interval
+from superarm.reporting.statistics import mean_interval
 
 
 class Declares:
@@ -79,7 +81,7 @@ PROBLEMS: dict[
 
 
 def run(problem: str, seed: int, rounds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Evaluations of each round, and how many decisions differ from Oracle+'s; a row for each declaration."""
+    """Evaluations of each round, and decisions that differ from Oracle+'s, per declaration."""
     make, _, declarations = PROBLEMS[problem]
     instance = make(np.random.default_rng([seed, 0]))
     rng, world, ties = (np.random.default_rng([seed, i]) for i in (1, 2, 3))
@@ -125,7 +127,8 @@ def main() -> None:
     options = parser.parse_args()
     n = 2 if options.quick else options.instances
     table = Table(
-        title=f"Evaluations a round, means over {n} instances with 95% intervals; Singletons needs m"
+        title=f"Evaluations per round, means over {n} instances with 95% intervals; "
+        f"Singletons needs m"
     )
     for name in (
         "problem",

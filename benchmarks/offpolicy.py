@@ -1,7 +1,8 @@
 """How often the 95% intervals of off-policy estimates cover the truth.
 
-Logs are simulated, each is evaluated, and the truth is known. The designs are those of the page Off-policy evaluation.
-Refused logs are those that do not overlap with the target, as far as anybody can tell from them; the others count.
+Logs are simulated, each is evaluated, and the truth is known. The designs are those of the page
+Off-policy evaluation. Refused logs are those that do not overlap with the target, as far as anybody
+can tell from them; the others count.
 
     python benchmarks/offpolicy.py [--logs N] [--workers N] [--picture FILE]
 """
@@ -22,21 +23,34 @@ import numpy as np
 from scipy import stats
 
 import superarm as sa
-from superarm.experiments.figures import plain, render
+from superarm.offpolicy import (
+    Estimate,
+    Log,
+    Propensities,
+    Target,
+    doubly_robust,
+    ips,
+    propensities,
+    set_ips,
+    set_snips,
+    snips,
+)
+from superarm.reporting.figures import WIDTH, plain, render
+from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY
 
 M, K = 8, 3
 MU = np.array([0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1])
 SETS = np.array(list(itertools.combinations(range(M), K)))
 N_SAMPLES = 200
 
-Estimator = Callable[[sa.Log, sa.Target], sa.Estimate]
+Estimator = Callable[[Log, Target], Estimate]
 GOOD, BAD = np.clip(MU + 0.05 * (-1.0) ** np.arange(M), 0, 1), 1 - MU
 BY_ARM: dict[str, Estimator] = {
-    "ips": sa.ips,
-    "snips": sa.snips,
-    "doubly robust, past": sa.doubly_robust,
-    "doubly robust, good model": partial(sa.doubly_robust, model=GOOD),
-    "doubly robust, bad model": partial(sa.doubly_robust, model=BAD),
+    "ips": ips,
+    "snips": snips,
+    "doubly robust, past": doubly_robust,
+    "doubly robust, good model": partial(doubly_robust, model=GOOD),
+    "doubly robust, bad model": partial(doubly_robust, model=BAD),
 }
 
 
@@ -45,14 +59,14 @@ def any_success(arms: np.ndarray, outcomes: np.ndarray) -> float:
 
 
 BY_SET: dict[str, Estimator] = {
-    "set ips, any success": partial(sa.set_ips, values=any_success),
-    "set snips, any success": partial(sa.set_snips, values=any_success),
+    "set ips, any success": partial(set_ips, values=any_success),
+    "set snips, any success": partial(set_snips, values=any_success),
 }
 
 
 @cache
 def set_chances(strength: float) -> np.ndarray:
-    """Arms drawn one after the other in proportion to exp(strength * mean): the chances of all sets, exactly."""
+    """The probabilities of all sets, if arms are drawn in proportion to exp(strength * mean)."""
     worth = np.exp(strength * MU)
     chances = np.zeros(len(SETS))
     for number, arms in enumerate(SETS):
@@ -66,46 +80,46 @@ def set_chances(strength: float) -> np.ndarray:
     return chances
 
 
-def softmax_target(strength: float) -> sa.Target:
+def softmax_target(strength: float) -> Target:
     chances = set_chances(strength)
     by_set = {tuple(arms.tolist()): float(p) for arms, p in zip(SETS, chances, strict=True)}
-    return sa.Target(_by_arm(chances), lambda found: by_set.get(found, 0.0))
+    return Target(_by_arm(chances), lambda found: by_set.get(found, 0.0))
 
 
-def fixed_log(strength: float, n_rounds: int, rng: np.random.Generator) -> sa.Log:
+def fixed_log(strength: float, n_rounds: int, rng: np.random.Generator) -> Log:
     """A policy that never changes, and whose propensities are known."""
     chances = set_chances(strength)
     drawn = rng.choice(len(SETS), n_rounds, p=chances)
     arms = SETS[drawn]
     outcomes = rng.random(arms.shape) < MU[arms]
-    return sa.Log(arms, outcomes, _by_arm(chances)[arms], n_arms=M, set_propensities=chances[drawn])
+    return Log(arms, outcomes, _by_arm(chances)[arms], n_arms=M, set_propensities=chances[drawn])
 
 
-def thompson_log(n_rounds: int, rng: np.random.Generator) -> sa.Log:
+def thompson_log(n_rounds: int, rng: np.random.Generator) -> Log:
     """Thompson sampling from scratch: new propensities in every round, from a few samples each."""
     policy = sa.cts(sa.LinearReward(M), K, oracle=sa.TopK())
     world = sa.BernoulliArms(MU)
     rows = []
     for _ in range(n_rounds):
-        chances = sa.propensities(policy, N_SAMPLES, rng=rng)
+        chances = propensities(policy, N_SAMPLES, rng=rng)
         arms = policy.ask(rng=rng)
         outcomes = world.pull(arms, rng=rng)
         policy.tell(arms, outcomes, rng=rng)
         found = chances.counting(arms)
         rows.append((arms, outcomes, found.arms[arms], found.set_probability(arms)))
-    arms, outcomes, propensities, of_sets = (np.array(column) for column in zip(*rows, strict=True))
-    return sa.Log(arms, outcomes, propensities, n_arms=M, set_propensities=of_sets)
+    arms, outcomes, of_arms, of_sets = (np.array(column) for column in zip(*rows, strict=True))
+    return Log(arms, outcomes, of_arms, n_arms=M, set_propensities=of_sets)
 
 
-def frozen_thompson(rng: np.random.Generator) -> sa.Propensities:
+def frozen_thompson(rng: np.random.Generator) -> Propensities:
     """Another Thompson sampling that has seen every arm some times, sampled anew for each log."""
     belief = sa.BetaBelief.from_counts(8 * MU, np.full(M, 8))
-    return sa.propensities(sa.Policy(belief, sa.TopK(), sa.LinearReward(M), K), 1000, rng=rng)
+    return propensities(sa.Policy(belief, sa.TopK(), sa.LinearReward(M), K), 1000, rng=rng)
 
 
 @cache
 def frozen_chances() -> np.ndarray:
-    found = sa.propensities(
+    found = propensities(
         sa.Policy(
             sa.BetaBelief.from_counts(8 * MU, np.full(M, 8)), sa.TopK(), sa.LinearReward(M), K
         ),
@@ -125,7 +139,7 @@ def _any(chances: np.ndarray) -> float:
 
 def _fixed(arms: list[int]) -> tuple[Callable[..., Any], float, float]:
     return (
-        (lambda rng: sa.Target.fixed(arms, M)),
+        (lambda rng: Target.fixed(arms, M)),
         float(MU[arms].sum()),
         float(1 - np.prod(1 - MU[arms])),
     )
@@ -140,14 +154,14 @@ def _frozen() -> tuple[Callable[..., Any], float, None]:
     return frozen_thompson, float(frozen_chances() @ MU), None
 
 
-LOGS: dict[str, Callable[[np.random.Generator], sa.Log]] = {
+LOGS: dict[str, Callable[[np.random.Generator], Log]] = {
     "even": partial(fixed_log, 1.0, 500),
     "short": partial(fixed_log, 1.0, 100),
     "uneven": partial(fixed_log, 6.0, 500),
     "very uneven": partial(fixed_log, 9.0, 500),
     "Thompson": partial(thompson_log, 300),
 }
-# Name: the log, and the target with its truth by arms and by sets. Logs are shared where they have the same name.
+# Name: the log, and the target with its truth by arms and by sets. Equal logs are shared.
 DESIGNS: dict[str, tuple[str, Callable[[], tuple[Any, float, float | None]]]] = {
     "fixed, large overlap": ("even", partial(_softmax, 4.0)),
     "fixed, target sampled": ("even", _frozen),
@@ -182,10 +196,11 @@ def one_log(job: tuple[str, int]) -> list[tuple[str, str, tuple[float, ...] | No
     return found
 
 
-def judged(
-    estimator: Estimator, log: sa.Log, target: Any, truth: float
-) -> tuple[float, ...] | None:
-    """Whether it covers, its error, half its interval, its effective n, and whether it warns; None where it refuses."""
+def judged(estimator: Estimator, log: Log, target: Any, truth: float) -> tuple[float, ...] | None:
+    """Whether the interval covers, its error and half width, the effective n, and any warning.
+
+    None if the estimator refuses.
+    """
     try:
         found = estimator(log, target)
     except ValueError as error:
@@ -251,13 +266,13 @@ def table(results: list[tuple[str, str, dict[str, float]]]) -> str:
 
 
 def picture(results: list[tuple[str, str, dict[str, float]]], n_logs: int, figure: Any) -> None:
-    """Coverage of every estimator in every design, with its 95% interval, beside the nominal 95%."""
+    """Coverage of every estimator in every design, with its interval, beside the nominal 95%."""
     axis = figure.subplots()
     names = list(dict.fromkeys(name for _, name, _ in results))
     designs = list(DESIGNS)
-    colours = ["#0072B2", "#56B4E9", "#009E73", "#117733", "#D55E00", "#E69F00", "#CC79A7"]
+    colours = [BLUE, SKY, GREEN, INK, RED, ORANGE, PINK]
     z = stats.norm.ppf(0.975)
-    axis.axvline(95, color="black", linewidth=1)
+    axis.axvline(95, color=INK, linewidth=1)
     for number, name in enumerate(names):
         rows = [
             (designs.index(design), row)
@@ -278,7 +293,7 @@ def picture(results: list[tuple[str, str, dict[str, float]]], n_logs: int, figur
     axis.set_yticks([len(designs) - place for place in range(len(designs))], designs)
     axis.set_xlim(right=100)
     plain(axis, f"coverage of 95% intervals over {n_logs:,} logs, %", "")
-    axis.legend(frameon=False, fontsize=9, loc="upper left")
+    axis.legend(loc="upper left", bbox_to_anchor=(-0.3, -0.1), ncols=2)
 
 
 def main() -> None:
@@ -293,7 +308,8 @@ def main() -> None:
     ]
     print(table(results))
     if options.picture:
-        options.picture.write_bytes(render(partial(picture, results, options.logs), size=(9, 6.5)))
+        drawn = partial(picture, results, options.logs)
+        options.picture.write_text(render(drawn, size=(WIDTH, 7.5)))
 
 
 if __name__ == "__main__":

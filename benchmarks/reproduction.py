@@ -1,8 +1,10 @@
-"""How long paper-scale `superarm reproduce all` takes, next to the same rounds done by plain numpy programs.
+"""How long paper-scale `superarm reproduce all` takes, next to the same rounds done by plain numpy
+programs.
 
-Every policy of figures 1, 2A, 2B and 2C on its problem: some rounds of each, side by side, times the number of rounds
-that the sweeps have of it. Cells that are timed (table 1), the theory's and those beyond the paper are left out; so are
-CUCB and greedy, for which a plain program would be ours again.
+Every policy of figures 1, 2A, 2B and 2C on its problem: some rounds of each, side by side, times
+the number of rounds that the sweeps have of it. Cells that are timed (table 1), the theory's and
+those beyond the paper are left out; so are CUCB and greedy, for which a plain program would be ours
+again.
 """
 
 from __future__ import annotations
@@ -13,10 +15,21 @@ from collections import Counter
 import numpy as np
 from scipy.special import expit
 
-from superarm.bench.timing import side_by_side
-from superarm.experiments import catalogue
-from superarm.experiments.cell import canonical
-from superarm.experiments.play import draw, make_policy
+from suite.timing import side_by_side
+from superarm.studies import Scale, paper
+from superarm.studies.cell import canonical
+from superarm.studies.cells.play import draw, make_policy
+
+# The inclusion probability of each policy that makes tests, for sets of k of m arms.
+INCLUSION = {
+    "gt-qts": lambda m, k: 1 / 2,
+    "gt-qts-two-thirds": lambda m, k: 2 / 3,
+    "gt-qts-k-of-m": lambda m, k: k / m,
+    "gt-qts-one-of-m": lambda m, k: 1 / m,
+    "gt-naive": lambda m, k: 1 / 2,
+    "gt-centred": lambda m, k: 1 / 2,
+    "gt-centred-k-of-m": lambda m, k: k / m,
+}
 
 
 def plain(instance, spec, rng):
@@ -40,18 +53,18 @@ def plain(instance, spec, rng):
 
     if spec["name"] in ("random", "cts"):
         return {"random": chance, "cts": cts}[spec["name"]]
-    if spec["name"] != "gt_qts":
+    if spec["name"] not in INCLUSION:
         return None
-    p = {"K/m": k / m, "1/m": 1 / m}.get(spec["p"], spec["p"])
+    p = INCLUSION[spec["name"]](m, k)
     width = spec["delta"] / (2 * max(0.5, float(np.max(reward.lipschitz))))
 
     def gt_qts():
         theta = rng.beta(a, b)
         A = (rng.random((spec["n_tests"], m)) < p).astype(float)
         rho = A @ theta if linear else expit((A * theta) @ reward.W1.T) @ reward.w2
-        if spec.get("quantize", True):
+        if spec["name"] != "gt-naive":
             rho = np.clip(np.round(rho / width) * width, width, reward.upper)
-        if spec.get("decoder") == "centred":
+        if spec["name"].startswith("gt-centred"):
             rho = rho - rho.mean()
         tell(np.argpartition(rho @ A, -k)[-k:])
 
@@ -60,7 +73,7 @@ def plain(instance, spec, rng):
 
 def ours(instance, spec, rng):
     """A round of ours."""
-    policy = make_policy(spec, instance)
+    policy = make_policy(spec, instance, horizon=1)
 
     def play():
         arms = policy.ask(rng=rng)
@@ -75,7 +88,7 @@ def main():
     turns = parser.parse_args().turns
     rounds, what = Counter(), {}
     for name in ("fig1", "fig2a", "fig2b", "fig2c"):
-        for cell in catalogue.load(name).sweep(catalogue.Scale()):
+        for cell in paper.load(name).cells(Scale()):
             key = canonical(
                 {"problem": cell.settings["problem"], "policy": cell.settings["policy"]}
             )
@@ -102,10 +115,12 @@ def main():
         sums += n * each
         label = settings["label"][:27]
         print(
-            f"{label:28}{instance.n_arms:6}{n:12,}{1e3 * each[0]:13.3f}{1e3 * each[1]:10.3f}{each[1] / each[0]:8.2f}"
+            f"{label:28}{instance.n_arms:6}{n:12,}{1e3 * each[0]:13.3f}{1e3 * each[1]:10.3f}"
+            f"{each[1] / each[0]:8.2f}"
         )
     print(
-        f"all: superarm {sums[0]:,.0f} s of one core, plain numpy {sums[1]:,.0f} s: {sums[1] / sums[0]:.2f} times"
+        f"all: superarm {sums[0]:,.0f} s of one core, plain numpy {sums[1]:,.0f} s: "
+        f"{sums[1] / sums[0]:.2f} times"
     )
 
 

@@ -1,4 +1,4 @@
-"""A server process that is started, killed and started again on the same port: for tests and benchmarks."""
+"""A server process that can be killed and started again on the same port."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ import httpx
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on, and that no connection is given while it is free.
+    """A port of the loopback interface that nobody listens on, and that no connection is given
+    while it is free.
 
-    Clients that ask again and again while a server is away would sooner or later be given its port, were it one of
-    those that systems hand out (from 32768 on).
+    Clients that ask again and again while a server is away would sooner or later be given its port,
+    were it one of those that systems hand out (from 32768 on).
     """
     while True:
         port = random.SystemRandom().randrange(15_000, 30_000)
@@ -30,7 +31,8 @@ def free_port() -> int:
 
 
 class Server:
-    """``superarm serve`` with options, as a process of its own. What it prints goes to a file that ``said`` reads.
+    """``superarm serve`` with options, as a process of its own. What it prints goes to a file that
+    ``said`` reads.
 
     ``prefix`` is a command that runs it, for a machine in another state.
     """
@@ -40,16 +42,24 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = log
         serve = ["serve", "--database", database, "--port", str(self.port), *options]
-        self._command = [*prefix, sys.executable, "-m", "superarm", *serve]
+        self._prefix, self._arguments = prefix, ["-m", "superarm", *serve]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, wait: bool = True) -> Self:
         """Start it; ``wait`` until it answers."""
-        with self.log.open("ab") as out:
-            self._process = subprocess.Popen(self._command, stdout=out, stderr=out)
+        self._process = self.python(self._arguments, self.log, self._prefix)
         if wait:
             self.wait_until_up()
         return self
+
+    @staticmethod
+    def python(
+        arguments: Sequence[str], log: Path, prefix: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
+        """Start a Python process. Its output goes to the file ``log``."""
+        with log.open("ab") as out:
+            command = [*prefix, sys.executable, *arguments]
+            return subprocess.Popen(command, stdout=out, stderr=out)
 
     def wait_until_up(self, patience_s: float = 60.0) -> None:
         """Until it answers; an error with its own words if it stops instead."""

@@ -1,10 +1,12 @@
-"""Clients that ask and tell over kept-alive connections as fast as the service lets them. Started by service.py.
+"""Clients that ask and tell over kept-alive connections as fast as the service lets them. Started
+by service.py.
 
     python benchmarks/service_load.py HOST PORT BANDIT --clients N --seconds S
 
-Each client has one connection and one request on its way: a decision, then its outcomes, and again. Prints JSON: the
-latencies of all that was answered after the warm-up, and the processor time that this generator took itself. It speaks
-HTTP by hand, since a comfortable client costs more time than the service that is measured.
+Each client has one connection and one request on its way: a decision, then its outcomes, and again.
+Prints JSON: the latencies of all that was answered after the warm-up, and the processor time that
+this generator took itself. It speaks HTTP by hand, since a comfortable client costs more time than
+the service that is measured.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class Connection:
 async def play(
     options: argparse.Namespace, number: int, begin: float, end: float
 ) -> tuple[list[float], list[float], int]:
-    """The latencies of one client's decisions and outcomes between two moments, and how many rounds it did in all."""
+    """One client: latencies of decisions and outcomes between two moments, and all its rounds."""
     reader, writer = await asyncio.open_connection(options.host, options.port)
     connection, rng = Connection(reader, writer, options.host), random.Random(number)
     asked: list[float] = []

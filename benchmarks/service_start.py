@@ -2,9 +2,10 @@
 
     python benchmarks/service_start.py [--events N] [--arms M] [--folder FOLDER]
 
-The log is made by the service's own parts without HTTP: decisions of 5 of M arms and their outcomes, one bandit, with a
-checkpoint 1,500 events before the end, as a server that is killed may leave it. Then `superarm serve` is started on it
-as a process, from nothing to its first answer and to its first decision; and `superarm replay` does all of it again.
+The log is made by the service's own parts without HTTP: decisions of 5 of M arms and their
+outcomes, one bandit, with a checkpoint 1,500 events before the end, as a server that is killed may
+leave it. Then `superarm serve` is started on it as a process, from nothing to its first answer and
+to its first decision; and `superarm replay` does all of it again.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ def make_log(path: Path, n_events: int, n_arms: int) -> None:
     turn: Any = None  # without idempotency keys the log is not read
     checkpointed = False
     for _ in track(range((n_events - 1) // 2), description="making the log"):
-        decision = changes.decide({}, None, lambda: live.time + 1.0, Limits())(live, turn)
+        decision = changes.decide(live, turn, {}, None, lambda: live.time + 1.0, Limits())
         outcomes = {arm: float(rng.random() < 0.3) for arm in decision["arms"]}
-        changes.tell(decision["id"], outcomes, lambda: live.time, store)(live, turn)
+        changes.tell(live, turn, decision["id"], outcomes, lambda: live.time)
         due = not checkpointed and live.seq >= n_events - TAIL
         if due or len(live.pending) >= TOGETHER:
             store.append(live.bandit.number, live.pending)

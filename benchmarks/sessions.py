@@ -1,8 +1,8 @@
 """What a session adds to its policy, and what a save costs.
 
-A session and the bare policy play the same rounds, with the same seed and outcomes, and take turns, so they meet the
-same noise of the machine: medians of a round's ask and tell. Then a session of a million arms is saved and loaded: its
-processor time, without waiting for the disk.
+A session and the bare policy play the same rounds, with the same seed and outcomes, and take turns,
+so they meet the same noise of the machine: medians of a round's ask and tell. Then a session of a
+million arms is saved and loaded: its processor time, without waiting for the disk.
 
     python benchmarks/sessions.py [--rounds N] [--arms N]
 """
@@ -91,7 +91,7 @@ def compare(make: Callable[[], sa.Oracle], rounds: int) -> tuple[float, float]:
 
 
 def save(n_arms: int, names: list[str] | None) -> tuple[float, float, float]:
-    """Seconds of processor time of a save and of a load, and megabytes; medians of five, after some rounds."""
+    """Processor seconds of a save and of a load, and megabytes; medians of five."""
     rng = np.random.default_rng(0)
     made = policy(n_arms, sa.TopK())
     # As after many rounds: counts that differ from arm to arm do not compress well.
@@ -121,7 +121,8 @@ def main() -> None:
     options = parser.parse_args()
     console = Console(width=100)
     table = Table(
-        title=f"A round of ask and tell, {K} of {M:,} arms, medians of {options.rounds} rounds in turns: µs"
+        title=f"A round of ask and tell, {K} of {M:,} arms, "
+        f"medians of {options.rounds} rounds in turns: µs"
     )
     for name in ("oracle", "session", "bare policy", "session / bare"):
         table.add_column(name, justify="left" if name == "oracle" else "right")
@@ -135,7 +136,8 @@ def main() -> None:
     ):
         save_s, load_s, size = save(options.arms, names)
         console.print(
-            f"{options.arms:,} arms, names {text}: save {save_s:.2f} s, load {load_s:.2f} s, {size:.1f} MB"
+            f"{options.arms:,} arms, names {text}: "
+            f"save {save_s:.2f} s, load {load_s:.2f} s, {size:.1f} MB"
         )
 
 

@@ -1,9 +1,9 @@
 """A round of Thompson sampling with TopK against the plain numpy program, side by side in one run.
 
-The numpy program draws every posterior, partitions, and updates. Both play k = 5 of n_arms arms with uniform means
-and take turns, so they meet the same noise of the machine; checks of arguments are included. Times are those of the
-processor, and the ratio is what matters. "mean" has all rounds in it: also the first, and those in which superarm
-moves its level, which cost a draw of every arm.
+The numpy program draws every posterior, partitions, and updates. Both play k = 5 of n_arms arms
+with uniform means and take turns, so they meet the same noise of the machine; checks of arguments
+are included. Times are those of the processor, and the ratio is what matters. "mean" has all rounds
+in it: also the first, and those in which superarm moves its level, which cost a draw of every arm.
 
     python benchmarks/top_k.py [--rounds N] [--memory]
 
@@ -23,7 +23,7 @@ from rich.table import Table
 import superarm as sa
 
 K = 5
-# Arms, and how often superarm plays for one round of numpy: a run of some thousands of rounds has to end.
+# Arms, and rounds of superarm per round of numpy, which is slower.
 SIZES = [(1_000, 1), (3_000, 1), (10_000, 1), (100_000, 10), (1_000_000, 100)]
 
 
@@ -97,7 +97,8 @@ def main() -> None:
         memory()
         return
     table = Table(
-        title=f"One round of Thompson sampling, {K} arms a set, {options.rounds} rounds: ms (quartiles)"
+        title=f"One round of Thompson sampling, {K} arms per set, {options.rounds} rounds: "
+        f"ms (quartiles)"
     )
     for name in ("arms", "superarm", "mean", "last fourth", "numpy", "numpy / superarm"):
         table.add_column(name, justify="right")

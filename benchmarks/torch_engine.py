@@ -1,7 +1,7 @@
 """The torch engine on a GPU: is it right, and how long does it take? Prints one JSON object a line.
 
-About two minutes on an H200; ``--tune`` times the kernels only, and ``--device cpu --small`` tries the rest without a
-GPU.
+About two minutes on an H200; ``--tune`` times the kernels only, and ``--device cpu --small`` tries
+the rest without a GPU.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import torch
 from scipy import stats
 
 import superarm as sa
+from superarm.oracles import RandomSets
 from superarm.simulation.batch import simulate_batch
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -48,7 +49,7 @@ def linear(n_arms, k=5, gap=0.25):
 
 
 def network(n_arms, k=5, gap=0.2):
-    """One of 20 networks by chance: drawing as many as there are runs would take longer than playing them."""
+    """One of 20 networks at random: drawing one per run would take longer than playing."""
     found = [
         sa.network_instance(n_arms, k, gap, n_hidden=20, rng=np.random.default_rng(seed))
         for seed in range(20)
@@ -87,7 +88,10 @@ def check_kernels():
 
 
 def check_law(device, n_runs):
-    """Beta draws by KS; regret of small problems against the numpy engine's. Wrong once in 1,000 tests each."""
+    """Beta draws by a KS test; regret of small problems against that of the numpy engine.
+
+    Each test is wrong once in 1,000 times.
+    """
     from superarm.simulation.batch.on_torch import TorchEngine
 
     engine = TorchEngine(np.random.SeedSequence(1), device)
@@ -103,7 +107,7 @@ def check_law(device, n_runs):
         assert p_value > 1e-3
     oracles = {
         "cts": sa.Singletons(),
-        "chance": sa.RandomSets(),
+        "chance": RandomSets(),
         "p=1/2": sa.GroupTesting(delta=0.2, n_tests=40),
         "p=2/3, naive": sa.GroupTesting(delta=0.2, n_tests=40, p=2 / 3, quantize=False),
         "p=0.01": sa.GroupTesting(delta=0.2, n_tests=40, p=0.01),
@@ -127,7 +131,7 @@ def check_law(device, n_runs):
 
 
 def tune():
-    """Milliseconds of the two kernels at 1,000 runs × 302 tests × 5,000 arms, for several block sizes."""
+    """Milliseconds of both kernels for several block sizes: 1,000 runs, 302 tests, 5,000 arms."""
     from superarm.simulation.batch import kernels
 
     columns = torch.rand(1000, 1, 5000, device="cuda")
@@ -175,7 +179,7 @@ def whole(small):
         ("CTS", linear(5000), sa.Singletons(), n_runs, horizon),
         ("GT+QTS, p=1/2", linear(5000), sa.GroupTesting(**gt), n_runs, horizon),
         ("CTS, 500 arms", linear(500), sa.Singletons(), n_runs, horizon // 5),
-        ("chance", linear(5000), sa.RandomSets(), n_runs, horizon // 10),
+        ("chance", linear(5000), RandomSets(), n_runs, horizon // 10),
         ("GT+QTS, p=2/3", linear(5000), sa.GroupTesting(**gt, p=2 / 3), n_runs, horizon // 10),
         (
             "naive, p=1/2",

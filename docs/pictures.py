@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import superarm as sa
-from superarm.oracles import RandomSets, Rarely
-from superarm.oracles.rarely import growing
+from superarm.oracles import RandomSets, Scheduled
+from superarm.oracles.scheduled import growing
 from superarm.reporting.figures import logarithmic, panels, plain, render
 from superarm.reporting.palette import BLUE, GREEN, GREY, INK, ORANGE, RED, SKY
 
@@ -268,15 +268,15 @@ def regression(figure: Any) -> None:
     bottom.legend(loc="center right")
 
 
-def rarely(figure: Any) -> None:
+def scheduled(figure: Any) -> None:
     """When the oracle is called, and what that does to regret."""
     top, bottom = panels(figure, 2, height=2.8)
     horizon, runs = 3000, 8
     t = np.arange(1, horizon + 1)
     for name, make, colour, dash in (
         ("every round", lambda: sa.Singletons(), BLUE, "-"),
-        ("when=10", lambda: Rarely(sa.Singletons(), 10), ORANGE, "--"),
-        ("growing(1.1)", lambda: Rarely(sa.Singletons(), growing(1.1)), GREEN, "-."),
+        ("when=10", lambda: Scheduled(sa.Singletons(), 10), ORANGE, "--"),
+        ("growing(1.1)", lambda: Scheduled(sa.Singletons(), growing(1.1)), GREEN, "-."),
         ("random sets", RandomSets, INK, ":"),
     ):
         regret, evaluations = [], []
@@ -342,7 +342,7 @@ PICTURES = {
     "local-search": local_search,
     "group-testing": group_testing,
     "regression": regression,
-    "rarely": rarely,
+    "scheduled": scheduled,
 }
 
 if __name__ == "__main__":

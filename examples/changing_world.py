@@ -1,10 +1,10 @@
-"""Who follows a world that changes, and what following costs where nothing does.
+"""Which policies follow an environment that changes, and what that costs if nothing changes.
 
-    python examples/changing_world.py [--runs N] [--rounds T] [--workers W] [--picture FILE.png]
+    python examples/changing_world.py [--runs N] [--rounds T] [--workers W] [--picture FILE.svg]
 
-3 of 30 arms, a linear reward, Thompson sampling with several memories, in three worlds: one that stays as it is, one
-whose means are all drawn anew three times, and one whose means wander. Runs are pairs: all policies meet the same
-worlds. Needs superarm[plots] for the picture.
+3 of 30 arms, a linear reward, Thompson sampling with several memories, in three environments: one
+that does not change, one whose means are all drawn again three times, and one whose means wander.
+Runs are paired: all policies meet the same environments. Needs superarm[plots] for the picture.
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ import numpy as np
 import superarm as sa
 from common import save
 from common import show as show_table
-from superarm.experiments.figures import band, label_ends, plain
-from superarm.experiments.stats import paired_ratio
+from superarm.beliefs import DiscountedBetaBelief, SlidingBetaBelief
+from superarm.environments import ChangingArms, DriftingArms
+from superarm.reporting.figures import band, name_curves, panels, plain
+from superarm.reporting.palette import BLUE, GREEN, INK, RED, Look
+from superarm.reporting.statistics import paired_ratio
+from superarm.simulation import ChangingInstance
 
 N_ARMS, K = 30, 3
 STEP = 0.01  # of a wandering mean in a round: 0.32 in a thousand
@@ -30,12 +34,11 @@ WORLDS = {
     "all means drawn anew three times": "abrupt",
     "means wander": "drifting",
 }
-# What is drawn: a colour and a dash.
 DRAWN = {
-    "random sets": ("#000000", ":"),
-    "BetaBelief": ("#0072B2", "-"),
-    "Discounted, 0.997": ("#009E73", "-"),
-    "Sliding, 300": ("#D55E00", "--"),
+    "random sets": Look(INK, ":"),
+    "BetaBelief": Look(BLUE),
+    "Discounted, 0.997": Look(GREEN),
+    "Sliding, 300": Look(RED, "--"),
 }
 DISCOUNTS, WINDOWS = (0.99, 0.997, 0.999), (100, 300, 1000)
 
@@ -46,17 +49,17 @@ def world(kind: str, rounds: int, rng: np.random.Generator) -> Any:
     if kind == "steady":
         return sa.BernoulliArms(means[0])
     if kind == "drifting":
-        return sa.DriftingArms(means[0], std=STEP)
-    return sa.ChangingArms([(j * rounds // 4, mu) for j, mu in enumerate(means)])
+        return DriftingArms(means[0], std=STEP)
+    return ChangingArms([(j * rounds // 4, mu) for j, mu in enumerate(means)])
 
 
 def belief(name: str) -> sa.Belief:
     """By its label."""
     kind, _, number = name.partition(", ")
     if kind == "Discounted":
-        return sa.DiscountedBetaBelief(N_ARMS, discount=float(number))
+        return DiscountedBetaBelief(N_ARMS, discount=float(number))
     if kind == "Sliding":
-        return sa.SlidingBetaBelief(N_ARMS, window=int(number))
+        return SlidingBetaBelief(N_ARMS, window=int(number))
     return sa.BetaBelief(N_ARMS)
 
 
@@ -71,7 +74,7 @@ class Make:
     def __call__(self, rng: np.random.Generator) -> tuple[sa.Policy, Any]:
         """Both, the world drawn first."""
         reward = sa.LinearReward(N_ARMS)
-        instance = sa.ChangingInstance(world(self.kind, self.rounds, rng), reward, K)
+        instance = ChangingInstance(world(self.kind, self.rounds, rng), reward, K)
         if self.name == "random sets":
             return sa.random_sets(reward, K), instance
         return sa.Policy(belief(self.name), sa.TopK(), reward, K), instance
@@ -98,7 +101,7 @@ def main() -> None:
                 regret[kind, name] = np.array([trace.regret() for trace in traces])
     show(regret, names)
     if options.picture:
-        save(lambda figure: draw(figure, regret), options.picture, size=(12.5, 4.2))
+        save(lambda figure: draw(figure, regret), options.picture)
 
 
 def show(regret: dict[tuple[str, str], np.ndarray], names: list[str]) -> None:
@@ -119,23 +122,23 @@ def show(regret: dict[tuple[str, str], np.ndarray], names: list[str]) -> None:
 
 
 def draw(figure: Any, regret: dict[tuple[str, str], np.ndarray]) -> None:
-    """Regret round by round, the mean of all runs and its 95% interval; random sets leave the picture at its top."""
-    axes = figure.subplots(1, len(WORLDS), sharey=True)
+    """Regret round by round, the mean over the runs with its 95% interval.
+
+    The random sets leave the picture at its top.
+    """
     highest = 1.15 * max(regret[kind, "BetaBelief"][:, -1].mean() for kind in WORLDS.values())
+    axes = panels(figure, len(WORLDS), n_names=2)
     for axis, (title, kind) in zip(axes, WORLDS.items(), strict=True):
         ends = {}
-        for name, (colour, dash) in DRAWN.items():
+        for name, look in DRAWN.items():
             runs = regret[kind, name]
             t = np.arange(0, runs.shape[1], max(1, runs.shape[1] // 200))
-            band(axis, t + 1, runs[:, t], colour, dash)
-            if name != "random sets":
-                ends[name] = (float(runs[:, -1].mean()), colour)
-        leaves = int(np.argmax(regret[kind, "random sets"].mean(axis=0) > 0.93 * highest))
-        axis.annotate("  random sets", (leaves, 0.93 * highest), fontsize=9, va="center")
+            band(axis, t + 1, runs[:, t], look)
+            ends[name] = (float(runs[:, -1].mean()), look)
         axis.set_ylim(0, highest)
-        axis.set_title(title, fontsize=11)
-        plain(axis, "round", "regret so far" if axis is axes[0] else "")
-        label_ends(axis, ends)
+        axis.set_title(title, loc="left")
+        plain(axis, "round", "regret so far")
+        name_curves(axis, ends)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,17 @@
-"""What the examples share: their two options, tables, pictures in the look of the other ones, and a batch counter."""
+"""What the examples share: their two options, tables, pictures, and a counter of batches."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 import superarm as sa
-from superarm.experiments.figures import render
-from superarm.experiments.stats import Interval, mean_interval
+from superarm.reporting.figures import WIDTH, render
+from superarm.reporting.statistics import Interval, mean_interval
 
 
 def options(doc: str) -> dict[str, Any]:
@@ -31,7 +29,7 @@ def options(doc: str) -> dict[str, Any]:
 
 
 def show(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table as Markdown, as it is in the docs: numbers to the right, all but the first column being numbers."""
+    """Print a table as Markdown, as in the docs; all columns but the first are numbers."""
     cells = [[*map(str, row), *[""] * (len(head) - len(row))] for row in (head, *rows)]
     widths = [max(len(row[j]) for row in cells) for j in range(len(head))]
     print(f"\n{title}\n")
@@ -49,12 +47,9 @@ def show(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None
     print()
 
 
-def save(
-    draw: Callable[[Any], None], path: Path, *, size: tuple[float, float] = (12.5, 4.8)
-) -> Path:
-    """Write a picture, in 128 colours, which no one tells from all of them and which take half of the bytes."""
-    with Image.open(BytesIO(render(draw, size=size))) as image:
-        image.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+def save(draw: Callable[[Any], None], path: Path, *, height: float = 4.0) -> Path:
+    """Write a picture as SVG."""
+    path.write_text(render(draw, size=(WIDTH, height)), encoding="utf-8")
     print(f"picture: {path}")
     return path
 
@@ -66,7 +61,7 @@ def interval(values: Any, digits: int = 1) -> str:
 
 
 class InBatches(sa.BlackBox):
-    """A black box that notes how many sets it is asked about at once.
+    """A black box that notes how many sets it evaluates at once.
 
     However many processes there are, the sets of a batch wait for the batch before them.
     """
@@ -87,5 +82,5 @@ class InBatches(sa.BlackBox):
 
 
 def steps(sizes: Sequence[int], n_processes: int) -> int:
-    """How many evaluations must be made one after the other with so many processes."""
+    """How many evaluations follow one another with so many processes."""
     return sum(-(-size // n_processes) for size in sizes)

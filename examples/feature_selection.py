@@ -1,12 +1,14 @@
-"""Which 8 of 64 sensors to switch on: feature selection by the cross-validated accuracy of a scikit-learn model.
+"""Which 8 of 64 sensors to switch on: feature selection by the cross-validated accuracy of a
+scikit-learn model.
 
     python examples/feature_selection.py [--quick] [--out FOLDER]
 
-The sensors are the 64 pixels of scikit-learn's handwritten digits, and a set is worth the accuracy of a classifier that
-sees no others: one evaluation is a leave-one-out cross-validation. First all sensors work, and every oracle looks for
-one good set, with as many evaluations as greedy search takes. Then sensor i gives a reading with chance mu_i only,
-which must be learnt while they are in use: an arm's outcome is whether the sensor worked in that round. The digits are
-real, the failures are made up.
+The sensors are the 64 pixels of scikit-learn's handwritten digits, and a set is worth the accuracy
+of a classifier that sees no others: one evaluation is a leave-one-out cross-validation. First all
+sensors work, and every oracle looks for one good set, with as many evaluations as greedy search
+takes. Then sensor i gives a reading with chance mu_i only, which must be learnt while they are in
+use: an arm's outcome is whether the sensor worked in that round. The digits are real, the failures
+are made up.
 """
 
 from __future__ import annotations
@@ -26,14 +28,17 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import superarm as sa
 from common import InBatches, interval, options, save, show, steps
-from superarm.experiments.figures import band, label_ends, plain, style
-from superarm.oracles.rarely import growing
+from superarm.oracles import RandomSets, Scheduled
+from superarm.oracles.scheduled import growing
+from superarm.reporting.figures import band, logarithmic, name_curves, plain
+from superarm.reporting.palette import RED, look
 
 N_PIXELS = 64
 
-# Each looks for one good set within a budget; those for which it is no limit are asked again until it is spent.
+# Each looks for one good set within a budget. A search that ends before the budget is spent is
+# started again.
 SEARCHES: dict[str, tuple[Callable[[int], sa.Oracle], bool]] = {
-    "random": (lambda budget: sa.RandomSets(), True),  # random search
+    "random": (lambda budget: RandomSets(), True),  # random search
     "CTS": (lambda budget: sa.Singletons(), False),
     "CTS, greedy": (lambda budget: sa.Greedy(), False),
     "CTS, lazy greedy": (lambda budget: sa.LazyGreedy(budget=budget), False),
@@ -44,9 +49,9 @@ SEARCHES: dict[str, tuple[Callable[[int], sa.Oracle], bool]] = {
     ),
 }
 POLICIES: dict[str, Callable[[], sa.Oracle]] = {
-    "random": sa.RandomSets,
+    "random": RandomSets,
     "CTS": sa.Singletons,
-    "CTS, greedy, rarely": lambda: sa.Rarely(sa.Greedy(), growing(3.0)),
+    "CTS, greedy, rarely": lambda: Scheduled(sa.Greedy(), growing(3.0)),
     "GT+QTS, regression": partial(sa.GroupTesting, delta=0.01, n_tests=32, decoder="regression"),
 }
 
@@ -61,7 +66,7 @@ def shuffled() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def digits(n_images: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Images, their digits, and a number in [0, 1) for each pixel of each image: the same for all sets."""
+    """Images, their digits, and a number in [0, 1) per pixel and image, the same for all sets."""
     images, labels = shuffled()
     return (
         images[:n_images],
@@ -72,11 +77,12 @@ def digits(n_images: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """r(S; theta): the accuracy with the pixels of S, where a reading of pixel i is missing with chance 1 - theta_i.
+    """r(S; theta): the accuracy with the pixels of S, where a reading of pixel i is missing with
+    chance 1 - theta_i.
 
-    Leave-one-out cross-validation of k nearest neighbours: asked for None, scikit-learn predicts each image from the
-    others. A missing reading is replaced by the pixel's mean; which ones are missing follows from numbers that are
-    drawn once, so that the same question has the same answer.
+    Leave-one-out cross-validation of k nearest neighbours: asked for None, scikit-learn predicts
+    each image from the others. A missing reading is replaced by the pixel's mean; which ones are
+    missing follows from numbers that are drawn once, so that the same question has the same answer.
     """
 
     n_images: int
@@ -153,7 +159,10 @@ def search(name: str, k: int, budget: int, reward: sa.Reward, seed: int) -> Reco
 
 
 def reached(recorded: Recorded, target: float) -> tuple[int, int, float] | None:
-    """After how many evaluations, steps of 16 processes and seconds a set of this accuracy was known; None if never."""
+    """When a set of this accuracy was known: evaluations, steps of 16 processes, and seconds.
+
+    None if it never was.
+    """
     return next((tuple(point[:3]) for point in recorded.curve if point[3] >= target), None)
 
 
@@ -207,7 +216,10 @@ def search_all(
         "evaluations",
         "runs that get there",
     ]
-    title = f"{k} of 64 pixels, all working, {n_runs} runs; there: {100 * target:.1f}%, 2 points below Greedy"
+    title = (
+        f"{k} of 64 pixels, all working, {n_runs} runs; "
+        f"there: {100 * target:.1f}%, 2 points below Greedy"
+    )
     show(title, [*head, "evaluations to there"], rows)
     show(
         "run 1 up to there",
@@ -220,7 +232,7 @@ def search_all(
 def failing(
     n_images: int, k: int, horizon: int, n_runs: int, executor: Executor
 ) -> dict[str, dict[str, Any]]:
-    """Sensors that fail: half of them nearly always work, half of them rarely, and nobody knows which."""
+    """Sensors that fail: half of them nearly always work, half rarely; it is not known which."""
     reward = accuracy(n_images, executor)
     found: dict[str, dict[str, Any]] = {}
     for name, oracle in POLICIES.items():
@@ -243,7 +255,7 @@ def failing(
 
 
 def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
-    """Evaluations and seconds of each search, and the accuracy with failing sensors; tables and a picture."""
+    """Evaluations and seconds of each search, and the accuracy with failing sensors."""
     n_images, k, horizon, n_runs = (60, 2, 2, 1) if quick else (300, 8, 20, 5)
     inspected = sa.inspect(accuracy(n_images), k=k, probes=4 if quick else 12)
     print(inspected.recommendation)
@@ -267,7 +279,7 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
         rows,
     )
     drawn = partial(picture, recorded, failed, n_images)
-    path = save(drawn, out / "case-features.png", size=(14.5, 4.6))
+    path = save(drawn, out / "case-features.svg", height=11.0)
     return {"searches": found, "failing": failed, "inspected": inspected, "picture": path}
 
 
@@ -283,40 +295,44 @@ def oracle_name(name: str) -> str:
 
 def picture(recorded: dict[str, Recorded], failed: Any, n_images: int, figure: Any) -> None:
     """The best set so far, which pixels two oracles chose, and accuracy while sensors fail."""
-    left, one, other, right = figure.subplots(1, 4, width_ratios=[2.2, 1, 1, 2.2])
+    top, pixels, bottom = figure.subfigures(3, 1, height_ratios=[1.6, 1, 1.5])
+    left, right = top.subplots(), bottom.subplots()
     ends = {}
     for name, records in recorded.items():
-        colour, dash = style(name)
+        style = look(name)
         for record in records:
             n, _, _, best = map(np.array, zip(*record.curve, strict=True))
             left.step(
-                n, 100 * best, where="post", color=colour, linestyle=dash, linewidth=1, alpha=0.6
+                n,
+                100 * best,
+                where="post",
+                color=style.colour,
+                linestyle=style.dash,
+                linewidth=1,
+                alpha=0.6,
             )
-            left.plot(n[-1], 100 * best[-1], "o", color=colour, markersize=4)
-        ends[oracle_name(name)] = 100 * float(np.mean([record.best for record in records])), colour
-    left.set_xscale("log")
-    plain(left, "evaluations: cross-validations", "accuracy of the best set so far, %")
-    label_ends(left, ends)
-    for axis, name in ((one, "CTS"), (other, "CTS, greedy")):
+            left.plot(n[-1], 100 * best[-1], "o", color=style.colour, markersize=4)
+        ends[oracle_name(name)] = 100 * float(np.mean([record.best for record in records])), style
+    logarithmic(left, y=False)
+    plain(left, "evaluations: cross-validations", "best accuracy so far, %")
+    name_curves(left, ends)
+    for axis, name in zip(pixels.subplots(1, 2), ("CTS", "CTS, greedy"), strict=True):
         axis.imshow(digits(n_images)[0].mean(axis=0).reshape(8, 8), cmap="Greys")
         rows, columns = np.divmod(recorded[name][0].best_arms, 8)
-        axis.plot(
-            columns, rows, "s", color="#D55E00", markersize=9, fillstyle="none", markeredgewidth=2
-        )
-        axis.set_title(f"{oracle_name(name)}\n{100 * recorded[name][0].best:.1f}%", fontsize=10)
+        axis.plot(columns, rows, "s", color=RED, markersize=9, fillstyle="none", markeredgewidth=2)
+        axis.set_title(f"{oracle_name(name)}\n{100 * recorded[name][0].best:.1f}%")
         axis.set_xticks([])
         axis.set_yticks([])
     ends = {}
     for name, run in failed.items():
-        colour, dash = style(name)
         window = min(5, run["values"].shape[1])
         recent = np.array(
             [np.convolve(100 * one, np.full(window, 1 / window), "valid") for one in run["values"]]
         )
-        band(right, np.arange(window, window + recent.shape[1]), recent, colour, dash)
-        ends[name] = float(recent[:, -1].mean()), colour
+        band(right, np.arange(window, window + recent.shape[1]), recent, look(name))
+        ends[name] = float(recent[:, -1].mean()), look(name)
     plain(right, "round, sensors failing", f"accuracy, mean of {window} rounds, %")
-    label_ends(right, ends)
+    name_curves(right, ends)
 
 
 if __name__ == "__main__":

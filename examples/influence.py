@@ -2,10 +2,11 @@
 
     python examples/influence.py [--quick] [--out FOLDER]
 
-Each round five of the novel's 77 characters are invited to spread some news. Who accepts tells the neighbours, and each
-tie passes the news on with a chance that grows with the number of scenes that two characters share. An arm is a
-character, its outcome is whether the invitation was accepted, and a set is worth the number of people that the news
-reaches: a simulation, and by far the dearest part of a round. The graph is real, how willing people are is made up.
+Each round five of the novel's 77 characters are invited to spread some news. Who accepts tells the
+neighbours, and each tie passes the news on with a chance that grows with the number of scenes that
+two characters share. An arm is a character, its outcome is whether the invitation was accepted, and
+a set is worth the number of people that the news reaches: a simulation, and by far the dearest part
+of a round. The graph is real, how willing people are is made up.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ import numpy as np
 
 import superarm as sa
 from common import InBatches, interval, options, save, show, steps
-from superarm.experiments.figures import band, label_ends, plain, style
+from superarm.oracles import RandomSets
+from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
+from superarm.reporting.palette import look
 
 K = 5
 SEED = 1  # of all runs
@@ -30,7 +33,7 @@ LAST = 50  # so many rounds are judged in other worlds
 PASSES_ON = 0.04  # the chance that one shared scene passes the news on
 
 ORACLES: dict[str, Callable[[], sa.Oracle]] = {
-    "random": sa.RandomSets,
+    "random": RandomSets,
     "CTS": sa.Singletons,
     "CTS, lazy": sa.LazySingletons,
     "CTS, greedy": sa.Greedy,
@@ -43,7 +46,7 @@ ORACLES: dict[str, Callable[[], sa.Oracle]] = {
 
 @cache
 def worlds(n_worlds: int, seed: int = 0) -> list[list[list[int]]]:
-    """For each world and each person, those to whom the news goes on: ties drawn once, the same for all sets."""
+    """For each drawn network and person, to whom the news goes on; the same for all sets."""
     graph = nx.convert_node_labels_to_integers(nx.les_miserables_graph())
     rng = np.random.default_rng(seed)
     drawn = []
@@ -70,11 +73,13 @@ def reached(person: int, friends: list[list[int]]) -> set[int]:
 
 @dataclass(frozen=True)
 class Spread:
-    """r(S; theta): how many people hear of the news on average if each person i of S accepts with chance theta_i.
+    """r(S; theta): how many people hear of the news on average if each person i of S accepts with
+    chance theta_i.
 
-    Two things make a simulation fit for a reward. Every set meets the same worlds, so that the same question has the
-    same answer. And whether somebody accepts is averaged over, not drawn, so that the value moves smoothly with theta.
-    What travels to another process are its arguments; each process draws the worlds for itself, once.
+    Two things make a simulation fit for a reward. Every set meets the same worlds, so that the same
+    question has the same answer. And whether somebody accepts is averaged over, not drawn, so that
+    the value moves smoothly with theta. What travels to another process are its arguments; each
+    process draws the worlds for itself, once.
     """
 
     n_worlds: int
@@ -93,7 +98,10 @@ class Spread:
 
 
 def simulated(n_worlds: int, executor: Executor | None = None) -> InBatches:
-    """The simulation as a reward: a person reaches everybody at most, and more willing people are never worse."""
+    """The simulation as a reward.
+
+    A person reaches at most everybody, and more willing people are never worse.
+    """
     n = len(worlds(1)[0])
     good = dict.fromkeys(("monotone", "zero_is_absent", "concave", "diminishing"), True)
     return InBatches(
@@ -102,7 +110,10 @@ def simulated(n_worlds: int, executor: Executor | None = None) -> InBatches:
 
 
 def closed_form(n_worlds: int, seed: int = 0) -> sa.CoverageReward:
-    """The same values without simulating, for many runs: who hears of the news together is one target of coverage."""
+    """The same values without simulating, for many runs.
+
+    The people who hear of the news together are one target of coverage.
+    """
     together: dict[tuple[int, ...], float] = {}
     for friends in worlds(n_worlds, seed):
         for group in {tuple(sorted(reached(person, friends))) for person in range(len(friends))}:
@@ -138,9 +149,11 @@ class Make:
 def rounds_to(
     traces: list[sa.Trace], chance: np.ndarray, share: float = 0.5, window: int = 10
 ) -> np.ndarray:
-    """For each run, the rounds until the mean of the last ones has closed a share of the gap from chance to the best.
+    """For each run, the rounds until the mean of the last ones has closed a share of the gap from
+    chance to the best.
 
-    ``chance``, shape (n_runs,), is what random sets are worth on average. The horizon + 1 where that never happens.
+    ``chance``, shape (n_runs,), is what random sets are worth on average. The horizon + 1 where
+    that never happens.
     """
     found = []
     for trace, low in zip(traces, chance, strict=True):
@@ -151,7 +164,7 @@ def rounds_to(
 
 
 def instances(make: Make, n_runs: int) -> list[sa.Instance]:
-    """The worlds of all runs, which are those of every policy: `replicate` draws them from these streams."""
+    """The instances of all runs, from the streams from which `replicate` draws them."""
     return [
         make(np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(run, 0))))[1]
         for run in range(n_runs)
@@ -171,7 +184,10 @@ def judged(reward: sa.Reward, drawn: list[sa.Instance], sets: list[np.ndarray]) 
 def played(
     make: Make, n_rounds: int, executor: Executor | None, n_worlds: int
 ) -> tuple[np.ndarray, float, list[int]]:
-    """The first run again, with the simulation as its reward: the sets, the seconds that asking took, the batches."""
+    """The first run again, with the simulation as its reward.
+
+    Returns the sets, the seconds spent in ask, and the batches.
+    """
     reward = simulated(n_worlds, executor)
     reward.batch(
         sa.Pools.singletons(np.arange(8), 77), np.ones(77)
@@ -193,7 +209,7 @@ def played(
 def measure(
     make: Make, runs: list[sa.Trace], chance: np.ndarray, pool: Executor, n_worlds: int
 ) -> dict[str, Any]:
-    """Regret and evaluations over all runs, and the seconds that the first one takes with the simulation."""
+    """Regret and evaluations over all runs, and the seconds of the first run when simulated."""
     rounds = rounds_to(runs, chance)
     spent = np.array([trace.evaluations[:t].sum() for trace, t in zip(runs, rounds, strict=True)])
     regret = np.array([trace.regret()[-1] for trace in runs])
@@ -271,7 +287,10 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
         "evaluations a round",
     ]
     head += ["runs that get there", "evaluations to there"]
-    title = f"{K} of {reward.n_arms} people, {n_runs} runs; there: half of the way from chance to the best set"
+    title = (
+        f"{K} of {reward.n_arms} people, {n_runs} runs; "
+        f"there: half of the way from random sets to the best set"
+    )
     show(title, head, all_runs)
     head = [
         "policy",
@@ -285,51 +304,34 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     show("run 1 up to there, simulated", head, first)
     same = all(one["same"] for one in found.values() if one["seconds"] is not None)
     print(
-        f"simulated, through processes and in closed form: {'the same sets' if same else 'OTHER SETS'} in every round"
+        f"simulated, through processes and in closed form: "
+        f"{'the same sets' if same else 'OTHER SETS'} in every round"
     )
     return {
         "policies": found,
-        "picture": save(partial(picture, traces), out / "case-influence.png"),
+        "picture": save(partial(picture, traces), out / "case-influence.svg"),
     }
 
 
 def picture(traces: dict[str, list[sa.Trace]], figure: Any) -> None:
     """Regret over rounds, and at the end against the evaluations that it took."""
-    left, right = figure.subplots(1, 2)
+    left, right = panels(figure, 2, n_names=(len(traces) + 1) // 2)
     ends = {}
     for name, runs in traces.items():
-        colour, dash = style(name)
         regret = np.array([trace.regret() for trace in runs])
-        band(left, np.arange(1, regret.shape[1] + 1), regret, colour, dash)
+        band(left, np.arange(1, regret.shape[1] + 1), regret, look(name))
         last = regret[:, -1].mean()
-        ends[name] = last, colour
+        ends[name] = last, look(name)
+        # A logarithmic axis has no place for 0.
         evaluations = max(1.0, float(np.mean([trace.evaluations.sum() for trace in runs])))
-        right.plot(evaluations, last, "o", color=colour, markersize=8)
-        before = name == "CTS, lazy greedy"  # or it would be written over the next dot
-        up = {"CTS, local search": 7, "CTS, greedy": -7}.get(
-            name, 0
-        )  # these two are close together
-        at = {
-            "xytext": (-8, 0) if before else (8, up),
-            "ha": "right" if before else "left",
-            "va": "center",
-        }
-        right.annotate(
-            name, (evaluations, last), textcoords="offset points", color=colour, fontsize=9, **at
-        )
-    right.set_xscale("log")
-    right.set_yscale("log")
-    right.set_xlim(0.5, 2e6)
-    right.set_ylim(250, 2500)
-    right.set_yticks([300, 500, 1000, 2000], ["300", "500", "1,000", "2,000"])
-    right.minorticks_off()
-    plain(left, "round", "regret: people not reached, so far")
-    plain(
-        right,
-        "evaluations in all: simulations (none is drawn at 1)",
-        f"regret at T = {regret.shape[1]}",
-    )
-    label_ends(left, ends)
+        filled = "full" if look(name).dash == "-" else "none"
+        right.plot(evaluations, last, "o", color=look(name).colour, markersize=8, fillstyle=filled)
+    logarithmic(right, y=False)
+    right.set_ylim(0)
+    plain(left, "round", "people not reached, so far")
+    plain(right, "simulations in all (none is drawn at 1)", f"regret at T = {regret.shape[1]}")
+    for axis in (left, right):
+        name_curves(axis, ends)
 
 
 if __name__ == "__main__":

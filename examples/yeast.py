@@ -1,10 +1,11 @@
-"""Which 4 of 14 functions does a gene of yeast have? The easy case: few arms, many rounds, large differences.
+"""Which 4 of 14 functions does a gene of yeast have? The easy case: few arms, many rounds, large
+differences.
 
     python examples/yeast.py [--quick] [--out FOLDER]
 
-A round is a gene, an arm a class of function, and its outcome whether the gene is of that class. Nothing is known of
-the gene itself, so that all there is to learn is which classes are common. 2,417 genes in random order, the table read
-from the package river.
+A round is a gene, an arm a class of function, and its outcome whether the gene is of that class.
+Nothing is known of the gene itself, so that all there is to learn is which classes are common.
+2,417 genes in random order, the table read from the package river.
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ import numpy as np
 import superarm as sa
 from common import interval, options, save, show
 from replaying import LEARNERS, Learner, believing, beside, closed, draw, play
-from superarm.environments import datasets
-from superarm.experiments.figures import plain
+from superarm.environments import ReplayEnvironment, datasets
+from superarm.reporting.figures import panels, plain
+from superarm.reporting.palette import FAINT, GREEN, INK
 
 K = 4
 LEARNERS_HERE: dict[str, Learner] = {**LEARNERS, "KL-UCB": partial(believing, sa.KLUCBBelief)}
 
 
 @cache
-def world() -> sa.ReplayEnvironment:
+def world() -> ReplayEnvironment:
     """All genes, in an order that is drawn for each run."""
     data = datasets.yeast()
-    return sa.ReplayEnvironment(data.table, names=data.names, order="shuffled")
+    return ReplayEnvironment(data.table, names=data.names, order="shuffled")
 
 
 def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
@@ -68,27 +70,27 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
         "minus CTS's",
     ]
     show(f"{K} of {world().n_arms} classes, {horizon:,} genes, {n_runs} runs", head, rows)
-    path = save(partial(picture, gaps), out / "case-yeast.png")
+    path = save(partial(picture, gaps), out / "case-yeast.svg")
     return {"got": got, "low": low, "best": best, "picture": path}
 
 
 def picture(gaps: dict[str, np.ndarray], figure: Any) -> None:
     """How common the classes are, and the gap closed over the rounds."""
-    left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
+    left, right = panels(figure, 2, n_names=3)
     chosen = np.isin(np.arange(world().n_arms), world().best_arms(K))
-    left.bar(np.arange(1, 15), 100 * world().means, color=np.where(chosen, "#117733", "#cccccc"))
+    left.bar(np.arange(1, 15), 100 * world().means, color=np.where(chosen, GREEN, FAINT))
     left.set_xticks(range(1, 15))
     plain(left, "class; green: the best fixed set", "genes of the class, %")
     draw(
         right,
         gaps,
         "genes so far",
-        "gap from chance to the best fixed set closed, %",
+        "gap closed, %",
         log=True,
         first=10,
     )
-    right.axhline(0, color="black", linewidth=1)
-    right.axhline(100, color="#117733", linewidth=1, linestyle=":")
+    right.axhline(0, color=INK, linewidth=1)
+    right.axhline(100, color=GREEN, linewidth=1, linestyle=":")
 
 
 if __name__ == "__main__":

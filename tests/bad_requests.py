@@ -1,8 +1,8 @@
-"""Requests that nobody should make: raw bodies, odd values for every member of every body, and odd heads."""
+"""Malformed requests: raw bodies, and odd values for every member of every body."""
 
 DEEP = 100_000
 
-# Not a JSON object at all, whatever is asked for.
+# Not a JSON object at all.
 NOT_OBJECTS = {
     "nothing": b"",
     "blank": b" \n",
@@ -53,7 +53,7 @@ NEVER = {
     "a module": '{"name": "superarm.rewards.linear:LinearReward"}',
 }
 
-# Values that some members take: then it must be a yes, otherwise a no.
+# Values as JSON text. Some members take them.
 SOMETIMES = {
     "null": "null",
     "true": "true",
@@ -90,27 +90,29 @@ SOMETIMES = {
     "many": "[" + ",".join(f'"{i}"' for i in range(3000)) + "]",
 }
 
-# What a good body has, by endpoint, each member as JSON text.
+_NEW = {"name": '"fuzz"', "arms": "4", "k": "2"}
+# The members of a good body, by endpoint, as JSON text.
 BODIES = {
     "create": {
-        "name": '"fuzz"', "arms": '["a", "b", "c", "d"]', "k": "2", "belief": '"beta"', "oracle": '"top_k"',
-        "reward": '"linear"', "prior": "[1, 1]", "expiry": '{"after_s": 10}', "seed": "1", "keep": "10",
-        "explain_last": "1",
+        "name": '"fuzz"', "arms": '["a", "b", "c", "d"]', "k": "2", "belief": '"beta"',
+        "oracle": '"top_k"', "reward": '"linear"', "prior": "[1, 1]", "expiry": '{"after_s": 10}',
+        "seed": "1", "keep": "10", "explain_last": "1",
     },
-    "create, belief": {"name": '"fuzz"', "arms": "4", "k": "2", "belief": '{"kind": "sliding", "window": %s}'},
-    "create, oracle": {"name": '"fuzz"', "arms": "4", "k": "2", "oracle": '{"kind": "lazy_singletons", "budget": %s}'},
-    "create, group testing": {
-        "name": '"fuzz"', "arms": "4", "k": "2", "oracle": '{"kind": "group_testing", "delta": %s}',
+    "create, belief": {**_NEW, "belief": '{"kind": "sliding", "window": %s}'},
+    "create, oracle": {**_NEW, "oracle": '{"kind": "lazy_singletons", "budget": %s}'},
+    "create, group testing": {**_NEW, "oracle": '{"kind": "group_testing", "delta": %s}'},
+    "create, rarely": {**_NEW, "oracle": '{"kind": "rarely", "oracle": %s}'},
+    "create, reward": {**_NEW, "reward": '{"name": "linear", "weights": %s}'},
+    "create, network": {
+        "name": '"fuzz"', "arms": "2", "k": "1",
+        "reward": '{"name": "network", "W1": %s, "w2": [1]}',
     },
-    "create, rarely": {"name": '"fuzz"', "arms": "4", "k": "2", "oracle": '{"kind": "rarely", "oracle": %s}'},
-    "create, reward": {"name": '"fuzz"', "arms": "4", "k": "2", "reward": '{"name": "linear", "weights": %s}'},
-    "create, network": {"name": '"fuzz"', "arms": "2", "k": "1", "reward": '{"name": "network", "W1": %s, "w2": [1]}'},
-    "create, expiry": {"name": '"fuzz"', "arms": "4", "k": "2", "expiry": '{"after_s": %s}'},
-    "create, missing": {"name": '"fuzz"', "arms": "4", "k": "2", "expiry": '{"after_s": 9, "missing": %s}'},
+    "create, expiry": {**_NEW, "expiry": '{"after_s": %s}'},
+    "create, missing": {**_NEW, "expiry": '{"after_s": 9, "missing": %s}'},
     "decide": {
         "n": "2", "k": "2", "available": '["a", "b", "c"]', "must": '["a"]', "must_not": '["d"]',
-        "groups": '[{"arms": ["a", "b"], "least": 0, "most": 2}]', "weights": '{"a": 1.0}', "capacity": "9.0",
-        "propensities": "5",
+        "groups": '[{"arms": ["a", "b"], "least": 0, "most": 2}]', "weights": '{"a": 1.0}',
+        "capacity": "9.0", "propensities": "5",
     },
     "decide, group arms": {"groups": '[{"arms": %s, "most": 1}]'},
     "decide, group least": {"groups": '[{"arms": ["a"], "least": %s}]'},
@@ -129,7 +131,7 @@ def body(members):
 
 
 def mutants(endpoint):
-    """Every body of an endpoint with one value replaced: what it is called, whether it must be refused, and it."""
+    """Every body of an endpoint with one value replaced: its name, whether it must be refused, it."""
     members = BODIES[endpoint]
     holes = [name for name, text in members.items() if "%s" in text]
     for values, never in ((NEVER, True), (SOMETIMES, False)):

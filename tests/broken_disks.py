@@ -1,4 +1,4 @@
-"""Commands that run a program on a disk with something wrong; root needs no user namespace for them, others do."""
+"""Commands that run a program on a broken disk. Users other than root need user namespaces."""
 
 import functools
 import os
@@ -21,19 +21,19 @@ def _unshared(script, *args):
 
 
 def small(folder, size):
-    """The folder is a disk of its own with so much room, as ``mount`` writes sizes. It is gone with the program."""
+    """The folder is a disk of the given size while the program runs."""
     _need_mounts()
     return _unshared('mount -t tmpfs -o "size=$2" tmpfs "$1"', folder, size)
 
 
 def read_only(folder):
-    """The folder and what is in it cannot be written."""
+    """The folder and its files cannot be written."""
     _need_mounts()
     return _unshared('mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"', folder)
 
 
 def small_files(size):
-    """No file can grow beyond so many bytes: any user may have that."""
+    """No file can grow beyond so many bytes. Any user may run this."""
     return ["sh", "-ec", f'ulimit -f {size // 512}; exec "$@"', "sh"]
 
 

@@ -1,10 +1,11 @@
-"""Kill the writer of a session file at random moments, and see that a whole session is always there.
+"""Kill the writer of a session file at random moments; a complete session must always exist.
 
     python tests/killing.py [--kills N] [--arms N]
 
-A child process saves a session in a loop, each time one round further, and is killed with SIGKILL after a random
-while. Then the file must load, and be no older than any state that was loaded or reported as saved before. A page
-shared with the child says which system call it was in or before, so that the moments are known to be spread.
+A child process saves a session in a loop, one round later each time, and is killed with SIGKILL
+after a random time. Then the file must load, and must not be older than any state that was loaded
+or reported as saved before. A page of memory shared with the child shows in which system call it
+was killed, so that the moments are known to be spread.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def play(session):
 
 
 def watched(page):
-    """Have the calls that change files say in the page that they are about to be made."""
+    """Let the calls that change files announce themselves in the page."""
 
     def wrap(call, number):
         def before(*args, **options):
@@ -67,7 +68,7 @@ def child(path, n_arms, page):
 
 
 def kill_repeatedly(path, *, kills, n_arms, rng):
-    """How often the writer was killed in which call; raises if a file does not load or goes back."""
+    """Counts the kills by system call. Raises if a file does not load, or is too old."""
     session = sa.Session(make(n_arms), seed=0, keep=10)
     session.save(path)
     start = time.perf_counter()

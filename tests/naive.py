@@ -1,4 +1,5 @@
-"""Slow, obvious twins of everything clever, written from the definitions and sharing no code with the library."""
+"""Slow, obvious twins of everything clever, written from the definitions and sharing no code with
+the library."""
 
 import itertools
 import math
@@ -29,7 +30,7 @@ def top_k(values, k, *, rng, tolerance=0.0):
 def sample_top(a, b, k, *, rng):
     """The k largest of a draw of every posterior: arms ascending, and their values."""
     theta = rng.beta(a, b)
-    arms = np.sort(np.argsort(theta)[-k:])
+    arms = np.sort(np.argpartition(theta, -k)[-k:])
     return arms, theta[arms]
 
 
@@ -122,7 +123,8 @@ def _worth(reward, theta, arms):
 
 
 def philox(key, counter):
-    """Philox 4x32-10 (Salmon et al. 2011): four words for a counter of four, in Python's whole numbers."""
+    """Philox 4x32-10 (Salmon et al. 2011): four words for a counter of four, in Python's whole
+    numbers."""
     c, k, low = list(counter), [key & 0xFFFFFFFF, key >> 32], 0xFFFFFFFF
     for _ in range(10):
         first, second = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
@@ -132,10 +134,11 @@ def philox(key, counter):
 
 
 def philox_tests(n_tests, n_arms, p, *, key, clock, run):
-    """The tests that the batch kernels make in registers: a cell is 1 where its uniform number is below p.
+    """The tests that the batch kernels make in registers: a cell is 1 where its uniform number is
+    below p.
 
-    The number's binary digits are 1 minus those that Philox gives, the last digit first, 24 of them or as many as p
-    has.
+    The number's binary digits are 1 minus those that Philox gives, the last digit first, 24 of them
+    or as many as p has.
     """
     number, n_digits = round(p * 2**24), 24
     while number % 2 == 0:
@@ -218,7 +221,8 @@ def is_path(edges, source, target, arms):
 
 
 def escb(theta, counts, rounds, k, c=0.0):
-    """The largest index of ESCB-2 over all sets of k arms, and the sets that have it; every arm seen."""
+    """The largest index of ESCB-2 over all sets of k arms, and the sets that have it; every arm
+    seen."""
     log_t = math.log(rounds + 1)
     level = log_t + c * k * math.log(max(log_t, 1.0))
     index = {
@@ -247,7 +251,8 @@ def exp3_probabilities(weights, k, gamma):
 
 
 def rounding_law(p):
-    """The sets that dependent rounding gives, with their probabilities: halves of the open arms trade in pairs."""
+    """The sets that dependent rounding gives, with their probabilities: halves of the open arms
+    trade in pairs."""
     open_ = [i for i in range(len(p)) if 1e-12 < p[i] < 1 - 1e-12]
     if len(open_) < 2:
         return {tuple(i for i in range(len(p)) if p[i] > 0.5): 1.0}
@@ -284,14 +289,16 @@ def windowed(rounds, n_arms, window):
 
 
 def position_log_density(x, a, b, successes, failures, weights):
-    """The log posterior of the log odds x of one arm in the position-based model, up to a constant."""
+    """The log posterior of the log odds x of one arm in the position-based model, up to a
+    constant."""
     theta = 1 / (1 + np.exp(-x))
     value = (a + successes) * np.log(theta) + b * np.log1p(-theta)
     return value + sum(f * np.log1p(-w * theta) for f, w in zip(failures, weights, strict=True))
 
 
 def position_posterior(a, b, successes, failures, weights, n=40_001):
-    """Mean and standard deviation of theta under the exact posterior, by summing over a fine grid of log odds."""
+    """Mean and standard deviation of theta under the exact posterior, by summing over a fine grid
+    of log odds."""
     x = np.linspace(-20, 20, n)
     theta, log = 1 / (1 + np.exp(-x)), position_log_density(x, a, b, successes, failures, weights)
     mass = np.exp(log - log.max())
@@ -301,7 +308,8 @@ def position_posterior(a, b, successes, failures, weights, n=40_001):
 
 
 def chance_of_the_largest(a, b, n_points=20_001):
-    """The probability that each of some independent Beta draws is the largest: a sum over a fine grid."""
+    """The probability that each of some independent Beta draws is the largest: a sum over a fine
+    grid."""
     edges = np.linspace(0, 1, n_points)
     middles = (edges[1:] + edges[:-1]) / 2
     below = stats.beta.cdf(middles[:, None], a, b)
@@ -312,7 +320,8 @@ def chance_of_the_largest(a, b, n_points=20_001):
 
 
 def off_policy(sets, outcomes, propensities, q, means=None):
-    """Inverse propensities, self-normalised, and doubly robust with given means: arm by arm, round by round."""
+    """Inverse propensities, self-normalised, and doubly robust with given means: arm by arm, round
+    by round."""
     ips = normaliser = robust = 0.0
     n = len(sets)
     for arms, told, chances in zip(sets, outcomes, propensities, strict=True):
@@ -326,9 +335,11 @@ def off_policy(sets, outcomes, propensities, q, means=None):
 
 
 def every_log(chances, mu, n_rounds, learned=None):
-    """All logs of binary outcomes with their probabilities, as (chance, sets, outcomes, arm and set propensities).
+    """All logs of binary outcomes with their probabilities, as (chance, sets, outcomes, arm and set
+    propensities).
 
-    ``chances`` maps sets to probabilities; ``learned(sets, outcomes)`` gives those of the next round, if they change.
+    ``chances`` maps sets to probabilities; ``learned(sets, outcomes)`` gives those of the next
+    round, if they change.
     """
     logs = [(1.0, [], [], [], [])]
     for _ in range(n_rounds):

@@ -4,20 +4,27 @@ import numpy as np
 
 import superarm as sa
 
-DiscountedBetaBelief, SlidingBetaBelief = sa.DiscountedBetaBelief, sa.SlidingBetaBelief
-PositionBiasedBelief, Group, Rarely, Expiry = (
-    sa.PositionBiasedBelief,
-    sa.Group,
-    sa.Rarely,
-    sa.Expiry,
+DiscountedBetaBelief, SlidingBetaBelief = (
+    sa.beliefs.DiscountedBetaBelief,
+    sa.beliefs.SlidingBetaBelief,
 )
-Matchings, Paths, SpanningTrees = sa.Matchings, sa.Paths, sa.SpanningTrees
-propensities, simulate_batch, epsilon_greedy = sa.propensities, sa.simulate_batch, sa.epsilon_greedy
+PositionBiasedBelief, Group, Scheduled, Expiry = (
+    sa.beliefs.PositionBiasedBelief,
+    sa.Group,
+    sa.oracles.Scheduled,
+    sa.sessions.Expiry,
+)
+Matchings, Paths, SpanningTrees = sa.sets.Matchings, sa.sets.Paths, sa.sets.SpanningTrees
+propensities, simulate_batch, epsilon_greedy = (
+    sa.offpolicy.propensities,
+    sa.simulation.simulate_batch,
+    sa.epsilon_greedy,
+)
 
 
 def all_seen(n_arms):
     """A belief that has seen every arm once: for ESCB only the means are then different."""
-    belief = sa.MeanBelief(n_arms)
+    belief = sa.beliefs.MeanBelief(n_arms)
     belief.update(np.arange(n_arms), np.full(n_arms, 0.5), rng=np.random.default_rng(0))
     return belief
 
@@ -28,23 +35,25 @@ BELIEFS = {
     "beta, warm start": lambda n: sa.BetaBelief.from_counts(
         np.arange(n), np.full(n, 2 * n), strength=0.1
     ),
-    "discounted": sa.DiscountedBetaBelief,
-    "discounted, faster": lambda n: sa.DiscountedBetaBelief(
+    "discounted": sa.beliefs.DiscountedBetaBelief,
+    "discounted, faster": lambda n: sa.beliefs.DiscountedBetaBelief(
         n, 0.9, prior=(0.5, np.linspace(0.5, 2, n))
     ),
-    "sliding": sa.SlidingBetaBelief,
-    "sliding, short": lambda n: sa.SlidingBetaBelief(n, 20, prior=(0.5, np.linspace(0.5, 2, n))),
-    "position biased": lambda n: sa.PositionBiasedBelief(n, np.linspace(1, 0.3, n)),
+    "sliding": sa.beliefs.SlidingBetaBelief,
+    "sliding, short": lambda n: sa.beliefs.SlidingBetaBelief(
+        n, 20, prior=(0.5, np.linspace(0.5, 2, n))
+    ),
+    "position biased": lambda n: sa.beliefs.PositionBiasedBelief(n, np.linspace(1, 0.3, n)),
     "gaussian": sa.GaussianBelief,
     "gaussian, own prior": lambda n: sa.GaussianBelief(n, prior=(0.3, 1.0), noise_var=0.1),
     "ucb": sa.UCBBelief,
     "ucb, bolder": lambda n: sa.UCBBelief(n, exploration=0.5),
     "kl-ucb": sa.KLUCBBelief,
     "kl-ucb, c = 3": lambda n: sa.KLUCBBelief(n, c=3.0),
-    "mean": sa.MeanBelief,
-    "mean, unseen 0": lambda n: sa.MeanBelief(n, unseen=0.0),
-    "single seed": sa.SingleSeedBelief,
-    "exp3": lambda n: sa.Exp3Belief(n, k=2, gamma=0.3),
+    "mean": sa.beliefs.MeanBelief,
+    "mean, unseen 0": lambda n: sa.beliefs.MeanBelief(n, unseen=0.0),
+    "single seed": sa.beliefs.SingleSeedBelief,
+    "exp3": lambda n: sa.beliefs.Exp3Belief(n, k=2, gamma=0.3),
 }
 
 # Name: (factory, whether it finds the best set of an additive reward for certain, and draws for ties only).
@@ -58,15 +67,18 @@ ORACLES = {
     "lazy greedy, batches": (lambda: sa.LazyGreedy(n_points=5, n_answers=2, batch=3), True),
     "local search": (sa.LocalSearch, True),
     "local search from lazy greedy": (lambda: sa.LocalSearch(sa.LazyGreedy()), True),
-    "local search from chance": (lambda: sa.LocalSearch(sa.RandomSets()), False),
-    "rarely": (lambda: sa.Rarely(sa.Singletons(), when=1), True),
+    "local search from chance": (lambda: sa.LocalSearch(sa.oracles.RandomSets()), False),
+    "rarely": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=1), True),
     "top k": (sa.TopK, True),
-    "random sets": (sa.RandomSets, False),
-    "epsilon random": (lambda: sa.EpsilonRandom(sa.Singletons(), 0.3), False),
-    "epsilon random, never": (lambda: sa.EpsilonRandom(sa.Singletons(), 0.0), True),
-    "explore then commit": (lambda: sa.ExploreThenCommit(sa.Singletons(), n_explore=100), False),
-    "escb": (lambda: sa.ESCBIndex(all_seen(6)), True),
-    "dependent rounding": (sa.DependentRounding, False),
+    "random sets": (sa.oracles.RandomSets, False),
+    "epsilon random": (lambda: sa.oracles.EpsilonRandom(sa.Singletons(), 0.3), False),
+    "epsilon random, never": (lambda: sa.oracles.EpsilonRandom(sa.Singletons(), 0.0), True),
+    "explore then commit": (
+        lambda: sa.oracles.ExploreThenCommit(sa.Singletons(), n_explore=100),
+        False,
+    ),
+    "escb": (lambda: sa.oracles.ESCBIndex(all_seen(6)), True),
+    "dependent rounding": (sa.oracles.DependentRounding, False),
     "group testing": (lambda: sa.GroupTesting(delta=0.25), False),
     "group testing, sparse": (lambda: sa.GroupTesting(delta=0.25, p=0.01, n_tests=50), False),
     "group testing, naive": (lambda: sa.GroupTesting(delta=0.25, quantize=False), False),
@@ -90,7 +102,7 @@ ORACLES = {
     ),
 }
 
-# Oracles that know no `FeasibleSets`, and refuse them.
+# Oracles that know no feasible sets, and refuse them.
 PLAIN_K = {"dependent rounding"}
 
 # Every oracle with a budget: name, factory by budget, and whether a budget that is large enough certifies the set.
@@ -106,8 +118,8 @@ BUDGETED = {
         lambda b: sa.LocalSearch(sa.LazyGreedy(budget=b), budget=b),
         True,
     ),
-    "rarely": (lambda b: sa.Rarely(sa.Singletons(budget=b), when=1), True),
-    "epsilon random": (lambda b: sa.EpsilonRandom(sa.Singletons(budget=b), 0.0), True),
+    "rarely": (lambda b: sa.oracles.Scheduled(sa.Singletons(budget=b), when=1), True),
+    "epsilon random": (lambda b: sa.oracles.EpsilonRandom(sa.Singletons(budget=b), 0.0), True),
     "group testing": (lambda b: sa.GroupTesting(delta=0.25, budget=b), False),
     "group testing, fixed pools": (
         lambda b: sa.GroupTesting(
@@ -147,30 +159,34 @@ REWARDS = {
     "counted": lambda: sa.Counted(sa.LinearReward(7)),
 }
 
-CHOICES = {
+FEASIBLE_SETS = {
     "k of m": lambda: sa.sets.KOfM(3, 7),
     "feasible": lambda: sa.Feasible(3, must=[1], groups=[sa.Group([0, 1, 2], most=2)], n_arms=7),
     "feasible, budget": lambda: sa.Feasible(3, at_most=True, weights=np.ones(7), budget=2.0),
-    "matchings": lambda: sa.Matchings([0, 0, 1, 1, 2, 2, 2], [0, 1, 0, 2, 0, 1, 2]),
-    "paths": lambda: sa.Paths([0, 0, 1, 2, 1, 3, 4], [1, 2, 3, 3, 4, 5, 5], 0, 5),
-    "spanning trees": lambda: sa.SpanningTrees([0, 1, 2, 3, 4, 0, 1], [1, 2, 3, 4, 0, 2, 3]),
+    "matchings": lambda: sa.sets.Matchings([0, 0, 1, 1, 2, 2, 2], [0, 1, 0, 2, 0, 1, 2]),
+    "paths": lambda: sa.sets.Paths([0, 0, 1, 2, 1, 3, 4], [1, 2, 3, 3, 4, 5, 5], 0, 5),
+    "spanning trees": lambda: sa.sets.SpanningTrees([0, 1, 2, 3, 4, 0, 1], [1, 2, 3, 4, 0, 2, 3]),
 }
 
 ENVIRONMENTS = {
     "bernoulli": lambda: sa.BernoulliArms([0.1, 0.9, 0.5, 0.3]),
-    "drifting": lambda: sa.DriftingArms([0.1, 0.9, 0.5, 0.3], std=0.05),
-    "changing": lambda: sa.ChangingArms(
+    "drifting": lambda: sa.environments.DriftingArms([0.1, 0.9, 0.5, 0.3], std=0.05),
+    "changing": lambda: sa.environments.ChangingArms(
         [(0, [0.1, 0.9, 0.5]), (50, [0.9, 0.1, 0.2]), (2000, [0.3, 0.3, 0.6])]
     ),
-    "cascading": lambda: sa.CascadingArms([0.1, 0.9, 0.5, 0.3]),
-    "position biased": lambda: sa.PositionBiasedArms([0.1, 0.9, 0.5, 0.8], weights=[0.9, 0.4]),
-    "triggered": lambda: sa.TriggeredArms([0.1, 0.9, 0.5, 0.8], P=_rng().random((4, 4))),
-    "changing instance": lambda: sa.ChangingInstance(
-        sa.DriftingArms([0.1, 0.9, 0.5], 0.05), sa.AnySuccess(3), 2
+    "cascading": lambda: sa.environments.CascadingArms([0.1, 0.9, 0.5, 0.3]),
+    "position biased": lambda: sa.environments.PositionBiasedArms(
+        [0.1, 0.9, 0.5, 0.8], weights=[0.9, 0.4]
+    ),
+    "triggered": lambda: sa.environments.TriggeredArms(
+        [0.1, 0.9, 0.5, 0.8], P=_rng().random((4, 4))
+    ),
+    "changing instance": lambda: sa.simulation.ChangingInstance(
+        sa.environments.DriftingArms([0.1, 0.9, 0.5], 0.05), sa.AnySuccess(3), 2
     ),
     "linear instance": lambda: sa.linear_instance(10, 3, 0.2, rng=_rng()),
-    "replay": lambda: sa.ReplayEnvironment([[0, 1, None], [0.5, 0, 1], [1, 1, 0]]),
-    "replay, shuffled": lambda: sa.ReplayEnvironment(
+    "replay": lambda: sa.environments.ReplayEnvironment([[0, 1, None], [0.5, 0, 1], [1, 1, 0]]),
+    "replay, shuffled": lambda: sa.environments.ReplayEnvironment(
         _rng().random((9, 4)), order="shuffled", repeat=True
     ),
     "network instance": lambda: sa.network_instance(10, 3, 0.1, rng=_rng()),

@@ -1,4 +1,4 @@
-"""A PostgreSQL of the tests' own: in a temporary folder, on a socket there, gone afterwards."""
+"""A PostgreSQL server for tests, in a temporary folder, on a socket."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ def _program(name):
 
 
 def _user():
-    """PostgreSQL refuses to run as root, so another user runs it there."""
+    """The user that runs PostgreSQL, which refuses to run as root."""
     if os.geteuid() != 0:
         return None
     known = {user.pw_name: user for user in pwd.getpwall()}
@@ -69,7 +69,7 @@ def running():
 
 
 def call(program, *args):
-    """Run a program that lies beside initdb: what is found by name may be a wrapper that asks for its own name."""
+    """Run a program beside initdb. A program found by name may be a wrapper that needs its name."""
     found = Path(_program("initdb")).with_name(program)
     if not found.exists():
         pytest.skip(f"no {program} is installed")

@@ -1,4 +1,4 @@
-"""Servers for tests, in this process."""
+"""The application in the process of the tests, without a server."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from superarm.service.settings import Limits
 
 
 class Client:
-    """Asks an application on an event loop of its own; ``together`` asks many things at once."""
+    """Sends requests to an application on its own event loop; ``together`` sends many at once."""
 
     def __init__(self, app, runner):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)

@@ -1,13 +1,17 @@
 """Every part of the library passes the public contract checks; and the checks catch what they should."""
 
-import pickle
-
 import numpy as np
 import pytest
 
 import parts
 import superarm as sa
-from superarm.testing import check_belief, check_environment, check_oracle, check_reward
+from superarm.testing import (
+    check_belief,
+    check_environment,
+    check_feasible_sets,
+    check_oracle,
+    check_reward,
+)
 
 
 @pytest.mark.parametrize("name", parts.BELIEFS)
@@ -77,7 +81,13 @@ def test_impossible_budgets_are_refused(name, bad):
 def test_every_oracle_that_evaluates_has_a_budget():
     made = {type(make(1)) for make, _ in parts.BUDGETED.values()}
     # One explores first, and leaves the rest to its oracle; the others evaluate nothing.
-    without = {sa.ExploreThenCommit, sa.RandomSets, sa.TopK, sa.ESCBIndex, sa.DependentRounding}
+    without = {
+        sa.oracles.ExploreThenCommit,
+        sa.oracles.RandomSets,
+        sa.TopK,
+        sa.oracles.ESCBIndex,
+        sa.oracles.DependentRounding,
+    }
     assert made == {type(make()) for make, _ in parts.ORACLES.values()} - without
 
 
@@ -91,22 +101,12 @@ def test_environments(name):
     check_environment(parts.ENVIRONMENTS[name])
 
 
-@pytest.mark.parametrize("name", parts.CHOICES)
-def test_choices(name):
-    choices, rng = parts.CHOICES[name](), np.random.default_rng(0)
-    assert choices.for_arms(7).undecided.shape == (7,)
-    for _ in range(20):
-        best = choices.best(rng.random(7), rng=rng)
-        assert best.dtype == np.intp
-        assert (np.diff(best) > 0).all()
-        assert choices.is_feasible(best)
-        assert len(best) == choices.n_most or (len(best) < choices.n_most and not choices.same_size)
+@pytest.mark.parametrize("name", parts.FEASIBLE_SETS)
+def test_feasible_sets(name):
+    check_feasible_sets(parts.FEASIBLE_SETS[name], 7)
     for wrong in (6, 8):
         with pytest.raises(ValueError, match=f"{wrong} arms"):
-            choices.for_arms(wrong)
-    copy = pickle.loads(pickle.dumps(choices))
-    values = rng.random(7)
-    np.testing.assert_array_equal(copy.best(values, rng=rng), choices.best(values, rng=rng))
+            parts.FEASIBLE_SETS[name]().for_arms(wrong)
 
 
 def test_the_table_has_every_part():
@@ -117,7 +117,7 @@ def test_the_table_has_every_part():
     assert classes(sa.beliefs) == made
     assert classes(sa.oracles) == {type(make()) for make, _ in parts.ORACLES.values()}
     assert classes(sa.rewards) <= {type(make()) for make in parts.REWARDS.values()}
-    assert classes(sa.sets) - {sa.Group} <= {type(make()) for make in parts.CHOICES.values()}
+    assert classes(sa.sets) - {sa.Group} <= {type(make()) for make in parts.FEASIBLE_SETS.values()}
     assert classes(sa.environments) <= {type(make()) for make in parts.ENVIRONMENTS.values()}
 
 
@@ -125,7 +125,7 @@ def test_parts_satisfy_the_protocols():
     assert all(isinstance(make(3), sa.Belief) for make in parts.BELIEFS.values())
     assert all(isinstance(make(), sa.Oracle) for make, _ in parts.ORACLES.values())
     assert all(isinstance(make(), sa.Reward) for make in parts.REWARDS.values())
-    assert all(isinstance(make(), sa.FeasibleSets) for make in parts.CHOICES.values())
+    assert all(isinstance(make(), sa.FeasibleSets) for make in parts.FEASIBLE_SETS.values())
     assert all(isinstance(make(), sa.Environment) for make in parts.ENVIRONMENTS.values())
 
 
@@ -204,7 +204,7 @@ def test_the_checks_catch(check, thing, says):
 
 def test_needless_draws_are_caught():
     with pytest.raises(AssertionError, match="nothing must be drawn"):
-        check_oracle(sa.RandomSets, draws=False)
+        check_oracle(sa.oracles.RandomSets, draws=False)
 
 
 def test_an_oracle_without_a_report_is_caught():
@@ -218,4 +218,4 @@ def test_an_oracle_without_a_report_is_caught():
 
 def test_a_false_claim_of_exactness_is_caught():
     with pytest.raises(AssertionError, match="exact oracle"):
-        check_oracle(sa.RandomSets, exact=True)
+        check_oracle(sa.oracles.RandomSets, exact=True)

@@ -1,4 +1,5 @@
-"""`import superarm` stays quick: it loads numpy and scipy.special, and nothing else that is large."""
+"""`import superarm` stays quick: it loads numpy and scipy.special, and nothing else that is
+large."""
 
 import subprocess
 import sys

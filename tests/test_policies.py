@@ -3,6 +3,8 @@ import pytest
 
 import naive
 import superarm as sa
+from superarm.oracles.epsilon_random import decaying
+from superarm.policies import escb, exp3, explore_then_commit
 
 
 def test_cts_is_the_ten_line_program_bit_for_bit():
@@ -45,8 +47,8 @@ def test_gt_qts_is_algorithm_1():
 
 
 def test_cts_learns_and_the_others_are_in_order():
-    """On an easy problem: CTS far below CUCB, CUCB below chance. Means of 5 paired runs; the gaps are many standard
-    errors wide (chance 1,790 ± 20, CUCB 1,000 ± 30, CTS 90 ± 10 at this size)."""
+    """On an easy problem: CTS far below CUCB, CUCB below chance. Means of 5 paired runs; the gaps
+    are many standard errors wide (chance 1,790 ± 20, CUCB 1,000 ± 30, CTS 90 ± 10 at this size)."""
 
     def final(policy):
         def make(rng):
@@ -110,3 +112,54 @@ def test_tell_takes_any_distinct_arms_in_any_order():
 def test_refuses(call, says):
     with pytest.raises((ValueError, TypeError), match=says):
         call()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda reward: sa.single_seed_ts(reward, 2),
+        lambda reward: escb(reward, 2),
+        lambda reward: sa.epsilon_greedy(reward, 2, epsilon=0.5),
+        lambda reward: explore_then_commit(reward, 2, n_explore=2),
+        lambda reward: exp3(reward, 2, gamma=0.2),
+    ],
+    ids=["single seed", "escb", "epsilon", "commit", "exp3"],
+)
+def test_a_session_with_each_goes_on_from_its_file(build, tmp_path):
+    session = sa.Session(build(sa.LinearReward(6)), seed=3)
+    for t in range(15):
+        session.save(tmp_path / "one.json")
+        again = sa.Session.load(tmp_path / "one.json", build(sa.LinearReward(6)))
+        decision = session.ask()
+        assert again.ask().arms == decision.arms
+        assert session.explain(decision).reasons
+        session.tell(decision.id, {arm: float(t % 3 == 0) for arm in decision.arms})
+
+
+def test_they_learn():
+    """Means of 4 paired runs, each policy below 0.6 of chance, which is many standard errors
+    wide."""
+
+    def final(build):
+        def make(rng):
+            it = sa.linear_instance(30, 3, 0.3, rng=rng)
+            return build(it.reward), it
+
+        return np.mean(
+            [trace.regret()[-1] for trace in sa.replicate(make, n_runs=4, horizon=500, seed=0)]
+        )
+
+    chance = final(lambda reward: sa.random_sets(reward, 3))
+    built = {
+        "single seed": lambda reward: sa.single_seed_ts(reward, 3, oracle=sa.TopK()),
+        "escb": lambda reward: escb(reward, 3),
+        "epsilon": lambda reward: sa.epsilon_greedy(reward, 3, oracle=sa.TopK()),
+        "decaying": lambda reward: sa.epsilon_greedy(
+            reward, 3, epsilon=decaying(50), oracle=sa.TopK()
+        ),
+        "commit": lambda reward: explore_then_commit(reward, 3, n_explore=8, oracle=sa.TopK()),
+        "exp3": lambda reward: exp3(reward, 3, horizon=500),
+    }
+    found = {name: final(build) / chance for name, build in built.items()}
+    assert max(value for name, value in found.items() if name != "exp3") < 0.6
+    assert found["exp3"] < 0.9

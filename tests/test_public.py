@@ -1,8 +1,85 @@
+"""The public names: few at the top, the others in documented rooms, and quick to import."""
+
+import importlib
+import inspect
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import version
+from pathlib import Path
+
+import pytest
 
 import superarm as sa
+
+PYPROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
+LAYERS = PYPROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
+ROOMS = [room for row in LAYERS for room in row.split(" | ")]
+# Names that other programs rely on.
+PROMISED = [
+    "AnySuccess",
+    "Belief",
+    "BernoulliArms",
+    "BetaBelief",
+    "BlackBox",
+    "Counted",
+    "CoverageReward",
+    "Environment",
+    "Exhaustive",
+    "Feasible",
+    "FeasibleSets",
+    "GaussianBelief",
+    "Greedy",
+    "Group",
+    "GroupTesting",
+    "Instance",
+    "KLUCBBelief",
+    "LazyGreedy",
+    "LazySingletons",
+    "LinearReward",
+    "LocalSearch",
+    "NetworkReward",
+    "Oracle",
+    "Policy",
+    "Pools",
+    "Quantizer",
+    "Reward",
+    "Session",
+    "Singletons",
+    "TopK",
+    "Trace",
+    "UCBBelief",
+    "auto",
+    "cts",
+    "cucb",
+    "epsilon_greedy",
+    "gt_qts",
+    "inspect",
+    "linear_instance",
+    "network_instance",
+    "plan",
+    "random_sets",
+    "replicate",
+    "simulate",
+    "single_seed_ts",
+    "theory",
+]
+
+
+def public_names(module):
+    """The names of ``__all__``, or else those that a module of one file defines."""
+    if hasattr(module, "__all__"):
+        return module.__all__
+    return [
+        name
+        for name, thing in vars(module).items()
+        if not name.startswith("_") and getattr(thing, "__module__", None) == module.__name__
+    ]
+
+
+def test_the_public_names_are_the_promised_ones():
+    assert sa.__all__ == PROMISED
+    assert len(sa.__all__) <= 50
 
 
 def test_all_is_sorted_and_true():
@@ -14,12 +91,34 @@ def test_every_public_thing_has_a_docstring():
     assert all(getattr(sa, name).__doc__ for name in sa.__all__)
 
 
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_name_of_a_room_is_documented(room):
+    module = importlib.import_module(f"superarm.{room}")
+    assert module.__doc__
+    for name in public_names(module):
+        thing = getattr(module, name)
+        assert not (inspect.isclass(thing) or callable(thing)) or thing.__doc__, name
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_of_several_files_says_what_is_public(room):
+    module = importlib.import_module(f"superarm.{room}")
+    if hasattr(module, "__path__") and room not in ("cli", "service"):  # these are programs
+        assert len(set(module.__all__)) == len(module.__all__)
+        assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_rooms_are_attributes_of_the_package():
+    code = "import superarm as sa; sa.environments, sa.errors, sa.offpolicy, sa.sets, sa.simulation"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_the_version_is_the_packages():
     assert sa.__version__ == version("superarm")
 
 
 def test_importing_superarm_loads_no_extras():
-    extras = ("matplotlib", "typer", "rich", "pandas", "torch", "httpx")
+    extras = ("matplotlib", "click", "rich", "pandas", "torch", "httpx", "scipy.stats", "jinja2")
     code = f"import sys, superarm; print([m for m in {extras} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

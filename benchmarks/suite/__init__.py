@@ -1,1 +1,1 @@
-"""What superarm costs on this machine: times side by side, evaluations, growth and memory. ``superarm bench``."""
+"""The benchmark of superarm: what it measures, and the page that it writes."""

@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
 
-from superarm.bench import page, pictures
+from suite import pictures, report
+from superarm.reporting import folders
+from superarm.reporting.tables import as_csv
 
 Row = dict[str, Any]
 
 
 def write(results: Row, folder: Path) -> list[Path]:
-    """The results as JSON, their rows as a table (CSV), the pictures and the page; the paths, the page last."""
-    folder.mkdir(parents=True, exist_ok=True)
-    columns = list(dict.fromkeys(key for row in results["rows"] for key in row))
-    table = folder / "performance.csv"
-    with table.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows(results["rows"])
+    """Write the results as JSON and CSV, the pictures, and the page, which comes last."""
     texts = {
+        "performance.csv": as_csv(results["rows"]),
+        "performance-thompson.svg": pictures.thompson(results),
+        "performance-oracles.svg": pictures.oracles(results),
         "performance.json": json.dumps(results, indent=1) + "\n",
-        "performance.md": page.render(results),
+        "performance.md": report.render(results),
     }
-    images = {
-        "performance-thompson.png": pictures.thompson(results),
-        "performance-oracles.png": pictures.oracles(results),
-    }
-    for name, image in images.items():
-        (folder / name).write_bytes(image)
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [table, *(folder / name for name in (*images, *texts))]
+    return [folders.write(folder / name, text) for name, text in texts.items()]
 
 
 def read(folder: Path) -> Row:
-    """The results that ``write`` wrote into a folder."""
+    """The results that `write` wrote into a folder."""
     path = folder / "performance.json"
     if not path.is_file():
         raise FileNotFoundError(
-            f"{folder} must have performance.json, which superarm bench writes there"
+            f"{folder} must have performance.json, which benchmarks/run.py writes"
         )
     results: Row = json.loads(path.read_text(encoding="utf-8"))
     return results

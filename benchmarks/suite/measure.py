@@ -1,4 +1,4 @@
-"""Running the benchmark: a list of jobs as plain data, each of which gives rows as plain data."""
+"""Run the benchmark: a list of jobs as plain data, each of which gives rows as plain data."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import scipy
-from superarm.bench import parts, programs
-from superarm.bench.timing import Program, Timing, peak_bytes, side_by_side
 
 import superarm as sa
+from suite import parts, programs
+from suite.timing import Program, Timing, peak_bytes, side_by_side
 from superarm.advice.oracle_costs import Timed
 
 Row = dict[str, Any]
@@ -24,7 +24,7 @@ K, N_TESTS, DELTA = 5, 302, 0.25
 
 
 @dataclass(frozen=True)
-class Scale:
+class Sizes:
     """How large and how long.
 
     Attributes
@@ -40,7 +40,7 @@ class Scale:
     most_s
         Seconds after which turns end early, for each number of arms.
     limit_s
-        What is expected to take longer than this, a round, is left out.
+        A program is left out where a round is expected to take longer than this.
     """
 
     thompson: tuple[int, ...] = (1000, 10_000, 100_000, 1_000_000)
@@ -54,7 +54,7 @@ class Scale:
     limit_s: float = 4.0
 
 
-QUICK = Scale(
+QUICK = Sizes(
     thompson=(1000, 10_000),
     oracles=(100, 1000),
     operations=(1000, 10_000),
@@ -68,7 +68,7 @@ QUICK = Scale(
 
 @dataclass(frozen=True)
 class Job:
-    """One thing to measure: which part of the benchmark, and at how many arms or for which row of its table."""
+    """One thing to measure: a part of the benchmark, at a number of arms or a row of its table."""
 
     part: str
     at: int
@@ -81,45 +81,46 @@ class Job:
         return f"{self.part}, {self.at:,} arms"
 
 
-def jobs(scale: Scale) -> list[Job]:
-    """All there is to measure."""
+def jobs(sizes: Sizes) -> list[Job]:
+    """Everything that is measured."""
     return [
         *(Job("group testing", j) for j in range(len(programs.INCLUSIONS))),
-        *(Job("thompson", m) for m in scale.thompson),
-        *(Job("oracles", m) for m in scale.oracles),
+        *(Job("thompson", m) for m in sizes.thompson),
+        *(Job("oracles", m) for m in sizes.oracles),
         *(Job("operations", j) for j in range(len(parts.OPERATIONS))),
-        *(Job("memory", m) for m in scale.memory),
+        *(Job("memory", m) for m in sizes.memory),
     ]
 
 
 def run(
-    scale: Scale, *, executor: Executor | None = None, progress: Callable[[Job], None] | None = None
+    sizes: Sizes, *, executor: Executor | None = None, progress: Callable[[Job], None] | None = None
 ) -> Row:
     """Measure everything, one job after the other: ``{"machine": ..., "rows": [...]}``, plain JSON.
 
-    With an executor the jobs run there, one at a time; `superarm bench` has one worker process with one BLAS thread.
+    With an executor, the jobs run there, one at a time. ``benchmarks/run.py`` has one worker
+    process with one BLAS thread.
     """
     rows: list[Row] = []
-    for job in jobs(scale):
+    for job in jobs(sizes):
         rows += (
-            executor.submit(run_job, job, scale, rows).result()
+            executor.submit(run_job, job, sizes, rows).result()
             if executor
-            else run_job(job, scale, rows)
+            else run_job(job, sizes, rows)
         )
         if progress is not None:
             progress(job)
-    missing = [one.name for one in programs.CONTESTANTS if not one.is_there]
+    missing = [one.name for one in programs.PEERS if not one.is_there]
     return {
         "machine": _machine(),
-        "scale": asdict(scale),
-        "quick": scale == QUICK,
+        "scale": asdict(sizes),
+        "quick": sizes == QUICK,
         "not_installed": missing,
         "rows": rows,
     }
 
 
-def run_job(job: Job, scale: Scale, known: list[Row]) -> list[Row]:
-    """The rows of one job; ``known`` are those of earlier jobs, which say what would take too long now."""
+def run_job(job: Job, sizes: Sizes, known: list[Row]) -> list[Row]:
+    """The rows of one job; ``known``, the rows of earlier jobs, tell what takes too long."""
     measure = {
         "thompson": _thompson,
         "group testing": _group_testing,
@@ -127,25 +128,25 @@ def run_job(job: Job, scale: Scale, known: list[Row]) -> list[Row]:
         "operations": _operation,
         "memory": _memory,
     }[job.part]
-    found = measure(job.at, scale, [row for row in known if row["part"] == job.part])
+    found = measure(job.at, sizes, [row for row in known if row["part"] == job.part])
     return [{"part": job.part, **row} for row in found]
 
 
-def _thompson(m: int, scale: Scale, known: list[Row]) -> list[Row]:
+def _thompson(m: int, sizes: Sizes, known: list[Row]) -> list[Row]:
     ready: dict[str, Program] = {}
-    for one in programs.CONTESTANTS:
-        if one.is_there and not _too_slow(one.name, m, scale, known):
-            ready[one.name] = one.make(m, K, programs.bernoulli_world(m, seed=1))
-    notes = {one.name: one.note for one in programs.CONTESTANTS}
+    for one in programs.PEERS:
+        if one.is_there and not _too_slow(one.name, m, sizes, known):
+            ready[one.name] = one.make(m, K, programs.bernoulli_pull(m, seed=1))
+    notes = {one.name: one.note for one in programs.PEERS}
     return [
         _row(name, m, timing, note=notes[name], **cold)
-        for name, timing, cold in _twice(ready, scale.n_turns, scale)
+        for name, timing, cold in _twice(ready, sizes.n_turns, sizes)
     ]
 
 
-def _group_testing(at: int, scale: Scale, known: list[Row]) -> list[Row]:
+def _group_testing(at: int, sizes: Sizes, known: list[Row]) -> list[Row]:
     name, inclusion = programs.INCLUSIONS[at]
-    m = scale.group_testing
+    m = sizes.group_testing
     theta, p = np.random.default_rng(0).random(m), inclusion(m, K)
     makers = {
         "superarm": programs.superarm_group_testing,
@@ -154,28 +155,28 @@ def _group_testing(at: int, scale: Scale, known: list[Row]) -> list[Row]:
     ready = {who: make(theta, K, N_TESTS, p, DELTA) for who, make in makers.items()}
     return [
         _row(who, m, timing, p=name, **cold)
-        for who, timing, cold in _twice(ready, 10 * scale.n_turns, scale)
+        for who, timing, cold in _twice(ready, 10 * sizes.n_turns, sizes)
     ]
 
 
-def _twice(ready: dict[str, Program], n_turns: int, scale: Scale) -> list[tuple[str, Timing, Row]]:
-    """Timed in turns, and call by call too: after the numpy program's large arrays a call finds the caches empty."""
-    times = side_by_side(ready, n_turns=n_turns, most_s=scale.most_s)
-    cold = side_by_side(ready, n_turns=n_turns, turn_s=0.0, most_s=scale.most_s)
+def _twice(ready: dict[str, Program], n_turns: int, sizes: Sizes) -> list[tuple[str, Timing, Row]]:
+    """Timed in turns, and call by call: after the numpy program a call finds the caches empty."""
+    times = side_by_side(ready, n_turns=n_turns, most_s=sizes.most_s)
+    cold = side_by_side(ready, n_turns=n_turns, turn_s=0.0, most_s=sizes.most_s)
     return [
         (name, timing, {f"cold_{key}": value for key, value in asdict(cold[name]).items()})
         for name, timing in times.items()
     ]
 
 
-def _oracles(m: int, scale: Scale, known: list[Row]) -> list[Row]:
+def _oracles(m: int, sizes: Sizes, known: list[Row]) -> list[Row]:
     instance = sa.network_instance(m, K, 0.2, rng=np.random.default_rng(0))
     players = [
         _Player(row, row.make(m, K), instance)
         for row in parts.ORACLES
-        if not _too_slow(row.name, m, scale, known)
+        if not _too_slow(row.name, m, sizes, known)
     ]
-    for turn in range(scale.n_rounds):
+    for turn in range(sizes.n_rounds):
         for player in reversed(players) if turn % 2 else players:
             player.play()
     return [player.row(m) for player in players]
@@ -222,47 +223,46 @@ class _Player:
         )
 
 
-def _operation(at: int, scale: Scale, known: list[Row]) -> list[Row]:
+def _operation(at: int, sizes: Sizes, known: list[Row]) -> list[Row]:
     row, rng = parts.OPERATIONS[at], np.random.default_rng(0)
     found = []
-    for m in scale.operations:
+    for m in sizes.operations:
         times = side_by_side(
-            {row.name: row.make(m, rng)}, n_turns=scale.n_turns, most_s=scale.most_s / 10
+            {row.name: row.make(m, rng)}, n_turns=sizes.n_turns, most_s=sizes.most_s / 10
         )
         found.append(_row(row.name, m, times[row.name], law=row.law, power=row.power))
     return found
 
 
-def _memory(m: int, scale: Scale, known: list[Row]) -> list[Row]:
-    """Building a contestant and playing one round; other libraries at the smallest number of arms only."""
+def _memory(m: int, sizes: Sizes, known: list[Row]) -> list[Row]:
+    """Building a peer and playing one round; other libraries at the smallest size only."""
     found = []
-    for one in programs.CONTESTANTS:
-        if one.is_there and (one.needs is None or m == scale.memory[0]):
-            world = programs.bernoulli_world(m, seed=1)
-            one.make(
-                10, K, programs.bernoulli_world(10, seed=1)
-            )()  # so that what an import keeps does not count
+    for one in programs.PEERS:
+        if one.is_there and (one.needs is None or m == sizes.memory[0]):
+            pull = programs.bernoulli_pull(m, seed=1)
+            # The first one imports the library, whose memory does not count.
+            one.make(10, K, programs.bernoulli_pull(10, seed=1))()
             found.append(
                 {
                     "name": one.name,
                     "n_arms": m,
-                    "peak_bytes": peak_bytes(_built_and_played(one, m, world)),
+                    "peak_bytes": peak_bytes(_built_and_played(one, m, pull)),
                 }
             )
     return found
 
 
-def _built_and_played(one: programs.Contestant, m: int, world: programs.World) -> Program:
+def _built_and_played(one: programs.Peer, m: int, pull: programs.Pull) -> Program:
     def program() -> Program:
-        played = one.make(m, K, world)
+        played = one.make(m, K, pull)
         played()
         return played
 
     return program
 
 
-def _too_slow(name: str, m: int, scale: Scale, known: list[Row]) -> bool:
-    """Left out at a smaller number of arms, or, growing like m, beyond the limit now."""
+def _too_slow(name: str, m: int, sizes: Sizes, known: list[Row]) -> bool:
+    """Left out at a smaller number of arms, or, if it grows like m, beyond the limit now."""
     before = [row for row in known if row["n_arms"] < m]
     mine = [row for row in before if row["name"] == name]
     if not before:
@@ -270,7 +270,7 @@ def _too_slow(name: str, m: int, scale: Scale, known: list[Row]) -> bool:
     last = max(row["n_arms"] for row in before)
     if not mine or mine[-1]["n_arms"] < last:
         return True
-    return (mine[-1]["median_s"] + mine[-1].get("reward_s", 0.0)) * m / last > scale.limit_s
+    return (mine[-1]["median_s"] + mine[-1].get("reward_s", 0.0)) * m / last > sizes.limit_s
 
 
 def _row(name: str, m: int, timing: Timing, **more: Any) -> Row:
@@ -278,9 +278,7 @@ def _row(name: str, m: int, timing: Timing, **more: Any) -> Row:
 
 
 def _machine() -> dict[str, Any]:
-    peers = {
-        one.needs: version(one.needs) for one in programs.CONTESTANTS if one.needs and one.is_there
-    }
+    peers = {one.needs: version(one.needs) for one in programs.PEERS if one.needs and one.is_there}
     return {
         "processor": platform.machine(),
         "system": platform.system(),

@@ -1,6 +1,6 @@
-"""What is timed part by part: oracles and operations, each with the law that it should grow by.
+"""Oracles and operations that are timed part by part, each with the law by which it should grow.
 
-To have another one measured, add a row.
+To measure another one, add a row.
 """
 
 from __future__ import annotations
@@ -9,14 +9,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from superarm.bench.timing import Program
 
 import superarm as sa
+from suite.timing import Program
+from superarm.core import top_k
+from superarm.oracles import RandomSets
 
 
 @dataclass(frozen=True)
 class OracleRow:
-    """An oracle, how its evaluations a round grow with m, and how its own time does, as text and as an exponent."""
+    """An oracle, and how its evaluations and its own time per round grow with m.
+
+    ``power`` is the exponent of m in the law of the time.
+    """
 
     name: str
     make: Callable[[int, int], sa.Oracle]
@@ -31,18 +36,18 @@ ORACLES = [
         "LazySingletons",
         lambda m, k: sa.LazySingletons(),
         "as few as it needs",
-        "O(m) a batch",
+        "O(m) per batch",
         None,
     ),
     OracleRow(
-        "LazyGreedy", lambda m, k: sa.LazyGreedy(), "as few as it needs", "O(k·m) a batch", None
+        "LazyGreedy", lambda m, k: sa.LazyGreedy(), "as few as it needs", "O(k·m) per batch", None
     ),
     OracleRow("Greedy", lambda m, k: sa.Greedy(), "k·m − k(k−1)/2", "O(k²·m)", 1),
     OracleRow(
         "LocalSearch",
         lambda m, k: sa.LocalSearch(),
-        "m + (m − k) an arm tried",
-        "O(k·m) an arm tried",
+        "m + (m − k) per arm tried",
+        "O(k·m) per arm tried",
         1,
     ),
     OracleRow(
@@ -62,7 +67,7 @@ ORACLES = [
         "O(m + n³)",
         None,
     ),
-    OracleRow("RandomSets", lambda m, k: sa.RandomSets(), "0", "O(m)", 1),
+    OracleRow("RandomSets", lambda m, k: RandomSets(), "0", "O(m)", 1),
 ]
 
 
@@ -100,7 +105,7 @@ def _updated(m: int, rng: np.random.Generator) -> Program:
 
 def _top(m: int, rng: np.random.Generator) -> Program:
     values = rng.random(m)
-    return lambda: sa.top_k(values, _K, rng=rng)
+    return lambda: top_k(values, _K, rng=rng)
 
 
 def _summed(m: int, p: float, rng: np.random.Generator) -> Program:

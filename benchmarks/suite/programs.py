@@ -1,7 +1,7 @@
-"""What is timed whole: rounds of Thompson sampling by several programs, and of group testing by two.
+"""Programs that are timed as a whole: rounds of Thompson sampling, and of group testing.
 
-A program is a function that plays one round; a row of a table says how to make it. To compare with another one, add
-a row.
+A program is a function that plays one round. A row of a table says how to make it. To compare with
+another library, add a row.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from superarm.bench.timing import Program
 
 import superarm as sa
+from suite.timing import Program
 from superarm.core.arguments import FloatArray, IndexArray
 
-World = Callable[[Any], FloatArray]
+# The outcomes of the picked arms.
+Pull = Callable[[Any], FloatArray]
 
 
 @dataclass(frozen=True)
-class Contestant:
-    """Somebody's Thompson sampling: ``make(n_arms, k, world)`` gives a function that plays one round.
+class Peer:
+    """An implementation of Thompson sampling: ``make(n_arms, k, pull)`` gives one round.
 
-    ``needs`` is the module of another library, and the contestant is left out where it is not installed.
+    ``needs`` is the module of another library. The peer is left out if it is not installed.
     """
 
     name: str
-    make: Callable[[int, int, World], Program]
+    make: Callable[[int, int, Pull], Program]
     needs: str | None = None
     note: str = ""
 
@@ -38,38 +39,38 @@ class Contestant:
         return self.needs is None or find_spec(self.needs) is not None
 
 
-def bernoulli_world(n_arms: int, seed: int) -> World:
-    """Outcomes of the picked arms, at means that are drawn once."""
+def bernoulli_pull(n_arms: int, seed: int) -> Pull:
+    """Outcomes of the picked arms, with means that are drawn once."""
     rng = np.random.default_rng(seed)
     mu = rng.random(n_arms)
     return lambda arms: (rng.random(len(arms)) < mu[arms]).astype(np.float64)
 
 
-def play(policy: sa.Policy, world: World, *, seed: int = 0) -> Program:
-    """A round of a policy: ask, world, tell."""
+def play(policy: sa.Policy, pull: Pull, *, seed: int = 0) -> Program:
+    """A round of a policy: ask, pull, tell."""
     rng = np.random.default_rng(seed)
 
     def one_round() -> IndexArray:
         arms = policy.ask(rng=rng)
-        policy.tell(arms, world(arms), rng=rng)
+        policy.tell(arms, pull(arms), rng=rng)
         return arms
 
     return one_round
 
 
-def top_k_thompson(n_arms: int, k: int, world: World) -> Program:
-    """Thompson sampling for additive rewards, as one would have it from here."""
-    return play(sa.Policy(sa.BetaBelief(n_arms), sa.TopK(), sa.LinearReward(n_arms), k), world)
+def top_k_thompson(n_arms: int, k: int, pull: Pull) -> Program:
+    """Thompson sampling for additive rewards, as superarm has it."""
+    return play(sa.Policy(sa.BetaBelief(n_arms), sa.TopK(), sa.LinearReward(n_arms), k), pull)
 
 
-def numpy_thompson(n_arms: int, k: int, world: World) -> Program:
+def numpy_thompson(n_arms: int, k: int, pull: Pull) -> Program:
     """The ten-line program: Beta draws, the k largest, counts."""
     rng = np.random.default_rng(0)
     a, b = np.ones(n_arms), np.ones(n_arms)
 
     def one_round() -> IndexArray:
         arms = np.argpartition(rng.beta(a, b), -k)[-k:]
-        outcomes = world(arms)
+        outcomes = pull(arms)
         a[arms] += outcomes
         b[arms] += 1 - outcomes
         return arms
@@ -77,8 +78,8 @@ def numpy_thompson(n_arms: int, k: int, world: World) -> Program:
     return one_round
 
 
-def pybandits_thompson(n_arms: int, k: int, world: World) -> Program:
-    """pybandits draws a score for every action; the k largest are picked here."""
+def pybandits_thompson(n_arms: int, k: int, pull: Pull) -> Program:
+    """The scores of pybandits, one per action, and the k largest of them."""
     from pybandits.model import Beta
     from pybandits.smab import SmabBernoulli
 
@@ -88,14 +89,14 @@ def pybandits_thompson(n_arms: int, k: int, world: World) -> Program:
     def one_round() -> IndexArray:
         scores = bandit.predict(n_samples=1)[1][0]
         arms = np.argpartition(np.fromiter(map(scores.__getitem__, names), float, n_arms), -k)[-k:]
-        bandit.update(actions=[names[i] for i in arms], rewards=[int(x) for x in world(arms)])
+        bandit.update(actions=[names[i] for i in arms], rewards=[int(x) for x in pull(arms)])
         return arms
 
     return one_round
 
 
-def mabwiser_thompson(n_arms: int, k: int, world: World) -> Program:
-    """mabwiser draws an expectation for every arm; the k largest are picked here."""
+def mabwiser_thompson(n_arms: int, k: int, pull: Pull) -> Program:
+    """The expectations of mabwiser, one per arm, and the k largest of them."""
     from mabwiser.mab import MAB, LearningPolicy
 
     bandit = MAB(list(range(n_arms)), LearningPolicy.ThompsonSampling(), seed=0)
@@ -106,14 +107,14 @@ def mabwiser_thompson(n_arms: int, k: int, world: World) -> Program:
         arms = np.argpartition(
             np.fromiter(map(expectations.__getitem__, range(n_arms)), float, n_arms), -k
         )[-k:]
-        bandit.partial_fit(arms, world(arms).astype(int))
+        bandit.partial_fit(arms, pull(arms).astype(int))
         return arms
 
     return one_round
 
 
-def river_thompson(n_arms: int, k: int, world: World) -> Program:
-    """river pulls one arm at a time, so a set is k pulls from the arms that are left."""
+def river_thompson(n_arms: int, k: int, pull: Pull) -> Program:
+    """The bandit of river pulls one arm at a time, so a set is k pulls from the remaining arms."""
     from river import bandit, proba
 
     policy = bandit.ThompsonSampling(reward_obj=proba.Beta(), seed=0)
@@ -123,41 +124,41 @@ def river_thompson(n_arms: int, k: int, world: World) -> Program:
         for _ in range(k):
             arms.append(policy.pull(left))
             left.remove(arms[-1])
-        for arm, outcome in zip(arms, world(arms), strict=True):
+        for arm, outcome in zip(arms, pull(arms), strict=True):
             policy.update(arm, bool(outcome))
         return arms
 
     return one_round
 
 
-CONTESTANTS = [
-    Contestant(
+PEERS = [
+    Peer(
         "superarm",
         top_k_thompson,
-        note="`TopK`: exact in law, and no more draws than the k largest take",
+        note="`TopK`: exact in law, with no more draws than the k largest need",
     ),
-    Contestant(
+    Peer(
         "superarm, the paper's program",
-        lambda m, k, world: play(sa.cts(sa.LinearReward(m), k), world),
-        note="`cts`: a draw and an evaluation for each arm",
+        lambda m, k, pull: play(sa.cts(sa.LinearReward(m), k), pull),
+        note="`cts`: one draw and one evaluation per arm",
     ),
-    Contestant("plain numpy", numpy_thompson, note="`rng.beta`, `np.argpartition`, two counts"),
-    Contestant(
+    Peer("plain numpy", numpy_thompson, note="`rng.beta`, `np.argpartition`, two counts"),
+    Peer(
         "pybandits",
         pybandits_thompson,
         needs="pybandits",
         note="its scores, the k largest by numpy",
     ),
-    Contestant(
+    Peer(
         "mabwiser",
         mabwiser_thompson,
         needs="mabwiser",
         note="its expectations, the k largest by numpy",
     ),
-    Contestant("river", river_thompson, needs="river", note="one arm a pull, so k pulls a round"),
+    Peer("river", river_thompson, needs="river", note="one arm per pull, so k pulls per round"),
 ]
 
-# What group testing is timed at: name and p, for sets of k of m arms.
+# The inclusion probabilities of group testing: name, and p for sets of k of m arms.
 INCLUSIONS: list[tuple[str, Callable[[int, int], float]]] = [
     ("1/2", lambda m, k: 1 / 2),
     ("2/3", lambda m, k: 2 / 3),

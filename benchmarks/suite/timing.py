@@ -1,4 +1,4 @@
-"""Timing programs side by side, so that a noisy machine disturbs all of them alike."""
+"""Time programs side by side, so that a noisy machine disturbs all of them alike."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ TURN_S = 0.02
 
 @dataclass(frozen=True)
 class Timing:
-    """The median seconds of a call, with its quartiles, over ``n_turns`` turns.
+    """The median seconds of a call with its quartiles, over ``n_turns`` turns.
 
-    ``ratio``, with quartiles too, is its time as a multiple of that of the first program in the same turn.
+    ``ratio``, with quartiles too, is the time as a multiple of that of the first program in the
+    same turn.
     """
 
     median_s: float
@@ -38,16 +39,18 @@ def side_by_side(
     turn_s: float = TURN_S,
     most_s: float = math.inf,
 ) -> dict[str, Timing]:
-    """How long a call of each program takes, the programs taking turns, in reversed order every other time.
+    """How long a call of each program takes. The programs take turns.
 
-    Seconds are those of the processor, so that other programs on the machine count little. A turn repeats a short
-    program until about ``turn_s`` are over, and counts the mean of its calls: what is timed is a call among calls, not
-    the first after another program has emptied the caches. Turns end early, though not before the third, once
-    ``most_s`` are over.
+    Every other turn has the reversed order. Seconds are those of the processor, so that other
+    programs on the machine count little. A turn repeats a short program until about ``turn_s`` are
+    over, and counts the mean of its calls. So a call is timed among its like, and not just after
+    another program has emptied the caches. Turns end once ``most_s`` are over, but not before the
+    third.
 
     Examples
     --------
-    >>> found = side_by_side({"short": lambda: sum(range(10)), "long": lambda: sum(range(10_000))}, n_turns=5)
+    >>> programs = {"short": lambda: sum(range(10)), "long": lambda: sum(range(10_000))}
+    >>> found = side_by_side(programs, n_turns=5)
     >>> found["short"].median_s < found["long"].median_s
     True
     """
@@ -67,7 +70,7 @@ def side_by_side(
 
 
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """The b of seconds ~ sizes^b that fits best on the log-log scale; NaN for fewer than two sizes.
+    """The b of seconds ~ sizes^b that fits best on logarithmic scales; NaN for less than two sizes.
 
     Examples
     --------
@@ -82,7 +85,7 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
 
 
 def peak_bytes(program: Program) -> int:
-    """The most memory that a call held at a time beyond what was held before, as Python and numpy account for it."""
+    """The largest memory of a call beyond what was held before it, as Python and numpy count it."""
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
@@ -95,7 +98,7 @@ def peak_bytes(program: Program) -> int:
 
 
 def _warm_s(program: Program) -> float:
-    """Seconds of a call once the first ones, which set things up, are over: the least of some, or of a second's."""
+    """Seconds of a call after the first calls, which set things up: the least of several."""
     begin, calls = time.perf_counter(), [_seconds(program, 1)]
     while len(calls) < 10 and time.perf_counter() - begin < 1.0:
         calls.append(_seconds(program, 1))

@@ -1,29 +1,39 @@
-"""superarm: pick the best k of m items, round after round, and learn from what each picked item does."""
+"""superarm: pick the best k of m items, round after round, and learn from each picked item.
 
+These names are enough for most programs. Everything else is in the rooms of the package:
+
+| room | contents |
+| --- | --- |
+| `superarm.core` | the vocabulary: protocols, policies, pools, samples |
+| `superarm.beliefs`, `superarm.oracles`, `superarm.rewards`, `superarm.environments` | the parts |
+| `superarm.sets` | which sets may be chosen |
+| `superarm.policies` | named combinations of belief and oracle |
+| `superarm.simulation` | simulations, instances with a known optimum, many runs at once |
+| `superarm.sessions` | a policy in use |
+| `superarm.advice` | which oracle suits a reward, and what it costs |
+| `superarm.offpolicy` | estimates from logs |
+| `superarm.theory` | the paper's bounds |
+| `superarm.errors` | the exceptions |
+| `superarm.testing` | contract checks for your own parts |
+| `superarm.client` | the client of the service |
+"""
+
+# The rooms are attributes of the package, so that `import superarm` is the only import needed.
+from superarm import advice as advice
+from superarm import beliefs as beliefs
+from superarm import core as core
+from superarm import environments as environments
+from superarm import errors as errors
+from superarm import offpolicy as offpolicy
+from superarm import oracles as oracles
+from superarm import policies as policies
+from superarm import rewards as rewards
+from superarm import sessions as sessions
+from superarm import sets as sets
+from superarm import simulation as simulation
 from superarm import theory
-from superarm.advice import (
-    Inspection,
-    Plan,
-    PlanRow,
-    Property,
-    Recommendation,
-    Witness,
-    auto,
-    inspect,
-    plan,
-)
-from superarm.beliefs import (
-    BetaBelief,
-    DiscountedBetaBelief,
-    Exp3Belief,
-    GaussianBelief,
-    KLUCBBelief,
-    MeanBelief,
-    PositionBiasedBelief,
-    SingleSeedBelief,
-    SlidingBetaBelief,
-    UCBBelief,
-)
+from superarm.advice import auto, inspect, plan
+from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
 from superarm.core import (
     Belief,
     Counted,
@@ -33,180 +43,78 @@ from superarm.core import (
     Policy,
     Pools,
     Reward,
-    Sample,
-    top_k,
 )
-from superarm.environments import (
-    BernoulliArms,
-    CascadingArms,
-    ChangingArms,
-    DriftingArms,
-    PositionBiasedArms,
-    ReplayEnvironment,
-    TriggeredArms,
-)
-from superarm.offpolicy import (
-    Estimate,
-    Log,
-    Propensities,
-    Target,
-    doubly_robust,
-    ips,
-    propensities,
-    set_ips,
-    set_snips,
-    snips,
-)
+from superarm.environments import BernoulliArms
 from superarm.oracles import (
-    DependentRounding,
-    EpsilonRandom,
-    ESCBIndex,
     Exhaustive,
-    ExploreThenCommit,
     Greedy,
     GroupTesting,
     LazyGreedy,
     LazySingletons,
     LocalSearch,
-    RandomSets,
-    Rarely,
     Singletons,
     TopK,
 )
-from superarm.policies import (
-    cts,
-    cucb,
-    epsilon_greedy,
-    escb,
-    exp3,
-    explore_then_commit,
-    gt_qts,
-    random_sets,
-    single_seed_ts,
-)
+from superarm.policies import cts, cucb, epsilon_greedy, gt_qts, random_sets, single_seed_ts
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
-from superarm.sessions import (
-    ConflictError,
-    Decision,
-    ExpiredDecisionError,
-    Expiry,
-    Explanation,
-    Reason,
-    Session,
-    SessionFileError,
-    UnknownDecisionError,
-)
-from superarm.sets import Matchings, Paths, SpanningTrees
-from superarm.sets.feasible import Feasible, Group
-from superarm.simulation import Trace, replicate, simulate
-from superarm.simulation.batch import BatchTrace, simulate_batch
-from superarm.simulation.instances import (
-    ChangingInstance,
+from superarm.sessions import Session
+from superarm.sets import Feasible, Group
+from superarm.simulation import (
     Instance,
+    Trace,
     linear_instance,
     network_instance,
+    replicate,
+    simulate,
 )
-from superarm.theory.quantizer import Quantizer
+from superarm.theory import Quantizer
 from superarm.version import __version__ as __version__
 
 __all__ = [
     "AnySuccess",
-    "BatchTrace",
     "Belief",
     "BernoulliArms",
     "BetaBelief",
     "BlackBox",
-    "CascadingArms",
-    "ChangingArms",
-    "ChangingInstance",
-    "ConflictError",
     "Counted",
     "CoverageReward",
-    "Decision",
-    "DependentRounding",
-    "DiscountedBetaBelief",
-    "DriftingArms",
-    "ESCBIndex",
     "Environment",
-    "EpsilonRandom",
-    "Estimate",
     "Exhaustive",
-    "Exp3Belief",
-    "ExpiredDecisionError",
-    "Expiry",
-    "Explanation",
-    "ExploreThenCommit",
     "Feasible",
     "FeasibleSets",
     "GaussianBelief",
     "Greedy",
     "Group",
     "GroupTesting",
-    "Inspection",
     "Instance",
     "KLUCBBelief",
     "LazyGreedy",
     "LazySingletons",
     "LinearReward",
     "LocalSearch",
-    "Log",
-    "Matchings",
-    "MeanBelief",
     "NetworkReward",
     "Oracle",
-    "Paths",
-    "Plan",
-    "PlanRow",
     "Policy",
     "Pools",
-    "PositionBiasedArms",
-    "PositionBiasedBelief",
-    "Propensities",
-    "Property",
     "Quantizer",
-    "RandomSets",
-    "Rarely",
-    "Reason",
-    "Recommendation",
-    "ReplayEnvironment",
     "Reward",
-    "Sample",
     "Session",
-    "SessionFileError",
-    "SingleSeedBelief",
     "Singletons",
-    "SlidingBetaBelief",
-    "SpanningTrees",
-    "Target",
     "TopK",
     "Trace",
-    "TriggeredArms",
     "UCBBelief",
-    "UnknownDecisionError",
-    "Witness",
     "auto",
     "cts",
     "cucb",
-    "doubly_robust",
     "epsilon_greedy",
-    "escb",
-    "exp3",
-    "explore_then_commit",
     "gt_qts",
     "inspect",
-    "ips",
     "linear_instance",
     "network_instance",
     "plan",
-    "propensities",
     "random_sets",
     "replicate",
-    "set_ips",
-    "set_snips",
     "simulate",
-    "simulate_batch",
     "single_seed_ts",
-    "snips",
     "theory",
-    "top_k",
 ]

@@ -18,9 +18,21 @@ from superarm.oracles import (
     Singletons,
 )
 
+__all__ = [
+    "cts",
+    "cucb",
+    "epsilon_greedy",
+    "escb",
+    "exp3",
+    "explore_then_commit",
+    "gt_qts",
+    "random_sets",
+    "single_seed_ts",
+]
+
 
 def cts(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None) -> Policy:
-    """Combinatorial Thompson sampling (Wang, Chen 2018), with Oracle+ unless another oracle is given.
+    """Combinatorial Thompson sampling (Wang, Chen 2018); the default oracle is `Singletons`.
 
     Examples
     --------
@@ -29,11 +41,11 @@ def cts(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None) 
     >>> type(policy.belief).__name__, type(policy.oracle).__name__
     ('BetaBelief', 'Singletons')
     """
-    return Policy(BetaBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
+    return Policy(BetaBelief(reward.n_arms), _or_singletons(oracle), reward, k)
 
 
 def gt_qts(reward: Reward, k: int | FeasibleSets, *, delta: float, **options: Any) -> Policy:
-    """GT+QTS, the paper's Algorithm 1: Thompson sampling with the group-testing oracle of Algorithm 2.
+    """GT+QTS, the paper's Algorithm 1: Thompson sampling with group testing (Algorithm 2).
 
     ``options`` are those of `GroupTesting`.
 
@@ -47,7 +59,7 @@ def gt_qts(reward: Reward, k: int | FeasibleSets, *, delta: float, **options: An
 
 
 def cucb(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None) -> Policy:
-    """CUCB (Chen, Wang, Yuan 2013): upper confidence bounds in place of draws, with Oracle+ unless told otherwise.
+    """CUCB (Chen, Wang, Yuan 2013): upper confidence bounds; the default oracle is `Singletons`.
 
     Examples
     --------
@@ -55,13 +67,15 @@ def cucb(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None)
     >>> type(cucb(sa.LinearReward(5), k=2).belief).__name__
     'UCBBelief'
     """
-    return Policy(UCBBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k)
+    return Policy(UCBBelief(reward.n_arms), _or_singletons(oracle), reward, k)
 
 
 def single_seed_ts(
     reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None
 ) -> Policy:
-    """Thompson sampling with one uniform shared by all arms (Jin, Zhao, Tan, Gu 2026), with Oracle+ unless told else.
+    """Thompson sampling with one random number for all arms (Jin, Zhao, Tan, Gu 2026).
+
+    The default oracle is `Singletons`.
 
     Examples
     --------
@@ -69,13 +83,13 @@ def single_seed_ts(
     >>> type(single_seed_ts(sa.LinearReward(5), k=2).belief).__name__
     'SingleSeedBelief'
     """
-    return Policy(
-        SingleSeedBelief(reward.n_arms), Singletons() if oracle is None else oracle, reward, k
-    )
+    return Policy(SingleSeedBelief(reward.n_arms), _or_singletons(oracle), reward, k)
 
 
 def escb(reward: Reward, k: int | FeasibleSets, *, c: float = 0.0, limit: int = 10_000) -> Policy:
-    """ESCB (Combes, Talebi, Proutière, Lelarge 2015): one confidence width for the whole set. Additive rewards only.
+    """ESCB (Combes, Talebi, Proutière, Lelarge 2015): one confidence width for the whole set.
+
+    For additive rewards only. ``c`` and ``limit`` are those of `ESCBIndex`.
 
     Examples
     --------
@@ -95,7 +109,10 @@ def epsilon_greedy(
     epsilon: float | Callable[[int], float] = 0.1,
     oracle: Oracle | None = None,
 ) -> Policy:
-    """The means so far, and a random set with probability epsilon, which may depend on the round (`decaying`).
+    """The best set at the means so far, and with probability epsilon a random set.
+
+    epsilon is a number, or a function of the round such as `decaying`. The default oracle is
+    `Singletons`.
 
     Examples
     --------
@@ -103,14 +120,16 @@ def epsilon_greedy(
     >>> epsilon_greedy(sa.LinearReward(5), k=2, epsilon=0.05).oracle.epsilon
     0.05
     """
-    picks = EpsilonRandom(Singletons() if oracle is None else oracle, epsilon)
-    return Policy(MeanBelief(reward.n_arms), picks, reward, k)
+    explorer = EpsilonRandom(_or_singletons(oracle), epsilon)
+    return Policy(MeanBelief(reward.n_arms), explorer, reward, k)
 
 
 def explore_then_commit(
     reward: Reward, k: int | FeasibleSets, *, n_explore: int, oracle: Oracle | None = None
 ) -> Policy:
-    """Every arm ``n_explore`` times, and then for ever the set that is best for the means so far.
+    """Every arm ``n_explore`` times, and then always the set that is best at the means so far.
+
+    The default oracle is `Singletons`.
 
     Examples
     --------
@@ -118,17 +137,18 @@ def explore_then_commit(
     >>> explore_then_commit(sa.LinearReward(5), k=2, n_explore=10).oracle.n_explore
     10
     """
-    picks = ExploreThenCommit(Singletons() if oracle is None else oracle, n_explore)
-    # An arm that was picked and never seen to do anything is not committed to.
-    return Policy(MeanBelief(reward.n_arms, unseen=0.0), picks, reward, k)
+    explorer = ExploreThenCommit(_or_singletons(oracle), n_explore)
+    # With unseen = 0, the policy never commits to an arm that was pulled but whose outcome was not
+    # seen.
+    return Policy(MeanBelief(reward.n_arms, unseen=0.0), explorer, reward, k)
 
 
 def exp3(
     reward: Reward, k: int, *, horizon: int | None = None, gamma: float | None = None
 ) -> Policy:
-    """Exp3.M (Uchiya, Nakamura, Kudo 2010): for outcomes that follow no law, and rewards that are sums of them.
+    """Exp3.M (Uchiya, Nakamura, Kudo 2010): for sums of outcomes that follow no distribution.
 
-    ``gamma`` is the share of exploration; without it, the one that suits the ``horizon``.
+    ``gamma`` is the share of exploration. Give ``horizon`` instead to compute the best gamma.
 
     Examples
     --------
@@ -141,12 +161,12 @@ def exp3(
             f"either horizon or gamma must be given, got horizon={horizon!r} and gamma={gamma!r}"
         )
     if gamma is None:
-        gamma = exp3_gamma(reward.n_arms, k, horizon)  # type: ignore[arg-type]  # one of them is there
+        gamma = exp3_gamma(reward.n_arms, k, horizon)  # type: ignore[arg-type]  # horizon is given
     return Policy(Exp3Belief(reward.n_arms, k, gamma=gamma), DependentRounding(), reward, k)
 
 
 def random_sets(reward: Reward, k: int | FeasibleSets) -> Policy:
-    """k arms uniformly at random in every round: the line that a policy has to stay below.
+    """A random set in every round: the random baseline for other policies.
 
     Examples
     --------
@@ -154,5 +174,10 @@ def random_sets(reward: Reward, k: int | FeasibleSets) -> Policy:
     >>> type(random_sets(sa.LinearReward(5), k=2).oracle).__name__
     'RandomSets'
     """
-    # The belief is never looked at; the one that draws nothing costs least.
+    # The belief is never used. This one draws nothing, so it costs least.
     return Policy(UCBBelief(reward.n_arms), RandomSets(), reward, k)
+
+
+def _or_singletons(oracle: Oracle | None) -> Oracle:
+    """The given oracle, or Oracle+ of the paper."""
+    return Singletons() if oracle is None else oracle

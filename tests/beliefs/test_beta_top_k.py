@@ -1,4 +1,5 @@
-"""The k largest of a Beta sample without drawing the others: the same law, and no account that is out of date."""
+"""The k largest of a Beta sample without drawing the others: the same law, and no account that is
+out of date."""
 
 import copy
 import json
@@ -85,7 +86,8 @@ def test_the_largest_has_the_product_of_the_distribution_functions(drawn):
 def test_the_arms_are_those_of_a_whole_draw(drawn):
     """Chi-square of how often each arm is chosen, rare arms together; error 1e-6.
 
-    The K arms of a draw are distinct, which makes counts less spread than independent ones: the test is the safer.
+    The K arms of a draw are distinct, which makes counts less spread than independent ones: the
+    test is the safer.
     """
     _, (ours, _), (theirs, _) = drawn
     counts = np.array([np.bincount(arms.ravel(), minlength=M) for arms in (ours, theirs)])
@@ -101,10 +103,11 @@ def test_the_arms_are_those_of_a_whole_draw(drawn):
 
 
 def test_the_values_of_an_arm_are_those_of_a_whole_draw(drawn):
-    """Joint law: for the arms chosen most, two-sample Kolmogorov-Smirnov of their values; error 1e-6 each.
+    """Joint law: for the arms chosen most, two-sample Kolmogorov-Smirnov of their values; error
+    1e-6 each.
 
-    And over all arms: how the posterior mean of an arm goes with its value, by the mean of the product; 5 standard
-    errors, error 6e-7.
+    And over all arms: how the posterior mean of an arm goes with its value, by the mean of the
+    product; 5 standard errors, error 6e-7.
     """
     belief, ours, theirs = drawn
     for arm in np.argsort(-np.bincount(ours[0].ravel(), minlength=M))[:6]:
@@ -125,8 +128,9 @@ def uniforms(above, n, rng):
 
 @pytest.mark.parametrize("margin", [0.001, 0.1, 0.45, 0.9])
 def test_above_and_rest_are_independent_beta_draws(margin):
-    """Of 11 arms, hardly any to all above. Each F_i(theta_i) uniform (Kolmogorov-Smirnov) and no two dependent
-    (correlation, also of the distances from the middle, 5 standard errors); error below 1e-6 each.
+    """Of 11 arms, hardly any to all above. Each F_i(theta_i) uniform (Kolmogorov-Smirnov) and no
+    two dependent (correlation, also of the distances from the middle, 5 standard errors); error
+    below 1e-6 each.
     """
     rng, n = np.random.default_rng(4), 8000
     a = np.array([1.0, 1.0, 1.0, 2.0, 0.4, 3.5, 40.0, 200.0, 1.0, 7.0, 0.05])
@@ -141,7 +145,8 @@ def test_above_and_rest_are_independent_beta_draws(margin):
 
 
 def test_the_number_above_has_the_right_mean_and_spread():
-    """Sum of s_i, and of s_i (1 - s_i): within 5 standard errors over 20,000 draws; error 6e-7 each."""
+    """Sum of s_i, and of s_i (1 - s_i): within 5 standard errors over 20,000 draws; error 6e-7
+    each."""
     rng, n = np.random.default_rng(5), 20_000
     a, b = rng.gamma(2, 2, 500), rng.gamma(2, 6, 500)
     a[:3], b[:3] = 50.0, 5.0
@@ -198,7 +203,8 @@ def test_what_is_kept_depends_on_the_posteriors_alone(n_arms):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_saved_and_loaded_at_any_moment_it_goes_on_the_same(seed):
-    """By JSON, by a copy and by pickle, at random moments, against a run that is left alone: bit for bit."""
+    """By JSON, by a copy and by pickle, at random moments, against a run that is left alone: bit
+    for bit."""
     moments = np.random.default_rng(seed)
     beliefs, rngs = (
         [sa.BetaBelief(M) for _ in range(2)],
@@ -295,7 +301,8 @@ def test_whole_samples_where_fewer_do_not_pay(monkeypatch):
 
 
 def test_equal_draws_are_tied_and_chosen_by_chance():
-    """Beta(1, 1e-3) is 1 to all digits more often than not; 300 of 5 of 2,100 leave an arm out with (1 - 1/420)^300."""
+    """Beta(1, 1e-3) is 1 to all digits more often than not; 300 of 5 of 2,100 leave an arm out with
+    (1 - 1/420)^300."""
     belief, rng = sa.BetaBelief(M, prior=(1.0, 1e-3)), np.random.default_rng(0)
     arms, values = draws(belief, 300, rng)
     assert (values == 1).all()

@@ -9,6 +9,7 @@ import pytest
 from commands import run
 from superarm import __version__
 from superarm.cli import app
+from superarm.studies import own_table
 
 COMMANDS = ["demo", "run", "compare", "reproduce", "inspect", "plan", "serve", "replay", "keys"]
 
@@ -40,6 +41,12 @@ def test_help_explains_itself():
         assert word in result.output
 
 
+def test_the_help_of_run_has_the_policies_and_the_horizon_of_the_study():
+    text = " ".join(run("run", "--help").output.split()).replace("- ", "-")
+    for word in (*own_table.POLICIES, f"all rows, at most {own_table.USUAL_HORIZON:,}"):
+        assert word in text, word
+
+
 def test_version():
     assert run("--version").output.strip() == f"superarm {__version__}"
 
@@ -59,7 +66,7 @@ import sys
 from superarm.cli import app
 app(["--help"], standalone_mode=False)
 rooms = {name.split(".")[1] for name in sys.modules if name.startswith("superarm.")}
-others = {"rich", "matplotlib", "jinja2", "fastapi", "uvicorn"} & set(sys.modules)
+others = {"rich", "matplotlib", "jinja2", "starlette", "uvicorn"} & set(sys.modules)
 print(sorted(rooms & {"client", "reporting", "service", "studies"} | others))
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ from played_service import played
 
 @pytest.fixture(params=BOTH)
 def connect(request):
-    """Make a client of each kind for a played service: a function, or a list of replies."""
+    """Make a client of each kind for a stand-in service: a function, or a list of replies."""
     made = []
 
     def connect(service, **options):

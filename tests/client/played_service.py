@@ -1,4 +1,4 @@
-"""A service that the test plays: it answers what the test says, in this process."""
+"""A stand-in for the service, in this process: it gives the answers that a test prescribes."""
 
 import httpx
 
@@ -52,7 +52,7 @@ def played(replies):
             return reply
         return httpx.Response(
             reply.status_code, content=reply.content, headers=reply.headers
-        )  # each is read once
+        )  # a response can be read only once
 
     return service
 

@@ -39,7 +39,7 @@ def client(request, tmp_path):
         else:
             made = async_client(transport=httpx.ASGITransport(served.app))
             made.loop.close()
-            made.loop = served._runner.get_loop()  # the engine answers on the loop that asks
+            made.loop = served._runner.get_loop()  # the engine lives on that loop
         yield made
         if request.param == "Client":
             made.close()
@@ -47,7 +47,7 @@ def client(request, tmp_path):
             served._runner.run(made.client.close())
 
 
-def test_a_life_of_a_bandit(client):
+def test_a_bandit_from_creation_to_outcomes(client):
     bandit = client.create("life", ARMS, 2, seed=1, expiry={"after_s": 600})
     assert (bandit.name, bandit.n_arms, bandit.k) == ("life", 6, 2)
     decision = client.ask(bandit)
@@ -67,21 +67,21 @@ def test_a_life_of_a_bandit(client):
     assert client.health()["status"] == "ok"
 
 
-def test_names_that_a_path_does_not_like(client):
+def test_names_that_need_quoting_in_a_path(client):
     bandit = client.create("odd", ARMS, 2, seed=1)
     for name in ("b/c", "ä ?#%", "😀", ".."):
         client.retire(bandit, name)
         assert client.bandit(bandit).retired == [name]
         client.restore(bandit, name)
         assert client.bandit(bandit).retired == []
-    client.restore(bandit, "a")  # was never away
+    client.restore(bandit, "a")  # not retired
     with pytest.raises(ValueError, match="got 'b'"):
         client.restore(bandit, "b")
     client.retire(bandit, "a", "e&f=g")
     assert client.bandit(bandit).retired == ["a", "e&f=g"]
 
 
-def test_the_same_key_gets_the_same_decisions(client):
+def test_the_same_key_returns_the_same_decisions(client):
     bandit = client.create("keys", 5, 2)
     one, again, other = client.ask(bandit, key="x"), client.ask(bandit, key="x"), client.ask(bandit)
     assert one == again
@@ -93,7 +93,7 @@ def test_the_same_key_gets_the_same_decisions(client):
     assert client.bandit(bandit).decisions == 5
 
 
-def test_everything_may_be_sent_twice(client):
+def test_repeated_requests_take_effect_once(client):
     one = client.create("twice", ARMS, 2, seed=3)
     assert client.create("twice", ARMS, 2, seed=3) == one
     with pytest.raises(sc.ConflictError):
@@ -133,7 +133,7 @@ def test_constraints_and_batches(client):
     assert client.ask(bandit, available=["a", "😀"]).arms == ("a", "😀")
 
 
-def test_a_log_with_propensities_is_that_of_a_session(client):
+def test_a_log_with_propensities_equals_that_of_a_session(client):
     """Decisions, propensities and estimates equal those of a session with the same seed."""
     bandit = client.create("logged", ARMS, 2, seed=5)
     session = sa.Session(sa.cts(sa.LinearReward(6), 2, oracle=sa.TopK()), ARMS, seed=5)
@@ -147,7 +147,7 @@ def test_a_log_with_propensities_is_that_of_a_session(client):
         session.tell(own, outcomes)
         client.tell(served, outcomes)
     session.ask()
-    client.ask(bandit)  # without propensities it is no part of the log
+    client.ask(bandit)  # without propensities, so not part of the log
     log, known = op.Log.from_events(client.log(bandit)), op.Log.from_session(session)
     assert repr(log) == "Log(60 rounds, 6 arms, 6 outcomes missing)"
     assert (log.rows(), log.names) == (known.rows(), known.names)
@@ -157,14 +157,14 @@ def test_a_log_with_propensities_is_that_of_a_session(client):
 
 
 @pytest.mark.parametrize("n", [0, -1, 1e9, 2.5, "50", True, 10_001])
-def test_bad_numbers_of_samples(client, n):
+def test_invalid_numbers_of_samples_are_refused(client, n):
     bandit = client.create("bad", 4, 2)
     with pytest.raises(sc.InvalidError, match="propensities"):
         client.ask(bandit, propensities=n)
     assert client.bandit(bandit).decisions == 0
 
 
-def test_logs_and_lists(client):
+def test_long_lists_and_logs(client):
     made = [client.create(f"bandit {number}", 3, 1) for number in range(103)]
     assert [bandit.id for bandit in client.bandits()] == [bandit.id for bandit in made]
     for _ in range(5):
@@ -174,7 +174,7 @@ def test_logs_and_lists(client):
     assert list(client.log(made[0], after=4)) == events[4:]
 
 
-def test_a_log_is_followed(tmp_path):
+def test_following_a_log(tmp_path):
     """Over a real connection, because the in-process transport waits for the whole answer."""
     from server_process import Server
 

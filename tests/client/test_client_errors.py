@@ -21,10 +21,10 @@ import superarm.client as sc
         (500, sc.ServerError),
     ],
 )
-def test_a_no_is_an_error_at_once(connect, status, error):
+def test_refusals_raise_at_once(connect, status, error):
     client = connect(
         [problem(status, "k must be 3, got 4", fix="give 3")]
-    )  # asked again, the script would be over
+    )  # a second request would fail the test
     with pytest.raises(error, match="k must be 3, got 4") as caught:
         client.ask("b1")
     assert (caught.value.status, caught.value.title, caught.value.problem["fix"]) == (
@@ -35,7 +35,7 @@ def test_a_no_is_an_error_at_once(connect, status, error):
     assert isinstance(caught.value, sc.ProblemError)
 
 
-def test_an_answer_of_something_else(connect):
+def test_answers_that_are_not_from_the_service(connect):
     with pytest.raises(sc.UnreachableError, match="must be JSON"):
         connect([httpx.Response(200, text="<html>hello</html>")]).health()
     with pytest.raises(sc.ServerError, match="upstream"):

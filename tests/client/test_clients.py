@@ -37,7 +37,7 @@ def test_keys_are_sent_and_never_shown(connect):
         assert bad not in str(caught.value)
 
 
-def test_all_is_sorted_and_true():
+def test_public_names_are_sorted_and_documented():
     assert sorted(sc.__all__) == sc.__all__
     assert all(getattr(sc, name).__doc__ for name in sc.__all__)
     assert NO_WAIT.tries == sc.Retries().tries

@@ -14,7 +14,7 @@ def lines(*seqs):
     return "".join(json.dumps({"seq": seq, "kind": "told"}) + "\n" for seq in seqs).encode()
 
 
-def test_a_log_goes_on_where_the_connection_broke(connect):
+def test_a_log_continues_after_a_broken_connection(connect):
     afters = []
     replies = played(
         [

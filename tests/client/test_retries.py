@@ -22,7 +22,7 @@ import superarm.client as sc
         httpx.WriteError("gone"),
     ],
 )
-def test_asks_again_with_the_same_key(connect, bad):
+def test_retries_send_the_same_key(connect, bad):
     keys, replies = [], played([bad, bad, ok(DECISION, 201)])
 
     def service(request):
@@ -35,7 +35,7 @@ def test_asks_again_with_the_same_key(connect, bad):
     assert len(set(keys)) == 1
 
 
-def test_gives_up_after_all_tries(connect):
+def test_the_last_try_raises(connect):
     client = connect(
         played(itertools.repeat(problem(429, "slow down"))),
         retries=sc.Retries(tries=3, first_s=1e-6),

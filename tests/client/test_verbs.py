@@ -113,7 +113,7 @@ from superarm.client import verbs
         (lambda c: c.health(), {"status": "ok"}, "GET", "/healthz", None),
     ],
 )
-def test_what_is_sent(connect, call, answer, method, path, body):
+def test_requests_of_each_verb(connect, call, answer, method, path, body):
     sent = []
     call(connect(heard(ok(answer), sent)))
     (request,) = sent
@@ -121,7 +121,7 @@ def test_what_is_sent(connect, call, answer, method, path, body):
     assert (json.loads(request.content) if request.content else None) == body
 
 
-def test_changes_of_arms_have_keys_of_their_own(connect):
+def test_each_change_of_arms_has_its_own_key(connect):
     sent = []
     client = connect(heard(ok({}), sent))
     client.retire("b1", "x", "y")
@@ -132,7 +132,7 @@ def test_changes_of_arms_have_keys_of_their_own(connect):
     assert keys[-1] == "mine"
 
 
-def test_each_call_has_a_key_of_its_own(connect):
+def test_each_ask_has_its_own_key(connect):
     sent = []
     client = connect(heard(ok(DECISION), sent))
     client.ask("b1"), client.ask("b1"), client.ask("b1", key="mine")
@@ -141,7 +141,7 @@ def test_each_call_has_a_key_of_its_own(connect):
     assert keys[2] == "mine"
 
 
-def test_restore_brings_back_what_is_retired_and_adds_nothing(connect):
+def test_restore_adds_no_new_arms(connect):
     sent = []
     state = {"retired": ["x", "z"], "posterior": [{"arm": "yy"}, {"arm": "y"}]}
     client = connect(heard(ok(state), sent))
@@ -153,7 +153,7 @@ def test_restore_brings_back_what_is_retired_and_adds_nothing(connect):
     assert [request.method for request in sent[3:]] == ["GET", "GET"]
 
 
-def test_all_pages_of_bandits(connect):
+def test_bandits_reads_all_pages(connect):
     sent = []
 
     def service(request):

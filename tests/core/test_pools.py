@@ -8,7 +8,7 @@ from scipy import stats
 import naive
 from superarm import Pools
 from superarm.core import _bits
-from superarm.core.pools import _random_cells
+from superarm.core.pools import random_cells
 
 MATRICES = hnp.arrays(
     np.uint8, st.tuples(st.integers(0, 21), st.integers(1, 21)), elements=st.integers(0, 1)
@@ -154,7 +154,7 @@ def test_gaps_are_the_generators_geometric_ones(n_cells, p):
         expected = (n_cells + 1) * p
         drawn = int(expected + 4 * expected**0.5) + 8
         cells = np.cumsum(np.random.default_rng(seed).geometric(p, drawn)) - 1
-        found = _random_cells(n_cells, p, rng=np.random.default_rng(seed))
+        found = random_cells(n_cells, p, rng=np.random.default_rng(seed))
         np.testing.assert_array_equal(found[:drawn], cells[cells < n_cells])
 
 

@@ -9,7 +9,7 @@ import superarm as sa
 def test_a_look_is_the_belief_s_sample_drawn_once():
     belief, rng, other = sa.BetaBelief(5), np.random.default_rng(0), np.random.default_rng(0)
     expected = belief.sample(rng=other)
-    theta = sa.Sample(belief, rng)
+    theta = sa.core.Sample(belief, rng)
     assert rng.bit_generator.state == np.random.default_rng(0).bit_generator.state  # nothing yet
     assert len(theta) == 5
     np.testing.assert_array_equal(np.asarray(theta), expected)
@@ -35,7 +35,7 @@ def test_a_look_is_the_belief_s_sample_drawn_once():
 )
 def test_oracles_may_use_it_as_an_array(look):
     belief = sa.BetaBelief(5)
-    found = look(sa.Sample(belief, np.random.default_rng(1)))
+    found = look(sa.core.Sample(belief, np.random.default_rng(1)))
     np.testing.assert_array_equal(found, look(belief.sample(rng=np.random.default_rng(1))))
 
 
@@ -78,12 +78,12 @@ def test_what_was_drawn_in_the_round_stays():
 
 
 def test_top_and_whole_agree_or_are_refused():
-    theta = sa.Sample(sa.BetaBelief(50), np.random.default_rng(0))
+    theta = sa.core.Sample(sa.BetaBelief(50), np.random.default_rng(0))
     whole = np.asarray(theta)
     arms, values = theta.top(3)
     assert arms.tolist() == np.sort(np.argsort(whole)[-3:]).tolist()
     np.testing.assert_array_equal(values, whole[arms])
-    theta = sa.Sample(sa.BetaBelief(50), np.random.default_rng(0))
+    theta = sa.core.Sample(sa.BetaBelief(50), np.random.default_rng(0))
     assert theta.top(3) is theta.top(3)
     with pytest.raises(ValueError, match="only the 3 largest were drawn"):
         theta[0]
@@ -93,7 +93,7 @@ def test_top_and_whole_agree_or_are_refused():
 
 def test_beliefs_without_sample_top_are_drawn_as_a_whole():
     belief = sa.GaussianBelief(30)
-    arms, values = sa.Sample(belief, np.random.default_rng(0)).top(4)
+    arms, values = sa.core.Sample(belief, np.random.default_rng(0)).top(4)
     theta = belief.sample(rng=np.random.default_rng(0))
     assert arms.tolist() == np.sort(np.argsort(theta)[-4:]).tolist()
     np.testing.assert_array_equal(values, theta[arms])

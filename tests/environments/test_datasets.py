@@ -9,8 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-import superarm as sa
-from superarm.environments import datasets
+from superarm.environments import ReplayEnvironment, datasets
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +48,7 @@ def test_flights_on_time_are_the_others(late):
     every_day = [punctual.names.index(name) for name in late.names]
     np.testing.assert_allclose(punctual.table[:, every_day], 1 - late.table)
     assert np.isnan(punctual.table).any()
-    assert (
-        sa.ReplayEnvironment(punctual.table, names=punctual.names).n_missing[every_day].sum() == 0
-    )
+    assert ReplayEnvironment(punctual.table, names=punctual.names).n_missing[every_day].sum() == 0
 
 
 def test_yeast():
@@ -138,7 +135,10 @@ def test_bad_requests_are_refused_before_a_file_is_read(monkeypatch):
 
 
 def test_the_packages_are_not_imported():
-    program = "import sys; from superarm.environments import datasets; datasets.yeast(); print('river' in sys.modules)"
+    program = (
+        "import sys; from superarm.environments import datasets; datasets.yeast(); "
+        "print('river' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
+from superarm.environments import ReplayEnvironment
 
 NAN = float("nan")
 RNG = np.random.default_rng
@@ -21,7 +22,7 @@ def table(n_rounds=40, n_arms=6, missing=0.3, seed=1):
 
 def test_the_cells_come_row_by_row_and_nothing_is_drawn():
     cells, rng = table(), RNG(0)
-    world = sa.ReplayEnvironment(cells)
+    world = ReplayEnvironment(cells)
     for row in cells:
         arms = RNG(2).permutation(6)[:3]
         np.testing.assert_array_equal(world.pull(arms, rng=rng), row[arms])
@@ -30,7 +31,7 @@ def test_the_cells_come_row_by_row_and_nothing_is_drawn():
 
 
 def test_beyond_the_last_row_is_refused_with_the_number_of_rows():
-    world = sa.ReplayEnvironment(np.ones((1234, 2)))
+    world = ReplayEnvironment(np.ones((1234, 2)))
     for _ in range(1234):
         world.pull([0], rng=RNG(0))
     with pytest.raises(ValueError, match=r"1,234 rows.*horizon of at most 1,234.*repeat=True"):
@@ -38,7 +39,7 @@ def test_beyond_the_last_row_is_refused_with_the_number_of_rows():
     with pytest.raises(ValueError, match="3 rows"):
         sa.simulate(
             sa.cts(sa.LinearReward(2), 1),
-            sa.ReplayEnvironment(np.ones((3, 2))),
+            ReplayEnvironment(np.ones((3, 2))),
             horizon=4,
             rng=RNG(0),
         )
@@ -46,14 +47,14 @@ def test_beyond_the_last_row_is_refused_with_the_number_of_rows():
 
 def test_repeated_it_begins_again():
     cells = table(n_rounds=5)
-    world = sa.ReplayEnvironment(cells, repeat=True)
+    world = ReplayEnvironment(cells, repeat=True)
     pulled = np.array([world.pull(np.arange(6), rng=RNG(0)) for _ in range(12)])
     np.testing.assert_array_equal(pulled, np.concatenate([cells, cells, cells[:2]]))
 
 
 def test_shuffled_every_row_comes_once_a_pass_in_a_new_order():
     cells = np.arange(40).reshape(20, 2) / 40
-    world, rng = sa.ReplayEnvironment(cells, order="shuffled", repeat=True), RNG(3)
+    world, rng = ReplayEnvironment(cells, order="shuffled", repeat=True), RNG(3)
     passes = [[world.pull([0], rng=rng)[0] for _ in range(20)] for _ in range(3)]
     for one in passes:
         assert sorted(one) == list(cells[:, 0])
@@ -62,17 +63,17 @@ def test_shuffled_every_row_comes_once_a_pass_in_a_new_order():
 
 def test_the_order_of_the_rows_can_be_asked_for():
     cells, rng = table(), RNG(0)
-    world = sa.ReplayEnvironment(cells, order="shuffled")
+    world = ReplayEnvironment(cells, order="shuffled")
     with pytest.raises(ValueError, match="drawn at the first pull"):
         _ = world.rows
     pulled = np.array([world.pull(np.arange(6), rng=rng) for _ in range(40)])
     np.testing.assert_array_equal(pulled, cells[world.rows])
-    np.testing.assert_array_equal(sa.ReplayEnvironment(cells).rows, np.arange(40))
+    np.testing.assert_array_equal(ReplayEnvironment(cells).rows, np.arange(40))
 
 
 def test_every_order_is_as_likely():
     cells, counts = np.array([[0.0], [0.5], [1.0]]), {}
-    world = sa.ReplayEnvironment(cells, order="shuffled")
+    world = ReplayEnvironment(cells, order="shuffled")
     for seed in range(1200):
         fresh, rng = world.fresh(), RNG(seed)
         order = tuple(fresh.pull([0], rng=rng)[0] for _ in range(3))
@@ -94,7 +95,7 @@ def test_paired_policies_meet_the_same_order_and_runs_another():
     cells = np.repeat(
         np.arange(30)[:, None] / 30, 4, axis=1
     )  # an outcome says which row it is from
-    world = sa.ReplayEnvironment(cells, order="shuffled")
+    world = ReplayEnvironment(cells, order="shuffled")
     first, second = (
         sa.replicate(Make(policy, world), n_runs=3, horizon=30, seed=5)
         for policy in (sa.cts, sa.random_sets)
@@ -107,7 +108,7 @@ def test_paired_policies_meet_the_same_order_and_runs_another():
 
 
 def test_bad_arms_use_no_row():
-    world = sa.ReplayEnvironment(table())
+    world = ReplayEnvironment(table())
     with pytest.raises(ValueError, match="distinct"):
         world.pull([1, 1], rng=RNG(0))
     assert world.n_played == 0
@@ -127,7 +128,7 @@ def naive_reward(cells, arms):
 @pytest.mark.parametrize("k", [1, 2, 5, 6])
 def test_the_best_fixed_set_is_the_best_of_all_sets_looked_at_one_by_one(k):
     cells = table()
-    world = sa.ReplayEnvironment(cells)
+    world = ReplayEnvironment(cells)
     values = {arms: naive_reward(cells, arms) for arms in itertools.combinations(range(6), k)}
     assert tuple(world.best_arms(k)) == max(values, key=values.get)
     assert world.best_fixed(k) == pytest.approx(max(values.values()))
@@ -136,7 +137,7 @@ def test_the_best_fixed_set_is_the_best_of_all_sets_looked_at_one_by_one(k):
 
 def test_the_best_fixed_set_closes_the_gap_and_a_random_one_does_not():
     cells = table(n_rounds=400)
-    world = sa.ReplayEnvironment(cells)
+    world = ReplayEnvironment(cells)
     best = np.tile(world.best_arms(2), (400, 1))
     outcomes = np.take_along_axis(cells, best, axis=1)
     assert world.gap_closed(best, outcomes) == pytest.approx(1.0)
@@ -150,12 +151,12 @@ def test_the_best_fixed_set_closes_the_gap_and_a_random_one_does_not():
     # Four standard errors: once in 10,000 seeds.
     assert abs(np.mean(closed)) < 4 * np.std(closed, ddof=1) / np.sqrt(20)
     assert np.isnan(
-        sa.ReplayEnvironment(np.ones((3, 2))).gap_closed(np.array([[0]]), np.array([[1.0]]))
+        ReplayEnvironment(np.ones((3, 2))).gap_closed(np.array([[0]]), np.array([[1.0]]))
     )
 
 
 def test_the_rewards_of_padded_sets_leave_the_padding_out():
-    world = sa.ReplayEnvironment([[0.5, 1.0], [0.5, NAN]])
+    world = ReplayEnvironment([[0.5, 1.0], [0.5, NAN]])
     arms, outcomes = np.array([[0, 1], [1, -1]]), np.array([[0.5, 1.0], [NAN, NAN]])
     np.testing.assert_array_equal(world.rewards(arms, outcomes), [1.5, 1.0])
 
@@ -163,7 +164,7 @@ def test_the_rewards_of_padded_sets_leave_the_padding_out():
 @pytest.mark.parametrize("dtype", [np.uint8, np.bool_, np.int64, np.float32, np.float64])
 def test_tables_are_kept_as_they_are_and_shared(dtype):
     cells = (RNG(0).random((50, 4)) < 0.5).astype(dtype)
-    world = sa.ReplayEnvironment(cells)
+    world = ReplayEnvironment(cells)
     assert world.table.dtype == dtype
     assert np.shares_memory(world.table, cells)
     assert np.shares_memory(world.fresh().table, cells)
@@ -177,7 +178,7 @@ def test_tables_are_kept_as_they_are_and_shared(dtype):
 def test_means_of_a_large_table_are_those_of_all_its_strips():
     cells = RNG(0).random((50_000, 25))
     cells[RNG(1).random(cells.shape) < 0.1] = NAN
-    world = sa.ReplayEnvironment(cells)
+    world = ReplayEnvironment(cells)
     np.testing.assert_allclose(world.means, np.nanmean(cells, axis=0))
     np.testing.assert_array_equal(world.n_missing, np.isnan(cells).sum(axis=0))
 
@@ -186,14 +187,14 @@ def test_dataframes_bring_their_names():
     import pandas as pd
 
     frame = pd.DataFrame({"ham": [1, 0], "egg": [None, 0.5]})
-    world = sa.ReplayEnvironment(frame)
+    world = ReplayEnvironment(frame)
     assert world.names == ("ham", "egg")
     np.testing.assert_array_equal(world.table, [[1, NAN], [0, 0.5]])
-    assert sa.ReplayEnvironment(frame, names=["a", "b"]).names == ("a", "b")
+    assert ReplayEnvironment(frame, names=["a", "b"]).names == ("a", "b")
     with pytest.raises(TypeError, match=r"numbers.*table.astype\(float\)"):
-        sa.ReplayEnvironment(pd.DataFrame({"ham": ["yes", "no"]}))
+        ReplayEnvironment(pd.DataFrame({"ham": ["yes", "no"]}))
     with pytest.raises(TypeError, match=r"table.astype\(float\)"):
-        sa.ReplayEnvironment(pd.DataFrame({"ham": [1, pd.NA]}, dtype=object))
+        ReplayEnvironment(pd.DataFrame({"ham": [1, pd.NA]}, dtype=object))
 
 
 def test_any_frame_with_columns_and_to_numpy_will_do():
@@ -203,7 +204,7 @@ def test_any_frame_with_columns_and_to_numpy_will_do():
         def to_numpy(self):
             return np.array([[0.0, 1.0]])
 
-    assert sa.ReplayEnvironment(Frame()).names == ("x", "y")
+    assert ReplayEnvironment(Frame()).names == ("x", "y")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +214,7 @@ def test_any_frame_with_columns_and_to_numpy_will_do():
         ([[0, 1], [-0.5, 1]], ValueError, r"got -0.5 in row 1, arm 0"),
         ([[0, float("inf")]], ValueError, r"got inf"),
         (np.full((2, 2), 7, np.uint8), ValueError, r"got 7 in row 0"),
-        ([0, 1], ValueError, r"a row a round and a column an arm, got shape \(2,\)"),
+        ([0, 1], ValueError, r"one row per round and one column per arm, got shape \(2,\)"),
         (np.empty((0, 3)), ValueError, r"got shape \(0, 3\)"),
         (np.empty((3, 0)), ValueError, r"got shape \(3, 0\)"),
         ([["0", "1"]], TypeError, "numbers"),
@@ -224,21 +225,21 @@ def test_any_frame_with_columns_and_to_numpy_will_do():
 )
 def test_bad_tables_are_refused(cells, error, message):
     with pytest.raises(error, match=message):
-        sa.ReplayEnvironment(cells)
+        ReplayEnvironment(cells)
 
 
 def test_bad_names_orders_and_sizes_are_refused():
-    with pytest.raises(ValueError, match="2 different names, one an arm, got 1 in 1"):
-        sa.ReplayEnvironment([[0, 1]], names=["a"])
+    with pytest.raises(ValueError, match="2 different names, one per arm, got 1 in 1"):
+        ReplayEnvironment([[0, 1]], names=["a"])
     with pytest.raises(ValueError, match="got 1 in 2"):
-        sa.ReplayEnvironment([[0, 1]], names=["a", "a"])
+        ReplayEnvironment([[0, 1]], names=["a", "a"])
     with pytest.raises(ValueError, match="order must be 'given' or 'shuffled', got 'random'"):
-        sa.ReplayEnvironment([[0, 1]], order="random")
+        ReplayEnvironment([[0, 1]], order="random")
     with pytest.raises(ValueError, match="k must be between 1 and 2"):
-        sa.ReplayEnvironment([[0, 1]]).best_arms(3)
+        ReplayEnvironment([[0, 1]]).best_arms(3)
 
 
 def test_it_can_be_sent_to_another_process():
-    world = pickle.loads(pickle.dumps(sa.ReplayEnvironment(table(), order="shuffled")))
-    twin = sa.ReplayEnvironment(table(), order="shuffled")
+    world = pickle.loads(pickle.dumps(ReplayEnvironment(table(), order="shuffled")))
+    twin = ReplayEnvironment(table(), order="shuffled")
     np.testing.assert_array_equal(world.pull([0, 1], rng=RNG(0)), twin.pull([0, 1], rng=RNG(0)))

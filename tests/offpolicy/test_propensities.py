@@ -1,6 +1,5 @@
-"""Propensities: right in law, and asking for them changes nothing."""
+"""Propensities: right in distribution, and sampling them changes nothing."""
 
-import json
 import pickle
 import threading
 
@@ -11,6 +10,8 @@ from scipy import stats
 import naive
 import parts
 import superarm as sa
+from superarm.offpolicy import Propensities, propensities
+from superarm.oracles import Scheduled
 
 N = 600
 
@@ -28,11 +29,11 @@ def z_scores(found, exact):
 
 
 def test_of_one_beta_draw_against_quadrature():
-    """One arm of three: integrals against 20,000 samples, all within 4 standard errors (error rate 0.0002)."""
+    """One arm of three: 20,000 samples within 4 errors of integrals (error rate 0.0002)."""
     belief = sa.BetaBelief(3, prior=([8.0, 5.0, 3.0], [2.0, 3.0, 3.0]))
     policy = sa.Policy(belief, sa.TopK(), sa.LinearReward(3), 1)
     exact = naive.chance_of_the_largest(belief.a, belief.b)
-    found = sa.propensities(policy, 20_000, rng=np.random.default_rng(0))
+    found = propensities(policy, 20_000, rng=np.random.default_rng(0))
     assert exact.sum() == pytest.approx(1.0)
     assert np.abs(z_scores(found, exact)).max() < 4
     assert [found.set_probability([arm]) for arm in range(3)] == found.arms.tolist()
@@ -40,9 +41,9 @@ def test_of_one_beta_draw_against_quadrature():
 
 @pytest.mark.parametrize("oracle", [sa.Singletons, sa.LazySingletons, sa.Greedy, sa.Exhaustive])
 def test_at_once_and_one_by_one_are_the_same_in_law(oracle):
-    """Two samples of the 15 sets; a chi-squared test of equal shares (error rate 0.001 for each oracle)."""
-    fast = sa.propensities(beta_policy(), 4000, rng=np.random.default_rng(1)).set_counts
-    slow = sa.propensities(beta_policy(oracle()), N, rng=np.random.default_rng(2)).set_counts
+    """Two samples of the 15 sets: a chi-squared test of equal shares (error rate 0.001 each)."""
+    fast = propensities(beta_policy(), 4000, rng=np.random.default_rng(1)).set_counts
+    slow = propensities(beta_policy(oracle()), N, rng=np.random.default_rng(2)).set_counts
     common = [found for found in fast if fast[found] + slow[found] >= 30]
     rare = [
         sum(counts[found] for found in counts if found not in common) for counts in (fast, slow)
@@ -74,7 +75,7 @@ def test_a_belief_that_samples_otherwise_is_asked_one_by_one():
             return self.mean()
 
     policy = sa.Policy(Certain(3, prior=([1.0, 2.0, 3.0], 1.0)), sa.TopK(), sa.LinearReward(3), 2)
-    assert sa.propensities(policy, 20, rng=np.random.default_rng(0)).arms.tolist() == [
+    assert propensities(policy, 20, rng=np.random.default_rng(0)).arms.tolist() == [
         0.0,
         1.0,
         1.0,
@@ -83,13 +84,13 @@ def test_a_belief_that_samples_otherwise_is_asked_one_by_one():
 
 @pytest.mark.parametrize("n_arms", [300, 5000])
 def test_many_arms_in_blocks_or_one_by_one(n_arms):
-    """1,500 samples: each arm of ten good ones in about half of the sets of five, within five standard errors."""
+    """1,500 samples: each of ten good arms is in half of the sets of five, within 5 errors."""
     a = np.ones(n_arms)
     a[:10] = 400.0
     policy = sa.Policy(
         sa.BetaBelief(n_arms, prior=(a, 401.0 - a)), sa.TopK(), sa.LinearReward(n_arms), 5
     )
-    found = sa.propensities(policy, 1500, rng=np.random.default_rng(0))
+    found = propensities(policy, 1500, rng=np.random.default_rng(0))
     assert found.n_samples == 1500
     assert found.arms.sum() == pytest.approx(5.0)
     assert np.abs(found.arms[:10] - 0.5).max() < 5 * np.sqrt(0.25 / 1500)
@@ -102,7 +103,7 @@ def test_nothing_changes(name):
     one, other = (sa.Policy(sa.BetaBelief(6), make(), sa.LinearReward(6), 2) for _ in range(2))
     rngs = [np.random.default_rng(3), np.random.default_rng(3)]
     for t in range(6):
-        found = sa.propensities(one, 5, rng=np.random.default_rng(t))
+        found = propensities(one, 5, rng=np.random.default_rng(t))
         assert found.n_samples == 5
         asked = [policy.ask(rng=rng) for policy, rng in zip((one, other), rngs, strict=True)]
         assert asked[0].tolist() == asked[1].tolist()
@@ -116,37 +117,37 @@ def test_nothing_changes(name):
 
 def test_evaluations_are_counted_apart():
     policy = beta_policy(sa.Singletons())
-    assert sa.propensities(policy, 10, rng=np.random.default_rng(0)).evaluations == 60
+    assert propensities(policy, 10, rng=np.random.default_rng(0)).evaluations == 60
     assert policy.evaluations == 0
 
 
 def test_every_sample_begins_with_the_present_state():
-    """In its second round this one repeats its first answer, in every sample; a third would be another round."""
-    policy = beta_policy(sa.Rarely(sa.Singletons(), when=2))
+    """In the second round, this oracle repeats its first answer in every sample."""
+    policy = beta_policy(Scheduled(sa.Singletons(), when=2))
     rng = np.random.default_rng(0)
     first = policy.ask(rng=rng)
-    found = sa.propensities(policy, 50, rng=rng)
+    found = propensities(policy, 50, rng=rng)
     assert found.set_probability(first) == 1.0
     policy.ask(rng=rng)
-    assert sa.propensities(policy, 50, rng=rng).set_probability(first) < 1.0
+    assert propensities(policy, 50, rng=rng).set_probability(first) < 1.0
 
 
 def test_within_choices():
     rules = sa.Feasible(2, must=[3], must_not=[0], n_arms=6)
-    found = sa.propensities(beta_policy(), 300, rng=np.random.default_rng(0), feasible=rules)
+    found = propensities(beta_policy(), 300, rng=np.random.default_rng(0), feasible=rules)
     assert found.arms[3] == 1.0
     assert found.arms[0] == 0.0
     assert found.arms.sum() == pytest.approx(2.0)
 
 
 def test_standard_errors_are_right_and_never_zero():
-    """Over 400 repeats the spread of a share is its stated standard error, within 15% (four errors of a spread)."""
+    """Over 400 repeats, shares spread as stated, within 15% (four errors of a spread)."""
     repeats = [
-        sa.propensities(beta_policy(), 100, rng=np.random.default_rng(seed)) for seed in range(400)
+        propensities(beta_policy(), 100, rng=np.random.default_rng(seed)) for seed in range(400)
     ]
     spread = np.std([one.arms[1] for one in repeats])
     assert np.mean([one.std_error[1] for one in repeats]) == pytest.approx(spread, rel=0.15)
-    sure = sa.propensities(sa.cucb(sa.LinearReward(3), 3), 50, rng=np.random.default_rng(0))
+    sure = propensities(sa.cucb(sa.LinearReward(3), 3), 50, rng=np.random.default_rng(0))
     assert sure.arms.tolist() == [1.0] * 3
     assert (sure.std_error > 0).all()
     assert sure.set_std_error([0, 1]) == pytest.approx(np.sqrt(1 / 52 * 51 / 52 / 53))
@@ -154,14 +155,14 @@ def test_standard_errors_are_right_and_never_zero():
 
 @pytest.mark.parametrize(("p", "n"), [(0.3, 4), (0.02, 50), (1.0, 3)])
 def test_the_inverse_of_a_share_that_counts_the_decision_in(p, n):
-    """Summed over all counts: the mean of [in the set] (n + 1) / (count + 1) is 1 - (1 - p)^(n + 1)."""
+    """The mean of [in the set] (n + 1) / (count + 1) over all counts is 1 - (1 - p)^(n + 1)."""
     counts = np.arange(n + 1)
     mean = p * np.sum(stats.binom.pmf(counts, n, p) * (n + 1) / (counts + 1))
     assert mean == pytest.approx(1 - (1 - p) ** (n + 1), rel=1e-12)
 
 
 def test_counting_a_decision_in():
-    found = sa.Propensities(sa.Pools.of([[0, 1], [0, 2], [0, 1]], 4)).counting([1, 3])
+    found = Propensities(sa.Pools.of([[0, 1], [0, 2], [0, 1]], 4)).counting([1, 3])
     assert found.n_samples == 4
     assert found.counts.tolist() == [3, 3, 1, 1]
     assert found.set_probability([3, 1]) == 0.25
@@ -171,90 +172,11 @@ def test_counting_a_decision_in():
 @pytest.mark.parametrize("n", [0, -1])
 def test_no_samples_are_refused(n):
     with pytest.raises(ValueError, match="n_samples must be at least 1"):
-        sa.propensities(beta_policy(), n, rng=np.random.default_rng(0))
-
-
-def session(**options):
-    return sa.Session(
-        beta_policy(sa.LazySingletons()), list("abcdef"), seed=4, clock=lambda: 0.0, **options
-    )
-
-
-def play(one, n_rounds, **options):
-    made = []
-    for _ in range(n_rounds):
-        made.append(one.ask(**options))
-        one.tell(made[-1], {made[-1].arms[0]: 1.0})
-    return made
-
-
-def test_a_session_decides_the_same_with_and_without():
-    bare, logged = session(), session()
-    for without, with_ in zip(play(bare, 5), play(logged, 5, propensities=30), strict=True):
-        assert (without.arms, without.values, without.id) == (with_.arms, with_.values, with_.id)
-        assert without.propensities is without.set_propensity is None
-        assert without.n_samples == 0
-        assert with_.n_samples == 31
-        assert all(1 / 31 <= p <= 1 for p in with_.propensities)
-        assert 1 / 31 <= with_.set_propensity <= min(with_.propensities)
-    assert bare.policy.evaluations == logged.policy.evaluations
-
-
-def test_propensities_are_the_same_after_a_load(tmp_path):
-    one = session()
-    before = play(one, 3, propensities=20)
-    one.save(tmp_path / "session")
-    other = sa.Session.load(
-        tmp_path / "session", beta_policy(sa.LazySingletons()), clock=lambda: 0.0
-    )
-    assert other.decisions == one.decisions == before
-    assert play(one, 4, propensities=20) == play(other, 4, propensities=20)
-    one.save(tmp_path / "one")
-    other.save(tmp_path / "other")
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
-
-
-def test_a_file_without_propensities_is_what_it_was():
-    one = session()
-    play(one, 1)
-    assert "propensities" not in json.dumps(
-        [record.state() for record in one._unlocked.ledger.open.values()]
-    )
-
-
-def test_batches_and_forks_have_streams_of_their_own():
-    one = session()
-    first, second = one.ask(2, propensities=200)
-    assert first.propensities != second.propensities or first.arms != second.arms
-    rngs = [
-        one._unlocked.seeding.samples(1),
-        one._unlocked.seeding.samples(2),
-        one.fork("left")._unlocked.seeding.samples(1),
-        one.fork("propensities")._unlocked.seeding.samples(1),
-        one._unlocked.rng,
-    ]
-    assert len({tuple(rng.random(3).tolist()) for rng in rngs}) == 5
-
-
-def test_decisions_come_in_the_order_they_were_given_out():
-    one = session(keep=3)
-    made = [*one.ask(3), one.ask(), *one.ask(8)]
-    for decision in (made[1], made[11], made[0], made[9]):
-        one.tell(decision, dict.fromkeys(decision.arms, 1.0))
-    assert one.decisions == [
-        made[place] for place in (0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
-    ]  # the first closed is gone
-
-
-def test_bad_numbers_of_samples():
-    with pytest.raises(ValueError, match="propensities must be at least 1"):
-        session().ask(propensities=0)
-    with pytest.raises(TypeError, match="propensities must be a whole number"):
-        session().ask(propensities=True)
+        propensities(beta_policy(), n, rng=np.random.default_rng(0))
 
 
 def test_they_can_be_pickled():
-    found = sa.propensities(beta_policy(), 10, rng=np.random.default_rng(0))
+    found = propensities(beta_policy(), 10, rng=np.random.default_rng(0))
     assert pickle.loads(pickle.dumps(found)).arms.tolist() == found.arms.tolist()
 
 
@@ -271,4 +193,4 @@ def test_what_cannot_be_copied_is_refused():
     with pytest.raises(
         ValueError, match="deepcopy copies them, got Locked, for which it says: cannot pickle"
     ):
-        sa.propensities(policy, 5, rng=np.random.default_rng(0))
+        propensities(policy, 5, rng=np.random.default_rng(0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.oracles._gains import Base, RememberedGains, pack
+from superarm.oracles._lazy.gains import Base, RememberedGains, pack
 
 
 def rough(arms, means):
@@ -155,7 +155,7 @@ def test_a_wrong_claim_of_diminishing_is_given_up():
         for t in range(200):
             arms = lazy.select(reward, walk[t], 4, rng=rng)
             differs.append(not np.array_equal(arms, plain.select(reward, walk[t], 4, rng=rng)))
-            if not lazy._diminishing:
+            if not lazy._known.diminishing:
                 break
 
     with pytest.warns(UserWarning, match="declares diminishing, but arm") as caught:
@@ -166,14 +166,14 @@ def test_a_wrong_claim_of_diminishing_is_given_up():
         np.testing.assert_array_equal(
             lazy.select(reward, theta, 4, rng=rng), plain.select(reward, theta, 4, rng=rng)
         )
-    assert lazy._submodular
+    assert lazy._known.submodular
 
 
 def test_memory_is_bounded():
     lazy, rng, reward = sa.LazyGreedy(n_answers=3), np.random.default_rng(0), REWARDS["network"]()
     for _ in range(100):
         lazy.select(reward, rng.random(40), 4, rng=rng)
-        assert sum(len(base.arms) for base in lazy._gains.bases) <= 3 * 40
+        assert sum(len(base.arms) for base in lazy._known.gains.bases) <= 3 * 40
 
 
 def test_what_was_of_use_longest_ago_is_forgotten_first():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import parts
 import superarm as sa
-from superarm.oracles.remembered import Remembered
+from superarm.oracles._lazy.remembered import Remembered
 
 
 def plateaus(arms, means):
@@ -192,7 +192,7 @@ def test_an_understated_lipschitz_is_found_raised_and_named():
     ) as caught:
         select_often(lazy, reward, rng, 300)
     assert len(caught) == 1
-    assert lazy._lipschitz.max() == pytest.approx(3.1, rel=0.05)
+    assert lazy._known.lipschitz.max() == pytest.approx(3.1, rel=0.05)
     for _ in range(100):  # exact again
         theta = rng.random(60)
         arms = lazy.select(reward, theta, 4, rng=rng)

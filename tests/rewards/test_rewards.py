@@ -84,7 +84,8 @@ def test_declarations():
 
 
 def test_random_networks_have_half_normal_weights():
-    """|N(0, 1)|: mean sqrt(2 / pi) and variance 1 - 2 / pi, within 5 standard errors; error 6e-7 each."""
+    """|N(0, 1)|: mean sqrt(2 / pi) and variance 1 - 2 / pi, within 5 standard errors; error 6e-7
+    each."""
     reward = sa.NetworkReward.random(5000, n_hidden=20, std=0.3, rng=np.random.default_rng(0))
     weights = np.concatenate([reward.W1.ravel() / 0.3, reward.w2])
     var = 1 - 2 / np.pi
@@ -189,7 +190,7 @@ def test_a_batch_of_the_wrong_shape_is_refused():
         def batch(self, pools, theta):
             return super().batch(pools, theta)[:-1]
 
-    with pytest.raises(ValueError, match=r"shape \(4,\), one value a pool, got \(3,\)"):
+    with pytest.raises(ValueError, match=r"shape \(4,\), one value per pool, got \(3,\)"):
         sa.cts(Short(4), 2).ask(rng=np.random.default_rng(0))
 
 
@@ -206,7 +207,7 @@ def test_a_batch_of_the_wrong_shape_is_refused():
         (lambda: sa.NetworkReward([1, 2], [1]), "dimension"),
         (lambda: sa.NetworkReward.random(3, std=0, rng=np.random.default_rng(0)), "std"),
         (lambda: sa.CoverageReward([[0.5, 1.5]]), "in \\[0, 1\\]"),
-        (lambda: sa.CoverageReward([[0.5, 0.5]], weights=[1]), "one a target"),
+        (lambda: sa.CoverageReward([[0.5, 0.5]], weights=[1]), "one per target"),
         (lambda: sa.BlackBox(3, n_arms=3, lipschitz=1, upper=1), "callable"),
         (lambda: sa.BlackBox(parts.total, n_arms=3, lipschitz=0, upper=1), "lipschitz"),
         (lambda: sa.BlackBox(parts.total, n_arms=3, lipschitz=[1, 2], upper=1), "lipschitz"),

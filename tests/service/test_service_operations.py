@@ -1,4 +1,4 @@
-"""What the operations page says is so: metrics, log lines, deployment files, backups."""
+"""docs/operations.md is true: metrics, log lines, deployment files, backups."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def test_every_line_of_the_log_is_explained():
 
 
 def served_with(words):
-    """The options of a command line that serves, as the program itself understands them."""
+    """The options of a command line of ``superarm serve``, as the program parses them."""
     command = cli.app.commands["serve"]
     return command.make_context("serve", list(words)).params
 

@@ -1,7 +1,11 @@
+"""Explanations of decisions."""
+
 import numpy as np
 import pytest
 
 import superarm as sa
+from superarm.errors import UnknownDecisionError
+from superarm.oracles import RandomSets
 
 NAMES = ["ant", "bee", "cat", "dog", "eel", "fox"]
 
@@ -77,7 +81,7 @@ def test_top_k_knows_the_best_left_out_only_where_it_was_drawn():
     assert why.best_left_out is not None
 
 
-@pytest.mark.parametrize("oracle", [sa.Exhaustive, sa.LocalSearch, sa.RandomSets])
+@pytest.mark.parametrize("oracle", [sa.Exhaustive, sa.LocalSearch, RandomSets])
 def test_oracles_that_order_no_arms(oracle):
     _, decision, why = explained(oracle())
     assert why.score_is is None
@@ -111,7 +115,7 @@ def test_only_the_last_ones_are_kept():
     decisions = session.ask(3)
     for decision in decisions[1:]:
         session.explain(decision)
-    with pytest.raises(sa.UnknownDecisionError, match="explain_last"):
+    with pytest.raises(UnknownDecisionError, match="explain_last"):
         session.explain(decisions[0])
 
 

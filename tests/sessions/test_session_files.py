@@ -1,4 +1,4 @@
-"""Session files: whole or refused, the one before still there, and bit for bit."""
+"""Session files: whole or refused, the previous one kept, and continued bit for bit."""
 
 import hashlib
 import io
@@ -12,7 +12,8 @@ import pytest
 
 import killing
 import superarm as sa
-from superarm.sessions import files
+from superarm.errors import SessionFileError
+from superarm.sessions import Expiry, files
 from superarm.sessions.state import session_state
 
 FIXTURE = Path(__file__).parents[1] / "data" / "session-v1.superarm"
@@ -39,7 +40,7 @@ def play(session, n_rounds):
 
 def write_fixture():
     """How the file of version 1 was made."""
-    session = played(expiry=sa.Expiry(after_rounds=9, missing=0.0), rewards=sa.LinearReward)
+    session = played(expiry=Expiry(after_rounds=9, missing=0.0), rewards=sa.LinearReward)
     session.add_arms(["i", "j"], prior=(2.0, 3.0))
     session.retire("b")
     play(session, 5)
@@ -52,7 +53,7 @@ def test_a_file_of_version_1_loads_and_goes_on():
     assert session.names == tuple("abcdefghij")
     assert session.retired == ("b",)
     assert session.rounds == 17
-    assert session.expiry == sa.Expiry(after_rounds=9, missing=0.0)
+    assert session.expiry == Expiry(after_rounds=9, missing=0.0)
     assert len(session.open) == 10
     golden = json.loads(FIXTURE.with_suffix(".json").read_text())
     decisions = play(session, 10)
@@ -90,7 +91,7 @@ def test_a_file_cut_short_is_refused(tmp_path, keep):
     played().save(tmp_path / "session")
     data = (tmp_path / "session").read_bytes()
     (tmp_path / "session").write_bytes(data[:keep])
-    with pytest.raises(sa.SessionFileError, match="cut short or altered"):
+    with pytest.raises(SessionFileError, match="cut short or altered"):
         sa.Session.load(tmp_path / "session", policy())
 
 
@@ -101,11 +102,11 @@ def test_a_file_altered_anywhere_is_refused(tmp_path):
     for place in range(len(data)):
         data[place] ^= 1
         path.write_bytes(data)
-        with pytest.raises(sa.SessionFileError, match="altered"):
+        with pytest.raises(SessionFileError, match="altered"):
             sa.Session.load(path, sa.cts(sa.LinearReward(2), 1))
         data[place] ^= 1
     path.write_bytes(data + b"\n")
-    with pytest.raises(sa.SessionFileError, match="altered"):
+    with pytest.raises(SessionFileError, match="altered"):
         sa.Session.load(path, sa.cts(sa.LinearReward(2), 1))
 
 
@@ -185,7 +186,7 @@ def test_another_policy_is_refused_and_left_alone(tmp_path, make, says):
     played().save(tmp_path / "session")
     made = make()
     before = made.belief.state()
-    with pytest.raises(sa.SessionFileError, match=says):
+    with pytest.raises(SessionFileError, match=says):
         sa.Session.load(tmp_path / "session", made)
     assert made.belief.state() == before
     assert made.evaluations == 0
@@ -196,7 +197,7 @@ def test_versions(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "VERSION", 2)
     played().save(path)
     monkeypatch.setattr(files, "VERSION", 1)
-    with pytest.raises(sa.SessionFileError, match="version 2, this superarm reads up to 1"):
+    with pytest.raises(SessionFileError, match="version 2, this superarm reads up to 1"):
         sa.Session.load(path, policy())
     # The seam: a file of version 1 read by a superarm of version 3, by way of 2.
     monkeypatch.setattr(files, "VERSION", 1)
@@ -216,7 +217,7 @@ def test_every_older_version_has_a_migration():
 def test_not_a_session(tmp_path):
     body = b"no zip, but with the right checksum, sha256:"
     (tmp_path / "other").write_bytes(body + hashlib.sha256(body).hexdigest().encode())
-    with pytest.raises(sa.SessionFileError, match="not a zip file"):
+    with pytest.raises(SessionFileError, match="not a zip file"):
         sa.Session.load(tmp_path / "other", policy())
     with pytest.raises(FileNotFoundError):
         sa.Session.load(tmp_path / "none", policy())
@@ -236,7 +237,7 @@ def test_no_code_is_in_a_file(tmp_path):
         archive.comment = b"sha256:" + b"0" * 64
     body = buffer.getvalue()[:-64]
     (tmp_path / "evil").write_bytes(body + hashlib.sha256(body).hexdigest().encode())
-    with pytest.raises(sa.SessionFileError, match="Object arrays cannot be loaded"):
+    with pytest.raises(SessionFileError, match="Object arrays cannot be loaded"):
         sa.Session.load(tmp_path / "evil", policy())
 
 
@@ -267,15 +268,6 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_session(tmp_path):
     assert where.total() == 40
 
 
-if __name__ == "__main__":
-    write_fixture()
-    fresh = sa.Session.load(FIXTURE, policy, clock=lambda: 0.0)
-    golden = {"decisions": [[decision.id, list(decision.arms)] for decision in play(fresh, 10)]}
-    FIXTURE.with_suffix(".json").write_text(
-        json.dumps({**golden, "a": fresh.policy.belief.a.tolist()}, indent=1)
-    )
-
-
 def test_a_snapshot_is_of_its_moment():
     """What is done between taking and writing it is not in it."""
     session = played(rewards=sa.LinearReward)
@@ -286,3 +278,12 @@ def test_a_snapshot_is_of_its_moment():
     session.retire("a")
     play(session, 3)
     assert snapshot() == now != session.to_bytes()
+
+
+if __name__ == "__main__":
+    write_fixture()
+    fresh = sa.Session.load(FIXTURE, policy, clock=lambda: 0.0)
+    golden = {"decisions": [[decision.id, list(decision.arms)] for decision in play(fresh, 10)]}
+    FIXTURE.with_suffix(".json").write_text(
+        json.dumps({**golden, "a": fresh.policy.belief.a.tolist()}, indent=1)
+    )

@@ -1,4 +1,4 @@
-"""Asks, feedback, expiry, changing arms, saves and loads in any order, against a model of what should be true."""
+"""Asks, feedback, expiry, changing arms, saves and loads in any order, against a model."""
 
 import tempfile
 from collections import OrderedDict
@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import superarm as sa
+from superarm.beliefs import DiscountedBetaBelief, SlidingBetaBelief
+from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
+from superarm.oracles import RandomSets, Scheduled
+from superarm.sessions import Expiry
 from superarm.sessions.state import session_state
 
 K = 2
+
+
 KEEP = 4
 
 
@@ -45,22 +51,22 @@ VARIANTS = {
     "gaussian, regression": (sa.GaussianBelief, regression, sa.LinearReward),
     "beta, regression now and then": (
         sa.BetaBelief,
-        lambda: sa.Rarely(regression(), when=3),
+        lambda: Scheduled(regression(), when=3),
         sa.LinearReward,
     ),
     "kl-ucb, local search": (sa.KLUCBBelief, sa.LocalSearch, sa.AnySuccess),
-    "discounted, singletons": (sa.DiscountedBetaBelief, sa.Singletons, sa.LinearReward),
+    "discounted, singletons": (DiscountedBetaBelief, sa.Singletons, sa.LinearReward),
     "sliding, lazy singletons": (
-        lambda n: sa.SlidingBetaBelief(n, window=3),
+        lambda n: SlidingBetaBelief(n, window=3),
         sa.LazySingletons,
         network,
     ),
-    "ucb, chance": (sa.UCBBelief, sa.RandomSets, sa.LinearReward),
+    "ucb, random sets": (sa.UCBBelief, RandomSets, sa.LinearReward),
 }
 
 
 class SessionMachine(RuleBasedStateMachine):
-    """``plain`` is never saved; ``saved`` is saved and loaded now and then, and must not differ in anything."""
+    """``plain`` is never saved, ``saved`` is saved and loaded; the two must never differ."""
 
     variant = "beta, singletons"
 
@@ -79,7 +85,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "session"
         self.now = 100.0
-        self.expiry = sa.Expiry(after_s, after_rounds, late, missing)
+        self.expiry = Expiry(after_s, after_rounds, late, missing)
         _, _, self.rewards = VARIANTS[self.variant]
         names = [f"arm {number}" for number in range(5)]
         self.plain, self.saved = (
@@ -186,7 +192,7 @@ class SessionMachine(RuleBasedStateMachine):
             told.update(entry["told"])
         late = entry.get("status") == "expired" or (id in self.open and self.is_due(entry))
         if news and late and self.expiry.late == "refuse":
-            self.refused(lambda session: session.tell(id, told), sa.ExpiredDecisionError)
+            self.refused(lambda session: session.tell(id, told), ExpiredDecisionError)
             return
         answer = self.both(lambda session: session.tell(id, told))
         if late:
@@ -206,13 +212,13 @@ class SessionMachine(RuleBasedStateMachine):
         id = data.draw(st.sampled_from([*known]))
         name = data.draw(st.sampled_from([*known[id]["told"]]))
         told = dict.fromkeys(known[id]["arms"], 1.0) | {name: 1 - known[id]["told"][name]}
-        self.refused(lambda session: session.tell(id, told), sa.ConflictError)
+        self.refused(lambda session: session.tell(id, told), ConflictError)
 
     @precondition(lambda self: self.forgotten)
     @rule(data=st.data())
     def tell_forgotten(self, data):
         id = data.draw(st.sampled_from(self.forgotten))
-        self.refused(lambda session: session.tell(id, {}), sa.UnknownDecisionError)
+        self.refused(lambda session: session.tell(id, {}), UnknownDecisionError)
 
     @precondition(lambda self: self.open)
     @rule(bad=st.sampled_from([float("nan"), -0.5, 1.5]))
@@ -222,7 +228,7 @@ class SessionMachine(RuleBasedStateMachine):
         untold = {name: 1.0 for name in arms if name not in self.open[id]["told"]}
         self.refused(lambda session: session.tell(id, {**untold, arms[1]: bad}), ValueError)
         self.refused(lambda session: session.tell(id, {**untold, "nobody": 1.0}), ValueError)
-        self.refused(lambda session: session.tell("nothing-1", untold), sa.UnknownDecisionError)
+        self.refused(lambda session: session.tell("nothing-1", untold), UnknownDecisionError)
         self.refused(lambda session: session.ask(0), ValueError)
 
     @rule(seconds=st.integers(1, 5))

@@ -8,6 +8,8 @@ from scipy import stats
 
 import superarm as sa
 from superarm.core import _bits
+from superarm.oracles import RandomSets
+from superarm.simulation import simulate_batch
 from superarm.simulation.batch import on_numpy
 from superarm.simulation.batch.grading import Grading
 from superarm.simulation.batch.on_numpy import NumpyEngine
@@ -35,7 +37,7 @@ DRAWS = {
     ],  # drawing one for each run would take longer than playing it
 }
 ORACLES = {
-    "chance": sa.RandomSets(),
+    "chance": RandomSets(),
     "cts": sa.Singletons(),
     "p=1/2": sa.GroupTesting(delta=0.2, n_tests=20),
     "p=2/3, naive": sa.GroupTesting(delta=0.2, n_tests=20, p=2 / 3, quantize=False),
@@ -60,13 +62,15 @@ def replicated(draw, oracle, **options):
 
 @pytest.mark.parametrize(("family", "name"), PLAYED)
 def test_regret_has_the_law_of_simulate(family, name):
-    """The whole law by Kolmogorov and Smirnov, means by Welch, spreads by Brown and Forsythe, at three times.
+    """The whole law by Kolmogorov and Smirnov, means by Welch, spreads by Brown and Forsythe, at
+    three times.
 
-    Nine tests in each of 15 cases at a level of 1e-4: a right engine would fail one in 74 times, and these seeds
-    are fixed. Other instances on the two sides, so that all that varies is compared.
+    Nine tests in each of 15 cases at a level of 1e-4: a right engine would fail one in 74 times,
+    and these seeds are fixed. Other instances on the two sides, so that all that varies is
+    compared.
     """
     draw, oracle, at = DRAWS[family], ORACLES[name], np.array([5, 20, 60])
-    ours = sa.simulate_batch(draw, oracle, n_runs=800, horizon=60, seed=1, rounds=at).regret
+    ours = simulate_batch(draw, oracle, n_runs=800, horizon=60, seed=1, rounds=at).regret
     theirs = np.array(
         [t.regret()[at - 1] for t in replicated(draw, oracle, n_runs=120, horizon=60, seed=2)]
     )
@@ -102,7 +106,8 @@ def test_for_given_theta_and_tests_it_decides_as_group_testing(
         twin = sa.GroupTesting(pools=pools, **options)
         chosen = twin.select(it.reward, theta[run], it.k, rng=rng)
         expected = twin.report.grades * scale[run]
-        # A score is rounded by half a unit at most, and a unit is next to nothing: a small share of a level.
+        # A score is rounded by half a unit at most, and a unit is next to nothing: a small share of
+        # a level.
         assert np.abs(grades[run] - expected).max() <= n_tests * (
             n_tests if decoder == "centred" else 1
         )
@@ -156,7 +161,8 @@ def test_scores_are_quantized_as_the_quantizer_does(delta):
 
 
 def test_ties_of_grades_are_broken_evenly():
-    """Arm 4 wins, arms 1, 2 and 3 tie for the other place. Chi-square, wrong once in 10,000 times."""
+    """Arm 4 wins, arms 1, 2 and 3 tie for the other place. Chi-square, wrong once in 10,000
+    times."""
     engine = NumpyEngine(np.random.SeedSequence(1))
     grades = np.tile(np.array([-9.0, 5, 5, 5, 8]), (6000, 1))
     arms = np.sort(engine.top_k_whole(grades, 2), axis=1)
@@ -192,30 +198,26 @@ def test_what_sets_and_arms_are_worth(family):
 
 def test_instances_are_those_of_replicate_and_evaluations_are_counted():
     draw, oracle = DRAWS["linear"], ORACLES["p=1/2"]
-    ours = sa.simulate_batch(draw, oracle, n_runs=3, horizon=10, seed=7)
+    ours = simulate_batch(draw, oracle, n_runs=3, horizon=10, seed=7)
     theirs = replicated(draw, oracle, n_runs=3, horizon=10, seed=7)
     assert [it.best_value for it in ours.instances] == [trace.best_value for trace in theirs]
     np.testing.assert_array_equal(ours.evaluations, np.cumsum(theirs[0].evaluations))
     assert ours.rounds.tolist() == list(range(1, 11))
-    assert (
-        sa.simulate_batch(draw, sa.Singletons(), n_runs=2, horizon=4, seed=7).evaluations[-1] == 80
-    )
-    assert (
-        sa.simulate_batch(draw, sa.RandomSets(), n_runs=2, horizon=4, seed=7).evaluations[-1] == 0
-    )
+    assert simulate_batch(draw, sa.Singletons(), n_runs=2, horizon=4, seed=7).evaluations[-1] == 80
+    assert simulate_batch(draw, RandomSets(), n_runs=2, horizon=4, seed=7).evaluations[-1] == 0
 
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_the_same_seed_gives_the_same_and_recording_less_changes_nothing(name):
     options = {"n_runs": 5, "horizon": 12}
     one, again = (
-        sa.simulate_batch(DRAWS["linear"], ORACLES[name], seed=1, **options) for _ in range(2)
+        simulate_batch(DRAWS["linear"], ORACLES[name], seed=1, **options) for _ in range(2)
     )
     np.testing.assert_array_equal(one.regret, again.regret)
     assert (np.diff(one.regret, axis=1) >= -1e-12).all()
-    some = sa.simulate_batch(DRAWS["linear"], ORACLES[name], seed=1, rounds=[3, 12], **options)
+    some = simulate_batch(DRAWS["linear"], ORACLES[name], seed=1, rounds=[3, 12], **options)
     np.testing.assert_array_equal(some.regret, one.regret[:, [2, 11]])
-    other = sa.simulate_batch(DRAWS["linear"], ORACLES[name], seed=2, **options)
+    other = simulate_batch(DRAWS["linear"], ORACLES[name], seed=2, **options)
     assert (other.regret != one.regret).any()
 
 
@@ -224,11 +226,9 @@ def test_runs_that_share_a_network_keep_one_copy_and_runs_in_slices_are_the_same
     runs = RunStack([it] * 50, NumpyEngine(np.random.SeedSequence(0)))
     assert runs.layer.shape == (1, 4, 16)
     oracle = ORACLES["p=1/2, centred"]
-    together = sa.simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=1).regret[
-        :, -1
-    ]
-    monkeypatch.setattr(on_numpy, "_AT_ONCE", 200)
-    apart = sa.simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=2).regret[:, -1]
+    together = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=1).regret[:, -1]
+    monkeypatch.setattr(on_numpy, "_AT_ONCE", 1000)  # 15 runs at a time
+    apart = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=2).regret[:, -1]
     assert stats.ks_2samp(together, apart).pvalue > 1e-3  # wrong once in 1,000 times
 
 
@@ -236,7 +236,7 @@ def test_refuses():
     draw = DRAWS["linear"]
 
     def play(oracle=None, draw=draw, **options):
-        return sa.simulate_batch(
+        return simulate_batch(
             draw, oracle or sa.Singletons(), **{"n_runs": 2, "horizon": 3, "seed": 0, **options}
         )
 
@@ -254,7 +254,7 @@ def test_refuses():
         with pytest.raises(ValueError, match='tests="all", a number for q and no fixed pools, got'):
             play(sa.GroupTesting(delta=0.2, **options))
     with pytest.raises(ValueError, match=r"gives from .* to .* tests for these rewards"):
-        sa.simulate_batch(
+        simulate_batch(
             DRAWS["network"],
             sa.GroupTesting(delta=30.0, p=2 / 3, n_tests="lemma", failure=0.1),
             n_runs=2,
@@ -288,6 +288,6 @@ def test_without_torch_it_says_what_to_install(monkeypatch):
     )
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'superarm\[torch\]'"):
-        sa.simulate_batch(
+        simulate_batch(
             DRAWS["linear"], sa.Singletons(), n_runs=2, horizon=3, seed=0, engine="torch"
         )

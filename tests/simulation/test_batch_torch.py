@@ -1,4 +1,5 @@
-"""The torch engine: only where the extra ``superarm[torch]`` is installed, on the CPU; kernels by Triton's interpreter.
+"""The torch engine: only where the extra ``superarm[torch]`` is installed, on the CPU; kernels by
+Triton's interpreter.
 
 What needs a GPU is checked by ``benchmarks/torch_engine.py``.
 """
@@ -14,6 +15,7 @@ from scipy import stats
 from test_batch import DRAWS, ORACLES
 
 import superarm as sa
+from superarm.simulation import simulate_batch
 from superarm.simulation.batch.grading import Grading
 from superarm.simulation.batch.run_stack import RunStack
 
@@ -27,13 +29,13 @@ from superarm.simulation.batch.on_torch import TorchEngine  # noqa: E402
 def test_regret_has_the_law_of_the_numpy_engine(family, name):
     """28 tests at a level of 2e-4: wrong once in 180 times."""
     options = {"n_runs": 500, "horizon": 60, "rounds": [10, 60]}
-    ours = sa.simulate_batch(
+    ours = simulate_batch(
         DRAWS[family], ORACLES[name], seed=1, engine="torch", device="cpu", **options
     )
-    again = sa.simulate_batch(
+    again = simulate_batch(
         DRAWS[family], ORACLES[name], seed=1, engine="torch", device="cpu", **options
     )
-    theirs = sa.simulate_batch(DRAWS[family], ORACLES[name], seed=2, **options)
+    theirs = simulate_batch(DRAWS[family], ORACLES[name], seed=2, **options)
     np.testing.assert_array_equal(ours.regret, again.regret)
     np.testing.assert_array_equal(ours.evaluations, theirs.evaluations)
     for one, other in zip(ours.regret.T, theirs.regret.T, strict=True):
@@ -84,7 +86,8 @@ def test_for_given_theta_and_tests_it_decides_as_group_testing(decoder, quantize
             pools=sa.Pools.of([np.flatnonzero(row) for row in tests], it.n_arms), **options
         )
         twin.select(it.reward, theta[run].double().numpy(), it.k, rng=rng)
-        # In float32 a value may fall on the other side of the middle between two levels: here none does.
+        # In float32 a value may fall on the other side of the middle between two levels: here none
+        # does.
         np.testing.assert_allclose(
             grades[run], twin.report.grades * scale[run], rtol=1e-5, atol=30 * n_tests
         )

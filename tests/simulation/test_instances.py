@@ -11,8 +11,8 @@ from superarm.simulation.planted_network import PlantedNetwork
 
 
 def test_linear_instances_have_the_conditional_law():
-    """Against rejection: uniform means kept if their gap is at least g. Kolmogorov-Smirnov on each order statistic
-    and on an arm's mean, 6 tests, error 1e-6 each."""
+    """Against rejection: uniform means kept if their gap is at least g. Kolmogorov-Smirnov on each
+    order statistic and on an arm's mean, 6 tests, error 1e-6 each."""
     n_arms, k, gap, n = 5, 2, 0.2, 4000
     rng = np.random.default_rng(0)
     ours = np.array([sa.linear_instance(n_arms, k, gap, rng=rng).mu for _ in range(n)])
@@ -63,7 +63,8 @@ def test_network_instances_know_their_answer():
 
 
 def test_network_instances_at_the_papers_size():
-    """Weights |N(0, 1)|, a gap of 0.2, and no swap of one or two arms, of thousands tried, that does better."""
+    """Weights |N(0, 1)|, a gap of 0.2, and no swap of one or two arms, of thousands tried, that
+    does better."""
     rng = np.random.default_rng(0)
     it = sa.network_instance(1000, 5, 0.2, rng=rng)
     assert it.gap == pytest.approx(0.2, abs=1e-6)
@@ -80,7 +81,8 @@ def test_network_instances_at_the_papers_size():
 
 
 def test_weights_do_not_give_the_best_arms_away():
-    """Planted arms' weights are drawn like all others: their mean over 40 networks within 5 standard errors."""
+    """Planted arms' weights are drawn like all others: their mean over 40 networks within 5
+    standard errors."""
     rng = np.random.default_rng(0)
     weights = []
     for _ in range(40):
@@ -91,7 +93,8 @@ def test_weights_do_not_give_the_best_arms_away():
 
 
 def test_the_proof_is_right_when_it_claims_and_does_not_always_claim():
-    """Arbitrary arms called planted: where the bound claims a proof, no set beats the best single swap."""
+    """Arbitrary arms called planted: where the bound claims a proof, no set beats the best single
+    swap."""
     rng = np.random.default_rng(0)
     claims = []
     for _ in range(300):

@@ -5,20 +5,19 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from superarm.experiments import batched, reproduce
-from superarm.experiments.catalogue import RequestError, Scale
-from superarm.experiments.cell import Cell
-from superarm.experiments.play import play
-from superarm.experiments.store import Store
 
 from superarm.cli import app
+from superarm.studies import Cell, RequestError, Scale, Store, batched, paper
+from superarm.studies.cells.play import run as play
+from superarm.studies.paper.reproduction import manifest_of
+from superarm.studies.run import record
 
 PROBLEM = {"family": "linear", "n_arms": 20, "k": 2, "gap": 0.2}
 POLICIES = (
     {"name": "cts"},
     {"name": "random"},
-    {"name": "gt_qts", "delta": 0.2, "p": "K/m", "n_tests": 10},
-    {"name": "gt_qts", "delta": 0.2, "p": 0.5, "n_tests": 10, "decoder": "centred"},
+    {"name": "gt-qts-k-of-m", "delta": 0.2, "n_tests": 10},
+    {"name": "gt-centred", "delta": 0.2, "n_tests": 10},
 )
 
 
@@ -72,16 +71,16 @@ def test_what_is_recorded_is_not_played_again(tmp_path, monkeypatch):
 
 def test_engines_don_t_mix(tmp_path):
     store = Store(tmp_path)
-    store.open(reproduce.manifest_of(Scale(quick=True), "batch"), {})
+    store.open(manifest_of(Scale("quick"), "batch"), {})
     assert json.loads((tmp_path / "manifest.json").read_text())["engine"] == "batch"
     with pytest.raises(RequestError, match="engine = 'batch', not 'process'"):
-        store.open(reproduce.manifest_of(Scale(quick=True)), {})
+        store.open(manifest_of(Scale("quick")), {})
 
 
 def test_only_what_an_engine_can_play_is_played_by_it(tmp_path):
     played = {
         name: [batched.can_play(cell) for cell in cells(1, [{"name": name}])]
-        for name in ("cucb", "cts greedy")
+        for name in ("cucb", "cts-greedy", "gt-qts-regression")
     }
     assert not np.any(list(played.values()))
     assert all(map(batched.can_play, cells(1)))
@@ -90,9 +89,7 @@ def test_only_what_an_engine_can_play_is_played_by_it(tmp_path):
         with pytest.raises(
             RequestError, match=f"engine batch plays fig2a, fig2b, fig2c, got {name}"
         ):
-            reproduce.run(
-                ["fig2a", name], Scale(quick=True), Store(tmp_path / "none"), engine="batch"
-            )
+            paper.reproduce(["fig2a", name], Scale("quick"), tmp_path / "none", engine="batch")
     assert not (tmp_path / "none").exists()
     result = CliRunner().invoke(
         app, ["reproduce", "fig2a", "--engine", "gpu", "--out", str(tmp_path / "none")]
@@ -103,9 +100,8 @@ def test_only_what_an_engine_can_play_is_played_by_it(tmp_path):
     )
 
 
-def test_cells_that_can_t_be_played_together_are_run_one_by_one(tmp_path, monkeypatch):
+def test_cells_that_can_t_be_played_together_are_run_one_by_one(tmp_path):
     wanted = cells(2, [*POLICIES, {"name": "cucb"}])
-    monkeypatch.setattr(reproduce, "plan", lambda names, scale: {"fig2a": wanted})
     store = Store(tmp_path)
-    reproduce.run(["fig2a"], Scale(quick=True), store, engine="batch")
+    record({"fig2a": wanted}, store, engine="batch")
     assert ["engine" in row for row in rows(store, wanted)] == [True, True, True, True, False] * 2

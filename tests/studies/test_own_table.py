@@ -1,196 +1,379 @@
-"""Tables as people write them: read as meant, or refused with the line, the column and the way out."""
+"""``superarm run``: numbers of the table, files of the seed, a report that can be read."""
+
+import csv
+import itertools
+import json
+from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
-from superarm.own_table import reading
-from superarm.own_table.reading import TableError, read
+import superarm as sa
+from superarm.catalog import POLICIES
+from superarm.cli import app
+from superarm.environments import ReplayEnvironment
+from superarm.reporting.figures import render
+from superarm.reporting.palette import look
+from superarm.studies import Scale, own_table
+from superarm.studies.cells import table as table_cell
+from superarm.studies.cells.table import prepare
+from superarm.studies.own_table import report
+from superarm.studies.own_table.analysis import Run, not_distinguished, numbers
+from superarm.studies.own_table.study import play_all
 
 NAN = float("nan")
+NAMES = ("ham", "egg", "tea", "<b>pie</b>", "figs")
+MU = (0.2, 0.8, 0.5, 0.6, 0.1)
+FILES = ["arms.csv", "numbers.json", "picture.svg", "report.html", "runs.csv"]
+
+
+def cells(n_rounds=120, missing=0.1):
+    rng = np.random.default_rng(4)
+    table = (rng.random((n_rounds, 5)) < MU).astype(float)
+    table[rng.random(table.shape) < missing] = NAN
+    return table
+
+
+def as_text(table, names=NAMES):
+    lines = [",".join("" if cell != cell else f"{cell:g}" for cell in row) for row in table]
+    return "\n".join([",".join(names), *lines]) + "\n"
+
+
+def command(*arguments):
+    return CliRunner().invoke(
+        app, ["run", *map(str, arguments)], env={"COLUMNS": "300", "NO_COLOR": "1", "TERM": "dumb"}
+    )
 
 
 @pytest.fixture
-def written(tmp_path):
-    def write(content):
-        path = tmp_path / "dishes.csv"
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
+def table(tmp_path):
+    path = tmp_path / "dishes.csv"
+    path.write_text(as_text(cells()))
+    return path
 
 
-GOOD = {
-    "plain": "ham,egg,tea\n1,0,\n0,0.5,1\n",
-    "no newline at the end": "ham,egg,tea\n1,0,\n0,0.5,1",
-    "byte order mark": "\ufeffham,egg,tea\n1,0,\n0,0.5,1\n",
-    "lines of Windows": "ham,egg,tea\r\n1,0,\r\n0,0.5,1\r\n",
-    "semicolons": "ham;egg;tea\n1;0;\n0;0.5;1\n",
-    "semicolons and decimal commas": "ham;egg;tea\n1;0;\n0;0,5;1\n",
-    "tabs": "ham\tegg\ttea\n1\t0\t\n0\t0.5\t1\n",
-    "quoted": '"ham","egg","tea"\n"1","0",""\n"0","0.5","1"\n',
-    "spaces": " ham, egg ,tea\n1 , 0, \n 0,0.5,1.0\n",
-    "empty lines": "\nham,egg,tea\n\n1,0,\n\n0,0.5,1\n\n\n",
-    "missing in words": "ham,egg,tea\n1,0,NA\n0,.5,1e0\n",
-    "other words": "ham,egg,tea\n1,0,null\n0,5e-1,1.000\n",
-}
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    path = folder / "dishes.csv"
+    path.write_text(as_text(cells()))
+    done = command(path, "--k", 2, "--runs", 3, "--out", folder / "out", "--workers", 1)
+    assert done.exit_code == 0, done.output
+    return folder, done.output
 
 
-@pytest.mark.parametrize("content", GOOD.values(), ids=GOOD)
-def test_spellings_of_the_same_table(written, content):
-    table = read(written(content))
-    assert table.names == ("ham", "egg", "tea")
-    np.testing.assert_array_equal(table.cells, [[1, 0, NAN], [0, 0.5, 1]])
+def test_every_policy_plays_and_every_file_is_written(written):
+    folder, output = written
+    assert sorted(path.name for path in (folder / "out").iterdir()) == FILES
+    for name in ("best fixed set", "cts", "cucb", "random", "report.html"):
+        assert name in output
+    numbers = json.loads((folder / "out" / "numbers.json").read_text())
+    assert [row["policy"] for row in numbers["policies"]][-1] == "random"
+    assert numbers["best_fixed_set"]["arms"] == ["egg", "<b>pie</b>"]
+    assert numbers["settings"]["horizon"] == numbers["n_rounds"] == 120
 
 
-def test_names_may_have_separators_quotes_and_line_breaks_in_them(written):
-    table = read(written('"ham, boiled","egg ""fresh""","tea\nor not"\n1,0,1\n'))
-    assert table.names == ("ham, boiled", 'egg "fresh"', "tea\nor not")
-    assert table.cells.shape == (1, 3)
+def test_the_same_seed_gives_the_same_files_for_any_number_of_workers(written, tmp_path):
+    folder, _ = written
+    done = command(
+        folder / "dishes.csv", "--k", 2, "--runs", 3, "--out", tmp_path / "two", "--workers", 2
+    )
+    assert done.exit_code == 0, done.output
+    for name in FILES:
+        assert (tmp_path / "two" / name).read_bytes() == (folder / "out" / name).read_bytes(), name
 
 
-def test_names_may_be_numbers_that_are_no_outcomes(written):
-    assert read(written("101,102,103\n1,0,1\n")).names == ("101", "102", "103")
+def test_another_seed_gives_other_files(written, tmp_path):
+    folder, _ = written
+    command(
+        folder / "dishes.csv", "--k", 2, "--runs", 3, "--out", tmp_path, "--workers", 1, "--seed", 1
+    )
+    assert (tmp_path / "runs.csv").read_text() != (folder / "out" / "runs.csv").read_text()
 
 
-@pytest.mark.parametrize("skip", [["day"], ["1"]])
-def test_columns_that_are_no_arms_can_be_left_out(written, skip):
-    table = read(written("day,ham,egg\n2024-01-01,1,0\n2024-01-02,,1\n"), skip=skip)
-    assert table.names == ("ham", "egg")
-    assert table.skipped == ("day",)
-    np.testing.assert_array_equal(table.cells, [[1, 0], [NAN, 1]])
+def test_the_report_is_one_page_that_says_what_was_found(written):
+    folder, _ = written
+    text = (folder / "out" / "report.html").read_text()
+    assert "http" not in text
+    assert text.count("<svg") == 1 == text.count('role="img"')
+    assert "<b>pie</b>" not in text  # a name is a name, whatever is in it
+    assert "&lt;b&gt;pie&lt;/b&gt;" in text
+    missing = int(np.isnan(cells()).sum())
+    assert f"{missing} of 600 cells" in text
+    best = np.sort(np.nanmean(cells(), axis=0))[-2:].sum()
+    assert f"{best:.4g}" in text
 
 
-def test_a_nameless_column_of_row_numbers_can_be_left_out(written):
-    table = read(written(",ham,egg\n0,1,0\n1,0,1\n2,1,1\n"), skip=["1"])
-    assert table.names == ("ham", "egg")
-    assert table.cells.shape == (3, 2)
+def played(problem, policy, number, *, seed):
+    """One run, as its row describes it."""
+    row = table_cell.play(problem, policy, number, seed=seed)
+    return Run.of({"policy": policy, "run": number, **row})
+
+
+class Tags(HTMLParser):
+    """Tags that are open; a tag that closes another one than the last is an error."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], set()
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.add(tag)
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.add(tag)  # as in SVG: opened and closed at once
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_report_is_sound_html(written):
+    folder, _ = written
+    tags = Tags()
+    tags.feed((folder / "out" / "report.html").read_text())
+    assert tags.open == []
+    assert tags.seen >= {"h1", "h2", "table", "svg", "path", "ul"}
+
+
+def test_the_rows_of_the_runs_add_up(written):
+    folder, _ = written
+    with (folder / "out" / "runs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["policy"], row["run"]) for row in rows] == [
+        *itertools.product(("cts", "cucb", "random"), ("0", "1", "2"))
+    ]
+    for row in rows:
+        best, chance, reward = (
+            float(row[f"reward{of}"]) for of in ("_of_best_fixed_set", "_of_chance", "")
+        )
+        assert float(row["regret"]) == pytest.approx(best - reward)
+        assert float(row["gap_closed"]) == pytest.approx((reward - chance) / (best - chance))
+    with (folder / "out" / "arms.csv").open() as file:
+        arms = list(csv.DictReader(file))
+    assert sum(float(arm["shown_by_cts"]) for arm in arms) == pytest.approx(2)
+    assert {arm["arm"]: int(arm["n_missing"]) for arm in arms} == dict(
+        zip(NAMES, np.isnan(cells()).sum(axis=0), strict=True)
+    )
+
+
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+def test_a_run_played_in_pieces_is_the_one_that_replicate_plays(order, monkeypatch):
+    """And its totals are those of the trace, computed row by row."""
+    monkeypatch.setattr(table_cell, "_ROUNDS_AT_ONCE", 7)
+    table, k = cells(), 2
+    problem = prepare(table, NAMES, k, 120, order)
+
+    def make(rng):
+        world = ReplayEnvironment(table, names=NAMES, order=order)
+        return sa.cts(sa.LinearReward(5), k, oracle=sa.TopK()), world
+
+    traces = sa.replicate(make, n_runs=2, horizon=120, seed=9)
+    means = np.nanmean(table, axis=0)
+    for number, trace in enumerate(traces):
+        run = played(problem, "cts", number, seed=9)
+        filled = np.where(np.isnan(trace.outcomes), means[trace.arms], trace.outcomes).sum(axis=1)
+        np.testing.assert_allclose(run.reward, np.cumsum(filled)[run.at - 1])
+        np.testing.assert_array_equal(run.n_shown, np.bincount(trace.arms.ravel(), minlength=5))
+        assert run.best[-1] == pytest.approx(120 * problem.environment.best_fixed(k))
+        assert run.random[-1] == pytest.approx(120 * problem.environment.random_set(k))
+        assert run.gap_closed == pytest.approx(
+            problem.environment.gap_closed(trace.arms, trace.outcomes)
+        )
+
+
+def test_in_given_order_only_the_rows_that_are_played_count():
+    table = np.repeat(
+        [[1.0, 0, 0], [0, 0, 1]], 50, axis=0
+    )  # the third arm is the best, in rows that are not played
+    problem = prepare(table, "abc", 1, 60, "given")
+    assert problem.environment.n_rounds == 60
+    assert problem.environment.best_arms(1).tolist() == [0]
+    shuffled = prepare(table[20:], "abc", 1, 60, "shuffled")
+    assert shuffled.environment.n_rounds == 80
+    assert shuffled.environment.best_arms(1).tolist() == [2]
+
+
+def test_part_of_a_shuffled_table_is_judged_in_the_rows_that_were_played():
+    problem = prepare(cells(), NAMES, 2, 30, "shuffled")
+    runs = [played(problem, policy, 3, seed=0) for policy in ("cts", "random")]
+    np.testing.assert_array_equal(runs[0].best, runs[1].best)
+    np.testing.assert_array_equal(runs[0].random, runs[1].random)
+    assert runs[0].best[-1] != played(problem, "cts", 4, seed=0).best[-1]
+
+
+def test_few_rounds_close_a_gap_that_is_that_of_the_table():
+    """In one or two rows the best fixed set may well do worse than the random baseline."""
+    problem = prepare(cells(), NAMES, 2, 2, "shuffled")
+    runs = play_all(problem, ["random"], Scale(runs=400)).runs
+    assert any(run.best[-1] < run.random[-1] for run in runs)
+    closed = [run.gap_closed for run in runs]
+    # Four standard errors: once in 10,000 seeds.
+    assert abs(np.mean(closed)) < 4 * np.std(closed, ddof=1) / 20
+
+
+@pytest.mark.parametrize("policy", own_table.POLICIES)
+def test_every_named_policy_plays(policy):
+    problem = prepare(cells(), NAMES, 2, 40, "given")
+    run = played(problem, policy, 0, seed=0)
+    assert run.n_shown.sum() == 80
+
+
+def test_every_policy_has_a_look_of_its_own():
+    looks = [look(POLICIES[name].label) for name in own_table.POLICIES]
+    assert len(set(looks)) == len(looks)
+
+
+def test_where_all_arms_are_alike_there_is_no_gap_to_close():
+    problem = prepare(np.ones((20, 3)), "abc", 1, 20, "given")
+    found = play_all(problem, ["cts", "random"], Scale(runs=2))
+    assert all(result.gap_closed is None for result in found.results)
+    settings = {"table": "t.csv", "n_rows": 20, "skipped": [], "seed": 0}
+    text = report.html(found, settings, render(lambda figure: report.draw(figure, found)))
+    assert "nothing to learn" in text
+    assert "nan" not in text
+    json.dumps(numbers(found, settings), allow_nan=False)
+
+
+def test_policies_that_are_not_distinguished_are_found():
+    """By hand: over its pairs b loses 10 in each of three runs, and c wins some and loses some."""
+    at = np.array([5])
+
+    def runs(policy, rewards):
+        known = np.zeros(1), np.zeros(1), np.zeros(2, int), 1.0
+        return [
+            Run(policy, number, at, np.array([got]), *known) for number, got in enumerate(rewards)
+        ]
+
+    every = [
+        *runs("a", [50.0, 70.0, 90.0]),
+        *runs("b", [40.0, 60.0, 80.5]),
+        *runs("c", [55.0, 60.0, 90.0]),
+    ]
+    assert not_distinguished(every, "a") == ["c"]
+
+
+def test_the_report_names_policies_that_are_not_distinguished():
+    problem = prepare(cells(40), NAMES, 2, 40, "given")
+    found = play_all(problem, ["cts", "single-seed", "random"], Scale(runs=3))
+    text = report.html(found, {"table": "t", "n_rows": 40, "skipped": [], "seed": 0}, "")
+    others = not_distinguished(found.runs, found.results[0].policy)
+    assert found.as_good == others
+    assert (f"do not distinguish it from {', '.join(others)}." in text) == bool(others)
+
+
+def test_only_the_best_arms_of_many_are_on_the_page():
+    problem = prepare(
+        np.random.default_rng(0).random((20, 80)), [f"arm {i}" for i in range(80)], 3, 20, "given"
+    )
+    found = play_all(problem, ["random"], Scale(runs=2))
+    text = report.html(found, {"table": "t", "n_rows": 99, "skipped": ["day"], "seed": 0}, "")
+    assert "The 50 best of 80 arms" in text
+    assert "no arms, and were left out: day." in text
+    assert "the first 20 rows" in text
+
+
+def bad(done, *parts):
+    assert done.exit_code == 2, done.output
+    said = " ".join(
+        done.output.replace("│", " ").split()
+    )  # as it was before it was wrapped into a box
+    for part in parts:
+        assert part in said
+
+
+def test_a_bad_file_is_answered_with_its_name_and_line_and_nothing_is_written(table, tmp_path):
+    table.write_text("ham,egg\n1,0\n1,yes\n")
+    bad(
+        command(table, "--k", 1, "--out", tmp_path / "out"),
+        "dishes.csv",
+        "line 3, column 2",
+        "got 'yes'",
+    )
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("content", "dtype"),
+    ("options", "parts"),
     [
-        ("a,b\n1,0\n0,1\n", np.uint8),
-        ("a,b\n1,\n0,1\n", np.float16),
-        ("a,b\n1,0\n0.1,1\n", np.float64),
+        (["--k", 5], ["--k must be between 1 and 4, got 5", "nothing to choose"]),
+        (["--k", 9], ["--k must be between 1 and 4, got 9"]),
+        (["--k", 0], ["0 is not in the range x>=1"]),
+        (["--k", 2, "--policy", "best"], ["--policy must be of cts, single-seed", "got 'best'"]),
+        (
+            ["--k", 2, "--horizon", 121],
+            ["--horizon must be at most 120, the number of rows, got 121"],
+        ),
+        (["--k", 2, "--skip", "day"], ["--skip must be the name of a column", "got 'day'"]),
+        (["--k", 2, "--order", "sorted"], ["'given', 'shuffled'"]),
+        (["--k", 2, "--out", __file__], ["is a file"]),
+        ([], ["Missing option '--k'"]),
     ],
 )
-def test_cells_are_kept_in_the_smallest_numbers_that_hold_them(written, content, dtype):
-    assert read(written(content)).cells.dtype == dtype
+def test_bad_requests_are_answered_and_nothing_is_written(table, tmp_path, options, parts):
+    bad(command(table, "--out", tmp_path / "out", *options), *parts)
+    assert not (tmp_path / "out").exists()
 
 
-def test_many_strips_make_one_table(written, monkeypatch):
-    monkeypatch.setattr(reading, "_ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(reading, "_MOST_REMEMBERED", 5)
-    rng, told = np.random.default_rng(0), []
-    cells = rng.random((100, 3)).round(6)
-    cells[:20] = cells[:20] < 0.5  # strips of bytes, of halves and of doubles
-    cells[14, 1] = cells[50, 2] = NAN
-    lines = [",".join("" if np.isnan(cell) else repr(float(cell)) for cell in row) for row in cells]
-    table = read(written("a,b,c\n" + "\n".join(lines)), progress=told.append)
-    np.testing.assert_array_equal(table.cells, cells)
-    assert len(told) == 15
-    assert told == sorted(told)
+def test_names_of_files_are_shown_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr("superarm.studies.own_table.study.USUAL_HORIZON", 10)
+    path = tmp_path / "[red].csv"
+    path.write_text(as_text(cells(20)))
+    done = command(
+        path, "--k", 1, "--runs", 2, "--workers", 1, "--policy", "random", "--out", tmp_path / "[b]"
+    )
+    assert "[red].csv has 20 rows" in done.output
+    assert "[b]/report.html" in done.output
 
 
-BAD = {
-    "an empty file": ("", "dishes.csv is empty; expected a line of names"),
-    "only empty lines": ("\n\n", "dishes.csv is empty"),
-    "no rows": ("ham,egg\n", "a line of names and no line below it"),
-    "one column": (
-        "ham\n1\n0\n",
-        "line 1: expected the names of at least two arms, got 'ham'; .* for each arm",
-    ),
-    "a row that is too short": (
-        "ham,egg,tea\n1,0,1\n1,0\n",
-        r"line 3: expected 3 cells, one for each name in line 1, got 2 \('1', '0'; separated by comma\); leave a cell",
-    ),
-    "a row that is too long": (
-        "ham,egg\n1,0\n1,0,1\n",
-        "line 3: expected 2 cells.*got 3.*quotation marks around",
-    ),
-    "text": (
-        "ham,egg\n1,0\n1,yes\n",
-        r"line 3, column 2 \('egg'\): expected a number from 0 to 1 or an empty cell, got 'yes'; write 1 for yes",
-    ),
-    "a value above 1": (
-        "ham,egg\n1,0\n4,0\n",
-        r"line 3, column 1 \('ham'\).*got '4'; divide the outcomes by the largest",
-    ),
-    "a negative value": (
-        "ham,egg\n-0.5,0\n",
-        "line 2, column 1.*got '-0.5'; rescale .* the worst is 0",
-    ),
-    "an infinite value": ("ham,egg\n1,inf\n", "got 'inf'; leave the cell empty where"),
-    "a line for spreadsheets": (
-        "sep=;\nham;egg\n1;0\n",
-        "line 1: .* got 'sep=', which is for spreadsheets; delete the line",
-    ),
-    "another separator": (
-        "ham|egg\n1|0\n",
-        r"at least two arms, got 'ham\|egg'; .* commas, semicolons or tabs",
-    ),
-    "a quotation mark at the end": (
-        'ham,egg\n1,0\n"1,0\n',
-        "line 3: expected 2 cells.*quotation mark not closed",
-    ),
-    "a percentage": ("ham,egg\n50%,0\n", "got '50%'; write 0.5 for 50%"),
-    "digits as in programs": ("ham,egg\n0_1,0\n", "got '0_1'"),
-    "dates": (
-        "date,ham,egg\n2024-01-01,1,0\n",
-        r"column 1 \('date'\).*If the column is no arm.*with --skip date$",
-    ),
-    "row numbers": (
-        "row id,ham,egg\n1,1,0\n2,1,1\n",
-        "line 3, column 1.*leave it out with --skip 'row id'$",
-    ),
-    "a name twice": (
-        "ham,egg,ham\n1,0,1\n",
-        "line 1: the name 'ham' is there twice, in columns 1 and 3",
-    ),
-    "a name that is empty": ("ham,,egg\n1,0,1\n", "line 1: column 2 has no name;.*--skip 2"),
-    "no line of names": (
-        "1,0,0.5\n0,1,1\n",
-        "line 1: expected the names of the arms, got outcomes: '1', '0', '0.5'",
-    ),
-    "an empty column": (
-        "ham,egg\n1,\n0,NA\n",
-        "column 'egg' has no outcome in any line.*--skip egg",
-    ),
-    "an empty row": ("ham,egg\n1,0\n,\n0,1\n", "line 3: all cells are empty.*delete the line"),
-    "a workbook": (b"PK\x03\x04 and so on", "dishes.csv is a workbook.*save the table as CSV"),
-    "a binary file": (bytes(range(256)), "dishes.csv is a binary file.*save the table as CSV"),
-    "text of another coding": (
-        "ham,Käse\n1,0\n".encode("latin-1"),
-        "line 1: expected text in UTF-8, got the byte 0xe4",
-    ),
-    "text of two bytes a letter": ("ham,egg\n1,0\n".encode("utf-16"), "text that is not UTF-8"),
-    "a quotation mark that is not closed": (
-        'ham,egg\n"1,0\n' + "1,0\n" * 40_000,
-        "is a quotation mark not closed",
-    ),
-    "a long cell": ("ham,egg\n1," + "x" * 100 + "\n", r"got 'x{27}\.\.\.'"),
-}
+def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
+    bad(command(tmp_path / "none.csv", "--k", 1), "does not exist")
 
 
-@pytest.mark.parametrize(("content", "message"), BAD.values(), ids=BAD)
-def test_bad_files_are_refused_with_a_way_out(written, content, message):
-    with pytest.raises(TableError, match=message):
-        read(written(content))
+def test_a_column_that_is_empty_in_the_rows_that_are_played(table, tmp_path):
+    table.write_text("ham,egg\n1,\n0,\n1,1\n")
+    bad(
+        command(table, "--k", 1, "--horizon", 2, "--out", tmp_path / "out"),
+        "none for 'egg'",
+        "with --horizon",
+    )
 
 
-def test_lines_are_counted_as_an_editor_counts_them(written):
-    with pytest.raises(TableError, match=r"^line 7, column 2"):
-        read(written('"ham\nor not",egg\n1,0\n\n\n1,0\n1,2\n'))
+def test_more_rows_than_are_usually_played_are_said(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("superarm.studies.own_table.study.USUAL_HORIZON", 50)
+    options = [
+        "--k",
+        2,
+        "--runs",
+        2,
+        "--workers",
+        1,
+        "--policy",
+        "random",
+        "--out",
+        tmp_path / "out",
+    ]
+    done = command(table, *options)
+    assert "has 120 rows; each run plays 50 of them. For all: --horizon 120" in done.output
+    assert json.loads((tmp_path / "out" / "numbers.json").read_text())["settings"]["horizon"] == 50
+    assert "has 120 rows" not in command(table, *options, "--horizon", 120).output
 
 
-def test_a_bad_line_far_down_is_found(written, monkeypatch):
-    monkeypatch.setattr(reading, "_ROWS_AT_ONCE", 10)
-    with pytest.raises(TableError, match=r"^line 99: all cells are empty"):
-        read(written("a,b\n" + "1,0\n" * 97 + ",\n" + "0,1\n" * 50))
+def test_the_docs_show_what_the_command_prints(tmp_path):
+    docs = Path(__file__).parents[2] / "docs"
+    done = command(docs / "canteen.csv", "--k", 3, "--out", tmp_path, "--workers", 1)
+    # The page writes names as code, and intervals with a dash.
+    written = (docs / "data.md").read_text().replace("`", "").replace("%–", "% to ")
 
+    def cells_of(text, edge):
+        rows = [line.split(edge)[1:-1] for line in text.splitlines() if line.startswith(edge)]
+        return [tuple(cell.strip() for cell in row) for row in rows]
 
-def test_a_column_to_skip_must_be_there(written):
-    with pytest.raises(TableError, match="from 1 to 2, got 'day'; the columns are 'ham', 'egg'"):
-        read(written("ham,egg\n1,0\n"), skip=["day"])
-    with pytest.raises(TableError, match="at least two arms, got 'egg'"):
-        read(written("ham,egg\n1,0\n"), skip=["ham"])
+    shown = cells_of(done.output.replace("┃", "│"), "│")
+    assert len(shown) == 5  # the heading, the best fixed set, and three policies
+    assert set(shown) <= set(cells_of(written.replace("┃", "│").replace("│", "|"), "|"))
+    chance = json.loads((tmp_path / "numbers.json").read_text())["chance"]["reward"]
+    assert f"{chance:.4g} per day" in " ".join(written.split())

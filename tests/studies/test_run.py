@@ -1,361 +1,173 @@
-"""``superarm run``: the numbers are those of the table, the files those of the seed, and the report can be read."""
+"""Rows are the same for any workers and after any interruption; a finished cell is never lost."""
 
-import csv
-import itertools
 import json
-from html.parser import HTMLParser
-from pathlib import Path
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 
-import numpy as np
 import pytest
-from click.testing import CliRunner
-from superarm.own_table import findings, page, playing
 
-import superarm as sa
-from superarm.cli import app
-
-NAN = float("nan")
-NAMES = ("ham", "egg", "tea", "<b>pie</b>", "figs")
-MU = (0.2, 0.8, 0.5, 0.6, 0.1)
-FILES = ["arms.csv", "numbers.json", "picture.png", "report.html", "runs.csv"]
+from superarm.reporting.executors import dask_workers, processes
+from superarm.studies import Cell, Recorded, Scale, Store, paper, run
+from superarm.studies.code import versions
+from tiny_cells import TINY
 
 
-def cells(n_rounds=120, missing=0.1):
-    rng = np.random.default_rng(4)
-    table = (rng.random((n_rounds, 5)) < MU).astype(float)
-    table[rng.random(table.shape) < missing] = NAN
-    return table
+def rows(store, cells=TINY):
+    """The bytes of the rows, without the times."""
+    return [json.dumps(store.get(cell).row, sort_keys=True) for cell in cells]
 
 
-def as_text(table, names=NAMES):
-    lines = [",".join("" if cell != cell else f"{cell:g}" for cell in row) for row in table]
-    return "\n".join([",".join(names), *lines]) + "\n"
-
-
-def command(*arguments):
-    return CliRunner().invoke(
-        app, ["run", *map(str, arguments)], env={"COLUMNS": "300", "NO_COLOR": "1", "TERM": "dumb"}
-    )
-
-
-@pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "dishes.csv"
-    path.write_text(as_text(cells()))
-    return path
+def recorded(folder, **options):
+    store = Store(folder)
+    run.run_cells(TINY, store, **options)
+    return store
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    path = folder / "dishes.csv"
-    path.write_text(as_text(cells()))
-    done = command(path, "--k", 2, "--runs", 3, "--out", folder / "out", "--workers", 1)
-    assert done.exit_code == 0, done.output
-    return folder, done.output
+def alone(tmp_path_factory):
+    return recorded(tmp_path_factory.mktemp("alone"))
 
 
-def test_every_policy_plays_and_every_file_is_written(written):
-    folder, output = written
-    assert sorted(path.name for path in (folder / "out").iterdir()) == FILES
-    for name in ("best fixed set", "cts", "cucb", "random", "report.html"):
-        assert name in output
-    numbers = json.loads((folder / "out" / "numbers.json").read_text())
-    assert [row["policy"] for row in numbers["policies"]][-1] == "random"
-    assert numbers["best_fixed_set"]["arms"] == ["egg", "<b>pie</b>"]
-    assert numbers["settings"]["horizon"] == numbers["n_rounds"] == 120
+def test_two_workers_give_the_same_rows(alone, tmp_path):
+    calls = []
+    store = recorded(tmp_path, start=processes(2), progress=calls.append)
+    assert rows(store) == rows(alone)
+    assert sorted(cell.key for cell in calls) == sorted(cell.key for cell in TINY)
 
 
-def test_the_same_seed_gives_the_same_files_for_any_number_of_workers(written, tmp_path):
-    folder, _ = written
-    done = command(
-        folder / "dishes.csv", "--k", 2, "--runs", 3, "--out", tmp_path / "two", "--workers", 2
-    )
-    assert done.exit_code == 0, done.output
-    for name in FILES:
-        assert (tmp_path / "two" / name).read_bytes() == (folder / "out" / name).read_bytes(), name
+def test_a_dask_cluster_gives_the_same_rows(alone, tmp_path):
+    from distributed import LocalCluster
 
-
-def test_another_seed_gives_other_files(written, tmp_path):
-    folder, _ = written
-    command(
-        folder / "dishes.csv", "--k", 2, "--runs", 3, "--out", tmp_path, "--workers", 1, "--seed", 1
-    )
-    assert (tmp_path / "runs.csv").read_text() != (folder / "out" / "runs.csv").read_text()
-
-
-def test_the_report_is_one_page_that_says_what_was_found(written):
-    folder, _ = written
-    text = (folder / "out" / "report.html").read_text()
-    assert "http" not in text
-    assert "src=" in text
-    assert text.count("<img") == 1 == text.count("data:image/png;base64,")
-    assert "<b>pie</b>" not in text  # a name is a name, whatever is in it
-    assert "&lt;b&gt;pie&lt;/b&gt;" in text
-    missing = int(np.isnan(cells()).sum())
-    assert f"{missing} of 600 cells" in text
-    best = np.sort(np.nanmean(cells(), axis=0))[-2:].sum()
-    assert f"{best:.4g}" in text
-
-
-class Tags(HTMLParser):
-    """Tags that are open; a tag that closes another one than the last is an error."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.seen = [], set()
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.add(tag)
-        if tag not in ("meta", "img"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
-def test_the_report_is_sound_html(written):
-    folder, _ = written
-    tags = Tags()
-    tags.feed((folder / "out" / "report.html").read_text())
-    assert tags.open == []
-    assert tags.seen >= {"h1", "h2", "table", "img", "ul"}
-
-
-def test_the_rows_of_the_runs_add_up(written):
-    folder, _ = written
-    with (folder / "out" / "runs.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["policy"], row["run"]) for row in rows] == [
-        *itertools.product(("cts", "cucb", "random"), ("0", "1", "2"))
-    ]
-    for row in rows:
-        best, chance, reward = (
-            float(row[f"reward{of}"]) for of in ("_of_best_fixed_set", "_of_chance", "")
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        scheduler_port=0,
+        dashboard_address=None,
+    ) as cluster:
+        store = recorded(
+            tmp_path, start=dask_workers(cluster.scheduler_address, partial(versions, "play"))
         )
-        assert float(row["regret"]) == pytest.approx(best - reward)
-        assert float(row["gap_closed"]) == pytest.approx((reward - chance) / (best - chance))
-    with (folder / "out" / "arms.csv").open() as file:
-        arms = list(csv.DictReader(file))
-    assert sum(float(arm["shown_by_cts"]) for arm in arms) == pytest.approx(2)
-    assert {arm["arm"]: int(arm["n_missing"]) for arm in arms} == dict(
-        zip(NAMES, np.isnan(cells()).sum(axis=0), strict=True)
-    )
+    assert rows(store) == rows(alone)
 
 
-@pytest.mark.parametrize("order", ["given", "shuffled"])
-def test_a_run_played_in_pieces_is_the_one_that_replicate_plays(order, monkeypatch):
-    """And its totals are those of the trace, computed row by row."""
-    monkeypatch.setattr(playing, "_ROUNDS_AT_ONCE", 7)
-    table, k = cells(), 2
-    game = playing.prepare(table, NAMES, k, 120, order)
+def test_a_dying_dask_worker_loses_no_finished_cell(alone, tmp_path):
+    from distributed import LocalCluster
 
-    def make(rng):
-        world = sa.ReplayEnvironment(table, names=NAMES, order=order)
-        return sa.cts(sa.LinearReward(5), k, oracle=sa.TopK()), world
+    killed = []
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        scheduler_port=0,
+        dashboard_address=None,
+    ) as cluster:
 
-    traces = sa.replicate(make, n_runs=2, horizon=120, seed=9)
-    means = np.nanmean(table, axis=0)
-    for number, trace in enumerate(traces):
-        run = playing.play(game, "cts", number, seed=9)
-        filled = np.where(np.isnan(trace.outcomes), means[trace.arms], trace.outcomes).sum(axis=1)
-        np.testing.assert_allclose(run.reward, np.cumsum(filled)[run.at - 1])
-        np.testing.assert_array_equal(run.n_shown, np.bincount(trace.arms.ravel(), minlength=5))
-        assert run.best[-1] == pytest.approx(120 * game.world.best_fixed(k))
-        assert run.chance[-1] == pytest.approx(120 * game.world.random_set(k))
-        assert run.gap_closed == pytest.approx(game.world.gap_closed(trace.arms, trace.outcomes))
+        def kill_one_worker(cell):
+            if not killed:
+                killed.append(next(iter(cluster.workers.values())).pid)
+                os.kill(killed[0], signal.SIGKILL)
 
-
-def test_in_given_order_only_the_rows_that_are_played_count():
-    table = np.repeat(
-        [[1.0, 0, 0], [0, 0, 1]], 50, axis=0
-    )  # the third arm is the best, in rows that are not played
-    game = playing.prepare(table, "abc", 1, 60, "given")
-    assert game.world.n_rounds == 60
-    assert game.world.best_arms(1).tolist() == [0]
-    shuffled = playing.prepare(table[20:], "abc", 1, 60, "shuffled")
-    assert shuffled.world.n_rounds == 80
-    assert shuffled.world.best_arms(1).tolist() == [2]
+        start = dask_workers(cluster.scheduler_address, partial(versions, "play"))
+        store = recorded(tmp_path, start=start, progress=kill_one_worker)
+    assert len(killed) == 1
+    assert rows(store) == rows(alone)
 
 
-def test_part_of_a_shuffled_table_is_judged_in_the_rows_that_were_played():
-    game = playing.prepare(cells(), NAMES, 2, 30, "shuffled")
-    runs = [playing.play(game, policy, 3, seed=0) for policy in ("cts", "random")]
-    np.testing.assert_array_equal(runs[0].best, runs[1].best)
-    np.testing.assert_array_equal(runs[0].chance, runs[1].chance)
-    assert runs[0].best[-1] != playing.play(game, "cts", 4, seed=0).best[-1]
+def test_a_dying_worker_loses_no_finished_cell(alone, tmp_path):
+    started = []
+
+    def start():
+        started.append(ProcessPoolExecutor(2, mp_context=get_context("spawn")))
+        return started[-1]
+
+    killed = []
+
+    def kill_one_worker(cell):
+        if not killed:
+            killed.append(next(iter(started[0]._processes)))
+            os.kill(killed[0], signal.SIGKILL)
+
+    store = recorded(tmp_path, start=start, progress=kill_one_worker)
+    assert len(started) == 2
+    assert rows(store) == rows(alone)
 
 
-def test_few_rounds_close_a_gap_that_is_that_of_the_table():
-    """In one or two rows the best fixed set may well do worse than chance."""
-    game = playing.prepare(cells(), NAMES, 2, 2, "shuffled")
-    runs = playing.play_all(game, ["random"], n_runs=400, seed=0)
-    assert any(run.best[-1] < run.chance[-1] for run in runs)
-    closed = [run.gap_closed for run in runs]
-    # Four standard errors: once in 10,000 seeds.
-    assert abs(np.mean(closed)) < 4 * np.std(closed, ddof=1) / 20
+def test_workers_that_always_die_end_it(tmp_path):
+    def start():
+        executor = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        executor.submit(os._exit, 1)
+        return executor
+
+    with pytest.raises(RuntimeError, match="workers died 3 times in a row with 16 cells to go"):
+        recorded(tmp_path, start=start)
 
 
-@pytest.mark.parametrize("policy", playing.PLAYERS)
-def test_every_named_policy_plays(policy):
-    game = playing.prepare(cells(), NAMES, 2, 40, "given")
-    run = playing.play(game, policy, 0, seed=0)
-    assert run.n_shown.sum() == 80
+def test_a_failing_cell_is_reported_and_the_finished_ones_kept(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(ValueError, match="cells of the kind 'nonsense' have no runner"):
+        run.run_cells([TINY[0], Cell("nonsense", {}, 0, 0)], store)
+    assert store.has(TINY[0])
 
 
-def test_every_policy_has_a_look_of_its_own():
-    assert set(page._STYLES) == set(playing.PLAYERS)
-    assert len(set(page._STYLES.values())) == len(page._STYLES)
+def test_a_failing_cell_lets_the_others_under_way_finish(tmp_path, monkeypatch):
+    begun = threading.Barrier(4, timeout=30)
+
+    def one_fails(cell):
+        begun.wait()
+        if cell.run == 0:
+            raise ZeroDivisionError("a bug")
+        time.sleep(0.3)
+        return Recorded({}, {})
+
+    monkeypatch.setattr(run, "run_cell", one_fails)
+    store, cells = Store(tmp_path), [Cell("play", {}, 0, run) for run in range(4)]
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        run.run_cells(cells, store, start=lambda: ThreadPoolExecutor(4))
+    assert [store.has(cell) for cell in cells] == [False, True, True, True]
 
 
-def test_where_all_arms_are_alike_there_is_no_gap_to_close():
-    game = playing.prepare(np.ones((20, 3)), "abc", 1, 20, "given")
-    runs = playing.play_all(game, ["cts", "random"], n_runs=2, seed=0)
-    assert all(finding.gap_closed is None for finding in findings.find(runs))
-    settings = {"table": "t.csv", "n_rows": 20, "skipped": [], "seed": 0}
-    text = page.html(game, runs, settings, "0", page.picture(game, runs))
-    assert "nothing to learn" in text
-    assert "nan" not in text
-    json.dumps(findings.numbers(game, runs, settings), allow_nan=False)
+def test_what_is_recorded_is_not_run_again(alone, monkeypatch):
+    monkeypatch.setattr(run, "run_cell", lambda cell: pytest.fail("ran again"))
+    run.run_cells(TINY, alone)
 
 
-def test_who_is_not_told_apart_is_said():
-    """By hand: over its pairs b loses 10 in each of three runs, and c wins some and loses some."""
-    at = np.array([5])
+def test_policies_of_a_run_meet_the_same_instance(alone):
+    gaps = {(cell.run, cell.settings["problem"]["family"]): set() for cell in TINY}
+    for cell in TINY:
+        gaps[cell.run, cell.settings["problem"]["family"]].add(alone.get(cell).row["gap"])
+    assert all(len(found) == 1 for found in gaps.values())
+    assert len(set.union(*gaps.values())) == 4
 
-    def runs(policy, rewards):
-        known = np.zeros(1), np.zeros(1), np.zeros(2, int), 1.0
-        return [
-            playing.Run(policy, number, at, np.array([got]), *known)
-            for number, got in enumerate(rewards)
-        ]
 
-    played = [
-        *runs("a", [50.0, 70.0, 90.0]),
-        *runs("b", [40.0, 60.0, 80.5]),
-        *runs("c", [55.0, 60.0, 90.0]),
+def test_keys_change_with_all_that_matters(monkeypatch):
+    cell = TINY[0]
+    others = [
+        Cell("other", cell.settings, 3, 0),
+        Cell("play", {**cell.settings, "horizon": 31}, 3, 0),
+        Cell("play", cell.settings, 4, 0),
+        Cell("play", cell.settings, 3, 1),
     ]
-    assert findings.not_told_apart(played, "a") == ["c"]
+    assert len({cell.key, *(other.key for other in others)}) == 5
+    before = cell.key
+    monkeypatch.setattr("superarm.studies.cell.__version__", "99")
+    assert cell.key != before
 
 
-def test_the_report_names_who_is_not_told_apart():
-    game = playing.prepare(cells(40), NAMES, 2, 40, "given")
-    runs = playing.play_all(game, ["cts", "single-seed", "random"], n_runs=3, seed=0)
-    text = page.html(game, runs, {"table": "t", "n_rows": 40, "skipped": [], "seed": 0}, "0", b"")
-    first = findings.find(runs)[0].policy
-    others = findings.not_told_apart(runs, first)
-    assert (f"do not tell it apart from {', '.join(others)}." in text) == bool(others)
-
-
-def test_only_the_best_arms_of_many_are_on_the_page():
-    game = playing.prepare(
-        np.random.default_rng(0).random((20, 80)), [f"arm {i}" for i in range(80)], 3, 20, "given"
+def test_costs_are_estimates_for_every_cell():
+    order = Cell(
+        "play",
+        {**TINY[0].settings, "policy": {"name": "gt-qts", "delta": 0.2, "n_tests": "order"}},
+        0,
+        0,
     )
-    runs = playing.play_all(game, ["random"], n_runs=2, seed=0)
-    text = page.html(
-        game, runs, {"table": "t", "n_rows": 99, "skipped": ["day"], "seed": 0}, "0", b""
-    )
-    assert "The 50 best of 80 arms" in text
-    assert "Left out as no arms: day" in text
-    assert "the first 20 rows" in text
-
-
-def bad(done, *parts):
-    assert done.exit_code == 2, done.output
-    said = " ".join(
-        done.output.replace("│", " ").split()
-    )  # as it was before it was wrapped into a box
-    for part in parts:
-        assert part in said
-
-
-def test_a_bad_file_is_answered_with_its_name_and_line_and_nothing_is_written(table, tmp_path):
-    table.write_text("ham,egg\n1,0\n1,yes\n")
-    bad(
-        command(table, "--k", 1, "--out", tmp_path / "out"),
-        "dishes.csv",
-        "line 3, column 2",
-        "got 'yes'",
-    )
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "parts"),
-    [
-        (["--k", 5], ["--k must be between 1 and 4, got 5", "nothing to choose"]),
-        (["--k", 9], ["--k must be between 1 and 4, got 9"]),
-        (["--k", 0], ["greater than or equal to 1"]),
-        (["--k", 2, "--policy", "best"], ["--policy must be of cts, single-seed", "got 'best'"]),
-        (
-            ["--k", 2, "--horizon", 121],
-            ["--horizon must be at most 120, the number of rows, got 121"],
-        ),
-        (["--k", 2, "--skip", "day"], ["--skip must be the name of a column", "got 'day'"]),
-        (["--k", 2, "--order", "sorted"], ["'given', 'shuffled'"]),
-        (["--k", 2, "--out", __file__], ["is a file"]),
-        ([], ["Missing option '--k'"]),
-    ],
-)
-def test_bad_requests_are_answered_and_nothing_is_written(table, tmp_path, options, parts):
-    bad(command(table, "--out", tmp_path / "out", *options), *parts)
-    assert not (tmp_path / "out").exists()
-
-
-def test_names_of_files_are_shown_as_they_are(tmp_path, monkeypatch):
-    monkeypatch.setattr("superarm.cli.run.DEFAULT_HORIZON", 10)
-    path = tmp_path / "[red].csv"
-    path.write_text(as_text(cells(20)))
-    done = command(
-        path, "--k", 1, "--runs", 2, "--workers", 1, "--policy", "random", "--out", tmp_path / "[b]"
-    )
-    assert "[red].csv has 20 rows" in done.output
-    assert "[b]/report.html" in done.output
-
-
-def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
-    bad(command(tmp_path / "none.csv", "--k", 1), "does not exist")
-
-
-def test_a_column_that_is_empty_in_the_rows_that_are_played(table, tmp_path):
-    table.write_text("ham,egg\n1,\n0,\n1,1\n")
-    bad(
-        command(table, "--k", 1, "--horizon", 2, "--out", tmp_path / "out"),
-        "none for 'egg'",
-        "with --horizon",
-    )
-
-
-def test_more_rows_than_are_usually_played_are_said(table, tmp_path, monkeypatch):
-    monkeypatch.setattr("superarm.cli.run.DEFAULT_HORIZON", 50)
-    options = [
-        "--k",
-        2,
-        "--runs",
-        2,
-        "--workers",
-        1,
-        "--policy",
-        "random",
-        "--out",
-        tmp_path / "out",
-    ]
-    done = command(table, *options)
-    assert "has 120 rows; each run plays 50 of them. For all: --horizon 120" in done.output
-    assert json.loads((tmp_path / "out" / "numbers.json").read_text())["settings"]["horizon"] == 50
-    assert "has 120 rows" not in command(table, *options, "--horizon", 120).output
-
-
-def test_the_docs_show_what_the_command_prints(tmp_path):
-    docs = Path(__file__).parents[2] / "docs"
-    done = command(docs / "canteen.csv", "--k", 3, "--out", tmp_path, "--workers", 1)
-    written = [line.rstrip() for line in (docs / "data.md").read_text().splitlines()]
-    shown = [
-        line.rstrip()
-        for line in done.output.splitlines()
-        if line.startswith(("3 of", "┏", "┃", "┡", "│", "└"))
-    ]
-    assert len(shown) == 9
-    assert "\n".join(shown) in "\n".join(written)
-    chance = json.loads((tmp_path / "numbers.json").read_text())["chance"]["reward"]
-    assert f"{chance:.4g} a day" in " ".join(written)
+    every = [cell for name in paper.names() for cell in paper.load(name).cells(Scale())]
+    for cell in [*every, *TINY, order, Cell("my_kind", {"x": 1}, 0, 0)]:
+        assert run.cost(cell) > 0

@@ -37,7 +37,8 @@ def test_lemma_1_is_smallest_at_two_thirds():
 
 
 def test_lemma_1_promise_holds_where_it_can_be_run():
-    """The sum decoder must find the best arm of 3 at least 9 times in 10 with the tests of the lemma."""
+    """The sum decoder must find the best arm of 3 at least 9 times in 10 with the tests of the
+    lemma."""
     reward, theta = sa.LinearReward(3), np.array([0.05, 0.95, 0.1])
     n = theory.n_tests(n_arms=3, k=1, delta=0.85, lipschitz=1, upper=3, p=2 / 3, failure=0.1)
     rng = np.random.default_rng(0)
@@ -78,10 +79,11 @@ def test_lemma_2():
 
 
 def test_lemma_2_promise_on_random_instances():
-    """Delta = F⁻¹(gamma): the quantized optimum is a true one in at least 1 - 2 gamma of the instances.
+    """Delta = F⁻¹(gamma): the quantized optimum is a true one in at least 1 - 2 gamma of the
+    instances.
 
-    Uniform means of 5 arms, 2 to pick, gamma = 0.1 from 2,000 sampled gaps; then 500 fresh instances, of which at
-    least 80% must do, less 5 standard errors (error 3e-7).
+    Uniform means of 5 arms, 2 to pick, gamma = 0.1 from 2,000 sampled gaps; then 500 fresh
+    instances, of which at least 80% must do, less 5 standard errors (error 3e-7).
     """
     rng, reward = np.random.default_rng(0), sa.LinearReward(5)
 
@@ -139,7 +141,8 @@ def test_theorem_1_does_not_overflow():
     assert theory.regret_bound(**options) == math.inf
     assert 1000 < theory.regret_bound(**options, log=True) < math.inf
     tiny = {**options, "gap_min": 1e-160}
-    # The leading term is (4 / epsilon²)^K / epsilon²: its logarithm falls by 2 (K + 1) ln 10 a decade of the gap.
+    # The leading term is (4 / epsilon²)^K / epsilon²: its logarithm falls by 2 (K + 1) ln 10 a
+    # decade of the gap.
     step = theory.regret_bound(**{**options, "gap_min": 1e-161}, log=True) - theory.regret_bound(
         **tiny, log=True
     )
@@ -197,7 +200,8 @@ def test_separation_equals_the_definition():
 
 
 def test_theorem_2_does_not_hold_as_stated():
-    """Two neurons, three arms, positive weights: the best pair is {0, 1}, but arm 2 alone is worth more than arm 1."""
+    """Two neurons, three arms, positive weights: the best pair is {0, 1}, but arm 2 alone is worth
+    more than arm 1."""
     reward = sa.NetworkReward([[6.0, 0.01, 3.0], [0.01, 2.0, 0.01]], [1.0, 0.4])
     theta = np.ones(3)
     assert naive.best_sets(reward, theta, 2)[0] == [(0, 1)]

@@ -72,6 +72,7 @@ class Evaluator:
 
     def batch_s(self) -> float | None:
         """Seconds per set in a batch; None if no batch succeeded."""
+        # The fixed cost of a call would dominate small batches.
         larger = [took for took in self._batch_s if took[1] >= _LARGE] or self._batch_s
         return sum(s for s, _ in larger) / sum(n for _, n in larger) if larger else None
 

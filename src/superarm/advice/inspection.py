@@ -46,6 +46,14 @@ class _Check(NamedTuple):
     share: float = 1.0  # of the number of probes that was asked for
 
 
+class _Kept(NamedTuple):
+    """The probes that need what is declared, or keep what they see."""
+
+    lipschitz: required.Lipschitz
+    bounded: required.Bounded
+    separable: shape.Separable
+
+
 def inspect(
     reward: Reward,
     *,
@@ -86,21 +94,10 @@ def inspect(
     probes, tolerance = as_count(probes, "probes", least=4), as_positive(tolerance, "tolerance")
     rng = np.random.default_rng(0) if rng is None else rng
     evaluate, draw = Evaluator(reward), RandomInputs(reward.n_arms, k, rng)
-    lipschitz, separable = required.Lipschitz(declared), shape.Separable()
-    claims = _claims(reward)
-    checks = _checks(reward.n_arms, k, claims, lipschitz, required.Bounded(upper), separable)
-    scale, noise = _usual_value(evaluate, draw), 0.0
-    rows: dict[str, Property] = {}
-    for check in checks:
-        n_probes = _n_probes(check, probes)
-        # Two evaluations may differ by the noise for no other reason.
-        rows[check.name] = _run(
-            check, evaluate, draw, n_probes, _Slack(tolerance, scale, 2 * noise)
-        )
-        if check.name == "deterministic":
-            noise = rows[check.name].worst
-    loss = float(np.mean(separable.losses)) if separable.losses else 0.0
-    _add_notes(rows, lipschitz, loss, noisy=noise > 0)
+    kept = _Kept(required.Lipschitz(declared), required.Bounded(upper), shape.Separable())
+    checks = _checks(reward.n_arms, k, _claims(reward), kept)
+    rows, noise = _run_all(checks, evaluate, draw, probes, tolerance)
+    _add_notes(rows, kept, noisy=noise > 0)
     n_evaluated, n_failed = evaluate.n_evaluated, evaluate.n_failed
     answers = _row("answers", "required", n_evaluated, n_failed, 0.0, evaluate.failure)
     rows = {"answers": answers, **rows}
@@ -110,8 +107,8 @@ def inspect(
         n_arms=reward.n_arms,
         k=k,
         evaluation_s=single_s if batch_s is None else batch_s,
-        used=lipschitz.share,
-        loss=loss,
+        used=kept.lipschitz.share,
+        loss=kept.separable.loss,
     )
     return Inspection(
         reward=type(reward).__name__,
@@ -135,8 +132,8 @@ def n_evaluations(n_arms: int, k: int, probes: int = 200) -> int:
     1460
     """
     n_arms = as_count(n_arms, "n_arms", least=1)
-    lipschitz, bounded = required.Lipschitz(np.zeros(n_arms)), required.Bounded(1.0)
-    checks = _checks(n_arms, as_k(k, n_arms), set(), lipschitz, bounded, shape.Separable())
+    kept = _Kept(required.Lipschitz(np.zeros(n_arms)), required.Bounded(1.0), shape.Separable())
+    checks = _checks(n_arms, as_k(k, n_arms), set(), kept)
     return _PILOT + sum(_n_probes(check, probes) * check.evaluations for check in checks)
 
 
@@ -152,14 +149,7 @@ def _claims(reward: Reward) -> set[str]:
     return {name for name, declared in claims.items() if declared}
 
 
-def _checks(
-    n_arms: int,
-    k: int,
-    declared: set[str],
-    lipschitz: required.Lipschitz,
-    bounded: required.Bounded,
-    separable: shape.Separable,
-) -> list[_Check]:
+def _checks(n_arms: int, k: int, declared: set[str], kept: _Kept) -> list[_Check]:
     """The table of properties, in the order of the report."""
 
     def kind(attribute: str) -> Kind:
@@ -171,8 +161,8 @@ def _checks(
         _Check("batch = single", "required", required.batch_equals_single, 6),
         _Check("mean-only", "required", required.mean_only, 2),
         _Check("order", "required", required.order, 2),
-        _Check("lipschitz", "declared", lipschitz, 2),
-        _Check("bounded", "declared", bounded, 1),
+        _Check("lipschitz", "declared", kept.lipschitz, 2),
+        _Check("bounded", "declared", kept.bounded, 1),
         _Check("monotone", kind("monotone"), shape.rising_alone, 2),
         _Check("zero_is_absent", kind("zero_is_absent"), shape.zero_is_absent, 2),
         _Check("additive", kind("additive"), shape.additive, 6),
@@ -181,7 +171,7 @@ def _checks(
         _Check("monotone in theta", "undeclared", shape.rising_in_means, 2),
         _Check("monotone in S", "undeclared", shape.rising_in_set, 2),
         _Check("submodular", "undeclared", shape.submodular, 4),
-        _Check("separable", "undeclared", separable, per_separable, 0.25),
+        _Check("separable", "undeclared", kept.separable, per_separable, 0.25),
     ]
 
 
@@ -196,6 +186,25 @@ class _Slack:
     def allows(self, probe: Probe) -> bool:
         largest = max(self.usual, *map(abs, probe.values))
         return probe.excess <= self.tolerance * largest + self.noise
+
+
+def _run_all(
+    checks: list[_Check],
+    evaluate: Evaluator,
+    draw: RandomInputs,
+    probes: int,
+    tolerance: float,
+) -> tuple[dict[str, Property], float]:
+    """The rows by name, and the noise: how much two evaluations of the same set differ."""
+    usual, noise = _usual_value(evaluate, draw), 0.0
+    rows: dict[str, Property] = {}
+    for check in checks:
+        # Both sides of a comparison may be off by the noise.
+        slack = _Slack(tolerance, usual, 2 * noise)
+        rows[check.name] = _run(check, evaluate, draw, _n_probes(check, probes), slack)
+        if check.name == "deterministic":  # the first check, so that the others know the noise
+            noise = rows[check.name].worst
+    return rows, noise
 
 
 def _run(
@@ -228,16 +237,16 @@ def _row(
     return Property(name, kind, n_probes, n_violated, rate, worst, witness)
 
 
-def _add_notes(
-    rows: dict[str, Property], lipschitz: required.Lipschitz, loss: float, *, noisy: bool
-) -> None:
+def _add_notes(rows: dict[str, Property], kept: _Kept, *, noisy: bool) -> None:
+    # Noise would make slopes of small moves meaningless.
     if rows["lipschitz"].n_probes and not noisy:
         steepest = (
-            f"the steepest slope seen is {lipschitz.slope:.4g}; "
-            f"moves used {lipschitz.share:.3g} of what B allows"
+            f"the steepest slope seen is {kept.lipschitz.slope:.4g}; "
+            f"moves used {kept.lipschitz.share:.3g} of what B allows"
         )
         rows["lipschitz"] = replace(rows["lipschitz"], note=steepest)
     if rows["separable"].n_violated:
+        loss = kept.separable.loss
         lost = f"Oracle+'s set was {loss:.2%} worse on average than with the best swap tried"
         rows["separable"] = replace(rows["separable"], note=lost)
 

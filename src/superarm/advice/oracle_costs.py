@@ -59,6 +59,7 @@ def _tests(m: int, k: int) -> int:
     return n_tests_order(n_arms=m, k=k, delta=_DELTA, failure=_FAILURE)
 
 
+# Rounds to measure: many where the evaluations change over time, few where a round is expensive.
 _COSTS = {
     "random_sets": OracleCost("random baseline", lambda m, k: 0, True, 20, lambda m, k: m),
     "top_k": OracleCost(
@@ -140,6 +141,7 @@ def measure(
         picked = policy.ask(rng=rng)
         ask_s = time.perf_counter() - start
         spent[t] = policy.evaluations - evaluations
+        # Two clocks are compared, so the difference can be slightly negative.
         besides_s[t] = max(0.0, ask_s - (timed.took_s - took_s))
         policy.tell(picked, arms.pull(picked, rng=rng), rng=rng)
     return spent, besides_s

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.advice.oracle_costs import ORACLE_COSTS, measure
-from superarm.advice.text import aligned, shown_s
+from superarm.advice.text import aligned, row_of, shown_s
 from superarm.core import Reward
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k
 from superarm.environments import BernoulliArms
@@ -82,12 +82,7 @@ class Plan:
 
     def __getitem__(self, oracle: str) -> PlanRow:
         """The row of an oracle."""
-        for row in self.rows:
-            if row.oracle == oracle:
-                return row
-        raise KeyError(
-            f"there is no row {oracle!r}; there are {', '.join(row.oracle for row in self.rows)}"
-        )
+        return row_of({row.oracle: row for row in self.rows}, oracle)
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain JSON."""
@@ -199,6 +194,7 @@ def plan(
     arms = BernoulliArms(_few_good(*size, rng=rng) if mu is None else mu)
     if arms.n_arms != n_arms and given:
         raise ValueError(f"mu must have shape ({n_arms},), got ({arms.n_arms},)")
+    # Every oracle is measured with the same seed, so that adding one changes no other row.
     seed = int(rng.integers(2**63))
     rewards = _rewards(reward, measured, n_arms, k)
     rows = [
@@ -234,6 +230,7 @@ def _chosen(oracles: Sequence[str] | None, able: dict[str, Reward]) -> list[str]
 
 
 def _few_good(n_arms: int, k: int, *, rng: np.random.Generator) -> FloatArray:
+    # A clear gap, so that Thompson sampling settles within the measured rounds.
     mu = rng.uniform(0.0, 0.5, n_arms)
     mu[rng.choice(n_arms, k, replace=False)] = rng.uniform(0.9, 1.0, k)
     return mu
@@ -253,10 +250,12 @@ def _row(
     cost = ORACLE_COSTS[name]
     rounds = min(cost.rounds, horizon)
     spent, besides_s = measure(name, reward, arms, size[1], rounds, np.random.default_rng(seed))
+    # Overhead is measured at `size` and scaled by how it grows: overhead(asked) / overhead(size).
     overhead_s = float(besides_s.mean()) * cost.overhead(*asked) / cost.overhead(*size)
     if cost.exact:
         evaluations, evaluations_are = float(cost.most(*asked)), "exact"
     else:
+        # Remembered answers make rounds cheaper over time, so the last third stands for the rest.
         later = float(spent[-max(1, rounds // 3) :].mean()) * (horizon - rounds)
         per_round = (float(spent.sum()) + later) / horizon
         evaluations = per_round * math.prod(asked) / math.prod(size)

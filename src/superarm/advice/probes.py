@@ -66,6 +66,7 @@ def repeat(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
     arms = draw.arms(draw.size())
     means = draw.means(len(arms))
     values = [evaluate(arms, means), evaluate(arms, means)]
+    # A reward that remembers its last call shows only after another call.
     other = draw.arms(draw.size())
     evaluate(other, draw.means(len(other)))
     values.append(evaluate(arms, means))
@@ -92,7 +93,7 @@ def mean_only(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
     """A set in a batch, and again with other means outside the set: assumption 1."""
     arms = draw.arms(draw.size(most=draw.n_arms - 1))
     theta, other = draw.means(draw.n_arms), draw.means(draw.n_arms)
-    other[arms] = theta[arms]
+    other[arms] = theta[arms]  # the same in the set, other means outside it
     values = [float(evaluate.batch([arms], row)[0]) for row in (theta, other)]
     what = "in a batch the value changes with the means of arms outside the set"
     return probe([arms] * 2, [theta[arms]] * 2, values, abs(values[1] - values[0]), what)
@@ -127,12 +128,14 @@ class Lipschitz:
 
     def __call__(self, evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
         """One move."""
+        # Half of the moves are of single arms, where slopes are steepest for saturating rewards.
         size = 1 if draw.rng.random() < 0.5 else draw.size(least=1)
         arms = draw.arms(size)
         means = draw.means(size)
         there = draw.move(means)
         values = [evaluate(arms, means), evaluate(arms, there)]
         moved, change = np.abs(there - means), abs(values[1] - values[0])
+        # |r(S; theta) - r(S; theta')| <= sum over S of B_i |theta_i - theta'_i|
         allowed = float(self.declared[arms] @ moved)
         if moved.sum() >= _TINY_MOVE and np.isfinite(change):
             self.slope = max(self.slope, change / float(moved.sum()))
@@ -153,6 +156,7 @@ class Bounded:
     def __call__(self, evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
         """One set."""
         kind, rng = draw.rng.random(), draw.rng
+        # All arms at mean 1 usually have the largest value: a quarter of the probes has all arms.
         size = 0 if kind < 0.1 else draw.n_arms if kind < 0.35 else draw.size()
         means = np.full(size, float(rng.integers(2))) if rng.random() < 0.5 else draw.means(size)
         arms = draw.arms(size)

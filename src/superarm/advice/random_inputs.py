@@ -43,6 +43,7 @@ class RandomInputs:
         if which < 0.4:
             return rng.random(size)
         if which < 0.6:
+            # All 0, all 1, or each with probability 1/2.
             return (rng.random(size) < rng.choice([0.0, 0.5, 1.0])).astype(np.float64)
         if which < 0.8:
             means = rng.random(size)
@@ -55,6 +56,7 @@ class RandomInputs:
         """Means without ties, shape (size,): uniform, or Beta from spread out to narrow."""
         if self.rng.random() < 0.5:
             return self.rng.random(size)
+        # From e^-1, where most means are near 0 or 1, to e^3, as after about 40 outcomes.
         a, b = np.exp(self.rng.uniform(-1, 3, 2))
         return self.rng.beta(float(a), float(b), size)
 
@@ -62,11 +64,12 @@ class RandomInputs:
         """Other means: one, some or all of them moved, all by a little or all by a lot."""
         rng, n = self.rng, len(means)
         moved = np.zeros(n, bool)
-        moved[rng.integers(n)] = True
+        moved[rng.integers(n)] = True  # at least one, so that there is a move
         which = rng.random()
         if which > 0.5:
             moved |= (rng.random(n) < 0.5) if which < 0.75 else True
         if rng.random() < 0.5:
+            # From 0.001 to 0.1: a kink of the reward may show only in small steps.
             step = 10 ** rng.uniform(-3, -1) * rng.choice([-1.0, 1.0], n)
             # A step that would leave [0, 1] is made in the other direction.
             there = np.where((means + step < 0) | (means + step > 1), means - step, means + step)

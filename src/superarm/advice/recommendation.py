@@ -128,6 +128,7 @@ def _cost(oracle: str, evaluations: int, took_s: float | None) -> str:
 def _case(rows: dict[str, Property], n_arms: int, k: int) -> tuple[str, str]:
     """The rule that applies, and why."""
     separable = rows["separable"].holds or k == n_arms
+    # The order of the rules is their priority.
     unreliable = [name for name in _RELIED_ON if rows[name].is_error]
     if unreliable:
         why = f"remembered answers prove nothing while this is violated: {', '.join(unreliable)}"
@@ -142,6 +143,7 @@ def _case(rows: dict[str, Property], n_arms: int, k: int) -> tuple[str, str]:
         return "separable", why
     share = rows["separable"].n_violated / max(rows["separable"].n_probes, 1)
     swaps = f"a swap improved the set of the arms worth most alone in {share:.0%} of the probes"
+    # Evaluating all sets is cheaper than greedy, which needs about n_arms k evaluations.
     if math.comb(n_arms, k) <= n_arms * k:
         return "small", f"{swaps}, and there are few enough sets to evaluate all of them"
     if rows["submodular"].holds:

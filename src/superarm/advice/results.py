@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.advice.text import aligned, shown_s
+from superarm.advice.text import aligned, row_of, shown_s
 
 if TYPE_CHECKING:
     from superarm.advice.recommendation import Recommendation
@@ -165,12 +165,7 @@ class Inspection:
 
     def __getitem__(self, name: str) -> Property:
         """The row of a property."""
-        for row in self.rows:
-            if row.name == name:
-                return row
-        raise KeyError(
-            f"there is no row {name!r}; there are {', '.join(row.name for row in self.rows)}"
-        )
+        return row_of({row.name: row for row in self.rows}, name)
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain JSON, with the verdicts."""

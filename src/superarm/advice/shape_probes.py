@@ -21,6 +21,7 @@ def rising_in_set(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
     """A set, and one more arm: assumption 3."""
     arms = draw.arms(draw.size(most=draw.n_arms - 1) + 1)
     means = draw.means(len(arms))
+    # r(S; theta) <= r(S + i; theta)
     values = [evaluate(arms[:-1], means[:-1]), evaluate(arms, means)]
     what = "one more arm lowers the value"
     return probe([arms[:-1], arms], [means[:-1], means], values, values[0] - values[1], what)
@@ -55,9 +56,11 @@ def additive(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
     last, nothing = arms[-1:], arms[:0]
     sets, rows = [arms, arms[:-1], last, nothing], [means, means[:-1], means[-1:], means[:0]]
     values = [evaluate(one, row) for one, row in zip(sets, rows, strict=True)]
+    # r(S + i) - r(S) = r({i}) - r({})
     gained, alone = values[0] - values[1], values[2] - values[3]
     what = "an arm adds another value to a set than to nothing"
     adds = probe(sets, rows, values, abs(gained - alone), what)
+    # theta_i <= theta_j implies r({i}) <= r({j}), with equality for equal means.
     low, high = (0, -1) if means[0] < means[-1] else (-1, 0)
     pair, at = [arms[[low]], arms[[high]]], [means[[low]], means[[high]]]
     worth = [evaluate(pair[0], at[0]), evaluate(pair[1], at[1])]
@@ -76,6 +79,7 @@ def concave(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
     values = [evaluate(arm, x[[j]]) for j in range(3)]
     if x[2] - x[0] < _NARROW:
         return None
+    # f(x1) >= (1 - s) f(x0) + s f(x2), where x1 = (1 - s) x0 + s x2
     share = (x[1] - x[0]) / (x[2] - x[0])
     chord = (1 - share) * values[0] + share * values[2]
     means = [x[[j]] for j in range(3)]
@@ -91,9 +95,11 @@ def diminishing(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
     one, other = draw.means(len(arms)), draw.means(len(arms))
     low, high = np.minimum(one, other), np.maximum(one, other)
     low[draw.rng.random(len(arms)) < 0.3] = 0.0
+    # 0 <= r(high + raised) - r(high) <= r(low + raised) - r(low), where low <= high
     raised = np.zeros(len(arms))
     raised[-1] = draw.rng.random() * (1 - high[-1])
     rows = [low + raised, low, high + raised, high]
+    # Arms of mean 0 are left out of the sets.
     sets = [arms[row > 0] for row in rows]
     rows = [row[row > 0] for row in rows]
     values = [evaluate(one, row) for one, row in zip(sets, rows, strict=True)]
@@ -108,6 +114,7 @@ def submodular(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
         return None
     arms = draw.arms(draw.size(least=1, most=draw.n_arms - 1) + 1)
     means = draw.means(len(arms))
+    # r(B + i) - r(B) <= r(A + i) - r(A), where A is a part of B and i is the last arm
     part = np.append(np.arange(draw.rng.integers(len(arms) - 1)), len(arms) - 1)
     picks = [part, part[:-1], np.arange(len(arms)), np.arange(len(arms) - 1)]
     sets, rows = [arms[pick] for pick in picks], [means[pick] for pick in picks]
@@ -132,6 +139,11 @@ class Separable:
 
     losses: list[float] = field(default_factory=list)
 
+    @property
+    def loss(self) -> float:
+        """The mean of ``losses``; 0 without a probe."""
+        return float(np.mean(self.losses)) if self.losses else 0.0
+
     @staticmethod
     def n_evaluations(n_arms: int, k: int) -> int:
         """How many evaluations a probe needs."""
@@ -144,6 +156,7 @@ class Separable:
         arms = draw.arms(min(draw.n_arms, max(_SUB_ARMS, 4 * k)))
         if len(arms) <= k:
             return None
+        # Without ties, because a swap between tied arms would be no violation.
         theta = np.zeros(draw.n_arms)
         theta[arms] = draw.inner_means(len(arms))
         alone = evaluate.batch([np.array([arm]) for arm in arms], theta)
@@ -151,6 +164,7 @@ class Separable:
             return None
         ranked = arms[np.argsort(-alone, kind="stable")]
         best, rivals = ranked[:k], ranked[k : k + _RIVALS]
+        # Only the next best arms are tried: a swap with them is the most likely to help.
         swaps = [np.append(np.delete(best, place), rival) for place in range(k) for rival in rivals]
         values = evaluate.batch([best, *swaps], theta)
         if np.isnan(values).any():
@@ -168,6 +182,7 @@ def _rising(evaluate: Evaluator, draw: RandomInputs, size: int) -> Probe | None:
     arms = draw.arms(size)
     one = draw.means(size)
     other = draw.move(one)
+    # theta <= theta' implies r(S; theta) <= r(S; theta')
     low, high = np.minimum(one, other), np.maximum(one, other)
     values = [evaluate(arms, low), evaluate(arms, high)]
     what = "higher means lower the value"

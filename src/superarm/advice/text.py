@@ -1,9 +1,12 @@
-"""Text that the results of this room share: times and aligned tables."""
+"""What the results of this room share: times as text, aligned tables, rows by name."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
@@ -47,3 +50,10 @@ def aligned(rows: Sequence[Sequence[str]], *, right: int | None = None) -> list[
         ]
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def row_of(rows: Mapping[str, T], name: str) -> T:
+    """The row with a name, or an error that lists the names."""
+    if name not in rows:
+        raise KeyError(f"there is no row {name!r}; there are {', '.join(rows)}")
+    return rows[name]

@@ -150,8 +150,8 @@ ORACLES = by_name(
     ),
     Part(
         "rarely",
-        "Rarely",
-        oracles.Rarely,
+        "Scheduled",
+        oracles.Scheduled,
         "Keeps the last set and asks another oracle on a schedule only.",
         (
             _INNER,

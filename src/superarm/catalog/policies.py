@@ -10,7 +10,7 @@ from superarm import beliefs, oracles, policies
 from superarm.catalog.entries import PolicyPart, Task, by_name
 from superarm.core import Belief, Oracle, Policy
 from superarm.oracles.epsilon_random import decaying
-from superarm.oracles.rarely import growing
+from superarm.oracles.scheduled import growing
 
 
 def n_explore(task: Task) -> int:
@@ -130,10 +130,12 @@ POLICIES = by_name(
         "cts-rarely",
         "CTS, lazy, rarely",
         "Thompson sampling that keeps its set for longer and longer.",
-        lambda task: _with_oracle(oracles.Rarely(oracles.LazySingletons(), when=growing()), task),
+        lambda task: _with_oracle(
+            oracles.Scheduled(oracles.LazySingletons(), when=growing()), task
+        ),
         "#117733",
         "--",
-        code="`cts` with `Rarely`",
+        code="`cts` with `Scheduled`",
     ),
     PolicyPart(
         "single-seed",

@@ -81,7 +81,7 @@ def need(module: str, extra: str, why: str) -> None:
 
 def need_service() -> None:
     """Refuse the command if the packages of the service are not installed."""
-    for module in ("starlette", "uvicorn", "prometheus_client"):
+    for module in ("starlette", "pydantic", "uvicorn", "prometheus_client", "filelock"):
         need(module, "service", "the command uses the service")
 
 

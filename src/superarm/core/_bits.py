@@ -1,8 +1,9 @@
 """Test matrices as packed bits: drawing them, and the two products that group testing needs.
 
-Eight rows share a byte: a matrix of ``n`` rows and ``m`` columns is a ``(ceil(n / 8), m)`` array of bytes, bit r of
-byte (b, i) being row ``8 b + r`` of column i; the bits of rows beyond the last are zero. Then, for eight rows at a
-time, a product with A is a histogram of its bytes, and a product with A.T a look-up in a table of 256 sums.
+Eight rows share a byte. A matrix of ``n`` rows and ``m`` columns is a ``(ceil(n / 8), m)`` array of
+bytes. Bit r of byte (b, i) is row ``8 b + r`` of column i, and the bits of rows beyond the last are
+zero. So, for eight rows at a time, a product with A is a histogram of its bytes, and a product with
+A.T is a look-up in a table of 256 sums.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ BITS_OF_BYTE = np.unpackbits(
     np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little"
 ).astype(np.float64)
 
-# Cells are unpacked a block at a time: a block that stays in the cache is several times faster.
+# Cells are unpacked block by block: a block that stays in the cache is several times faster.
 _CELLS_AT_ONCE = 1 << 18
+# A byte is drawn by a number of 16 bits.
+_PLACES = 1 << 16
 
 
 def draw(n_rows: int, n_columns: int, p: float, *, rng: np.random.Generator) -> Bits:
     """Independent bits, each 1 with probability ``p`` (exact to the precision of p).
 
-    For p = 1/2 random bytes are what is wanted. Otherwise a byte is looked up by a random number of 16 bits in a table
-    where byte v has its share of the 65,536 places, rounded down; the places that are left over, 255 at most, send
-    their bytes to a second draw, which makes up for the rounding.
+    For p = 1/2, random bytes will do. Otherwise a byte is looked up by a random number of 16 bits,
+    in a table in which byte v has its share of the 65,536 places, rounded down. At most 255 places
+    are left over. Their bytes are drawn a second time, which corrects the rounding.
     """
     shape = (-(-n_rows // 8), n_columns)
     n_bytes = shape[0] * n_columns
@@ -71,7 +74,7 @@ def row_counts(bits: Bits, n_rows: int) -> IndexArray:
 
 
 def unpack(bits: Bits, n_rows: int) -> Bits:
-    """The matrix of 0 and 1, one byte a cell."""
+    """The matrix of 0 and 1, one byte per cell."""
     cells = np.empty((len(bits), 8, bits.shape[1]), np.uint8)
     for r in range(8):
         np.bitwise_and(bits >> r, 1, out=cells[:, r])
@@ -81,27 +84,29 @@ def unpack(bits: Bits, n_rows: int) -> Bits:
 def _looked_up(n_bytes: int, p: float, *, rng: np.random.Generator) -> Bits:
     table, n_sure, left_over = _byte_table(p)
     bits = np.empty(n_bytes, np.uint8)
-    # A look-up takes eight bytes for each in passing.
+    # In blocks, since a look-up needs eight bytes of memory per byte.
     for start in range(0, n_bytes, _CELLS_AT_ONCE):
         block = bits[start : start + _CELLS_AT_ONCE]
         places = _random_bytes(2 * block.size, rng=rng).view("<u2")
-        table.take(
-            places, out=block, mode="clip"
-        )  # no place is outside, and without a mode numpy buffers
+        # No place is outside the table, but without a mode numpy would use a buffer.
+        table.take(places, out=block, mode="clip")
         again = (places >= n_sure).nonzero()[0]
-        # The last share is 1 but for rounding, which must not lead beyond the table.
+        # The last share is 1 up to rounding, which must not lead beyond the table.
         block[again] = left_over[:-1].searchsorted(rng.random(again.size), side="right")
     return bits
 
 
 @lru_cache(maxsize=16)
 def _byte_table(p: float) -> tuple[Bits, int, FloatArray]:
-    """What each of 65,536 places stands for, how many of them are sure, and the cumulated shares of the second draw."""
+    """The byte of each of 65,536 places, how many places are sure, and the second draw.
+
+    The second draw is given as the cumulated shares of the bytes.
+    """
     ones = BITS_OF_BYTE.sum(axis=1)
-    wanted = p**ones * (1 - p) ** (8 - ones) * 65536
+    wanted = p**ones * (1 - p) ** (8 - ones) * _PLACES
     sure = np.floor(wanted).astype(np.intp)
     n_sure = int(sure.sum())
-    table = np.zeros(65536, np.uint8)
+    table = np.zeros(_PLACES, np.uint8)
     table[:n_sure] = np.repeat(np.arange(256, dtype=np.uint8), sure)
     cumulated = np.cumsum(wanted - sure)
     return table, n_sure, cumulated / max(cumulated[-1], np.finfo(np.float64).tiny)

@@ -1,4 +1,4 @@
-"""The k largest, with ties broken by chance."""
+"""The k largest values, with ties broken at random."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray
 
-_FEW = 32  # up to so many numbers, Python's sort is faster than a partition
+# Up to this many numbers, Python's sort is faster than a partition.
+_FEW = 32
+# The bound below the k-th largest value comes from at least this many groups per k.
+_GROUPS_PER_K = 8
+# Groups of fewer values than this are not worth the trouble.
+_LEAST_SIZE = 4
 
 
 def top_k(
     values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: float = 0.0
 ) -> IndexArray:
-    """The k arms of the largest values, ascending; a tie at the k-th place is broken uniformly at random.
+    """The k arms of the largest values, ascending.
 
-    Values within ``tolerance`` of the k-th largest count as tied with it. Nothing is drawn where there is no tie.
-    Costs O(len(values)).
+    A tie at the k-th place is broken uniformly at random, and nothing is drawn without a tie.
+    Values within ``tolerance`` of the k-th largest count as tied with it. O(len(values)) time.
 
     Examples
     --------
@@ -28,7 +33,8 @@ def top_k(
     values = np.asarray(values, np.float64)
     if values.ndim != 1 or not 1 <= k <= len(values):
         raise ValueError(
-            f"k must be between 1 and the number of values, got {k} of values of shape {values.shape}"
+            f"k must be between 1 and the number of values, "
+            f"got {k} of values of shape {values.shape}"
         )
     bound = _below_kth_largest(values, k)
     if math.isnan(bound):
@@ -47,7 +53,7 @@ def top_k(
 
 
 def _least_of_top(values: FloatArray, k: int) -> float:
-    if len(values) <= _FEW:  # as many as are left where k is small
+    if len(values) <= _FEW:  # the usual case when k is small
         return sorted(values.tolist())[-k]
     ordered = values.copy()
     ordered.partition(len(ordered) - k)
@@ -55,18 +61,19 @@ def _least_of_top(values: FloatArray, k: int) -> float:
 
 
 def kth_largest(values: FloatArray, k: int) -> float:
-    """The k-th largest of numbers of which none is NaN; several times faster than a partition of all."""
+    """The k-th largest of numbers without NaN; several times faster than a partition of all."""
     return _least_of_top(values[values >= _below_kth_largest(values, k)], k)
 
 
 def _below_kth_largest(values: FloatArray, k: int) -> float:
-    """A number that the k-th largest value is not below, and few values are above; NaN if one of the values is.
+    """A number that is at most the k-th largest value, and that few values exceed.
 
-    Split into groups, k of the groups have a maximum of at least the k-th largest maximum, so there are k such values.
+    NaN if one of the values is NaN. The values are split into groups. k of the groups have a
+    maximum of at least the k-th largest maximum, so there are k values of at least this number.
     """
-    n_groups = max(8 * k, int(len(values) ** 0.5))
+    n_groups = max(_GROUPS_PER_K * k, int(len(values) ** 0.5))
     size = len(values) // n_groups
-    if size < 4:
+    if size < _LEAST_SIZE:
         return float(values.min())
     maxima = values[: size * n_groups].reshape(size, n_groups).max(axis=0)
     rest = values[size * n_groups :]

@@ -1,7 +1,7 @@
-"""What is refused at the public edge: every message says what was expected, what came, and how to fix it.
+"""Checks of arguments: every message says what was expected, what came, and how to fix it.
 
-For authors of beliefs, oracles, rewards and environments: each function returns its argument in the form that the
-library works with, or raises ValueError or TypeError before anything has changed.
+For authors of beliefs, oracles, rewards and environments. Each function returns its argument in the
+form that the library works with, or raises ValueError or TypeError before anything has changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-_FEW = 16  # up to so many numbers, as many as a round has, a loop is faster than numpy's passes
+# Up to this many numbers, which a round usually has, a loop is faster than numpy.
+_FEW = 16
 _BITS_OF_ONE = np.float64(1.0).view(np.uint64)
 
 
@@ -31,7 +32,7 @@ def as_count(value: Any, name: str, *, least: int = 0) -> int:
 
 def as_k(k: Any, n_arms: int) -> int:
     """The size of a set, between 1 and ``n_arms``."""
-    if type(k) is int and 1 <= k <= n_arms:  # what comes almost always
+    if type(k) is int and 1 <= k <= n_arms:  # the usual case
         return k
     if as_count(k, "k", least=-(2**62)) < 1 or k > n_arms:
         raise ValueError(f"k must be between 1 and {n_arms} (n_arms), got {k}")
@@ -47,7 +48,7 @@ def as_positive(value: Any, name: str) -> float:
 
 
 def as_fraction(value: Any, name: str, *, low: str = "(", high: str = ")") -> float:
-    """A number between 0 and 1, the ends included where ``low`` is "[" or ``high`` is "]"."""
+    """A number between 0 and 1; ``low="["`` includes 0 and ``high="]"`` includes 1."""
     number = _as_float(value, name)
     above = number >= 0 if low == "[" else number > 0
     below = number <= 1 if high == "]" else number < 1
@@ -74,7 +75,7 @@ def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
     else:
         ascending = np.count_nonzero(given[1:] > given[:-1]) == given.size - 1
         least, most = (given[0], given[-1]) if ascending else (given.min(), given.max())
-    # Compared before the conversion: a uint64 beyond intp would wrap round to a valid arm.
+    # Compared before the conversion: a uint64 beyond intp would wrap around to a valid arm.
     if not (least >= 0 and most < n_arms):
         raise ValueError(f"arms must be between 0 and {n_arms - 1}, got {least} to {most}")
     distinct = given.astype(np.intp, copy=False)
@@ -110,7 +111,7 @@ def as_theta(theta: ArrayLike, n_arms: int, pools: Any) -> FloatArray:
 
 
 def as_finite(values: ArrayLike, name: str, *, ndim: int, least: float = -math.inf) -> FloatArray:
-    """Finite floats of ``ndim`` dimensions, none below ``least``; always a copy, so that it can be kept."""
+    """Finite floats of ``ndim`` dimensions, none below ``least``; always a copy."""
     given = np.asarray(values)
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
@@ -141,7 +142,10 @@ def as_set(arms: ArrayLike, means: ArrayLike, n_arms: int) -> tuple[IndexArray, 
 def as_state(
     state: Any, kind: str, n_arms: int, *, arrays: tuple[str, ...], others: tuple[str, ...] = ()
 ) -> dict[str, FloatArray]:
-    """The arrays of a belief's saved state, one number of at least 0 for each arm, once everything is there."""
+    """The arrays of a belief's saved state, one number of at least 0 per arm.
+
+    Refuses the state of another belief, of another number of arms, or with a part missing.
+    """
     if not isinstance(state, dict) or state.get("belief") != kind:
         came = state.get("belief") if isinstance(state, dict) else type(state).__name__
         raise ValueError(
@@ -161,12 +165,13 @@ def as_state(
 
 def _in_unit(numbers: FloatArray) -> bool:
     if numbers.size <= _FEW:
-        for number in numbers.ravel().tolist():  # noqa: SIM110, a generator costs more than it saves
+        for number in numbers.ravel().tolist():  # noqa: SIM110 (a generator is slower)
             if not 0 <= number <= 1:
                 return False
         return True
-    # Read as whole numbers, the bits of the floats from 0 to 1 are at most those of 1, and those of all others but -0.0
-    # are above: one pass is enough where nothing is wrong. A NaN makes min() NaN and the comparison false.
+    # Read as whole numbers, the bits of the floats from 0 to 1 are at most those of 1, and the bits
+    # of all others but -0.0 are above. So one pass is enough if nothing is wrong. A NaN makes min()
+    # NaN and the comparison false.
     return bool(
         numbers.view(np.uint64).max() <= _BITS_OF_ONE or (numbers.min() >= 0 and numbers.max() <= 1)
     )

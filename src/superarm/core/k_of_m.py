@@ -18,10 +18,10 @@ _SETS_PER_BLOCK = 1 << 16
 
 
 class KOfM:
-    """The sets of ``k`` of ``n_arms`` arms, the paper's K of m: feasible sets without any constraint.
+    """All sets of ``k`` of ``n_arms`` arms, the paper's K of m: no constraint but the size.
 
-    `Policy` and the oracles turn a whole number ``k`` into a `KOfM`, so you rarely make one yourself.
-    Nothing of size ``n_arms`` is allocated before it is needed.
+    `Policy` and the oracles turn a whole number ``k`` into a `KOfM`, so you rarely make one
+    yourself. Nothing of size ``n_arms`` is allocated before it is needed.
 
     Parameters
     ----------
@@ -105,7 +105,8 @@ class KOfM:
     def blocks(self, order: ArrayLike | None = None) -> Iterator[IndexArray]:
         """All sets as arrays of shape (n_sets, k), rows ascending, in lexicographic order.
 
-        ``order`` is the order of the arms that the lexicographic order follows; ascending by default.
+        ``order`` is the order of the arms that the lexicographic order follows; ascending by
+        default.
         """
         arms = range(self.n_arms) if order is None else as_arms(order, self.n_arms).tolist()
         every = combinations(arms, self.k)

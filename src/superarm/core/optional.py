@@ -2,7 +2,8 @@
 
 Each Protocol has one purpose. A part offers it by having the methods; there is nothing to inherit.
 ``isinstance(part, Protocol)`` takes microseconds. Code that runs in every round asks
-``issubclass(type(part), Protocol)`` instead, which Python caches, for Protocols that have methods only.
+``issubclass(type(part), Protocol)`` instead, which Python caches, for Protocols that have methods
+only.
 """
 
 from __future__ import annotations
@@ -57,13 +58,13 @@ class Posterior(Protocol):
 class Growable(Protocol):
     """A belief that arms can join later; `Session.add_arms` uses this."""
 
-    def add_arms(self, n_new: int, prior: Any = None) -> None:
-        """Make room for ``n_new`` arms after the last one."""
+    def add_arms(self, n: int, prior: Any = None) -> None:
+        """Append n arms; None for the usual prior."""
 
 
 @runtime_checkable
 class HasLevel(Protocol):
-    """A belief with a value, outside ``state``, that the next sample depends on; session logs use this."""
+    """A belief whose next sample depends on a value outside ``state``; session logs use this."""
 
     level: tuple[int, float] | None
     """The value after the last sample; None if there is none."""
@@ -111,12 +112,12 @@ class SelectsMany(Protocol):
     def select_many(
         self, reward: Reward, theta: FloatArray, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
-        """One set of k arms per row of theta: (n, n_arms) gives (n, k). All sets of k arms are allowed."""
+        """One set of k arms per row of theta: (n, n_arms) gives (n, k)."""
 
 
 @runtime_checkable
 class Adopts(Protocol):
-    """An oracle that repeats answers; a session that replays its log tells the oracle the answers."""
+    """An oracle that repeats answers; a session that replays its log uses this."""
 
     def adopt(self, arms: IndexArray, k: int | FeasibleSets, n_arms: int) -> None:
         """Go on as if ``select`` had returned these arms, without an evaluation."""
@@ -200,12 +201,12 @@ class Expects(Protocol):
 
 @runtime_checkable
 class Uniform(Protocol):
-    """Feasible sets that are all sets of ``n_most`` arms, so that the order of the values decides."""
+    """Feasible sets that are all sets of ``n_most`` arms: the order of the values decides."""
 
     def best(
         self, values: ArrayLike, *, rng: np.random.Generator, tolerance: float = 0.0
     ) -> IndexArray:
-        """The arms of the largest values; values within ``tolerance`` of the last one count as tied."""
+        """The arms of the largest values; those within ``tolerance`` of the last are tied."""
 
     def random_set(self, *, rng: np.random.Generator) -> IndexArray:
         """One of the sets, each with the same probability."""
@@ -216,7 +217,7 @@ class BestOfTop(Protocol):
     """Feasible sets whose best set is among a few of the largest values; `TopK` uses this."""
 
     def n_top(self) -> int:
-        """How many of the largest values contain the best set; 0 if looking at all arms is cheaper."""
+        """How many of the largest values contain the best set; 0 if all arms are cheaper."""
 
     def best_of_top(
         self, arms: IndexArray, values: FloatArray, *, rng: np.random.Generator
@@ -250,7 +251,7 @@ class Completable(Protocol):
 
 @runtime_checkable
 class Enumerable(Protocol):
-    """Feasible sets that can be listed; `Exhaustive` and, within constraints, `ESCBIndex` need this."""
+    """Feasible sets that can be listed; `Exhaustive` needs this, and `ESCBIndex` mostly."""
 
     @property
     def n_candidates(self) -> int:
@@ -259,5 +260,6 @@ class Enumerable(Protocol):
     def blocks(self, order: ArrayLike | None = None) -> Iterator[IndexArray]:
         """All sets, in arrays of shape (n_sets, size), rows ascending; larger sets first.
 
-        Sets of one size come in the lexicographic order of the arms in ``order``, ascending by default.
+        Sets of one size come in the lexicographic order of the arms in ``order``, ascending by
+        default.
         """

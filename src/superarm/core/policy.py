@@ -17,9 +17,9 @@ from superarm.core.selection import as_feasible
 
 
 class Counted:
-    """A reward that counts the sets it is asked about, and refuses answers that are not numbers.
+    """A reward that counts its evaluations, and refuses answers that are not finite numbers.
 
-    The only place where evaluations are counted: `Policy` wraps it around the reward that it is given.
+    `Policy` wraps it around the reward that it is given. Evaluations are counted nowhere else.
     """
 
     def __init__(self, reward: Reward) -> None:
@@ -36,7 +36,7 @@ class Counted:
     diminishing = property(lambda self: is_diminishing(self.uncounted))
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
-        """The value of one set; counts one."""
+        """The value of one set; counts one evaluation."""
         self.evaluations += 1
         value = float(self.uncounted(arms, means))
         if not np.isfinite(value):
@@ -46,31 +46,33 @@ class Counted:
         return value
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
-        """The values of many sets; counts each."""
+        """The values of many sets; counts one evaluation per set."""
         self.evaluations += len(pools)
         values = np.asarray(self.uncounted.batch(pools, theta), np.float64)
         if values.shape != (len(pools),):
             raise ValueError(
-                f"a reward's batch must have shape ({len(pools)},), one value a pool, got {values.shape}"
+                f"a reward's batch must have shape ({len(pools)},), one value per pool, "
+                f"got {values.shape}"
             )
         if not np.isfinite(values).all():
             worst = int(np.flatnonzero(~np.isfinite(values))[0])
             raise ValueError(
-                f"a reward must be a finite number, got {values[worst]} for the arms {_shown(pools[worst])}"
+                f"a reward must be a finite number, got {values[worst]} "
+                f"for the arms {_shown(pools[worst])}"
             )
         return values
 
 
 @dataclass
 class Policy:
-    """A belief and an oracle, joined by a reward: asks for ``k`` arms, and is told what they did.
+    """A belief and an oracle, joined by a reward: asks for ``k`` arms, and learns their outcomes.
 
     Attributes
     ----------
     belief, oracle
-        What guesses the means, and what picks the set.
+        What knows about the means, and what picks the set.
     reward
-        The reward that was given, wrapped in `Counted`.
+        The given reward, wrapped in `Counted`.
     k
         How many arms a set has, the paper's K; or `FeasibleSets`, such as a `Feasible`.
 
@@ -117,7 +119,7 @@ class Policy:
     def ask(
         self, *, rng: np.random.Generator, feasible: int | FeasibleSets | None = None
     ) -> IndexArray:
-        """The k arms to pull now, ascending; ``feasible`` takes the place of ``k`` in this round."""
+        """The k arms to pull now, ascending; ``feasible`` replaces ``k`` in this round."""
         return self.decide(rng=rng, feasible=feasible)[0]
 
     def decide(
@@ -125,16 +127,20 @@ class Policy:
     ) -> tuple[IndexArray, Sample]:
         """The same as ``ask``, and theta as far as the oracle looked at it."""
         sets = as_feasible(self.k if feasible is None else feasible, self.reward.n_arms)
-        with Sample(self.belief, rng) as theta:  # a sample, once the oracle looks at it
+        with Sample(self.belief, rng) as theta:
             arms = self.oracle.select(self.reward, theta, sets, rng=rng)
         if not sets.is_feasible(arms):
             raise ValueError(
-                f"{type(self.oracle).__name__} must pick a set that is feasible for {sets}, got {_shown(arms)}"
+                f"{type(self.oracle).__name__} must pick a set that is feasible for {sets}, "
+                f"got {_shown(arms)}"
             )
         return arms, theta
 
     def tell(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Learn what arms did, one outcome in [0, 1] each. Any distinct arms, not only those last asked for."""
+        """Learn what arms did, one outcome in [0, 1] per arm.
+
+        Any distinct arms may be told about, not only those last asked for.
+        """
         self.belief.update(arms, outcomes, rng=rng)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
@@ -11,18 +10,16 @@ import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core import _bits
+from superarm.core._cells import SPARSE_BELOW, random_cells
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_fraction
-
-# Below this p it is cheaper to draw the gaps between members than a bit for every arm.
-SPARSE_BELOW = 1 / 64
 
 
 class Pools:
     """A batch of sets of arms, of any sizes: the rows of the paper's test matrix A.
 
-    Held as CSR without values: pool j is ``members[offsets[j]:offsets[j + 1]]``, sorted. Random pools of a large
-    ``p`` are held as packed bits, those of a small one with the pool of each member, and what is missing of
-    ``members`` and ``offsets`` is worked out only if somebody asks.
+    Stored as CSR without values: pool j is ``members[offsets[j]:offsets[j + 1]]``, sorted. Random
+    pools are stored as packed bits if ``p`` is large, and by the pool of each member if it is
+    small. ``members`` and ``offsets`` are then computed on first use.
 
     Parameters
     ----------
@@ -65,14 +62,14 @@ class Pools:
 
     @classmethod
     def singletons(cls, arms: ArrayLike, n_arms: int) -> Pools:
-        """One pool for each arm: {arms[0]}, {arms[1]}, ..."""
+        """One pool per arm: {arms[0]}, {arms[1]}, ..."""
         n_arms = as_count(n_arms, "n_arms", least=1)
         members = as_arms(arms, n_arms)
         return cls._trusted(members, np.arange(len(members) + 1, dtype=np.intp), n_arms)
 
     @classmethod
     def extensions(cls, base: ArrayLike, arms: ArrayLike, n_arms: int) -> Pools:
-        """One pool for each arm: base ∪ {arms[0]}, base ∪ {arms[1]}, ...; no arm may be in base already."""
+        """One pool per arm: base ∪ {arms[0]}, base ∪ {arms[1]}, ...; no arm may be in base."""
         n_arms = as_count(n_arms, "n_arms", least=1)
         base, arms = as_arms(base, n_arms), as_arms(arms, n_arms)
         both = np.intersect1d(base, arms)
@@ -90,7 +87,7 @@ class Pools:
     def random(cls, n_tests: int, n_arms: int, p: float, *, rng: np.random.Generator) -> Pools:
         """Random tests, A[j, i] ~ Bern(p) independently (section 3).
 
-        n_tests · n_arms · 16 p bytes where p is below 1/64, and n_tests · n_arms / 8 otherwise.
+        n_tests · n_arms · 16 p bytes if p is below 1/64, and n_tests · n_arms / 8 bytes otherwise.
         """
         n_tests = as_count(n_tests, "n_tests")
         n_arms = as_count(n_arms, "n_arms", least=1)
@@ -112,7 +109,7 @@ class Pools:
 
     @property
     def depth(self) -> int:
-        """In how many pools an arm is at most; for packed pools, the number of pools."""
+        """The largest number of pools that an arm is in; for packed pools, the number of pools."""
         if self._bits is not None:
             return len(self)
         return int(np.bincount(self.members).max()) if len(self.members) else 0
@@ -148,7 +145,10 @@ class Pools:
         return matrix
 
     def sum(self, values: ArrayLike) -> FloatArray:
-        """A @ values, the sum over each pool's arms: (n_arms,) gives (n_pools,), (n_arms, d) gives (n_pools, d)."""
+        """A @ values, the sum over the arms of each pool.
+
+        Values of shape (n_arms,) give (n_pools,), and (n_arms, d) gives (n_pools, d).
+        """
         values = np.asarray(values, np.float64)
         if values.ndim not in (1, 2) or len(values) != self.n_arms:
             raise ValueError(
@@ -172,11 +172,11 @@ class Pools:
         return self._csr @ values
 
     def sum_by_arm(self, scores: ArrayLike) -> FloatArray:
-        """A.T @ scores (eq. decoder), the sum over the pools an arm is in: (n_pools,) gives (n_arms,)."""
+        """A.T @ scores (eq. decoder), the sum over the pools of each arm: shape (n_arms,)."""
         scores = np.asarray(scores, np.float64)
         if scores.shape != (len(self),):
             raise ValueError(
-                f"scores must have shape ({len(self)},), one for each pool, got {scores.shape}"
+                f"scores must have shape ({len(self)},), one per pool, got {scores.shape}"
             )
         if self._bits is not None:
             return _bits.column_sums(self._bits, scores)
@@ -184,10 +184,10 @@ class Pools:
         return _sums(self.members, scores, self.n_arms)
 
     def compact(self) -> tuple[IndexArray | slice, Pools]:
-        """The arms that occur, and the same pools over those alone; everything as it is where that saves nothing.
+        """The arms that occur, and the same pools over these arms alone.
 
-        With it a reward pays for the arms of its pools instead of for all: ``values = f(theta[arms])``, then
-        ``pools.sum(values)``.
+        All arms and the pools themselves, if this saves nothing. A reward uses this to compute only
+        what its pools need: ``values = f(theta[arms])``, then ``pools.sum(values)``.
         """
         if self._bits is not None or len(self.members) >= self.n_arms:
             return slice(None), self
@@ -197,7 +197,7 @@ class Pools:
         return arms, Pools._trusted(renamed, self.offsets, len(arms))
 
     def join(self, other: Pools) -> Pools:
-        """These pools followed by the other's."""
+        """These pools followed by the other ones."""
         if other.n_arms != self.n_arms:
             raise ValueError(
                 f"pools must be over the same arms, got {self.n_arms} and {other.n_arms}"
@@ -220,7 +220,7 @@ class Pools:
 
     @classmethod
     def _of_cells(cls, cells: IndexArray, n_pools: int, n_arms: int) -> Pools:
-        """The pools of the matrix that is 1 in these cells, ascending; row by row, cell j · n_arms + i is A[j, i]."""
+        """The pools of the matrix A that is 1 in these cells: cell j · n_arms + i is A[j, i]."""
         pools = cls.__new__(cls)
         pools.n_arms, pools._bits, pools._n_pools = n_arms, None, n_pools
         pools._rows = cells // n_arms
@@ -250,9 +250,10 @@ def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[Index
     for name, given in (("members", members), ("offsets", offsets)):
         if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
             raise TypeError(
-                f"{name} must be a flat array of whole numbers, got {given.dtype} of shape {given.shape}"
+                f"{name} must be a flat array of whole numbers, "
+                f"got {given.dtype} of shape {given.shape}"
             )
-    # Compared before the conversion, and without differences: unsigned numbers would wrap round.
+    # Compared before the conversion, and without differences: unsigned numbers would wrap around.
     if (
         not offsets.size
         or offsets[0] != 0
@@ -260,7 +261,8 @@ def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[Index
         or (offsets[1:] < offsets[:-1]).any()
     ):
         raise ValueError(
-            f"offsets must rise from 0 to {len(members)} (the number of members), got {offsets.tolist()[:9]}"
+            f"offsets must rise from 0 to {len(members)} (the number of members), "
+            f"got {offsets.tolist()[:9]}"
         )
     if members.size and not (members.min() >= 0 and members.max() < n_arms):
         raise ValueError(
@@ -273,7 +275,8 @@ def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[Index
     if unordered.size:
         at = unordered[0]
         raise ValueError(
-            f"members must ascend within a pool, got {members[at]} before {members[at + 1]}; Pools.of sorts for you"
+            f"members must ascend within a pool, got {members[at]} before {members[at + 1]}; "
+            "Pools.of sorts for you"
         )
     return members, offsets
 
@@ -281,28 +284,3 @@ def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[Index
 def _sums(places: IndexArray, values: FloatArray, n_places: int) -> FloatArray:
     # Without values bincount counts, in whole numbers.
     return np.bincount(places, values, minlength=n_places).astype(np.float64, copy=False)
-
-
-def random_cells(n_cells: int, p: float, *, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Which of ``n_cells`` independent Bern(p) cells are 1, ascending, from the geometric gaps between them."""
-    if p == 0 or n_cells == 0:
-        return np.zeros(0, np.int64)
-    # An exponential number over the rate, rounded up, is geometric: what rng.geometric draws, with one logarithm in
-    # all. A rate below 1e-300 would overflow, and with either no cell is 1.
-    rate = max(-math.log1p(-p), 1e-300)
-    found = []
-    last = -1
-    while last < n_cells:
-        expected = (n_cells - last) * p
-        gaps = rng.standard_exponential(int(expected + 4 * expected**0.5) + 8)
-        gaps /= rate
-        np.ceil(gaps, out=gaps)
-        if p < 1e-12:
-            # A gap beyond the end says no more than "beyond", and capping it keeps the sum from overflowing.
-            np.minimum(gaps, n_cells + 1, out=gaps)
-        cells = gaps.astype(np.int64)
-        cells[0] += last
-        np.cumsum(cells, out=cells)
-        last = int(cells[-1])
-        found.append(cells[: cells.searchsorted(n_cells)])
-    return found[0] if len(found) == 1 else np.concatenate(found)

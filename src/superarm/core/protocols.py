@@ -1,16 +1,19 @@
-"""The vocabulary of superarm, all of it: read this first.
+"""The vocabulary of superarm: read this first.
 
 One round of a combinatorial semi-bandit is four lines, and every noun in them is a Protocol below:
 
-    theta    = belief.sample(rng=rng)                     what the means might be           (n_arms,)
-    arms     = oracle.select(reward, theta, k, rng=rng)   the set that looks best for theta (k,)
-    outcomes = environment.pull(arms, rng=rng)            what the picked arms did          (k,)
-    belief.update(arms, outcomes, rng=rng)
+    theta    = belief.sample(rng=rng)                     what the means might be
+    (n_arms,) arms     = oracle.select(reward, theta, k, rng=rng)   the set that looks best for
+    theta (k,) outcomes = environment.pull(arms, rng=rng)            what the picked arms did
+    (k,) belief.update(arms, outcomes, rng=rng)
 
-`Policy` joins a belief, an oracle and a reward into ``ask`` and ``tell``, and counts the evaluations of the reward. It
-hands over theta as a `Sample`: the same sample, drawn when the oracle looks at it. In place of ``k`` there may be
-`FeasibleSets`, which say what else a set has to be.
-Randomness is always the keyword ``rng``; nothing here keeps a generator.
+`Policy` joins a belief, an oracle and a reward into ``ask`` and ``tell``, and counts the
+evaluations of the reward. It passes theta as a `Sample`, which is drawn when the oracle looks at
+it. It passes k as `FeasibleSets`, the sets to choose from: a number k stands for all sets of k
+arms.
+
+Parts may offer more than these Protocols; `optional` lists what. Randomness is always the keyword
+``rng``: no part keeps a generator.
 """
 
 from __future__ import annotations
@@ -26,10 +29,11 @@ from superarm.core.pools import Pools
 
 @runtime_checkable
 class Reward(Protocol):
-    """r(S; theta): the value of a set of arms if their means were theta. May be a black box, and dear.
+    """r(S; theta): the value of a set of arms if their means were theta.
 
-    It sees the arms of its set and *their* means only, so the paper's assumption 1 holds by construction. What else
-    the paper assumes, a reward declares.
+    May be a black box that is expensive to evaluate. It sees only the arms of its set and *their*
+    means, so the paper's assumption 1 holds by construction. A reward declares what else the paper
+    assumes.
     """
 
     @property
@@ -38,7 +42,7 @@ class Reward(Protocol):
 
     @property
     def lipschitz(self) -> float | FloatArray:
-        """B of assumption 2, one number or one for each arm.
+        """B of assumption 2, one number or one per arm.
 
         |r(S; theta) - r(S; theta')| <= sum over S of B_i |theta_i - theta'_i|.
         """
@@ -57,18 +61,18 @@ class Reward(Protocol):
 
     @property
     def additive(self) -> bool:
-        """Whether the reward is a sum with equal weights, so that the order of theta is the order of value."""
+        """Whether the reward is a sum with equal weights: the order of theta is that of value."""
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
         """The value of one set; ``means[j]`` is the mean of ``arms[j]``."""
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
-        """The values of many sets, shape (len(pools),), for the means theta of all arms, shape (n_arms,)."""
+        """The values of many sets, shape (len(pools),), for the means theta of all arms."""
 
 
 @runtime_checkable
 class Belief(Protocol):
-    """What is known of the means of the arms."""
+    """What is known about the means of the arms."""
 
     @property
     def n_arms(self) -> int:
@@ -78,7 +82,10 @@ class Belief(Protocol):
         """Means that might be true, shape (n_arms,), each in [0, 1]."""
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Learn one outcome in [0, 1] for each of some distinct arms, in any order; if places matter, as shown."""
+        """Learn one outcome in [0, 1] for each of some distinct arms.
+
+        Arms may come in any order. If the place of an arm matters, the order is as they were shown.
+        """
 
     def state(self) -> dict[str, Any]:
         """All it knows, as plain JSON."""
@@ -89,7 +96,7 @@ class Belief(Protocol):
 
 @runtime_checkable
 class FeasibleSets(Protocol):
-    """The sets that may be chosen, where these are not all sets of k arms: `Feasible`, and what is in `structures`."""
+    """The sets to choose from: `KOfM` for a plain k, `Feasible` and the rest of `superarm.sets`."""
 
     @property
     def n_most(self) -> int:
@@ -101,10 +108,13 @@ class FeasibleSets(Protocol):
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
-        """Shape (n_arms,): the arms that are in some sets and perhaps not in all. No others need be looked at."""
+        """Shape (n_arms,): the arms that are in some sets and perhaps not in all.
+
+        Oracles need not evaluate other arms.
+        """
 
     def for_arms(self, n_arms: int) -> FeasibleSets:
-        """The same for a problem of so many arms; refused where it is about others, or where there is no set."""
+        """The same for a problem of ``n_arms`` arms; refused if it is for another number."""
 
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The set of the largest sum of values, which have shape (n_arms,); ascending."""
@@ -119,24 +129,25 @@ class Oracle(Protocol):
 
     @property
     def report(self) -> Any:
-        """What the last ``select`` found out on its way, for people and for tests; None before the first."""
+        """What the last ``select`` found out: a `Report`, or None if there is nothing to tell."""
 
     def select(
         self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
-        """k distinct arms, ascending. Ties at the k-th place are broken by ``rng``, which is left alone otherwise.
+        """One of the feasible sets, ascending: k distinct arms for a plain k.
 
-        Where ``k`` is `FeasibleSets`, one of their sets. An oracle that does not know them refuses, as `as_selection` does.
+        Ties are broken at random by ``rng``, which is not used otherwise. Begin with
+        `as_selection`, which checks theta and turns k into feasible sets.
         """
 
 
 @runtime_checkable
 class Environment(Protocol):
-    """The world: what the arms really do."""
+    """What the arms really do."""
 
     @property
     def n_arms(self) -> int:
         """How many arms it has."""
 
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
-        """One outcome in [0, 1] for each of the arms, which are shown in this order; NaN where it is not seen."""
+        """One outcome in [0, 1] per arm, in the order of the arms; NaN if it is not seen."""

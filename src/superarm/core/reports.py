@@ -19,9 +19,11 @@ class Scores:
     meaning
         What the scores are, in words: "worth alone", for example.
     values
-        Shape (n_arms,): the score of each arm. NaN where it is unknown, -inf where an arm was not evaluated.
+        Shape (n_arms,): the score of each arm. NaN where it is unknown, -inf where an arm was not
+        evaluated.
     order
-        The chosen arms, best first, if the oracle has an order of its own; None for descending values.
+        The chosen arms, best first, if the oracle has an order of its own; None for descending
+        values.
     lower, upper
         Shape (n_arms,): bounds on the worth of each arm, if the oracle has bounds; both or neither.
     tests

@@ -1,4 +1,4 @@
-"""theta that is drawn when somebody looks at it."""
+"""theta, drawn when an oracle looks at it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from superarm.core.optional import SamplesTop
 
 
 class Sample(NDArrayOperatorsMixin):
-    """What `Policy` hands to an oracle as theta: a sample of the belief, drawn at the first look and then kept.
+    """What `Policy` passes to an oracle as theta: a sample of the belief, drawn at the first look.
 
-    An oracle that looks at it as an array, with ``np.asarray``, an index, an operator or a method of arrays, has the
-    whole sample. One that needs the k largest only asks for ``top``, and a belief that has
-    ``sample_top(k, *, rng) -> (arms, values)`` draws no more than that.
+    An oracle that uses it as an array, with ``np.asarray``, an index, an operator or a method of
+    arrays, gets the whole sample. An oracle that needs only the k largest values calls ``top``. A
+    belief that has ``sample_top`` then draws no more than these.
 
-    It can be looked at until ``select`` returns. Later the belief may have learned, so a first look would tell
-    something else: it is refused.
+    The first look must come before ``select`` returns. Later the belief may have learned, and a
+    first look would show another sample, so it is refused.
 
     Parameters
     ----------
     belief
-        What is drawn from.
+        The belief to draw from.
     rng
         Where the draw comes from.
 
@@ -46,11 +46,11 @@ class Sample(NDArrayOperatorsMixin):
         self._top: tuple[IndexArray, FloatArray] | None = None
 
     def top(self, k: int) -> tuple[IndexArray, FloatArray]:
-        """The k arms of the largest values, ascending, and these values. Ties at the k-th place broken by a draw."""
+        """The k arms of the largest values, ascending, and these values; ties as in `top_k`."""
         if self._top is not None and len(self._top[0]) == k:
             return self._top
         if self._theta is None or self._belief is None:
-            self._look()
+            self._refuse_late_look()
         if self._theta is not None or not issubclass(type(self._belief), SamplesTop):
             theta = self.whole()
             arms = top_k(theta, as_k(k, self.n_arms), rng=self._rng)
@@ -62,23 +62,23 @@ class Sample(NDArrayOperatorsMixin):
     def whole(self) -> FloatArray:
         """The values of all arms, shape (n_arms,)."""
         if self._theta is None:
-            self._look()
+            self._refuse_late_look()
             self._theta = self._belief.sample(rng=self._rng)
         return self._theta
 
     def drawn(self, arms: IndexArray) -> FloatArray | None:
-        """The values of some arms, shape (len(arms),), where they have been drawn; None where not. Draws nothing."""
+        """The values of some arms, shape (len(arms),), if they have been drawn; else None."""
         if self._theta is not None:
             return self._theta[arms]
         if self._top is not None and (self._top[0] is arms or np.array_equal(self._top[0], arms)):
             return self._top[1]
         return None
 
-    def _look(self) -> None:
+    def _refuse_late_look(self) -> None:
         if self._top is not None:
             raise ValueError(
-                f"theta must be looked at as a whole before its top, or not at all: only the {len(self._top[0])} "
-                "largest were drawn"
+                "theta must be looked at as a whole before its top, or not at all: "
+                f"only the {len(self._top[0])} largest were drawn"
             )
         if self._belief is None:
             raise ValueError(
@@ -105,7 +105,7 @@ class Sample(NDArrayOperatorsMixin):
         return self.whole()[index]
 
     def __getattr__(self, name: str) -> Any:
-        # Only what arrays are known by: copying and pickling look for names of their own.
+        # Only the public members of arrays: copying and pickling look for names of their own.
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.whole(), name)

@@ -1,4 +1,4 @@
-"""What the arms really do."""
+"""Environments: what the arms really do. One per file."""
 
 from superarm.environments.bernoulli import BernoulliArms
 from superarm.environments.cascading import CascadingArms

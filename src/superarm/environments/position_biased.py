@@ -1,7 +1,7 @@
 """A list whose lower places are looked at less often.
 
-The position-based model: Richardson, Dominowska, Ragno, WWW 2007; as a bandit: Lagrée, Vernade, Cappé:
-"Multiple-play bandits in the position-based model", NeurIPS 2016.
+The position-based model: Richardson, Dominowska, Ragno, WWW 2007; as a bandit: Lagrée, Vernade,
+Cappé: "Multiple-play bandits in the position-based model", NeurIPS 2016.
 """
 
 from __future__ import annotations
@@ -10,54 +10,59 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_arms, as_finite, as_unit
+from superarm.environments._means import as_means
 
 
 class PositionBiasedArms:
-    """The arm in place j is looked at with chance w_j and then succeeds with chance mu_i; the two look alike from here.
+    """The arm in place j is looked at with probability w_j, then succeeds with probability mu_i.
 
-    The order of the arms in ``pull`` is the order in which they are shown. An outcome is Bern(w_j · mu_i): a 0 says
-    less in a low place, since it may be that nobody looked. So the mean of the outcomes is not mu, and a belief that
-    takes it for that is wrong: see `PositionBiasedBelief`.
+    The order of the arms in ``pull`` is the order in which they are shown. An outcome is
+    Bern(w_j · mu_i): a failure says less in a low place, since perhaps nobody looked. So the mean
+    of the outcomes is not mu, and a belief that assumes this is wrong: use `PositionBiasedBelief`.
 
-    ``pull`` costs O(k) draws. 8 bytes an arm.
+    ``pull`` costs O(k) draws. Takes 8 bytes per arm.
 
     Parameters
     ----------
     mu
-        Shape (n_arms,): the chance that an arm that is looked at succeeds, in [0, 1]. Kept as a read-only copy.
+        Shape (n_arms,): the probability that an arm that is looked at succeeds, in [0, 1]. Kept as
+        a read-only copy.
     weights
-        Shape (n_places,): how often each place is looked at, in (0, 1]. No more arms than places can be shown.
+        Shape (n_places,): how often each place is looked at, in (0, 1]. A set can't have more arms
+        than there are places.
 
     Examples
     --------
-    >>> world = PositionBiasedArms([0.5, 1.0, 0.5], weights=[1.0, 0.25])
-    >>> world.expected([1, 0])
+    >>> environment = PositionBiasedArms([0.5, 1.0, 0.5], weights=[1.0, 0.25])
+    >>> environment.expected([1, 0])
     array([1.   , 0.125])
-    >>> world.pull([1, 0], rng=np.random.default_rng(0))
+    >>> environment.pull([1, 0], rng=np.random.default_rng(0))
     array([1., 0.])
     """
 
     def __init__(self, mu: ArrayLike, weights: ArrayLike) -> None:
-        given, shares = as_finite(mu, "mu", ndim=1), as_finite(weights, "weights", ndim=1)
-        self.mu: FloatArray = as_unit(given, "mu", given.shape)
+        self.mu: FloatArray = as_means(mu)
+        shares = as_finite(weights, "weights", ndim=1)
         self.weights: FloatArray = as_unit(shares, "weights", shares.shape)
         if not self.weights.min() > 0:
             raise ValueError(
-                f"weights must be above 0, got {self.weights.min()}; leave out places nobody looks at"
+                f"weights must be above 0, got {self.weights.min()}; "
+                f"leave out places nobody looks at"
             )
-        self.mu.flags.writeable = self.weights.flags.writeable = False
+        self.weights.flags.writeable = False
         self.n_arms = len(self.mu)
 
     def expected(self, arms: ArrayLike) -> FloatArray:
-        """The means of the outcomes of a pull of these arms in this order, shape (k,)."""
+        """The means of the outcomes when these arms are pulled in this order, shape (k,)."""
         arms = as_arms(arms, self.n_arms)
         if len(arms) > len(self.weights):
             raise ValueError(
-                f"arms must be at most {len(self.weights)}, one for each of the weights, got {len(arms)}"
+                f"arms must be at most {len(self.weights)}, one for each of the weights, "
+                f"got {len(arms)}"
             )
         return self.weights[: len(arms)] * self.mu[arms]
 
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
-        """One outcome, 0 or 1, for each arm: 1 where it was looked at and succeeded."""
+        """One outcome per arm: 1 if the arm was looked at and succeeded, else 0."""
         chances = self.expected(arms)
         return (rng.random(len(chances)) < chances).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The world of a table: what the arms did in rounds that are over."""
+"""Exact replay of a table of recorded outcomes."""
 
 from __future__ import annotations
 
@@ -12,44 +12,53 @@ from numpy.typing import ArrayLike, NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_k
 
+_CELLS_AT_ONCE = 2**20
+
 
 class ReplayEnvironment:
-    """Exact replay: round t gives the cells of row t, for whichever arms were picked.
+    """Exact replay: round t gives the cells of row t, for the arms that were chosen.
 
-    That is what needs no model: the table knows what every arm did in every round, or says that it does not. A policy
-    is told of the cells of its own set that are there, so each row can be played by each policy.
+    Exact replay needs no model, because the table has the outcome of every arm in every round, or
+    marks it as missing. A policy gets the cells of its own set that are not missing, so every
+    policy can play every row.
 
-    Sets are judged as sums. A cell that is missing counts as the mean of its arm's cells: so a fixed set is worth the
-    sum of its arms' means whatever is missing, and the k largest means are the best fixed set in hindsight.
+    The reward of a set is the sum of its outcomes. A missing cell counts as the mean of its arm's
+    cells. So the value of a fixed set is the sum of its arms' means, whatever is missing, and the
+    arms with the k largest means are the best fixed set in hindsight.
 
     Parameters
     ----------
     table
-        Shape (n_rounds, n_arms): outcomes in [0, 1], NaN (or None) where they are missing; an array or a DataFrame of
-        pandas or polars. Kept as it is, uint8 and float32 too, and not copied unless it has to be: don't write to it.
+        Shape (n_rounds, n_arms): outcomes in [0, 1], NaN (or None) where missing; an array or a
+        DataFrame of pandas or polars. Its dtype is kept, also uint8 and float32. The table is not
+        copied if possible: do not write to it.
     names
-        The names of the arms; those of a DataFrame's columns unless given, and else "0", "1" and so on.
+        The names of the arms; by default the column names of a DataFrame, or "0", "1" and so on.
     order
-        "given", or "shuffled": a permutation of the rows drawn at the first pull from the world's generator. With
-        `replicate` every run has another one, and policies that are paired meet the same.
+        "given", or "shuffled": a random order of the rows, drawn at the first pull. With
+        `replicate` every run has an order of its own, and paired policies have the same order.
     repeat
-        Begin again after the last row, shuffled anew if at all. Otherwise a pull beyond it is refused.
+        Start again after the last row, in a new random order if shuffled. By default a pull after
+        the last row is refused.
 
     Attributes
     ----------
     means
-        Shape (n_arms,): the mean of the cells that each arm has.
+        Shape (n_arms,): the mean of each arm's cells that are not missing.
     n_missing
-        Shape (n_arms,): how many it has not.
+        Shape (n_arms,): how many cells of each arm are missing.
 
     Examples
     --------
-    >>> world = ReplayEnvironment([[1, 0, 0], [1, None, 1], [0, 0, 1]], names=["ham", "egg", "tea"])
+    >>> table = [[1, 0, 0], [1, None, 1], [0, 0, 1]]
+    >>> environment = ReplayEnvironment(table, names=["ham", "egg", "tea"])
     >>> rng = np.random.default_rng(0)
-    >>> [world.pull([0, 1], rng=rng).tolist() for _ in range(3)]
+    >>> [environment.pull([0, 1], rng=rng).tolist() for _ in range(3)]
     [[1.0, 0.0], [1.0, nan], [0.0, 0.0]]
-    >>> [world.names[arm] for arm in world.best_arms(2)], world.best_fixed(2), world.random_set(2)
-    (['ham', 'tea'], 1.3333333333333333, 0.8888888888888888)
+    >>> [environment.names[arm] for arm in environment.best_arms(2)]
+    ['ham', 'tea']
+    >>> round(environment.best_fixed(2), 3), round(environment.random_set(2), 3)
+    (1.333, 0.889)
     """
 
     def __init__(
@@ -64,9 +73,9 @@ class ReplayEnvironment:
             raise ValueError(f"order must be 'given' or 'shuffled', got {order!r}")
         self.table = _as_table(table)
         self.n_rounds, self.n_arms = self.table.shape
-        self.names = _as_names(
-            getattr(table, "columns", None) if names is None else names, self.n_arms
-        )
+        # DataFrames have columns; arrays and lists do not.
+        columns = getattr(table, "columns", None)
+        self.names = _as_names(columns if names is None else names, self.n_arms)
         self.means, self.n_missing = _means(self.table, self.names)
         self.order, self.repeat = order, repeat
         self._played, self._rows = 0, None
@@ -75,32 +84,36 @@ class ReplayEnvironment:
 
     @property
     def n_played(self) -> int:
-        """How many rounds have been pulled."""
+        """The number of pulls so far."""
         return self._played
 
     @property
     def rows(self) -> IndexArray:
-        """Shape (n_rounds,): in which order the rows come; of a shuffled table, known from the first pull on."""
+        """Shape (n_rounds,): the order of the rows; if shuffled, known after the first pull."""
         if self._rows is None and self.order == "shuffled":
             raise ValueError(
-                "the order of a shuffled table is drawn at the first pull: pull before you ask for rows"
+                "the order of a shuffled table is drawn at the first pull: "
+                "pull before you ask for rows"
             )
         return np.arange(self.n_rounds) if self._rows is None else self._rows
 
     def fresh(self) -> ReplayEnvironment:
-        """The same at its beginning, with the same table in memory and nothing checked again: one for each run."""
+        """The same environment before its first pull, sharing the table; use one per run."""
         other = copy.copy(self)
         other._played, other._rows = 0, None
         return other
 
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
-        """The next row's cells of the arms; NaN where they are missing. Draws nothing unless an order has to be."""
+        """The cells of these arms in the next row, NaN where missing.
+
+        Draws only the order of a shuffled table.
+        """
         arms = as_arms(arms, self.n_arms)
         row = self._played % self.n_rounds
         if self._played >= self.n_rounds and not self.repeat:
             raise ValueError(
-                f"the table has {self.n_rounds:,} rows and all of them were played; "
-                f"ask for a horizon of at most {self.n_rounds:,}, or pass repeat=True to begin again"
+                f"the table has {self.n_rounds:,} rows and all of them were played; use a "
+                f"horizon of at most {self.n_rounds:,}, or pass repeat=True to start again"
             )
         if row == 0 and self.order == "shuffled":
             self._rows = rng.permutation(self.n_rounds)
@@ -108,19 +121,19 @@ class ReplayEnvironment:
         return self.table[row if self._rows is None else self._rows[row], arms].astype(np.float64)
 
     def best_arms(self, k: int) -> IndexArray:
-        """The best fixed set in hindsight for sums: the k largest means, the first of equal ones; ascending."""
+        """The best fixed set in hindsight, ascending: the k largest means, the first of equals."""
         return np.sort(np.argsort(-self.means, kind="stable")[: as_k(k, self.n_arms)])
 
     def best_fixed(self, k: int) -> float:
-        """What the best fixed set gives in a round, on average."""
+        """The mean reward per round of the best fixed set."""
         return float(self.means[self.best_arms(k)].sum())
 
     def random_set(self, k: int) -> float:
-        """What a set of k arms by chance gives in a round, on average."""
+        """The mean reward per round of a random set of k arms."""
         return as_k(k, self.n_arms) * float(self.means.mean())
 
     def rewards(self, arms: IndexArray, outcomes: FloatArray) -> FloatArray:
-        """What sets gave, shape (T,): their sums, with the arm's mean where an outcome is missing.
+        """The rewards of sets, shape (T,): sums, with the arm's mean for a missing outcome.
 
         ``arms`` and ``outcomes`` are those of a `Trace`, shape (T, k).
         """
@@ -129,19 +142,20 @@ class ReplayEnvironment:
         return np.where(there, filled, 0.0).sum(axis=1)
 
     def gap_closed(self, arms: IndexArray, outcomes: FloatArray) -> float:
-        """Where the reward stands between a random set's, 0, and the best fixed set's, 1; NaN where these are equal.
+        """The reward on a scale where random sets have 0 and the best fixed set has 1.
 
-        Above 1 is possible: where arms get better and worse, a set that changes can beat every fixed one. Both ends
-        are those of the whole table, so play the whole table.
+        NaN if both have the same reward. Values above 1 are possible: if the arms change over time,
+        changing sets can beat every fixed set. Both ends are computed from the whole table, so play
+        the whole table.
         """
         k = arms.shape[1]
-        chance, best = self.random_set(k), self.best_fixed(k)
-        got = float(self.rewards(arms, outcomes).mean())
-        return (got - chance) / (best - chance) if best > chance else float("nan")
+        baseline, best = self.random_set(k), self.best_fixed(k)
+        reward = float(self.rewards(arms, outcomes).mean())
+        return (reward - baseline) / (best - baseline) if best > baseline else float("nan")
 
 
 def _as_table(table: Any) -> NDArray[Any]:
-    """The cells as a read-only array of numbers, NaN where missing; the caller's own memory where that can be."""
+    """The cells as a read-only array, NaN where missing; without a copy if possible."""
     given = np.asarray(table.to_numpy() if hasattr(table, "to_numpy") else table)
     if given.dtype == object and not any(isinstance(cell, str | bytes) for cell in given.flat):
         with suppress(TypeError, ValueError):  # refused below
@@ -153,17 +167,15 @@ def _as_table(table: Any) -> NDArray[Any]:
         )
     if given.ndim != 2 or not given.size:
         raise ValueError(
-            f"table must have a row a round and a column an arm, got shape {given.shape}"
+            f"table must have one row per round and one column per arm, got shape {given.shape}"
         )
-    low, high = (
-        np.fmin.reduce(given, axis=None),
-        np.fmax.reduce(given, axis=None),
-    )  # the NaNs left aside
+    # fmin and fmax ignore NaN.
+    low, high = np.fmin.reduce(given, axis=None), np.fmax.reduce(given, axis=None)
     if low < 0 or high > 1:
         row, arm = np.argwhere((given < 0) | (given > 1))[0]
         raise ValueError(
-            f"outcomes must be in [0, 1], got {given[row, arm]} in row {row}, arm {arm}; rescale them: "
-            f"they are from {low:g} to {high:g}"
+            f"outcomes must be in [0, 1], got {given[row, arm]} in row {row}, arm {arm}; "
+            f"rescale them: they are from {low:g} to {high:g}"
         )
     kept = given.view()
     kept.flags.writeable = False
@@ -174,15 +186,17 @@ def _as_names(names: Any, n_arms: int) -> tuple[str, ...]:
     known = tuple(str(name) for name in (range(n_arms) if names is None else names))
     if len(known) != n_arms or len(set(known)) != n_arms:
         raise ValueError(
-            f"names must be {n_arms} different names, one an arm, got {len(set(known))} in {len(known)}"
+            f"names must be {n_arms} different names, one per arm, "
+            f"got {len(set(known))} in {len(known)}"
         )
     return known
 
 
 def _means(table: NDArray[Any], names: tuple[str, ...]) -> tuple[FloatArray, IndexArray]:
-    """The mean of each arm's cells, and how many are missing; in strips of rows, so that no second table is made."""
+    """The mean of each arm's cells, and how many are missing."""
     totals, n_seen = np.zeros(table.shape[1]), np.zeros(table.shape[1], np.intp)
-    step = max(1, 2**20 // table.shape[1])
+    # Strips of rows, so that temporary arrays stay small.
+    step = max(1, _CELLS_AT_ONCE // table.shape[1])
     for start in range(0, len(table), step):
         strip = table[start : start + step]
         seen = strip == strip
@@ -190,7 +204,8 @@ def _means(table: NDArray[Any], names: tuple[str, ...]) -> tuple[FloatArray, Ind
         n_seen += seen.sum(axis=0)
     if not n_seen.all():
         raise ValueError(
-            f"every arm needs an outcome, got none for {names[int(np.argmin(n_seen))]!r}; leave it out"
+            f"every arm needs an outcome, got none for {names[int(np.argmin(n_seen))]!r}; "
+            f"leave it out"
         )
     means = totals / n_seen
     means.flags.writeable = False

@@ -93,6 +93,7 @@ def estimate(
     mean_weight: float,
 ) -> Estimate:
     """An estimate from what each round contributes, shape (n,), whose mean has the same error."""
+    # Rounds and target samples are independent, so their variances add.
     n = len(rows)
     std_error = float(np.sqrt(rows.var(ddof=1) / n + target_var)) if n > 1 else np.inf
     effective_n = kish(weights)

@@ -24,28 +24,21 @@ evaluation in adaptive experiments", PNAS 2021.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_unit
+from superarm.core.arguments import FloatArray, as_fraction, as_unit
 from superarm.offpolicy.estimate import Estimate, estimate
 from superarm.offpolicy.log import Log
-from superarm.offpolicy.sampling import Propensities
-from superarm.offpolicy.target import Target
-from superarm.offpolicy.weights import WeightedLog, by_arm, by_set
+from superarm.offpolicy.target import AnyTarget
+from superarm.offpolicy.weights import Per, SetTarget, Values, WeightedLog, by_arm, by_set
 
 
 def ips(
-    log: Log,
-    target: Target | Propensities | ArrayLike,
-    *,
-    per: Literal["set", "arm"] = "set",
-    clip: float | None = None,
-    level: float = 0.95,
+    log: Log, target: AnyTarget, *, per: Per = "set", clip: float | None = None, level: float = 0.95
 ) -> Estimate:
     """Inverse-propensity estimate of a target's value: the mean sum of the outcomes of its arms.
 
@@ -67,7 +60,7 @@ def ips(
 
     Examples
     --------
-    >>> from superarm.offpolicy import Log
+    >>> from superarm.offpolicy import Log, Target
     >>> rng = np.random.default_rng(0)
     >>> arms = np.array([rng.choice(4, 2, replace=False) for _ in range(1000)])  # each p is 1/2
     >>> outcomes = rng.random(arms.shape) < np.array([0.8, 0.2, 0.4, 0.1])[arms]
@@ -79,12 +72,7 @@ def ips(
 
 
 def snips(
-    log: Log,
-    target: Target | Propensities | ArrayLike,
-    *,
-    per: Literal["set", "arm"] = "set",
-    clip: float | None = None,
-    level: float = 0.95,
+    log: Log, target: AnyTarget, *, per: Per = "set", clip: float | None = None, level: float = 0.95
 ) -> Estimate:
     """Self-normalised estimate of the same value: weights are divided by their mean.
 
@@ -95,10 +83,10 @@ def snips(
 
 def doubly_robust(
     log: Log,
-    target: Target | Propensities | ArrayLike,
+    target: AnyTarget,
     *,
     model: ArrayLike | Literal["past"] = "past",
-    per: Literal["set", "arm"] = "set",
+    per: Per = "set",
     clip: float | None = None,
     level: float = 0.95,
 ) -> Estimate:
@@ -125,12 +113,7 @@ def doubly_robust(
 
 
 def set_ips(
-    log: Log,
-    target: Target | Propensities,
-    values: ArrayLike | Callable[[IndexArray, FloatArray], float],
-    *,
-    clip: float | None = None,
-    level: float = 0.95,
+    log: Log, target: SetTarget, values: Values, *, clip: float | None = None, level: float = 0.95
 ) -> Estimate:
     """Inverse-propensity estimate for any value of a set.
 
@@ -149,7 +132,7 @@ def set_ips(
 
     Examples
     --------
-    >>> from superarm.offpolicy import Log
+    >>> from superarm.offpolicy import Log, Target
     >>> sets, outcomes = [[0, 1], [1, 2], [0, 2]], [[1, 0], [0, 1], [0, 0]]
     >>> by_arm, by_set = np.full((3, 2), 2 / 3), np.full(3, 1 / 3)
     >>> log = Log(sets, outcomes, by_arm, n_arms=3, set_propensities=by_set)
@@ -160,12 +143,7 @@ def set_ips(
 
 
 def set_snips(
-    log: Log,
-    target: Target | Propensities,
-    values: ArrayLike | Callable[[IndexArray, FloatArray], float],
-    *,
-    clip: float | None = None,
-    level: float = 0.95,
+    log: Log, target: SetTarget, values: Values, *, clip: float | None = None, level: float = 0.95
 ) -> Estimate:
     """Self-normalised estimate for any value of a set. Arguments as for `set_ips`."""
     return _self_normalised(by_set(log, target, values, clip), level)
@@ -182,6 +160,7 @@ class _Model:
 
 def _inverse(log: WeightedLog, model: _Model | None, level: float) -> Estimate:
     """The mean of the weighted outcomes, or of what a model does not explain of them."""
+    # Without a model m = 0: ips. With one: sum q m + sum (q / p) (y - m), doubly robust.
     if model is None:
         rows, of_units = log.rows, log.by_unit(log.values)
     else:
@@ -195,6 +174,7 @@ def _self_normalised(log: WeightedLog, level: float) -> Estimate:
     """The ratio of two means. Its error is that of the residuals (delta method)."""
     mean = float(log.row_weights.mean())
     value = float(log.rows.mean()) / mean
+    # ratio - value = mean of w (y - value / size) / mean of w, up to terms of higher order
     off = log.values - value / log.size
     rows = value + (log.weights * off).sum(axis=1) / mean
     return _finish(log, value, rows, log.by_unit(off) / mean, level)
@@ -226,6 +206,7 @@ def _past(log: WeightedLog) -> _Model:
     here, target = np.zeros(log.units.shape), np.zeros(len(log.units))
     won, seen, total = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
     all_won, all_seen = 0.5, 1.0  # before the first round, every mean is 1/2
+    # Round t uses the outcomes before t only, so the estimate stays unbiased.
     for t, row in enumerate(log.units):
         means = (won + all_won / all_seen) / (seen + 1)
         total += means

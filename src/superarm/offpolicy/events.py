@@ -23,6 +23,7 @@ def logged_rows(
     for place, given in enumerate((event for event in events if not _is_blank(event)), start=1):
         try:
             event = given if isinstance(given, Mapping) else as_json(given, place)
+            # The first event says which bandit the log is of.
             bandit = event["bandit"] if bandit is None else bandit
             _check_place(event, place, bandit)
             _follow(event, decided, names, after)
@@ -72,6 +73,7 @@ def _follow(
     elif kind == "decided" and event["seq"] > after:
         for one in event["decisions"]:
             if one.get("propensities") is not None:
+                # Outcomes are None, that is missing, until an event tells them.
                 row = {name: one[name] for name in ("arms", "propensities", "set_propensity")}
                 decided[one["id"]] = {**row, "outcomes": dict.fromkeys(one["arms"])}
     elif kind == "told" and event["decision"] in decided:

@@ -91,6 +91,7 @@ class Log:
         for place, row in enumerate(found):
             here = place, slice(len(row.arms))
             arms[here], outcomes[here], propensities[here] = row[:3]
+        # All or none: an estimator of sets needs the propensity of every round.
         of_sets = [row.set_propensity for row in found if row.set_propensity is not None]
         all_of_sets = of_sets if len(of_sets) == len(found) else None
         return cls(

@@ -66,6 +66,7 @@ def as_sets(arms: ArrayLike, n_arms: int) -> IndexArray:
             f"arms must be between 0 and {n_arms - 1}, or -1 for none, got {sets.min()} to "
             f"{sets.max()}"
         )
+    # Equal neighbours in sorted rows are repeated arms; -1 may repeat.
     ordered = np.sort(sets, axis=1)
     repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     twice = np.flatnonzero(repeated.any(axis=1))

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -162,17 +163,19 @@ def _many_at_a_time(
     belief, oracle = policy.belief, policy.oracle
     n_arms = policy.reward.n_arms
     sets = policy.feasible if feasible is None else as_feasible(feasible, n_arms)
-    if not isinstance(belief, SamplesMany) or not isinstance(oracle, SelectsMany):
+    if not issubclass(type(belief), SamplesMany) or not issubclass(type(oracle), SelectsMany):
         return None
     # An oracle with a state starts every sample from it, and only numbers k are known.
-    if isinstance(oracle, Stateful) or not isinstance(sets, KOfM) or n_arms >= _MANY_ARMS:
+    if issubclass(type(oracle), Stateful) or not isinstance(sets, KOfM) or n_arms >= _MANY_ARMS:
         return None
+    samples, selects = cast(SamplesMany, belief), cast(SelectsMany, oracle)
     reward = Counted(policy.reward.uncounted)  # counts apart from the policy's evaluations
     block = max(1, _BLOCK // n_arms)
     rows = []
     for start in range(0, n_samples, block):
-        theta = belief.sample_many(min(block, n_samples - start), rng=rng)
-        rows.append(oracle.select_many(reward, theta, sets, rng=rng))
+        theta = samples.sample_many(min(block, n_samples - start), rng=rng)
+        rows.append(selects.select_many(reward, theta, sets, rng=rng))
+    # All sets have k arms, so the offsets of the pools are multiples of k.
     found = np.concatenate(rows)
     picked = Pools(found.ravel(), np.arange(n_samples + 1) * found.shape[1], n_arms)
     return Propensities(picked, reward.evaluations)

@@ -13,6 +13,7 @@ from superarm.core.arguments import FloatArray, as_arms, as_k, as_unit
 from superarm.offpolicy.sampling import Propensities
 
 SetProbability: TypeAlias = Callable[[tuple[int, ...]], float]
+AnyTarget: TypeAlias = "Target | Propensities | ArrayLike"
 _SHOWN = 8  # probabilities in a repr
 
 
@@ -94,7 +95,7 @@ class Target:
         return f"Target({shown}{' ...' if self.n_arms > _SHOWN else ''})"
 
 
-def as_target(target: Target | Propensities | ArrayLike, n_arms: int) -> Target:
+def as_target(target: AnyTarget, n_arms: int) -> Target:
     """A target for a log of ``n_arms`` arms. An array has the probabilities of the arms."""
     if isinstance(target, Propensities):
         found = Target.of(target)

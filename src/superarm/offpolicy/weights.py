@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,11 @@ from superarm.core.arguments import FloatArray, IndexArray, as_finite, as_positi
 from superarm.offpolicy.estimate import check_overlap, check_weights
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.sampling import Propensities
-from superarm.offpolicy.target import Target, as_target
+from superarm.offpolicy.target import AnyTarget, Target, as_target
+
+Per: TypeAlias = Literal["set", "arm"]
+SetTarget: TypeAlias = Target | Propensities  # what knows the probability of a set
+Values: TypeAlias = ArrayLike | Callable[[IndexArray, FloatArray], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +88,7 @@ class WeightedLog:
         return float(self.samples.sum(of_units).var(ddof=1)) / len(self.samples)
 
 
-def by_arm(
-    log: Log,
-    target: Target | Propensities | ArrayLike,
-    per: Literal["set", "arm"],
-    clip: float | None,
-) -> WeightedLog:
+def by_arm(log: Log, target: AnyTarget, per: Per, clip: float | None) -> WeightedLog:
     """The arms as units."""
     if per not in ("set", "arm"):
         raise ValueError(f'per must be "set" or "arm", got {per!r}')
@@ -106,18 +105,14 @@ def by_arm(
         size=wanted.size,
         per=1.0 if per == "set" else wanted.size,
         samples=None if wanted.sampled is None else wanted.sampled.sets,
+        # Probability mass on arms that are in no round.
         unseen=float(np.delete(wanted.arms, units[there]).sum()) / wanted.size,
         bounds=(0.0, wanted.size),
         clip=clip,
     )
 
 
-def by_set(
-    log: Log,
-    target: Target | Propensities,
-    values: ArrayLike | Callable[[IndexArray, FloatArray], float],
-    clip: float | None,
-) -> WeightedLog:
+def by_set(log: Log, target: SetTarget, values: Values, clip: float | None) -> WeightedLog:
     """The logged sets as units, one per round."""
     wanted = as_target(target, log.n_arms)
     if wanted.set_probability is None:
@@ -126,6 +121,7 @@ def by_set(
         )
     if log.set_propensities is None:
         raise ValueError("the log must have set_propensities, to weigh whole sets; ips weighs arms")
+    # Sets become units by being numbered in the order of their first round.
     sets = [tuple(np.sort(row[row >= 0]).tolist()) for row in log.arms]
     numbers = {found: number for number, found in enumerate(dict.fromkeys(sets))}
     samples = None
@@ -162,6 +158,7 @@ def _weighted(
     """The weighted log, once the weights are known to be usable."""
     q = wanted[units]
     weights = q * inverse
+    # Overlap is checked before clipping, which would hide a lack of it.
     mean_weight = check_overlap(weights.sum(axis=1) / size, unseen)
     clipped = 0.0
     if clip is not None:
@@ -177,7 +174,7 @@ def _weighted(
     )
 
 
-def _values(log: Log, values: ArrayLike | Callable[[IndexArray, FloatArray], float]) -> FloatArray:
+def _values(log: Log, values: Values) -> FloatArray:
     """Shape (n_rounds,): the value of each logged set."""
     if callable(values):
         _check_complete(log)

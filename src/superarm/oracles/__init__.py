@@ -1,4 +1,4 @@
-"""What picks the set: one algorithm a file."""
+"""What picks the set: one algorithm per file."""
 
 from superarm.oracles.dependent_rounding import DependentRounding
 from superarm.oracles.epsilon_random import EpsilonRandom
@@ -11,7 +11,7 @@ from superarm.oracles.lazy_greedy import LazyGreedy
 from superarm.oracles.lazy_singletons import LazySingletons
 from superarm.oracles.local_search import LocalSearch
 from superarm.oracles.random_sets import RandomSets
-from superarm.oracles.rarely import Rarely
+from superarm.oracles.scheduled import Scheduled
 from superarm.oracles.singletons import Singletons
 from superarm.oracles.top_k import TopK
 
@@ -27,7 +27,7 @@ __all__ = [
     "LazySingletons",
     "LocalSearch",
     "RandomSets",
-    "Rarely",
+    "Scheduled",
     "Singletons",
     "TopK",
 ]

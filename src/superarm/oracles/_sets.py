@@ -35,7 +35,7 @@ def enumerable(oracle: object, feasible: FeasibleSets) -> Any:
 
 
 def random_set(feasible: FeasibleSets, n_arms: int, *, rng: np.random.Generator) -> IndexArray:
-    """A feasible set at random: the best one for random values, unless all sets are equally likely."""
+    """A feasible set at random: for constraints, the best one for random values."""
     if is_uniform(feasible):
         return feasible.random_set(rng=rng)  # type: ignore[attr-defined]
     return feasible.best(rng.random(n_arms), rng=rng)

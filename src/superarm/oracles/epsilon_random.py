@@ -1,7 +1,7 @@
-"""Epsilon-greedy: now and then a set at random, whatever is believed.
+"""Epsilon-greedy: a random set now and then, whatever is believed.
 
-The oldest way to explore; the schedule is that of Auer, Cesa-Bianchi, Fischer: "Finite-time analysis of the multiarmed
-bandit problem", Machine Learning 2002.
+The oldest way to explore. The schedule is that of Auer, Cesa-Bianchi, Fischer: "Finite-time
+analysis of the multiarmed bandit problem", Machine Learning 2002.
 """
 
 from __future__ import annotations
@@ -36,26 +36,27 @@ def decaying(c: float) -> Callable[[int], float]:
 
 
 class EpsilonRandom:
-    """With probability epsilon a random set, and another oracle's otherwise. With `MeanBelief` that is epsilon-greedy.
+    """A random set with probability epsilon, and another oracle's set otherwise.
 
-    A random set is that of `RandomSets` and costs no evaluation. Draws one number a round to choose, none where epsilon
-    is 0 or 1. The round decides where epsilon has a schedule, so it is saved with ``state`` and ``load``.
+    With `MeanBelief` this is epsilon-greedy. Random sets are those of `RandomSets` and cost no
+    evaluation. One draw per round decides between the two, and none if epsilon is 0 or 1. If
+    epsilon has a schedule, the round decides, so ``state`` and ``load`` save it.
 
     Parameters
     ----------
     oracle
-        Which oracle is asked otherwise.
+        The oracle of the other rounds.
     epsilon
         A number in [0, 1], or ``epsilon(t)`` for round t = 1, 2, ...: see `decaying`.
 
     Examples
     --------
     >>> import superarm as sa
-    >>> policy = sa.Policy(sa.MeanBelief(50), EpsilonRandom(sa.Singletons(), 0.25), sa.LinearReward(50), k=3)
-    >>> rng = np.random.default_rng(0)
+    >>> belief, oracle = sa.beliefs.MeanBelief(50), EpsilonRandom(sa.Singletons(), 0.25)
+    >>> policy, rng = sa.Policy(belief, oracle, sa.LinearReward(50), k=3), np.random.default_rng(0)
     >>> for _ in range(100):
     ...     arms = policy.ask(rng=rng)
-    >>> policy.evaluations // 50  # rounds in which the oracle was asked
+    >>> policy.evaluations // 50  # rounds in which the other oracle ran
     79
     """
 
@@ -69,7 +70,7 @@ class EpsilonRandom:
 
     @property
     def report(self) -> Any:
-        """That of the oracle; None where the last set was a random one."""
+        """The report of the oracle; None if the last set was a random one."""
         return self.oracle.report if self._asked else None
 
     def select(
@@ -84,16 +85,16 @@ class EpsilonRandom:
         asked = epsilon == 0 or (epsilon < 1 and rng.random() >= epsilon)
         picks: Oracle = self.oracle if asked else RandomSets()
         arms = picks.select(reward, theta, feasible, rng=rng)
-        self._round, self._asked = t, asked  # only now: a request that failed was no round
+        self._round, self._asked = t, asked  # only now: a round that failed does not count
         return arms
 
     def state(self) -> dict[str, Any]:
-        """The round, and the state of the oracle where it has one, as plain JSON."""
+        """The round, and the state of the oracle if it has one, as plain JSON."""
         asked = self.oracle.state() if isinstance(self.oracle, Stateful) else None
         return {"oracle": "EpsilonRandom", "round": self._round, "asked": asked}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over what ``state()`` described."""
+        """Become what ``state()`` described."""
         if not isinstance(state, dict) or state.get("oracle") != "EpsilonRandom":
             raise ValueError(f"state must be that of an EpsilonRandom, got {state!r:.60}")
         t = as_count(state.get("round"), "state['round']")
@@ -102,6 +103,6 @@ class EpsilonRandom:
         self._round = t
 
     def forget(self) -> None:
-        """Have the oracle begin anew; the rounds go on."""
+        """Let the oracle forget its reward; the rounds go on."""
         if isinstance(self.oracle, Forgetful):
             self.oracle.forget()

@@ -1,6 +1,7 @@
 """ESCB: optimism about the whole set, not arm by arm.
 
-Combes, Talebi, Proutière, Lelarge: "Combinatorial bandits revisited", NeurIPS 2015; the index is their second, c_M(n).
+Combes, Talebi, Proutière, Lelarge: "Combinatorial bandits revisited", NeurIPS 2015; the index is
+their second, c_M(n).
 """
 
 from __future__ import annotations
@@ -15,8 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from superarm.core import FeasibleSets, Pools, Reward, Sample, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.optional import CountsOutcomes, Enumerable
-from superarm.oracles._root import largest_root
+from superarm.oracles._branch_and_bound import largest_root
 from superarm.oracles._sets import enumerable, is_uniform, tie_noise
+
+# A bound within this share of the index proves that the set is the best.
+_PROVED = 1e-9
+# Indices that differ by this share are equal but for rounding.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -26,9 +32,10 @@ class ESCBReport:
     Attributes
     ----------
     index, bound
-        The index of the set, and a number that no set's index exceeds; both infinite where an arm was never seen.
+        The index of the set, and a number that no set's index exceeds. Both are infinite if an arm
+        has no outcome yet.
     n_nodes
-        How many nodes of the search were looked at; of `FeasibleSets`, how many sets.
+        How many nodes of the search were visited, or how many sets were listed.
     certified
         Whether no set has a larger index.
     """
@@ -43,36 +50,40 @@ class ESCBReport:
 
 
 class ESCBIndex:
-    """Picks the set of the largest sum(theta_i) + sqrt(f(t) / 2 · sum(1 / n_i)), sums over its arms: eq. c_M(n).
+    """Picks the set of the largest index sum(theta_i) + sqrt(f(t) / 2 · sum(1 / n_i)), eq. c_M(n).
 
-    f(t) = ln t + c · k · ln ln t, t one more than the number of updates so far, n_i how often arm i was told about.
-    Upper confidence bounds for each arm, as in `UCBBelief`, add up k widths; errors of independent arms do not add up
-    like that, and here the width is one for the set: the root of a sum. theta must be the means, so the belief is a
-    `MeanBelief`, and the oracle reads n_i and t from it: make it with the belief of its policy, as `escb` does.
+    The sums are over the arms of the set. f(t) = ln t + c · k · ln ln t, where t is one more than
+    the number of updates so far, and n_i is the number of outcomes of arm i. Upper confidence
+    bounds per arm, as in `UCBBelief`, add up k widths. Errors of independent arms do not add up
+    like that. Here the set has one width: the root of a sum. theta must be the means, so the belief
+    is a `MeanBelief`, and the oracle reads n_i and t from it. Make the oracle with the belief of
+    its policy, as `escb` does.
 
-    For additive rewards; no evaluations. The root makes this harder than taking the k largest. Sets of k arms are found
-    by branch and bound, exact unless it needs more than ``limit`` nodes: then the best set found, and ``report`` has
-    the bound on what was missed. A node costs O(n_arms log n_arms), and a round needs one to some dozens. Within
-    `FeasibleSets` every set is looked at, and more than ``limit`` are refused. Sets with arms never seen come first, those
-    with the most of them. Arms equal in mean and count have equal chances.
+    For additive rewards, without evaluations. The root makes this harder than taking the k largest.
+    For a plain k, the set is found by branch and bound. It is exact unless more than ``limit``
+    nodes are needed. Otherwise it is the best set found, and ``report`` has the bound on what was
+    missed. A node takes O(n_arms log n_arms) time, and a round needs one node to some dozens. Other
+    feasible sets must be `Enumerable`: every set is looked at, and more than ``limit`` sets are
+    refused. Sets with arms that have no outcome come first, those with the most of them. Arms that
+    are equal in mean and count are equally likely.
 
     Parameters
     ----------
     belief
         The belief of the policy.
     c
-        The factor of k ln ln t, at least 0. Its authors prove with 4.
+        The factor of k ln ln t, at least 0. The proof of its authors uses 4.
     limit
-        How many nodes, or sets within `FeasibleSets`, are looked at in a round at most.
+        The largest number of nodes, or of sets that are listed, per round.
 
     Examples
     --------
     >>> import superarm as sa
-    >>> belief = sa.MeanBelief(4)
+    >>> belief, rng = sa.beliefs.MeanBelief(4), np.random.default_rng(0)
     >>> for arms in ([0, 1, 2, 3], [0, 1], [0, 1], [0, 1]):
-    ...     belief.update(arms, [0.6, 0.5, 0.5, 0.1][: len(arms)], rng=np.random.default_rng(0))
+    ...     belief.update(arms, [0.6, 0.5, 0.5, 0.1][: len(arms)], rng=rng)
     >>> oracle = ESCBIndex(belief)
-    >>> oracle.select(sa.LinearReward(4), belief.sample(rng=np.random.default_rng(0)), 2, rng=np.random.default_rng(0))
+    >>> oracle.select(sa.LinearReward(4), belief.sample(rng=rng), 2, rng=rng)
     array([0, 2])
     >>> oracle.report.certified
     True
@@ -95,7 +106,8 @@ class ESCBIndex:
         theta, feasible = as_selection(reward, theta, k)
         if not reward.additive:
             raise ValueError(
-                "reward must be additive: the index of ESCB is about sums of means; take cts or cucb"
+                "reward must be additive, since the index of ESCB is about sums of means, got one "
+                "that does not declare it; use cts or cucb"
             )
         counts = self.belief.outcomes.counts
         if len(counts) != reward.n_arms:
@@ -121,9 +133,9 @@ class ESCBIndex:
     ) -> IndexArray:
         arms = np.arange(len(theta))
         if len(np.unique(theta + 1j * var)) < len(theta):
-            arms = rng.permutation(arms)  # none of two equal arms is preferred for its number
+            arms = rng.permutation(arms)  # so that equal arms are equally likely
         found = largest_root(theta[arms], var[arms], k, limit=self.limit)
-        sure = found.bound <= found.value + 1e-9 * max(1.0, found.value)
+        sure = found.bound <= found.value + _PROVED * max(1.0, found.value)
         self.report = ESCBReport(found.value, found.bound, found.n_nodes, sure)
         return np.sort(arms[found.arms])
 
@@ -141,12 +153,12 @@ class ESCBIndex:
         if len(seen) > self.limit:
             raise ValueError(
                 "ESCBIndex looks at every feasible set, and there are more than its limit of "
-                f"{self.limit:,}; raise the limit, or take cts, which has none"
+                f"{self.limit:,}; raise the limit, or use cts, which has none"
             )
         pools = Pools.of(seen, reward.n_arms)
         values = pools.sum(theta) + np.sqrt(pools.sum(var))
         most = float(values.max())
-        best = np.flatnonzero(values >= most - 1e-12 * max(1.0, most))
+        best = np.flatnonzero(values >= most - _ROUNDING * max(1.0, most))
         self.report = ESCBReport(most, most, len(seen))
         return np.array(seen[int(best[rng.integers(len(best))] if len(best) > 1 else best[0])])
 

@@ -26,7 +26,8 @@ class ExhaustiveReport:
     value, n_best
         The value of the best set that was evaluated, and how many sets share this value.
     certified
-        Whether every set was evaluated, so that none is better. False only if the budget is smaller.
+        Whether every set was evaluated, so that none is better. False only if the budget is
+        smaller.
     """
 
     value: float
@@ -49,8 +50,8 @@ class Exhaustive:
         Problems with more sets than this are refused, unless the budget is smaller.
     budget
         The largest number of evaluations per round; None for no limit. A smaller budget goes to the
-        first sets in lexicographic order, the arms being ranked by B_i theta_i, so that the likeliest
-        arms are in all of these sets.
+        first sets in lexicographic order, the arms being ranked by B_i theta_i, so that the
+        likeliest arms are in all of these sets.
 
     Examples
     --------
@@ -89,8 +90,9 @@ class Exhaustive:
         n_evaluations = n_sets if self.budget is None else min(n_sets, self.budget)
         if n_evaluations > self.limit:
             raise ValueError(
-                f"Exhaustive evaluates every set of {feasible}: {n_sets:,} sets are more than its "
-                f"limit of {self.limit:,}; use Greedy or Singletons, give a budget, or raise the limit"
+                f"Exhaustive evaluates every set of {feasible}: {n_sets:,} sets are more than "
+                f"its limit of {self.limit:,}; use Greedy or Singletons, give a budget, or raise "
+                "the limit"
             )
         return n_evaluations
 

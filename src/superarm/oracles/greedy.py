@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import as_budget
-from superarm.oracles._greedy_within import greedy, scores_of_order
+from superarm.oracles._greedy import greedy, scores_of_order
 from superarm.oracles._sets import extendable
 
 
@@ -45,11 +45,11 @@ class Greedy:
     round. `LazyGreedy` decides the same with fewer evaluations if the reward is submodular.
 
     Other feasible sets must be `Extendable`. Greedy then starts with the arms that must be in, and
-    adds only arms with which a feasible set can still be made. Without weights, the result is within
-    1/2 of the best set for monotone submodular rewards (Fisher, Nemhauser, Wolsey 1978), and exact for
-    sums. With weights, greedy runs twice, once by what an arm adds per unit of weight, and the better
-    set is taken. That is within (1 - 1/e) / 2 if the budget of weights is the only constraint that
-    binds (Leskovec and others 2007), and has no guarantee otherwise.
+    adds only arms with which a feasible set can still be made. Without weights, the result is
+    within 1/2 of the best set for monotone submodular rewards (Fisher, Nemhauser, Wolsey 1978), and
+    exact for sums. With weights, greedy runs twice, once by what an arm adds per unit of weight,
+    and the better set is taken. That is within (1 - 1/e) / 2 if the budget of weights is the only
+    constraint that binds (Leskovec and others 2007), and has no guarantee otherwise.
 
     Parameters
     ----------

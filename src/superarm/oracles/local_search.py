@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core import Counted, FeasibleSets, Oracle, Pools, Reward, Sample, as_selection, top_k
-from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import Forgetful, Stateful
+from superarm.oracles._budget import as_budget
 from superarm.oracles._sets import completable
 from superarm.oracles.lazy_singletons import LazySingletons
 
@@ -28,13 +29,14 @@ class LocalSearchReport:
     start
         The set that the search began with.
     value
-        What the set that it ended with is worth.
+        The value of the set that it ended with.
     n_swaps
         How many swaps were made.
     evaluations
         How many evaluations it took, those of the start included.
     certified
-        Whether no swap of one arm improves the set; False only where a budget ran out. Not that no set is better.
+        Whether no swap of one arm improves the set. False only if the budget was used up. It does
+        not mean that no set is better.
     """
 
     start: IndexArray
@@ -48,37 +50,40 @@ class LocalSearchReport:
 
 
 class LocalSearch:
-    """Takes each arm of a set in turn and swaps it for the best other one, until no swap of one arm helps.
+    """Swaps arms of a set, one at a time, until no swap improves it.
 
-    For rewards that are not separable, where the arms worth most alone are not the best set: it ends with a set that is
-    at least as good as its start, and that no swap of one arm improves. Evaluations: those of the start, one for its
-    set, and n_arms - k for each arm that is taken in turn, so about k · n_arms where the start is good already.
+    For rewards that are not separable, where the arms worth most alone are not the best set. The
+    result is at least as good as the start, and no swap of one arm improves it. Evaluations: those
+    of the start, one for its set, and n_arms - k per arm that is tried, so about k · n_arms if the
+    start is good already.
 
-    Within `FeasibleSets` only swaps that lead to another of their sets are looked at; where a set may have fewer arms, one
-    more arm without a swap as well. Then a set that no swap improves can be further from the best one: two swaps may
-    have to be made at once.
+    Other feasible sets than those of k arms must be `Completable`. Only swaps that lead to a
+    feasible set are tried. If a set may have fewer arms, adding one arm is tried as well. A set
+    that no swap improves can then be further from the best set: two swaps may have to be made at
+    once.
 
     Parameters
     ----------
     start
-        The oracle whose set the search begins with; `LazySingletons` unless given.
+        The oracle whose set the search begins with; `LazySingletons` by default.
     budget
-        At most so many evaluations in a round; None for as many as it takes. A ``start`` of your own needs a budget of
-        its own.
+        The largest number of evaluations per round; None for no limit. A ``start`` of your own
+        needs a budget of its own.
 
     Examples
     --------
     >>> import superarm as sa
     >>> reward = sa.CoverageReward([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
     >>> oracle = LocalSearch()
-    >>> oracle.select(reward, [0.9, 0.8, 0.5], 2, rng=np.random.default_rng(0))  # the first two overlap
+    >>> rng = np.random.default_rng(0)
+    >>> oracle.select(reward, [0.9, 0.8, 0.5], 2, rng=rng)  # the first two overlap
     array([0, 2])
     >>> oracle.report.start, oracle.report.n_swaps
     (array([0, 1]), 2)
     """
 
     def __init__(self, start: Oracle | None = None, *, budget: int | None = None) -> None:
-        self.budget = None if budget is None else as_count(budget, "budget", least=1)
+        self.budget = as_budget(budget)
         self.start: Oracle = LazySingletons(budget=self.budget) if start is None else start
         self.report: LocalSearchReport | None = None
         self._counted: Counted | None = None
@@ -89,7 +94,8 @@ class LocalSearch:
         """A set that no swap of one arm improves."""
         theta, feasible = as_selection(reward, theta, k)
         if self._counted is None or self._counted.uncounted is not reward:
-            # The same one in every round: a start that remembers answers knows its reward by identity.
+            # The same one in every round: a start that remembers answers knows its reward by
+            # identity.
             self._counted = Counted(reward)
         search = _Search(self._counted, theta, completable(self, feasible), self.budget)
         start = self.start.select(self._counted, theta, feasible, rng=rng)
@@ -100,25 +106,22 @@ class LocalSearch:
         return search.arms
 
     def state(self) -> dict[str, Any]:
-        """What the start remembers, where it has a state, as plain JSON."""
+        """The state of the start, if it has one, as plain JSON."""
         return {
             "oracle": "LocalSearch",
             "start": self.start.state() if isinstance(self.start, Stateful) else None,
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over what ``state()`` described."""
-        if (
-            not isinstance(state, dict)
-            or state.get("oracle") != "LocalSearch"
-            or "start" not in state
-        ):
+        """Become what ``state()`` described."""
+        kind = state.get("oracle") if isinstance(state, dict) else None
+        if kind != "LocalSearch" or "start" not in state:
             raise ValueError(f"state must be that of a LocalSearch, got {state!r:.60}")
         if isinstance(self.start, Stateful) and state["start"] is not None:
             self.start.load(state["start"])
 
     def forget(self) -> None:
-        """Have the start begin anew."""
+        """Let the start forget its reward."""
         if isinstance(self.start, Forgetful):
             self.start.forget()
 
@@ -160,7 +163,10 @@ class _Search:
         return len(self.arms) + may_grow
 
     def _try(self, place: int, rng: np.random.Generator) -> tuple[bool, bool]:
-        """Put the best arm into one place. Whether this is a swap, and whether all arms were tried."""
+        """Put the best arm into one place.
+
+        Whether this is a swap, and whether all arms were tried.
+        """
         stay = np.delete(self.arms, [place] if place < len(self.arms) else [])
         others = np.setdiff1d(np.flatnonzero(self.feasible.completed_by(stay)), self.arms)
         n_others = len(others)

@@ -1,4 +1,4 @@
-"""Chance: the baseline that every oracle has to beat."""
+"""Random sets: the baseline that every oracle has to beat."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from superarm.oracles._sets import random_set
 
 
 class RandomSets:
-    """k arms uniformly at random, whatever theta is. No evaluations, k draws; theta is checked, not used.
+    """k arms uniformly at random, whatever theta is.
 
-    Within `FeasibleSets`, the best set for random values of the arms: every set to which nothing can be added has a chance,
-    and with nothing but availability an equal one.
+    No evaluations, k draws. theta is checked, but not used. Among other feasible sets than those of
+    k arms, it picks the best set for random values of the arms. Every set to which no arm can be
+    added has a positive probability; with constraints on availability alone, all have the same.
 
     Examples
     --------

@@ -36,18 +36,18 @@ class SingletonsReport:
 class Singletons:
     """Oracle+: evaluates every arm alone and picks the k largest values (eq. baseline).
 
-    Exact if the reward is separable (assumption 6) and one set is best. n_arms evaluations per round,
-    and O(n_arms) time besides. Among other feasible sets than those of k arms, it picks the set of the
-    largest sum of values, which is exact for sums. Arms whose membership the sets already decide are
-    not evaluated. If the sets differ in size, the empty set is evaluated too, and a value is what an
-    arm adds to it.
+    Exact if the reward is separable (assumption 6) and one set is best. n_arms evaluations per
+    round, and O(n_arms) time besides. Among other feasible sets than those of k arms, it picks the
+    set of the largest sum of values, which is exact for sums. Arms whose membership the sets
+    already decide are not evaluated. If the sets differ in size, the empty set is evaluated too,
+    and a value is what an arm adds to it.
 
     Parameters
     ----------
     budget
         The largest number of evaluations per round; None for no limit. A smaller budget goes to the
-        arms of the largest B_i theta_i, a bound on what an arm can add if a mean of zero is an absent
-        arm. Arms that were not evaluated come last, in the order of this bound.
+        arms of the largest B_i theta_i, a bound on what an arm can add if a mean of zero is an
+        absent arm. Arms that were not evaluated come last, in the order of this bound.
 
     Examples
     --------

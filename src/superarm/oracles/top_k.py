@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +24,15 @@ from superarm.core.optional import BestOfTop
 
 @dataclass(frozen=True, eq=False)
 class TopKReport:
-    """``values``, shape (k,): the means of the arms that were picked. ``certified``: the set is the best one."""
+    """The means of the arms that were picked.
+
+    Attributes
+    ----------
+    values
+        Shape (k,): the means.
+    certified
+        Always True: the set is the best one for these means.
+    """
 
     values: FloatArray
     certified: bool = True
@@ -37,12 +46,14 @@ class TopKReport:
 
 
 class TopK:
-    """Picks the k arms of the largest theta: the best set of an additive reward, without an evaluation.
+    """Picks the k arms of the largest theta: the best set of an additive reward, unevaluated.
 
-    Only for rewards that declare ``additive``, such as `LinearReward` with equal weights. Inside a `Policy` it asks
-    for the k largest of theta alone, so with `BetaBelief` a round costs far less than a draw of every arm; with
-    beliefs that have no ``sample_top``, and for a theta that is an array, O(n_arms). Within `FeasibleSets` it picks the set
-    of the largest sum of theta; where these are about availability alone, and few arms are missing, as cheaply.
+    Only for rewards that declare ``additive``, such as `LinearReward` with equal weights. In a
+    `Policy` it asks only for the k largest values of theta. With a belief that can sample these
+    alone, such as `BetaBelief`, a round costs far less than a sample of every arm. With other
+    beliefs, and if theta is an array, a round takes O(n_arms). Among other feasible sets than those
+    of k arms, it picks the set of the largest sum of theta. If the constraints are about
+    availability alone, and few arms are missing, a round costs as little as without them.
 
     Examples
     --------
@@ -62,11 +73,12 @@ class TopK:
     ) -> IndexArray:
         """The k arms of the largest means."""
         _check_additive(reward)
-        feasible = as_feasible(k, reward.n_arms)
-        if isinstance(theta, Sample) and theta.n_arms == reward.n_arms and (n := _n_top(feasible)):
-            arms, values = feasible.best_of_top(*theta.top(n), rng=rng)  # type: ignore[attr-defined]
+        feasible: Any = as_feasible(k, reward.n_arms)
+        is_sample = isinstance(theta, Sample) and theta.n_arms == reward.n_arms
+        if is_sample and (n_top := _n_top(feasible)):
+            arms, values = feasible.best_of_top(*theta.top(n_top), rng=rng)  # type: ignore[union-attr]
         else:
-            theta, feasible = as_selection(reward, theta, feasible)
+            theta, _ = as_selection(reward, theta, feasible)
             arms = feasible.best(theta, rng=rng)
             values = theta[arms]
         self.report = TopKReport(values)
@@ -75,7 +87,7 @@ class TopK:
     def select_many(
         self, reward: Reward, theta: FloatArray, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
-        """The k arms of the largest means for each of many thetas: (n, n_arms) gives (n, k). No report."""
+        """The k arms of the largest means per row: (n, n_arms) gives (n, k). No report."""
         _check_additive(reward)
         k = as_k_of_m(k, reward.n_arms).k
         if k == reward.n_arms:
@@ -84,6 +96,7 @@ class TopK:
         arms = np.sort(order[:, :k], axis=1)
         picked = np.take_along_axis(theta, arms, axis=1)
         others = np.take_along_axis(theta, order[:, k:], axis=1)
+        # Rows with a tie at the k-th place are decided one by one, since ties are broken at random.
         for row in np.flatnonzero(picked.min(axis=1) == others.max(axis=1)).tolist():
             arms[row] = top_k(theta[row], k, rng=rng)
         return arms
@@ -92,11 +105,11 @@ class TopK:
 def _check_additive(reward: Reward) -> None:
     if not reward.additive:
         raise ValueError(
-            "reward must be additive, so that the order of theta is the order of value, got one that does not "
-            "declare it; take LazySingletons or Greedy"
+            "reward must be additive, so that the order of theta is the order of value, got one "
+            "that does not declare it; use LazySingletons or Greedy"
         )
 
 
-def _n_top(feasible: FeasibleSets) -> int:
+def _n_top(feasible: Any) -> int:
     """How many of the largest values are enough; 0 if a whole sample is needed, or cheaper."""
-    return feasible.n_top() if issubclass(type(feasible), BestOfTop) else 0  # type: ignore[attr-defined]
+    return feasible.n_top() if issubclass(type(feasible), BestOfTop) else 0

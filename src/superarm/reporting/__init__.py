@@ -1,6 +1,8 @@
-"""What every study uses to show its results: statistics, pictures, tables, pages, folders, progress.
+"""What every study uses to show its results: statistics, pictures, tables, pages, folders,
+progress.
 
-Nothing here knows a bandit. The modules import matplotlib, Jinja2 and rich only when they draw or print.
+Nothing here knows a bandit. The modules import matplotlib, Jinja2 and rich only when they draw or
+print.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""How pictures look: SVG that is readable on a phone and on a dark screen. Needs ``superarm[plots]``.
+"""How pictures look: SVG that is readable on a phone and on a dark screen. Needs
+``superarm[plots]``.
 
-A picture is 5.6 inches wide, about 400 points, and its text has 11 points, so that a phone shows the
-text at its full size. Panels stand one below the other. The names of the curves stand below each
-panel in the order in which the curves end. Text and axes have the colour of the text around them.
+A picture is 5.6 inches wide, about 400 points, and its text has 11 points, so that a phone shows
+the text at its full size. Panels stand one below the other. The names of the curves stand below
+each panel in the order in which the curves end. Text and axes have the colour of the text around
+them.
 """
 
 from __future__ import annotations
@@ -127,6 +129,8 @@ def plain(axis: Any, x: str, y: str) -> None:
 
 def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:
     """Logarithmic axes whose ticks are plain numbers: superscripts are too small on a phone."""
+    from matplotlib.ticker import NullLocator
+
     for wanted, scale, ticks in (
         (x, axis.set_xscale, axis.xaxis),
         (y, axis.set_yscale, axis.yaxis),
@@ -134,10 +138,12 @@ def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:
         if wanted:
             scale("log")
             ticks.set_major_formatter(lambda value, place: _tick(value))
-            ticks.set_minor_formatter(lambda value, place: "")
+            ticks.set_minor_locator(NullLocator())
 
 
 def _tick(value: float) -> str:
+    if 1e6 <= value < 1e9:
+        return f"{value / 1e6:g}M"
     return f"{value:,.0f}" if 1 <= value < 1e6 else f"{value:g}"
 
 

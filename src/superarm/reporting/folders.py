@@ -1,4 +1,4 @@
-"""Result folders: files that are written whole or not at all, and a lock for two commands at once."""
+"""Result folders: files that are written whole or not at all, and a lock per folder."""
 
 from __future__ import annotations
 

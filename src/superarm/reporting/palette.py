@@ -1,7 +1,7 @@
 """The one palette: colours that can be told apart by colour-blind readers, on light and on dark.
 
-The colours are Okabe and Ito's. The catalog gives every policy its colour and its dash, which it keeps
-in every picture.
+The colours are Okabe and Ito's. The catalog gives every policy its colour and its dash, which it
+keeps in every picture.
 """
 
 from __future__ import annotations

@@ -45,11 +45,12 @@ def as_markdown(table: Table) -> str:
     --------
     >>> print(as_markdown(Table(["policy", "regret"], [["CTS", "12"]])))
     | policy | regret |
-    | --- | ---: |
+    |---|---:|
     | CTS | 12 |
     """
     rule = ["---"] * table.n_texts + ["---:"] * (len(table.heading) - table.n_texts)
-    return "\n".join("| " + " | ".join(row) + " |" for row in (table.heading, rule, *table.rows))
+    heading, *rows = ("| " + " | ".join(row) + " |" for row in (table.heading, *table.rows))
+    return "\n".join([heading, "|" + "|".join(rule) + "|", *rows])
 
 
 def as_rich(table: Table) -> RichTable:

@@ -1,4 +1,4 @@
-"""What a set of arms is worth: one reward family a file."""
+"""Rewards: the value of a set of arms. One family per file."""
 
 from superarm.rewards.any_success import AnySuccess
 from superarm.rewards.black_box import BlackBox

@@ -1,4 +1,4 @@
-"""At least one success: the reward of a slate that needs one click."""
+"""At least one success: the reward of a set of items that needs one click."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from numpy.typing import ArrayLike
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, as_count, as_set, as_theta
 
-# exp of this is 0: stands for log(0) in sums, where -inf would turn 0 * -inf into NaN.
+# Stands for log(0) in sums, where -inf would turn 0 * -inf into NaN. Its exp is 0.
 LOG_ZERO = -800.0
 
 
-def log_failure(chance: FloatArray) -> FloatArray:
-    """log(1 - chance), finite even where the chance is 1."""
+def log_failure(probability: FloatArray) -> FloatArray:
+    """log(1 - probability), finite even where the probability is 1."""
     with np.errstate(divide="ignore"):
-        return np.maximum(np.log1p(-chance), LOG_ZERO)
+        return np.maximum(np.log1p(-probability), LOG_ZERO)
 
 
 class AnySuccess:
-    """r(S; theta) = 1 - prod over S of (1 - theta_i): the chance that at least one arm succeeds.
+    """r(S; theta) = 1 - prod over S of (1 - theta_i): the probability of at least one success.
 
-    ``lipschitz`` is 1, the slope of a single arm, and ``upper`` is 1: both attained, so tight. A batch costs
-    O(members of the pools).
+    ``lipschitz`` is 1, the slope of a single arm, and ``upper`` is 1. Both are attained, so they
+    are tight. A batch costs O(members of the pools).
 
     Parameters
     ----------

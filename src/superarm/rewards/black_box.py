@@ -19,39 +19,46 @@ from superarm.core.arguments import (
     as_theta,
 )
 
+_CHUNKS_PER_WORKER = 4
+# For executors other than the standard library's, which have an attribute for it.
+_USUAL_WORKERS = 16
+
 
 class BlackBox:
-    """A function of a set as a reward: a simulator, a model, a paid call.
+    """Any function of a set as a reward: a simulator, a model, a paid call.
 
-    What it declares (``lipschitz``, ``upper``, ``monotone``, ``zero_is_absent``, ...) is taken on trust: an oracle that
-    relies on a wrong declaration gives wrong answers.
+    The declarations (``lipschitz``, ``upper``, ``monotone``, ``zero_is_absent``, ...) are not
+    checked. An oracle that relies on a wrong declaration gives wrong answers;
+    ``superarm.testing.check_reward`` finds many of them.
 
     Parameters
     ----------
     fn
-        ``fn(arms, means) -> float``; the arms ascend, and ``means[j]`` is the mean of ``arms[j]``.
+        ``fn(arms, means) -> float``. The arms ascend, and ``means[j]`` is the mean of ``arms[j]``.
     n_arms
         How many arms there are.
     lipschitz
-        B of assumption 2, one number or one for each arm.
+        B of assumption 2: one number, or one per arm.
     upper
         M of assumption 4.
     monotone
         Whether the value of each single arm is non-decreasing in its mean.
     zero_is_absent
-        Whether an arm of mean 0 is worth the same as an absent one.
+        Whether an arm of mean 0 has the same effect as an absent arm.
     concave
         Whether the value of each single arm is concave in its mean.
     diminishing
-        Whether raising a mean never lowers the value of a set, and raises it by less where that mean or others are
-        higher, an absent arm being one of mean 0.
+        Whether a higher mean never lowers the value of a set, and raises it by less when that mean
+        or other means are already higher. An absent arm counts as an arm of mean 0.
     executor
-        Evaluates the sets of a batch side by side: any ``concurrent.futures.Executor``. Without one, one by one.
-        The answers come in the same order either way. Processes need a picklable ``fn``.
+        Any ``concurrent.futures.Executor``, to evaluate the sets of a batch in parallel. The
+        results do not depend on it. Processes need a picklable ``fn``.
 
     Examples
     --------
-    >>> reward = BlackBox(lambda arms, means: float(max(means, default=0.0)), n_arms=3, lipschitz=1, upper=1)
+    >>> def largest(arms, means):
+    ...     return float(max(means, default=0.0))
+    >>> reward = BlackBox(largest, n_arms=3, lipschitz=1, upper=1)
     >>> reward.batch(Pools.of([[0, 1], [2], []], 3), [0.25, 0.5, 0.125])
     array([0.5  , 0.125, 0.   ])
     """
@@ -90,16 +97,17 @@ class BlackBox:
         return float(self.fn(arms[order], means[order]))
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
-        """The values of many sets, through the executor if there is one."""
+        """The values of many sets, with the executor if there is one."""
         theta = as_theta(theta, self.n_arms, pools)
-        # Copies: a function that writes into its arguments must not change the pools.
+        # Copies: a function that writes to its arguments must not change the pools.
         sets = [arms.copy() for arms in pools]
         means = [theta[arms] for arms in sets]
         if self.executor is None:
             return np.fromiter(map(self.fn, sets, means), np.float64, len(sets))
-        # A few chunks a worker: a message for each set would cost more than a quick function, and one for each worker
-        # would leave it waiting for the slowest. The standard library's pools know how many they are.
-        n_chunks = 4 * getattr(self.executor, "_max_workers", 16)
+        # One message per set would cost more than a quick function. One message per worker would
+        # leave workers waiting for the slowest one.
+        n_workers = getattr(self.executor, "_max_workers", _USUAL_WORKERS)
+        n_chunks = _CHUNKS_PER_WORKER * n_workers
         answers = self.executor.map(self.fn, sets, means, chunksize=max(1, len(sets) // n_chunks))
         return np.fromiter(answers, np.float64, len(sets))
 
@@ -109,6 +117,7 @@ class BlackBox:
         each = as_finite(lipschitz, "lipschitz", ndim=1, least=0.0)
         if len(each) != self.n_arms or not each.any():
             raise ValueError(
-                f"lipschitz must be a number above 0, or {self.n_arms} of them, got shape {each.shape}"
+                f"lipschitz must be a number above 0, or {self.n_arms} of them, "
+                f"got shape {each.shape}"
             )
         return each

@@ -1,4 +1,4 @@
-"""Probabilistic coverage: how much of a weighted population a set of arms reaches."""
+"""Probabilistic coverage: the weight of the targets that a set of arms reaches."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from superarm.rewards.any_success import log_failure
 class CoverageReward:
     """r(S; theta) = sum over targets u of w_u (1 - prod over i in S of (1 - reach_iu theta_i)).
 
-    Arm i covers target u with probability ``reach_iu theta_i``, independently; a 0/1 ``reach`` is the graph of who
-    can reach whom. Submodular, and the model of influence in two layers.
-    ``lipschitz`` of arm i is ``sum_u w_u reach_iu``, its slope alone, and ``upper`` the value of all arms at means
-    of 1: both attained, so tight. A batch costs O(n_targets · members of the pools).
+    Arm i covers target u with probability ``reach_iu theta_i``, independently. With 0 and 1,
+    ``reach`` is the graph of which arm can reach which target. The reward is submodular; it is the
+    model of influence in two layers. ``lipschitz`` of arm i is ``sum_u w_u reach_iu``, the slope of
+    the arm alone. ``upper`` is the value of all arms at means of 1. Both are attained, so they are
+    tight. A batch costs O(n_targets · members of the pools).
 
     Parameters
     ----------
     reach
         Shape (n_arms, n_targets), in [0, 1].
     weights
-        Shape (n_targets,), none negative; 1 each if not given.
+        Shape (n_targets,), none negative; 1 each by default.
 
     Examples
     --------
@@ -48,7 +49,8 @@ class CoverageReward:
         self.weights = as_finite(given, "weights", ndim=1, least=0.0)
         if len(self.weights) != self.n_targets:
             raise ValueError(
-                f"weights must have shape ({self.n_targets},), one a target, got {self.weights.shape}"
+                f"weights must have shape ({self.n_targets},), one per target, "
+                f"got {self.weights.shape}"
             )
         self.lipschitz: FloatArray = self.reach @ self.weights
         for array in (self.reach, self.weights, self.lipschitz):
@@ -64,6 +66,5 @@ class CoverageReward:
         """The values of many sets."""
         theta = as_theta(theta, self.n_arms, pools)
         arms, pools = pools.compact()
-        return (
-            -np.expm1(pools.sum(log_failure(self.reach[arms] * theta[arms, None]))) @ self.weights
-        )
+        missed = pools.sum(log_failure(self.reach[arms] * theta[arms, None]))
+        return -np.expm1(missed) @ self.weights

@@ -9,10 +9,11 @@ from superarm.core.arguments import FloatArray, as_count, as_finite, as_set, as_
 
 
 class LinearReward:
-    """r(S; theta) = sum over S of w_i theta_i, with w_i = 1 unless weights are given.
+    """r(S; theta) = sum over S of w_i theta_i, with w_i = 1 by default.
 
-    ``lipschitz`` is w_i for arm i (the plain 1 without weights) and ``upper`` the sum of all weights: both are
-    attained, so neither can be smaller. A batch costs O(members of the pools), and O(n_arms) for all singletons.
+    ``lipschitz`` is w_i for arm i (the number 1 without weights) and ``upper`` is the sum of all
+    weights. Both are attained, so they are tight. A batch costs O(members of the pools), and
+    O(n_arms) for all singletons.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class LinearReward:
                     f"weights must have shape ({self.n_arms},), got {self.weights.shape}"
                 )
             if not self.weights.any():
-                raise ValueError("weights must not all be 0: every set would be worth nothing")
+                raise ValueError("weights must not all be 0: the value of every set would be 0")
             self.weights.flags.writeable = False
             self.additive = bool((self.weights == self.weights[0]).all())
             self.lipschitz = self.weights

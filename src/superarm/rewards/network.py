@@ -9,14 +9,17 @@ from scipy.special import expit
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_positive, as_set, as_theta
 
+# The slope of the sigmoid at 0, where it is steepest.
+_STEEPEST = 1 / 4
+
 
 class NetworkReward:
-    """``r(S; theta) = <w2, sigmoid(W1 theta_S)>``, theta_S being theta with zeros outside S.
+    """``r(S; theta) = <w2, sigmoid(W1 theta_S)>``, where theta_S is theta with zeros outside S.
 
-    ``lipschitz`` of arm i is ``sum_n w2_n |W1_ni| / 4``, since the sigmoid is nowhere steeper than 1/4; where the
-    weights of an arm have one sign that slope is attained at zero, so it is tight. ``upper`` is the value of the
-    arms of positive weight, neuron by neuron, at means of 1: attained, so tight, where no weight is negative.
-    A batch costs O(n_hidden · members of the pools), and a matrix product for random tests of large p.
+    ``lipschitz`` of arm i is ``sum_n w2_n |W1_ni| / 4``, since the slope of the sigmoid is at most
+    1/4. It is tight if all weights of the arm have the same sign. ``upper`` takes for each neuron
+    the arms of positive weight, at means of 1. It is tight if no weight is negative. A batch costs
+    O(n_hidden · members of the pools), or a matrix product for random tests of large p.
 
     Parameters
     ----------
@@ -44,13 +47,15 @@ class NetworkReward:
         self.w2 = as_finite(w2, "w2", ndim=1, least=0.0)
         if len(self.w2) != len(self.W1):
             raise ValueError(
-                f"w2 must have one weight for each of the {len(self.W1)} rows of W1, got {len(self.w2)}"
+                f"w2 must have one weight for each of the {len(self.W1)} rows of W1, "
+                f"got {len(self.w2)}"
             )
         self.n_hidden, self.n_arms = self.W1.shape
-        self.lipschitz: FloatArray = self.w2 @ np.abs(self.W1) / 4
+        self.lipschitz: FloatArray = _STEEPEST * (self.w2 @ np.abs(self.W1))
         self.upper = float(self.w2 @ expit(np.maximum(self.W1, 0).sum(axis=1)))
         self.monotone = bool((self.W1[self.w2 > 0] >= 0).all())
-        self.concave = self.diminishing = self.monotone  # the sigmoid is concave from 0 on
+        # The sigmoid is concave for inputs of at least 0.
+        self.concave = self.diminishing = self.monotone
         self._columns = np.ascontiguousarray(self.W1.T)
         for array in (self.W1, self.w2, self.lipschitz):
             array.flags.writeable = False

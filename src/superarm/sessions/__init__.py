@@ -1,24 +1,10 @@
-"""A policy in use: decisions with ids, late feedback, changing arms, one file, explanations."""
+"""A policy in use: decisions with ids, late feedback, changing arms, one file, explanations.
 
-from superarm.errors import (
-    ConflictError,
-    ExpiredDecisionError,
-    SessionFileError,
-    UnknownDecisionError,
-)
+The exceptions are in `superarm.errors`.
+"""
+
 from superarm.sessions.decisions import Decision, Expiry, decision_number
 from superarm.sessions.explain import Explanation, Reason
 from superarm.sessions.session import Session
 
-__all__ = [
-    "ConflictError",
-    "Decision",
-    "ExpiredDecisionError",
-    "Expiry",
-    "Explanation",
-    "Reason",
-    "Session",
-    "SessionFileError",
-    "UnknownDecisionError",
-    "decision_number",
-]
+__all__ = ["Decision", "Expiry", "Explanation", "Reason", "Session", "decision_number"]

@@ -55,11 +55,13 @@ class NamedArms:
         """Add arms with names that `new_names` has checked."""
         self.numbers.update({name: len(self.names) + place for place, name in enumerate(names)})
         self.names.extend(names)
+        # A new array: feasible sets made before still refer to the old one.
         self.is_retired = np.append(self.is_retired, np.zeros(len(names), bool))
 
     def of(self, names: Iterable[Name]) -> list[int]:
         """The numbers of some arms."""
         given = _as_list(names)
+        # True equals 1 as a key, but nobody means arm 1 by it.
         unknown = [name for name in given if isinstance(name, bool) or name not in self.numbers]
         if unknown:
             raise ValueError(f"names must be of the session's arms, got {unknown[0]!r}")
@@ -145,8 +147,9 @@ def add_arms(
     counted = larger if isinstance(larger, Counted) else Counted(larger)  # type: ignore[arg-type]
     if counted.n_arms != total:
         raise ValueError(f"reward must be of {total} arms, got one of {counted.n_arms}")
+    # The belief checks the prior: the last step that can fail, and the first that changes anything.
     belief.add_arms(n_new, prior)
-    counted.evaluations = policy.evaluations
+    counted.evaluations = policy.evaluations  # the policy's count goes on
     policy.reward = counted
     if isinstance(oracle, Forgetful):
         oracle.forget()  # its cached answers are about the old reward
@@ -159,6 +162,7 @@ def as_names(names: Iterable[Name]) -> list[Name]:
         for name in given:
             if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
                 raise TypeError(f"a name must be a string or a whole number, got {name!r}")
+        # Names of numpy become plain ones, so that they can be written as JSON.
         given = [str(name) if isinstance(name, str) else int(name) for name in given]
     if len(set(given)) != len(given):
         seen: set[Name] = set()

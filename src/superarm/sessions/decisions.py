@@ -68,6 +68,7 @@ class Decision:
 
     def as_dict(self) -> dict[str, Any]:
         """The decision as plain JSON; the propensities are left out if there are none."""
+        # The digests of logs depend on the order of the members.
         plain = {
             "id": self.id,
             "arms": list(self.arms),
@@ -85,6 +86,7 @@ class Decision:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Decision:
         """The decision that `as_dict` described. Other keys are ignored."""
+        # JSON has no tuples, and may have a whole number where there was a float.
         values, shares = plain["values"], plain.get("propensities")
         sampled: dict[str, Any] = {}
         if shares is not None:
@@ -191,6 +193,7 @@ class Record:
 
         Refuses what is not feedback for this decision.
         """
+        # The first test is much cheaper than the second, and says no almost always.
         if type(given) is not dict and not isinstance(given, Mapping):
             raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {given!r:.60}")
         new, n_found = {}, 0
@@ -199,6 +202,7 @@ class Record:
                 continue
             n_found += 1
             outcome, before = _as_outcome(given[name], name), self.outcomes.get(number)
+            # The same outcome again is no error: clients repeat a request after a timeout.
             if before is None:
                 new[number] = outcome
             elif before != outcome:
@@ -233,6 +237,7 @@ class Record:
     def from_state(cls, state: dict[str, Any], names: list[Name]) -> Record:
         """The record that `state` described."""
         numbers = np.array(state["arms"], np.intp)
+        # Without propensities there is nothing to zip, so the members stay out.
         sampled = dict(zip(_SAMPLED, state.get("propensities", ()), strict=False))
         named = {**state, **sampled, "arms": [names[arm] for arm in numbers.tolist()]}
         outcomes = {int(arm): float(outcome) for arm, outcome in state["outcomes"]}
@@ -256,6 +261,7 @@ class Ledger:
     def find(self, decision: Decision | str) -> Record:
         """The record of a decision or of its id."""
         id = decision.id if isinstance(decision, Decision) else decision
+        # An id of another type may not be hashable, so it is not looked up.
         record = self.open.get(id) or self.closed.get(id) if isinstance(id, str) else None
         if record is None:
             raise UnknownDecisionError(
@@ -286,5 +292,6 @@ class Ledger:
 def _as_outcome(outcome: Any, name: Name) -> float:
     if type(outcome) is float and 0.0 <= outcome <= 1.0:  # the usual case
         return outcome
+    # Clicks often come as booleans, which as_fraction refuses because elsewhere they are mistakes.
     number = float(outcome) if isinstance(outcome, bool | np.bool_) else outcome
     return as_fraction(number, f"the outcome of {name!r}", low="[", high="]")

@@ -171,12 +171,14 @@ def _best_first(arms: IndexArray, scores: Scores | None) -> IndexArray:
 def _best_left_out(evidence: Evidence, scores: Scores) -> int | None:
     """The arm of the largest score, or upper bound, that could have been chosen and was not."""
     rest = (scores.values if scores.upper is None else scores.upper).copy()
+    # NaN for what is chosen or impossible: nanargmax passes over it.
     rest[evidence.arms] = np.nan
     rest[~evidence.feasible.undecided] = np.nan
     return None if np.isnan(rest).all() else int(np.nanargmax(rest))
 
 
 def _margin(arms: IndexArray, out: int, scores: Scores) -> float:
+    # With bounds, the arm left out is worth at most its upper bound, the others at least the lower.
     if scores.lower is not None and scores.upper is not None:
         return float(scores.lower[arms].min() - scores.upper[out])
     return float(scores.values[arms].min() - scores.values[out])
@@ -220,6 +222,7 @@ class _Reasons:
 
 def _tests_with(arm: int, tests: Pools) -> tuple[int, ...]:
     """The numbers of the tests that an arm is in."""
+    # The sums of a unit vector over the tests: 1 where the arm is in.
     alone = np.zeros(tests.n_arms)
     alone[arm] = 1.0
     return tuple(np.flatnonzero(tests.sum(alone)).tolist())
@@ -232,7 +235,7 @@ def _rows(posterior: Posterior) -> list[tuple[float, float, float]]:
 
 
 def _figure(explanation: Explanation) -> Any:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # an extra, imported where it is used
 
     out = explanation.best_left_out
     rows = [*explanation.reasons, *([] if out is None else [out])]

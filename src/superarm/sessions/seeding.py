@@ -39,6 +39,7 @@ class Seeding:
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
+        # A hash, because ids are public and the seed need not be.
         root = self.own_key or hashlib.sha256(str(self.entropy).encode()).hexdigest()[:8]
         self.key = ".".join([root, *self.path])
 
@@ -64,6 +65,7 @@ class Seeding:
 
     def fork(self, label: str | None) -> Seeding:
         """The seeding of a fork, whose label no other fork may have."""
+        # Labels, not a counter in the generator: replicas that load the same file can fork apart.
         free = (str(number) for number in itertools.count(1) if str(number) not in self.forks)
         name = next(free) if label is None else label
         if not isinstance(name, str) or not re.fullmatch(r"\w+", name, re.ASCII):
@@ -77,4 +79,5 @@ class Seeding:
 
 
 def _keys(*labels: str) -> tuple[int, ...]:
+    # SeedSequence takes numbers. 64 bits of a hash make equal keys of two labels negligible.
     return tuple(int.from_bytes(hashlib.sha256(label.encode()).digest()[:8]) for label in labels)

@@ -223,6 +223,7 @@ class Session(SessionView):
         """
         with self._lock:
             session = self._unlocked
+            # The names are checked before the policy changes, and added after it has.
             new = session.arms.new_names(names)
             if new:
                 add_arms(self.policy, len(new), prior, reward, session.rewards)
@@ -246,6 +247,7 @@ class Session(SessionView):
         default is 1, 2, ... Replicas that load the same file need a label each.
         """
         with self._lock:
+            # Not __init__, which would check the names again: there may be millions.
             other = object.__new__(Session)
             SessionView.__init__(other, self._unlocked.fork(label))
             return other

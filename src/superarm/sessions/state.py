@@ -17,6 +17,7 @@ from superarm.version import __version__
 if TYPE_CHECKING:
     from superarm.sessions.unlocked import UnlockedSession
 
+_RENAMED = {"Rarely": "Scheduled"}  # names of oracles in files of earlier versions
 _MUST_AGREE = ("belief", "oracle", "n_arms", "k")  # of a loaded policy with the saved one
 
 
@@ -47,6 +48,7 @@ def session_state(session: UnlockedSession) -> dict[str, Any]:
         state["names"] = list(arms.names)
     if seeding.own_key is not None:
         state["key"] = seeding.own_key
+    # Open decisions first: the order in the file is the order in the ledger when it is loaded.
     records = [*ledger.open.values(), *ledger.closed.values()]
     state["decisions"] = [record.state() for record in records]
     state["belief"] = policy.belief.state()
@@ -57,6 +59,7 @@ def session_state(session: UnlockedSession) -> dict[str, Any]:
 def matching_policy(state: dict[str, Any], policy: Policy | Callable[[int], Policy]) -> Policy:
     """The policy to load the state into. Refuses one that is not made like the saved one."""
     wanted = {name: state["policy"][name] for name in _MUST_AGREE}
+    wanted["oracle"] = _RENAMED.get(wanted["oracle"], wanted["oracle"])
     made = policy if isinstance(policy, Policy) else policy(wanted["n_arms"])
     found = _describe(made)
     came = {name: found[name] for name in _MUST_AGREE}
@@ -91,6 +94,7 @@ def load_state(session: UnlockedSession, state: dict[str, Any]) -> None:
         ledger = session.ledger
         records = ledger.open if record.status == "open" else ledger.closed
         records[record.decision.id] = record
+    # The generator of the seed, so that the increment of its stream is right; then its position.
     session.rng = session.seeding.generator()
     session.rng.bit_generator.state = state["rng"]
     _load_parts(session.policy, state["belief"], state["oracle"])
@@ -102,6 +106,7 @@ def mark_of(policy: Policy, rng: np.random.Generator) -> dict[str, Any]:
 
     The position of the generator, the evaluations so far, and the level of a belief that has one.
     """
+    # Of a PCG64 only these three numbers change. The increment follows from the seed.
     state: Any = rng.bit_generator.state
     position = f"{state['state']['state']:032x}{state['has_uint32']:x}{state['uinteger']:08x}"
     mark: dict[str, Any] = {"rng": position, "evaluations": policy.evaluations}
@@ -152,6 +157,7 @@ def _load_parts(policy: Policy, belief: dict[str, Any], oracle: dict[str, Any] |
     if oracle is None or not isinstance(picks, Stateful):
         policy.belief.load(belief)
         return
+    # The oracle first, because loading its old state undoes it if the belief refuses.
     before = picks.state()
     picks.load(oracle)
     try:

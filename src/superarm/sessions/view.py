@@ -6,39 +6,26 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from superarm.core import Policy
 from superarm.sessions import files, state
-from superarm.sessions.decisions import Decision, Expiry, Name, Status
+from superarm.sessions.decisions import Decision, Name, Status
 from superarm.sessions.explain import Explanation
 from superarm.sessions.unlocked import UnlockedSession
 
 
 class SessionView:
-    """What can be read of a session. `Session` adds the verbs that change it."""
+    """What can be read of a session. `Session` adds the verbs that change it.
+
+    Attributes
+    ----------
+    policy, expiry, explain_last
+        As given to the session.
+    """
 
     def __init__(self, session: UnlockedSession) -> None:
         self._unlocked = session
         self._lock = threading.RLock()
-
-    @property
-    def policy(self) -> Policy:
-        """The policy that decides."""
-        return self._unlocked.policy
-
-    @property
-    def expiry(self) -> Expiry:
-        """When decisions expire."""
-        return self._unlocked.expiry
-
-    @property
-    def explain_last(self) -> int:
-        """How many of the last decisions can be explained."""
-        return self._unlocked.explain_last
-
-    @property
-    def rounds(self) -> int:
-        """How often `Session.ask` was called."""
-        return self._unlocked.rounds
+        self.policy, self.expiry = session.policy, session.expiry
+        self.explain_last = session.explain_last
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -69,22 +56,28 @@ class SessionView:
         return self._unlocked.ledger.keep
 
     @property
+    def rounds(self) -> int:
+        """How often `Session.ask` was called."""
+        return self._unlocked.rounds
+
+    @property
     def open(self) -> list[Decision]:
         """The decisions that wait for outcomes, the oldest first."""
         with self._lock:
             return [record.decision for record in self._unlocked.ledger.open.values()]
 
     @property
+    def n_open(self) -> int:
+        """How many decisions wait for outcomes."""
+        return len(self._unlocked.ledger.open)
+
+    @property
     def decisions(self) -> list[Decision]:
         """The open decisions and the last ``keep`` closed ones, in the order of their numbers."""
         with self._lock:
             records = [*self._unlocked.ledger.open.values(), *self._unlocked.ledger.closed.values()]
+        # Outside the lock: decisions never change.
         return sorted((record.decision for record in records), key=lambda one: one.number)
-
-    @property
-    def n_open(self) -> int:
-        """How many decisions wait for outcomes."""
-        return len(self._unlocked.ledger.open)
 
     @property
     def n_decisions(self) -> int:

@@ -1,56 +1,79 @@
-"""What is refused of constraints: each message says which of them clash."""
+"""Groups of arms, and the checks of constraints: each message says which constraints clash."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from superarm.core.arguments import IndexArray, as_arms, as_count
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
 from superarm.sets._quotas import Quotas
 
 
-def named_arms(given: Any, n_arms: int, name: str) -> IndexArray:
-    try:
-        return as_arms(given, n_arms)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: {error}") from None
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Arms of which a set has at least ``least`` and at most ``most``; None for no upper limit.
+
+    Errors call the group by its ``name``.
+    """
+
+    arms: ArrayLike
+    least: int = 0
+    most: int | None = None
+    name: str = ""
 
 
-def grouped(
-    groups: Sequence[Any], n_arms: int
-) -> tuple[IndexArray, IndexArray, IndexArray, list[str]]:
-    """The group of each arm, and the quotas of each group; the last group is that of arms in none."""
-    group = np.full(n_arms, len(groups), np.intp)
-    least, most = np.zeros(len(groups) + 1, np.intp), np.full(len(groups) + 1, n_arms, np.intp)
+def named_mask(given: Any, n_arms: int, name: str) -> NDArray[np.bool_]:
+    """Shape (n_arms,): True for the given arms; errors begin with the name."""
+    mask = np.zeros(n_arms, bool)
+    mask[_named_arms(given, n_arms, name)] = True
+    return mask
+
+
+def quotas_of(
+    possible: NDArray[np.bool_],
+    must: NDArray[np.bool_],
+    groups: Sequence[Group],
+    k: int,
+    at_most: bool,
+) -> tuple[Quotas, list[str]]:
+    """The quotas of some groups, and what errors call the groups.
+
+    The arms in no group are the last group.
+    """
+    n_arms, n_groups = len(possible), len(groups)
+    group = np.full(n_arms, n_groups, np.intp)
+    least, most = np.zeros(n_groups + 1, np.intp), np.full(n_groups + 1, n_arms, np.intp)
     names = [
         f"the group {one.name!r}" if one.name else f"group {number}"
         for number, one in enumerate(groups)
     ]
-    for number, one in enumerate(groups):
-        arms = named_arms(one.arms, n_arms, names[number])
-        twice = arms[group[arms] != len(groups)]
+    for number, (one, name) in enumerate(zip(groups, names, strict=True)):
+        arms = _named_arms(one.arms, n_arms, name)
+        twice = arms[group[arms] != n_groups]
         if len(twice):
             raise ValueError(
-                f"groups must be disjoint, got arm {twice[0]} in {names[group[twice[0]]]} and in {names[number]}"
+                f"groups must be disjoint, got arm {twice[0]} in {names[group[twice[0]]]} "
+                f"and in {name}"
             )
         group[arms] = number
-        least[number] = as_count(one.least, f"least of {names[number]}")
+        least[number] = as_count(one.least, f"least of {name}")
         if one.most is not None:
-            most[number] = as_count(one.most, f"most of {names[number]}")
+            most[number] = as_count(one.most, f"most of {name}")
         if least[number] > most[number]:
             raise ValueError(
-                f"{names[number]} must have least <= most, got {least[number]} and {most[number]}"
+                f"{name} must have least <= most, got {least[number]} and {most[number]}"
             )
-    return group, least, most, names
+    return Quotas(possible, must, group, least, most, k, at_most), names
 
 
 def refuse_clashes(
     quotas: Quotas, here: NDArray[np.bool_], outside: NDArray[np.bool_], names: list[str]
 ) -> None:
-    """Say which constraints clash, if no set fulfils all but the budget."""
+    """Say which constraints clash, if no set fulfils all of them; the budget is not checked."""
     must, k = np.flatnonzero(quotas.must), quotas.k
     if outside[must].any():
         raise ValueError(f"must and must_not clash: arms {must[outside[must]]} are in both")
@@ -65,17 +88,19 @@ def refuse_clashes(
         if inside[number] > quotas.most[number]:
             mine = must[quotas.group[must] == number]
             raise ValueError(
-                f"must and {name} clash: it may have {quotas.most[number]} arm(s) at most, got must arms {mine} in it"
+                f"must and {name} clash: it may have at most {quotas.most[number]} arm(s), "
+                f"got arms {mine} in must"
             )
         if there[number] < quotas.least[number]:
             raise ValueError(
-                f"available, must_not and {name} clash: it must have {quotas.least[number]} arm(s) at least, "
-                f"but {there[number]} of its arms can be in"
+                f"available, must_not and {name} clash: it must have at least "
+                f"{quotas.least[number]} arm(s), but {there[number]} of its arms can be in"
             )
     needed = int(np.maximum(quotas.least, inside).sum())
     if needed > k:
         raise ValueError(
-            f"must, the groups' least and k clash: together they need {needed} arms at least, but a set has {k}"
+            f"must, the groups' least and k clash: together they need {needed} arms or more, "
+            f"but a set has {k}"
         )
     most = int(np.minimum(quotas.most, there).sum())
     if most < k and not quotas.at_most:
@@ -83,3 +108,21 @@ def refuse_clashes(
             f"k clashes with available, must_not and the groups' most: a set must have {k} arms, "
             f"but only {most} can be in one together; at_most=True allows fewer"
         )
+
+
+def refuse_heavy(quotas: Quotas, weights: FloatArray, limit: float, budget: float) -> None:
+    """Say so if even the lightest set is heavier than the budget."""
+    lightest = quotas.lightest(weights, quotas.must)[0]
+    if lightest > limit:
+        hint = "" if quotas.at_most else f"; at_most=True lets sets be below {quotas.k}"
+        raise ValueError(
+            "budget and the other constraints clash: the lightest set that they allow weighs "
+            f"{lightest:g}, got a budget of {budget:g}{hint}"
+        )
+
+
+def _named_arms(given: Any, n_arms: int, name: str) -> IndexArray:
+    try:
+        return as_arms(given, n_arms)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None

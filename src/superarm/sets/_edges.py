@@ -1,4 +1,4 @@
-"""What graphs have in common: arms that are edges, and values of them."""
+"""What graphs have in common: arms that are edges, and their values."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray
 
+# Equal values are told apart by at most this share of the largest value.
+_NOISE = 1e-12
+
 
 def as_edges(
     one: ArrayLike, other: ArrayLike, names: tuple[str, str], *, directed: bool
 ) -> tuple[IndexArray, IndexArray]:
-    """The ends of each edge, one edge an arm: whole numbers from 0 on, and no two edges between the same nodes."""
+    """The ends of each edge, one edge per arm: no two edges between the same nodes."""
     ends = []
     for given, name in zip((one, other), names, strict=True):
         nodes = np.array(given)
         if nodes.ndim != 1 or not nodes.size or nodes.dtype.kind not in "iu" or nodes.min() < 0:
             raise ValueError(
-                f"{name} must be a node, 0 or more, for each edge, got {np.array2string(nodes, threshold=10)}"
+                f"{name} must be a node, 0 or more, for each edge, "
+                f"got {np.array2string(nodes, threshold=10)}"
             )
         ends.append(nodes.astype(np.intp))
     if ends[0].shape != ends[1].shape:
         raise ValueError(
-            f"{names[0]} and {names[1]} must have a node for each edge, got {len(ends[0])} and {len(ends[1])}"
+            f"{names[0]} and {names[1]} must have a node for each edge, "
+            f"got {len(ends[0])} and {len(ends[1])}"
         )
     pairs = np.stack(ends) if directed else np.sort(np.stack(ends), axis=0)
     distinct, count = np.unique(pairs, axis=1, return_counts=True)
@@ -37,20 +42,21 @@ def as_edges(
 def as_values(
     values: ArrayLike, used: IndexArray | slice, n_arms: int, *, rng: np.random.Generator
 ) -> FloatArray:
-    """A number for each edge that is used, equal ones told apart by chance: by 1e-12 of the largest at most."""
+    """A number per edge that is used; equal numbers are told apart at random, by very little."""
     given = np.asarray(values, np.float64)
     if given.shape != (n_arms,) or not np.isfinite(given[used]).all():
         raise ValueError(
-            f"values must be {n_arms} finite numbers, one an arm, got shape {given.shape} or one that is not"
+            f"values must be {n_arms} finite numbers, one per arm, "
+            f"got shape {given.shape} or a number that is not finite"
         )
     mine = given[used]
     if len(np.unique(mine)) < len(mine):
-        mine = mine - 1e-12 * float(np.abs(mine).max()) * rng.random(len(mine))
+        mine = mine - _NOISE * float(np.abs(mine).max()) * rng.random(len(mine))
     return mine
 
 
 def refuse_others(n_arms: int, mine: int, what: str) -> None:
-    """An error if a problem has another number of arms than a graph has edges."""
+    """An error if a problem does not have one arm per edge of a graph."""
     if n_arms != mine:
         raise ValueError(
             f"{what} must have an edge for each of the problem's {n_arms} arms, got {mine} edges"

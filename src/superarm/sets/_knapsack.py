@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.sets._quotas import Quotas
 
-# The solver may be off by about 1e-6 in the budget: relative to this size, that is rounding.
+# The budget is scaled to this. The solver may be off by about 1e-6, which is then rounding.
 _SIZE = 1e3
-# The solver stops within this share of the best sum. To prove that the last digits are right may take for ever.
+# The solver stops within this share of the best sum. To prove the last digits may take for ever.
 _GAP = 1e-6
+# A set may weigh more than the budget by this share: it is rounding.
+_ROUNDING = 1e-9
+# Keeps a division by the largest gain finite when all gains are 0.
+_TINY = 1e-300
 
 
 def best_within_budget(
@@ -21,47 +26,49 @@ def best_within_budget(
     *,
     rng: np.random.Generator,
 ) -> IndexArray:
-    """The set of the largest sum of values whose weights sum to the budget at most, ascending.
+    """The set of the largest sum of values whose weights sum to at most the budget, ascending.
 
-    To within a millionth of that sum (HiGHS, through scipy). Equal arms come in any order, so that the solver prefers
-    none for its number; the generator is left alone where no two values are equal.
+    To within a millionth of that sum (HiGHS, by scipy). Equal arms come in random order, so that
+    the solver prefers none for its number. The generator is not used if no two values are equal.
     """
-    from scipy import optimize, sparse  # takes a while to import, and only budgets need it
-
     arms = np.flatnonzero(quotas.possible)
     if len(np.unique(values[arms])) < len(arms):
         arms = rng.permutation(arms)
-    groups = sparse.csr_array(
-        (np.ones(len(arms)), (quotas.group[arms], np.arange(len(arms)))),
-        shape=(len(quotas.least), len(arms)),
-    )
-    scale = _SIZE / budget
-    rows = [
-        optimize.LinearConstraint(groups, quotas.least, quotas.most),
-        optimize.LinearConstraint(
-            np.ones((1, len(arms))), 0 if quotas.at_most else quotas.k, quotas.k
-        ),
-    ]
     gains = np.where(quotas.must[arms], 0.0, values[arms])
-    gains = gains * (_SIZE / max(float(np.abs(gains).max()), 1e-300))
-    limit = _SIZE
+    gains = gains * (_SIZE / max(float(np.abs(gains).max()), _TINY))
+    scale, limit = _SIZE / budget, _SIZE
     while True:
-        found = optimize.milp(
-            -gains,
-            integrality=np.ones(len(arms), np.intp),
-            bounds=optimize.Bounds(quotas.must[arms].astype(float), 1.0),
-            constraints=[
-                *rows,
-                optimize.LinearConstraint(weights[None, arms] * scale, -np.inf, limit),
-            ],
-            options={"mip_rel_gap": _GAP},
-        )
-        if found.x is None:
-            raise RuntimeError(
-                f"the solver found no set within the budget, though there is one: {found.message}"
-            )
-        chosen = np.sort(arms[found.x > 0.5])
+        chosen = np.sort(arms[_solve(quotas, arms, gains, weights[arms] * scale, limit)])
         over = float(weights[chosen].sum()) * scale - _SIZE
-        if over <= _SIZE * 1e-9:
+        if over <= _ROUNDING * _SIZE:
             return chosen
-        limit -= max(over, 1e-9 * _SIZE)
+        # The solver rounded in its favour: a slightly smaller budget leaves out this set.
+        limit -= max(over, _ROUNDING * _SIZE)
+
+
+def _solve(
+    quotas: Quotas, arms: IndexArray, gains: FloatArray, weights: FloatArray, limit: float
+) -> NDArray[np.bool_]:
+    """Shape (len(arms),): which arms are in the set of the largest gains within the limit."""
+    from scipy import optimize, sparse  # slow to import, and only budgets need them
+
+    n = len(arms)
+    ones = (np.ones(n), (quotas.group[arms], np.arange(n)))
+    groups = sparse.csr_array(ones, shape=(len(quotas.least), n))
+    least = 0 if quotas.at_most else quotas.k
+    found = optimize.milp(
+        -gains,
+        integrality=np.ones(n, np.intp),
+        bounds=optimize.Bounds(quotas.must[arms].astype(float), 1.0),
+        constraints=[
+            optimize.LinearConstraint(groups, quotas.least, quotas.most),
+            optimize.LinearConstraint(np.ones((1, n)), least, quotas.k),
+            optimize.LinearConstraint(weights[None], -np.inf, limit),
+        ],
+        options={"mip_rel_gap": _GAP},
+    )
+    if found.x is None:
+        raise RuntimeError(
+            f"the solver found no set within the budget, though there is one: {found.message}"
+        )
+    return found.x > 0.5

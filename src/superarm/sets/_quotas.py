@@ -12,20 +12,20 @@ BoolArray = NDArray[np.bool_]
 
 
 class Quotas:
-    """Which arms may be in, which must be, and how many of each group; at most or exactly ``k`` in all.
+    """Which arms may be in, which must be, how many per group; at most or exactly ``k`` in all.
 
-    The sets of exactly k arms are the bases of a matroid, and at most k is the same with k arms more that are worth
-    nothing. So the best set takes the best arms of each group up to its lower quota, and then the best of what the
-    upper quotas leave, whatever their group.
+    The sets of exactly k arms are the bases of a matroid. At most k arms is the same with k more
+    arms that are worth nothing. So the best set takes the best arms of each group up to its lower
+    quota, and then the best arms that the upper quotas allow, of any group.
 
     Attributes
     ----------
     possible, must
-        Shape (n_arms,), bool: which arms may be in, and which of these must be.
+        Shape (n_arms,), bool: which arms may be in, and which of these must be in.
     group
-        Shape (n_arms,): the number of each arm's group; the last one is that of the arms in no group.
+        Shape (n_arms,): the number of each arm's group; the arms in no group have the last number.
     least, most
-        Shape (n_groups + 1,): how many of each group at least and at most.
+        Shape (n_groups + 1,): the quotas of each group.
     """
 
     def __init__(
@@ -45,11 +45,23 @@ class Quotas:
         """Shape (n_groups + 1,): how many of some arms are in each group."""
         return np.bincount(self.group[arms], minlength=len(self.least))
 
-    def best(self, values: FloatArray, must: BoolArray, *, rng: np.random.Generator) -> IndexArray:
-        """The set of the largest sum of values that has all of ``must``, ascending; ties are broken by chance.
+    def fulfilled(self, rows: IndexArray) -> BoolArray:
+        """Shape (n_sets,): which sets of equal size, shape (n_sets, size), fulfil the quotas."""
+        size = rows.shape[1]
+        size_fits = size <= self.k if self.at_most else size == self.k
+        has_must = self.must[rows].sum(axis=1) == self.must.sum()
+        good = self.possible[rows].all(axis=1) & has_must & size_fits
+        groups = self.group[rows]
+        for number in range(len(self.least) - 1):
+            counts = (groups == number).sum(axis=1)
+            good &= (counts >= self.least[number]) & (counts <= self.most[number])
+        return good
 
-        O(n_arms) without groups, O(n_arms log n_arms) with them. The values of arms that must be in, or cannot be, do
-        not matter.
+    def best(self, values: FloatArray, must: BoolArray, *, rng: np.random.Generator) -> IndexArray:
+        """The set of the largest sum of values with all of ``must``, ascending; ties at random.
+
+        O(n_arms) without groups, and O(n_arms log n_arms) with groups. The values of arms that must
+        be in, or cannot be in, do not matter.
         """
         if len(self.least) == 1:
             sure, others = np.flatnonzero(must), np.flatnonzero(self.possible & ~must)
@@ -65,7 +77,7 @@ class Quotas:
     def _by_group(
         self, values: FloatArray, must: BoolArray, rng: np.random.Generator
     ) -> tuple[IndexArray, IndexArray]:
-        """The arms that fill the lower quotas, and those that are left to choose from within the upper ones."""
+        """The arms that fill the lower quotas, and those to choose from within the upper."""
         arms = np.flatnonzero(self.possible)
         least = np.maximum(self.least, self.counts(must))
         arms = arms[np.lexsort((-values[arms], self.group[arms]))]
@@ -74,28 +86,28 @@ class Quotas:
         bound = (rank == least[group]) | (rank == self.most[group])
         tied = bound[1:] & (group[1:] == group[:-1]) & (values[arms[1:]] == values[arms[:-1]])
         if tied.any():
-            arms = rng.permutation(arms)  # equal arms in any order
+            arms = rng.permutation(arms)  # so that equal arms come in random order
             arms = arms[np.lexsort((-values[arms], self.group[arms]))]
         return arms[rank < least[group]], arms[(rank >= least[group]) & (rank < self.most[group])]
 
     def addable(self, fixed: BoolArray) -> BoolArray:
-        """Which arms may join some arms so that a set can still be made of them."""
+        """Which arms may join the fixed ones, on the way to a set."""
         counts = self.counts(fixed)
-        taken = int(
-            np.maximum(counts, self.least).sum()
-        )  # by these arms, and by what the lower quotas still need
+        # Places taken by the fixed arms, and by what the lower quotas still need.
+        taken = int(np.maximum(counts, self.least).sum())
         if (counts > self.most).any() or taken > self.k or (fixed & ~self.possible).any():
             return np.zeros(len(fixed), bool)
         room = (counts < self.most) & ((counts < self.least) | (taken < self.k))
         return self.possible & ~fixed & room[self.group]
 
     def lightest(self, weights: FloatArray, fixed: BoolArray) -> tuple[float, FloatArray]:
-        """The weight of the lightest set with some arms; and shape (n_arms,), of that with one more arm each.
+        """The weight of the lightest set with the fixed arms; and with one more arm, per arm.
 
-        To bring an arm into the lightest set, the heaviest arm leaves that it can be exchanged for: one of the same
-        group, or any one that its group can spare if the other group has room.
+        To bring an arm into the lightest set, it is exchanged for the heaviest arm possible: one of
+        the same group, or any arm that its group can spare if the new arm's group has room.
         """
-        # Which of several equally light sets it is does not matter, so no draw of the caller's is spent on it.
+        # Which of several equally light sets it is does not matter, so the caller's generator is
+        # not used.
         base = np.zeros(len(fixed), bool)
         base[self.best(-weights, fixed, rng=np.random.default_rng(0))] = True
         counts, free = self.counts(base), base & ~fixed

@@ -1,10 +1,9 @@
-"""Which sets may be chosen: availability, arms that must or must not be in, quotas of groups, a budget of weights."""
+"""Sets of k arms within constraints: availability, required arms, quotas, a budget."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from typing import Any
 
@@ -13,34 +12,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from superarm.core import top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_finite, as_k
-from superarm.sets._clashes import grouped, named_arms, refuse_clashes
+from superarm.sets._clashes import Group, named_mask, quotas_of, refuse_clashes, refuse_heavy
 from superarm.sets._knapsack import best_within_budget
-from superarm.sets._quotas import Quotas
 
-_SETS_AT_ONCE = 1 << 14
+# Sets are listed in blocks of this many candidates, so that the memory for them is bounded.
+_CANDIDATES_PER_BLOCK = 1 << 14
 # Sampling the top of a belief pays while it is below one in so many of the arms.
 _FEW_OF_ALL = 16
-_ROUNDING = 1e-9  # a set may weigh more than the budget by this share of it
+# A set may weigh more than the budget by this share: it is rounding.
+_ROUNDING = 1e-9
 
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Arms of which a set has at least ``least`` and at most ``most``; None is as many as there are.
-
-    ``name`` is what errors call it.
-    """
-
-    arms: ArrayLike
-    least: int = 0
-    most: int | None = None
-    name: str = ""
+__all__ = ["Feasible", "Group"]
 
 
 class Feasible:
-    """The sets of k arms that may be chosen. Goes where a plain ``k`` does: into `Policy`, ``ask`` and ``select``.
+    """The sets of k arms that fulfil constraints; used instead of a plain ``k``.
 
-    Constraints that no set fulfils are refused with an error that says which of them clash: as soon as the number of
-    arms is known, and before an evaluation.
+    Pass it to `Policy`, ``ask`` or ``select``. Constraints that no set fulfils are refused, with an
+    error that says which of them clash, as soon as the number of arms is known and before an
+    evaluation.
 
     Parameters
     ----------
@@ -49,36 +39,40 @@ class Feasible:
     at_most
         Whether a set may also have fewer than k.
     available
-        The arms there are in this round: a bool for each arm, shape (n_arms,), or the arms. None for all.
+        The arms that are available in this round: a bool per arm, shape (n_arms,), or the arms.
+        None for all.
     must, must_not
-        Arms that every set has, and arms that no set has.
+        Arms that are in every set, and arms that are in no set.
     groups
         Quotas, each a `Group`. No arm may be in two groups; an arm may be in none.
     weights, budget
-        Shape (n_arms,), none negative: the weights of the arms in a set sum to the budget at most.
+        Shape (n_arms,), none negative: the weights of the arms of a set sum to at most the budget.
     n_arms
-        How many arms there are. Need not be said to a `Policy` or an oracle, which knows.
+        How many arms there are. Not needed for a `Policy` or an oracle, which know it.
 
     Attributes
     ----------
     n_most, same_size
         The size of the largest sets, and whether all have that size.
     available, must, weights
-        As given: a bool for each arm, the arms ascending, and the weights.
+        As given: a bool per arm, the arms ascending, and the weights.
     undecided
-        Shape (n_arms,), bool: the arms that are in some sets and need not be in all. No others need be evaluated.
+        Shape (n_arms,), bool: the arms that are in some sets and perhaps not in all. Oracles need
+        not evaluate other arms.
 
     Examples
     --------
-    >>> sport, news = Group([0, 1, 2], most=1, name="sport"), Group([3, 4, 5], least=1, name="news")
+    >>> sport = Group([0, 1, 2], most=1, name="sport")
+    >>> news = Group([3, 4, 5], least=1, name="news")
     >>> feasible = Feasible(3, must=[0], must_not=[6], groups=[sport, news], n_arms=9)
-    >>> feasible.best([0.1, 0.9, 0.8, 0.2, 0.3, 0.1, 0.9, 0.7, 0.6], rng=np.random.default_rng(0))
+    >>> values = [0.1, 0.9, 0.8, 0.2, 0.3, 0.1, 0.9, 0.7, 0.6]
+    >>> feasible.best(values, rng=np.random.default_rng(0))
     array([0, 4, 7])
     >>> feasible.is_feasible([0, 1, 4])
     False
     >>> Feasible(3, must=[0, 1], groups=[sport], n_arms=9)
-    Traceback (most recent call last):
-    ValueError: must and the group 'sport' clash: it may have 1 arm(s) at most, got must arms [0 1] in it
+    Traceback (most recent call last): ValueError: must and the group 'sport' clash: it may have at
+    most 1 arm(s), got arms [0 1] in must
     """
 
     def __init__(
@@ -99,60 +93,59 @@ class Feasible:
         self.n_most, self.same_size = self.k, not self.at_most
         if (weights is None) != (budget is None):
             raise ValueError("weights and budget must be given together, or neither")
+        if any(not isinstance(group, Group) for group in groups):
+            raise TypeError("groups must be of Group, such as Group([0, 1, 2], least=1, most=2)")
+        heavy = None if weights is None else as_finite(weights, "weights", ndim=1, least=0.0)
+        most = (
+            None if budget is None else float(as_finite([budget], "budget", ndim=1, least=0.0)[0])
+        )
+        here = None if available is None else np.array(available)
         self._given: dict[str, Any] = {
-            "available": None if available is None else np.array(available),
+            "available": here,
             "must": np.array(must),
             "must_not": np.array(must_not),
             "groups": tuple(groups),
-            "weights": None
-            if weights is None
-            else as_finite(weights, "weights", ndim=1, least=0.0),
-            "budget": None
-            if budget is None
-            else float(as_finite([budget], "budget", ndim=1, least=0.0)[0]),
+            "weights": heavy,
+            "budget": most,
         }
-        if any(not isinstance(group, Group) for group in groups):
-            raise TypeError("groups must be of Group, such as Group([0, 1, 2], least=1, most=2)")
-        if (
-            n_arms is None
-            and self._given["available"] is not None
-            and self._given["available"].dtype == bool
-        ):
-            n_arms = self._given["available"].size
-        if n_arms is None and weights is not None:
-            n_arms = len(self._given["weights"])
+        if n_arms is None and here is not None and here.dtype == bool:
+            n_arms = here.size
+        if n_arms is None and heavy is not None:
+            n_arms = len(heavy)
         self.n_arms = None if n_arms is None else as_count(n_arms, "n_arms", least=1)
         if self.n_arms is not None:
             self._bind(self.n_arms, **self._given)
 
     def but(self, **changes: Any) -> Feasible:
-        """The same with other values for some of the parameters: ``feasible.but(available=here)`` for a round."""
+        """The same with other values for some parameters: ``feasible.but(available=here)``."""
         same = {"k": self.k, "at_most": self.at_most, "n_arms": self.n_arms, **self._given}
         return Feasible(**{**same, **changes})
 
     def for_arms(self, n_arms: int) -> Feasible:
-        """The same for a given number of arms, which has to be possible."""
+        """The same for a given number of arms; refused if it is for another number."""
         if self.n_arms is None:
             return self.but(n_arms=n_arms)
         if self.n_arms != n_arms:
             raise ValueError(
-                f"the constraints must be about the problem's {n_arms} arms, got some of {self.n_arms}"
+                f"constraints must be for the problem's {n_arms} arms, got some of {self.n_arms}"
             )
         return self
 
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
-        """The set of the largest sum of values, shape (n_arms,), ascending. Ties are broken by chance.
+        """The set of the largest sum of values, shape (n_arms,), ascending; ties broken at random.
 
-        Exact without a budget, by greedy, in O(n_arms) or with groups O(n_arms log n_arms). Where the budget decides,
-        by integer programming, to within a millionth of the largest sum, in a time that no formula bounds. If a set
-        may have fewer than k arms, those of negative value are left out where they can be.
+        Exact without a budget, by greedy, in O(n_arms) or, with groups, O(n_arms log n_arms). If
+        the budget decides, it is within a millionth of the largest sum, by integer programming, in
+        a time that no formula bounds. If a set may have fewer than k arms, arms of negative value
+        are left out where possible.
         """
         values = np.asarray(values, np.float64)
         if self.n_arms is None:
             return self.for_arms(len(values)).best(values, rng=rng)
         if values.shape != (self.n_arms,) or np.isnan(values[self.undecided]).any():
             raise ValueError(
-                f"values must be {self.n_arms} numbers, one an arm, got shape {values.shape} or a NaN"
+                f"values must be {self.n_arms} numbers, one per arm, "
+                f"got shape {values.shape} or a NaN"
             )
         arms = self._quotas.best(values, self._quotas.must, rng=rng)
         if self.weights is None or self.weights[arms].sum() <= self._limit:
@@ -165,7 +158,7 @@ class Feasible:
         return bool(self._are_feasible(distinct[None])[0])
 
     def extend(self, chosen: ArrayLike) -> NDArray[np.bool_]:
-        """Shape (n_arms,): which arms may join those chosen, so that a feasible set can still be made of them."""
+        """Shape (n_arms,): which arms may join the chosen ones, on the way to a feasible set."""
         fixed = self._mask(as_arms(chosen, self._known()))
         reserved = fixed | self._quotas.must
         mask = self._quotas.addable(reserved)
@@ -174,25 +167,17 @@ class Feasible:
         return mask | (self._quotas.must & ~fixed)
 
     def completed_by(self, chosen: ArrayLike) -> NDArray[np.bool_]:
-        """Shape (n_arms,): which arms make a feasible set of those chosen, each on its own."""
+        """Shape (n_arms,): which single arm makes a feasible set of the chosen ones."""
         chosen = as_arms(chosen, self._known())
         quotas, fixed = self._quotas, self._mask(chosen)
         counts, missing = quotas.counts(fixed), quotas.must & ~fixed
         short = np.maximum(quotas.least - counts, 0)
         size_fits = len(chosen) < self.k if self.at_most else len(chosen) == self.k - 1
-        if (
-            not size_fits
-            or short.sum() > 1
-            or missing.sum() > 1
-            or (fixed & ~quotas.possible).any()
-        ):
+        one_is_enough = size_fits and short.sum() <= 1 and missing.sum() <= 1
+        in_order = not (fixed & ~quotas.possible).any() and bool((counts <= quotas.most).all())
+        if not one_is_enough or not in_order:
             return np.zeros(len(fixed), bool)
-        mask = (
-            quotas.possible
-            & ~fixed
-            & (counts < quotas.most)[quotas.group]
-            & bool((counts <= quotas.most).all())
-        )
+        mask = quotas.possible & ~fixed & (counts < quotas.most)[quotas.group]
         if short.any():
             mask &= (short > 0)[quotas.group]
         if missing.any():
@@ -211,7 +196,7 @@ class Feasible:
         arms = arms[self.undecided[arms]]
         for size in self._sizes():
             every = combinations(arms.tolist(), size)
-            while block := list(islice(every, _SETS_AT_ONCE)):
+            while block := list(islice(every, _CANDIDATES_PER_BLOCK)):
                 flat = np.fromiter(chain.from_iterable(block), np.intp, len(block) * size)
                 rows = flat.reshape(len(block), size)
                 rows = np.sort(np.hstack([rows, np.tile(self.must, (len(rows), 1))]), axis=1)
@@ -224,7 +209,7 @@ class Feasible:
 
     @property
     def n_candidates(self) -> int:
-        """How many sets ``sets`` looks through."""
+        """How many sets ``blocks`` looks at."""
         self._known()
         return sum(math.comb(int(self.undecided.sum()), size) for size in self._sizes())
 
@@ -264,7 +249,7 @@ class Feasible:
     def _known(self) -> int:
         if self.n_arms is None:
             raise ValueError(
-                "how many arms there are must be known: say n_arms, or feasible.for_arms(n_arms)"
+                "the number of arms must be known: give n_arms, or call feasible.for_arms(n_arms)"
             )
         return self.n_arms
 
@@ -275,17 +260,7 @@ class Feasible:
 
     def _are_feasible(self, rows: IndexArray) -> NDArray[np.bool_]:
         """Which of some sets of equal size, shape (n_sets, size), may be chosen."""
-        quotas, size = self._quotas, rows.shape[1]
-        fits = (size <= self.k) if self.at_most else (size == self.k)
-        good = (
-            quotas.possible[rows].all(axis=1)
-            & fits
-            & (quotas.must[rows].sum(axis=1) == quotas.must.sum())
-        )
-        groups = quotas.group[rows]
-        for number in range(len(quotas.least) - 1):
-            counts = (groups == number).sum(axis=1)
-            good &= (counts >= quotas.least[number]) & (counts <= quotas.most[number])
+        good = self._quotas.fulfilled(rows)
         if self.weights is not None:
             good &= self.weights[rows].sum(axis=1) <= self._limit
         return good
@@ -302,35 +277,24 @@ class Feasible:
     ) -> None:
         """Check everything against the number of arms, and that there is a feasible set."""
         as_k(self.k, n_arms)
-        if available is None or available.dtype == bool:
-            here = np.ones(n_arms, bool) if available is None else available
-            if here.shape != (n_arms,):
-                raise ValueError(
-                    f"available must be a bool for each of {n_arms} arms, got shape {here.shape}"
-                )
-        else:
-            here = np.zeros(n_arms, bool)
-            here[named_arms(available, n_arms, "available")] = True
-        inside, outside = np.zeros(n_arms, bool), np.zeros(n_arms, bool)
-        inside[named_arms(must, n_arms, "must")] = True
-        outside[named_arms(must_not, n_arms, "must_not")] = True
-        group, least, most, names = grouped(groups, n_arms)
-        self._quotas = Quotas(here & ~outside, inside, group, least, most, self.k, self.at_most)
+        here = np.ones(n_arms, bool) if available is None else available
+        if here.dtype != bool:
+            here = named_mask(here, n_arms, "available")
+        if here.shape != (n_arms,):
+            raise ValueError(
+                f"available must be a bool for each of {n_arms} arms, got shape {here.shape}"
+            )
+        inside = named_mask(must, n_arms, "must")
+        outside = named_mask(must_not, n_arms, "must_not")
+        self._quotas, names = quotas_of(here & ~outside, inside, groups, self.k, self.at_most)
         if weights is not None and weights.shape != (n_arms,):
             raise ValueError(f"weights must have shape ({n_arms},), got {weights.shape}")
         self.weights, self._budget = weights, 0.0 if budget is None else budget
         self._limit = self._budget * (1 + _ROUNDING)
         refuse_clashes(self._quotas, here, outside, names)
         if weights is not None:
-            lightest = self._quotas.lightest(weights, inside)[0]
-            if lightest > self._limit:
-                raise ValueError(
-                    f"budget and the other constraints clash: the lightest set that they allow weighs {lightest:g}, "
-                    f"got a budget of {budget:g}"
-                    + ("" if self.at_most else f"; at_most=True lets sets be below {self.k}")
-                )
+            refuse_heavy(self._quotas, weights, self._limit, self._budget)
         self.available, self.must = here, np.flatnonzero(inside)
         self.undecided = self.extend(self.must)
-        self._quotas.possible = (
-            self.undecided | inside
-        )  # what is in no set, such as arms beyond the budget, is out
+        # Arms that are in no set, such as arms heavier than the budget, are out.
+        self._quotas.possible = self.undecided | inside

@@ -11,32 +11,35 @@ from superarm.sets._edges import as_edges, as_values, refuse_others
 
 
 class Matchings:
-    """Sets of pairs in which nobody and nothing occurs twice: arm i pairs ``rows[i]`` with ``columns[i]``.
+    """Sets of pairs in which no row and no column occurs twice: arm i is a pair.
 
-    ``best`` is exact: an assignment problem, solved by scipy in O(n_rows · n_columns · the smaller of the two) at
-    worst, 16 · n_rows · n_columns bytes.
+    Arm i pairs ``rows[i]`` with ``columns[i]``. ``best`` is exact: an assignment problem, which
+    scipy solves in O(n_rows · n_columns · the smaller of the two) at worst, with 16 · n_rows ·
+    n_columns bytes.
 
     Parameters
     ----------
     rows, columns
-        Shape (n_arms,): the two ends of each pair, each side numbered from 0 on. Not every pair need be an arm.
+        Shape (n_arms,): the two ends of each pair, each side numbered from 0. Not every pair need
+        be an arm.
     full
-        Whether a set has as many pairs as can be; otherwise a matching of any size will do, and pairs of negative value
-        are left out.
+        Whether a set has as many pairs as possible. Otherwise a matching may have any size, and
+        pairs of negative value are left out.
 
     Attributes
     ----------
     n_arms, n_most
-        How many pairs there are, and how many the largest matchings have.
+        How many pairs there are, and how many pairs the largest matching has.
     same_size
-        Whether all sets have that many: ``full``.
+        Whether all sets have that many pairs: ``full``.
     undecided
         Shape (n_arms,): True.
 
     Examples
     --------
     >>> two_by_two = Matchings(rows=[0, 0, 1, 1], columns=[0, 1, 0, 1])
-    >>> two_by_two.best([0.9, 0.8, 0.7, 0.1], rng=np.random.default_rng(0))  # not the best pair, but the best two
+    >>> rng = np.random.default_rng(0)
+    >>> two_by_two.best([0.9, 0.8, 0.7, 0.1], rng=rng)  # the best two, without the best pair
     array([1, 2])
     """
 
@@ -60,10 +63,11 @@ class Matchings:
 
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The matching of the largest sum of values, shape (n_arms,), ascending."""
-        from scipy.optimize import linear_sum_assignment  # takes a while to import
+        from scipy.optimize import linear_sum_assignment  # slow to import
 
         worth = as_values(values, slice(None), self.n_arms, rng=rng)
-        # A cell without an arm is a pair that is not made: worth nothing or, in full matchings, less than all else.
+        # A cell without an arm is a pair that is not made: worth nothing or, in full matchings,
+        # less than all other pairs together.
         nothing = -(1 + float(worth.max() - worth.min())) * (self.n_most + 1) + float(worth.min())
         table = np.full(self._shape, nothing if self.same_size else 0.0)
         table[self.rows, self.columns] = worth if self.same_size else np.maximum(worth, 0.0)
@@ -72,7 +76,7 @@ class Matchings:
         return chosen if self.same_size else chosen[worth[chosen] >= 0]
 
     def is_feasible(self, arms: ArrayLike) -> bool:
-        """Whether no row and no column occurs twice, and whether all pairs are made that must be."""
+        """Whether no row and no column occurs twice, and the set is full if it must be."""
         arms = as_arms(arms, self.n_arms)
         distinct = all(
             len(np.unique(ends[arms])) == len(arms) for ends in (self.rows, self.columns)

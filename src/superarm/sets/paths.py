@@ -9,23 +9,28 @@ from numpy.typing import ArrayLike
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
 from superarm.sets._edges import as_edges, as_values, refuse_others
 
+# A value may exceed 1 by this much: it is rounding.
+_ROUNDING = 1e-9
+
 
 class Paths:
-    """Sets of edges that lead from ``source`` to ``target``: arm i goes from ``tails[i]`` to ``heads[i]``.
+    """Sets of edges that lead from ``source`` to ``target``: arm i is an edge.
 
-    What ``best`` solves depends on the graph, as far as it is between source and target:
+    Arm i goes from ``tails[i]`` to ``heads[i]``. What ``best`` finds depends on the part of the
+    graph that is between source and target:
 
-    - without cycles, it is the path of the largest sum of values, exactly;
-    - with cycles that path is hard to find (it would be the longest one), and it is the path of the least sum of
-      1 - value, exactly, for values of 1 at most: if values are chances, of the fewest failures to be expected. Where
-      all paths have the same number of edges, that is the same.
+    - Without cycles, it is the path of the largest sum of values, exactly.
+    - With cycles, that path would be hard to find (a longest path). Instead it is the path of the
+      least sum of 1 - value, exactly, for values of at most 1. If values are probabilities of
+      success, this path has the fewest failures on average. If all paths have the same number of
+      edges, both paths are the same.
 
     Dijkstra's algorithm, by scipy: O(n_arms + n_nodes log n_nodes).
 
     Parameters
     ----------
     tails, heads
-        Shape (n_arms,): where each edge begins and ends; nodes are numbered from 0 on.
+        Shape (n_arms,): where each edge begins and ends; nodes are numbered from 0.
     source, target
         Where a path begins and ends.
 
@@ -34,11 +39,12 @@ class Paths:
     n_arms
         How many edges there are.
     n_most, same_size
-        How many edges the longest path has (with cycles: can have), and whether all have so many.
+        How many edges the longest path has (with cycles: a bound), and whether all paths have as
+        many.
     acyclic
         Whether there is no cycle between source and target.
     undecided
-        Shape (n_arms,), bool: the edges on some way from source to target.
+        Shape (n_arms,), bool: the edges that are on some path from source to target.
 
     Examples
     --------
@@ -54,9 +60,10 @@ class Paths:
         self.source, self.target = as_count(source, "source"), as_count(target, "target")
         if max(self.source, self.target) >= self.n_nodes or self.source == self.target:
             raise ValueError(
-                f"source and target must be two nodes between 0 and {self.n_nodes - 1}, got {source} and {target}"
+                f"source and target must be two nodes between 0 and {self.n_nodes - 1}, "
+                f"got {source} and {target}"
             )
-        # No path comes back to its source, or goes on from its target.
+        # No path returns to its source, or leaves its target.
         used = (
             (self.heads != self.source) & (self.tails != self.target) & (self.tails != self.heads)
         )
@@ -68,9 +75,8 @@ class Paths:
             )
         self.undecided = used
         self._used = np.flatnonzero(used)
-        self._used = self._used[
-            np.lexsort((self.heads[self._used], self.tails[self._used]))
-        ]  # as csr has them
+        # In the order of a csr matrix.
+        self._used = self._used[np.lexsort((self.heads[self._used], self.tails[self._used]))]
         self._arm = {(int(self.tails[arm]), int(self.heads[arm])): int(arm) for arm in self._used}
         self._level, self.acyclic = self._levels()
         self.n_most = int(self._level[self.target]) if self.acyclic else self.n_nodes - 1
@@ -82,19 +88,20 @@ class Paths:
         return self
 
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
-        """The best path for values of shape (n_arms,), as said above, ascending."""
+        """The best path for values of shape (n_arms,), ascending."""
         worth = as_values(values, self._used, self.n_arms, rng=rng)
         if self.acyclic:
-            # Levels rise along every edge. Paid for by level, all paths cost the same, and no edge less than nothing.
+            # Levels rise along every edge. A toll per level costs the same on all paths, and makes
+            # the cost of every edge positive, which Dijkstra needs.
             toll = float(np.abs(worth).max()) + 1.0
             tails, heads = self.tails[self._used], self.heads[self._used]
             return self._shortest(toll * (self._level[heads] - self._level[tails]) - worth)
-        if worth.max() > 1 + 1e-9:
-            raise ValueError(f"values must be 1 at most in a graph with cycles, got {worth.max()}")
+        if worth.max() > 1 + _ROUNDING:
+            raise ValueError(f"values must be at most 1 in a graph with cycles, got {worth.max()}")
         return self._shortest(np.maximum(1.0 - worth, 0.0))
 
     def is_feasible(self, arms: ArrayLike) -> bool:
-        """Whether some edges are a path that visits no node twice."""
+        """Whether the edges are a path that visits no node twice."""
         arms = as_arms(arms, self.n_arms)
         follow = dict(zip(self.tails[arms].tolist(), self.heads[arms].tolist(), strict=True))
         node, n_steps = self.source, 0
@@ -122,7 +129,7 @@ class Paths:
     def _reached(
         self, used: IndexArray, tails: IndexArray, heads: IndexArray, start: int
     ) -> IndexArray:
-        """Which nodes some edges lead to from one, shape (n_nodes,), bool."""
+        """Shape (n_nodes,), bool: which nodes can be reached from ``start``."""
         ends = (tails[used], heads[used])
         graph = scipy.sparse.csr_array(
             (np.ones(len(ends[0])), ends), shape=(self.n_nodes, self.n_nodes)
@@ -134,7 +141,7 @@ class Paths:
         return reached
 
     def _levels(self) -> tuple[FloatArray, bool]:
-        """How many edges the longest way to each node has, shape (n_nodes,); and whether that ends, without cycles."""
+        """Shape (n_nodes,): the longest path to each node, in edges; and whether that exists."""
         tails, heads = self.tails[self._used], self.heads[self._used]
         level = np.zeros(self.n_nodes)
         for _ in range(self.n_nodes):

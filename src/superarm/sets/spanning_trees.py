@@ -11,14 +11,16 @@ from superarm.sets._edges import as_edges, as_values, refuse_others
 
 
 class SpanningTrees:
-    """Sets of edges that connect all nodes of a graph without a cycle: arm i joins ``one[i]`` and ``other[i]``.
+    """Sets of edges that connect all nodes of a graph without a cycle: arm i is an edge.
 
-    ``best`` is exact: a maximum spanning tree, by scipy in O(n_arms log n_arms).
+    Arm i joins ``one[i]`` and ``other[i]``. ``best`` is exact: a maximum spanning tree, by scipy in
+    O(n_arms log n_arms).
 
     Parameters
     ----------
     one, other
-        Shape (n_arms,): the two ends of each edge; nodes are numbered from 0 on, and there is a way between any two.
+        Shape (n_arms,): the two ends of each edge; nodes are numbered from 0. There must be a path
+        between any two nodes.
 
     Attributes
     ----------
@@ -50,7 +52,8 @@ class SpanningTrees:
         self.n_most = self.n_nodes - 1
         if not self._connects(np.arange(self.n_arms)):
             raise ValueError(
-                f"the edges must connect all of the {self.n_nodes} nodes, from 0 to {self.n_nodes - 1}"
+                f"the edges must connect all of the {self.n_nodes} nodes, "
+                f"from 0 to {self.n_nodes - 1}"
             )
 
     def for_arms(self, n_arms: int) -> SpanningTrees:
@@ -61,7 +64,7 @@ class SpanningTrees:
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The tree of the largest sum of values, shape (n_arms,), ascending."""
         worth = as_values(values, slice(None), self.n_arms, rng=rng)
-        # The order of the edges alone decides; ranks are never 0, which would be no edge.
+        # Only the order of the edges matters. Ranks are never 0, which would be no edge.
         ranks = np.empty(self.n_arms)
         ranks[np.argsort(-worth, kind="stable")] = np.arange(1, self.n_arms + 1)
         shape = (self.n_nodes, self.n_nodes)
@@ -71,7 +74,7 @@ class SpanningTrees:
         return np.flatnonzero(np.isin(ranks, tree.data))
 
     def is_feasible(self, arms: ArrayLike) -> bool:
-        """Whether some edges connect all nodes, and none is too many."""
+        """Whether the edges connect all nodes without a cycle."""
         arms = as_arms(arms, self.n_arms)
         return len(arms) == self.n_most and self._connects(arms)
 
@@ -80,6 +83,5 @@ class SpanningTrees:
         graph = scipy.sparse.csr_array(
             (np.ones(len(arms)), ends), shape=(self.n_nodes, self.n_nodes)
         )
-        return not scipy.sparse.csgraph.connected_components(graph, directed=False)[
-            1
-        ].any()  # all are part of the first
+        n_components, _ = scipy.sparse.csgraph.connected_components(graph, directed=False)
+        return n_components == 1

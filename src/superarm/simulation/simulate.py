@@ -104,6 +104,9 @@ def _pull(
     outcomes = np.asarray(environment.pull(arms, rng=rng))
     is_seen = np.equal(outcomes, outcomes)  # False for NaN
     what = "the outcomes that environment.pull returned"
+    if is_seen.all():
+        shown = as_unit(outcomes, what, arms.shape)
+        return shown, arms, shown
     shown = as_unit(np.where(is_seen, outcomes, 0.0), what, arms.shape)
     shown[~is_seen] = np.nan
     return shown, arms[is_seen], shown[is_seen]

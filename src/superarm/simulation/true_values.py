@@ -41,7 +41,11 @@ class TrueValues:
         """Note the true means and the best value that round t is played with."""
         mu = None if self._with_mu is None else self._with_mu.mu
         best_value = math.nan if self._with_best is None else self._with_best.best_value
-        if mu is not self._mu or not np.array_equal(best_value, self._best_value, equal_nan=True):
+        # The same object in almost every round, which is quicker to see than equality.
+        is_same_best = best_value is self._best_value or np.array_equal(
+            best_value, self._best_value, equal_nan=True
+        )
+        if mu is not self._mu or not is_same_best:
             self._finish(t)
             self._mu, self._best_value = mu, best_value
 

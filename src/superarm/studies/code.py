@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -60,25 +60,27 @@ def reachable(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
         if path is None or name in found or name in around:
             continue
         found[name] = path
-        left += _imported(path, name)
+        is_package = path.name == "__init__.py"
+        left += _imported(path.read_text(encoding="utf-8"), name, is_package)
         # Importing a module runs the packages that it is in.
         left.append(name.rpartition(".")[0])
     return found
 
 
-def _imported(path: Path, name: str) -> Iterator[str]:
-    """The modules of the package that a file names in its import statements."""
-    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def _imported(source: str, name: str, is_package: bool) -> tuple[str, ...]:
+    """The modules of the package that a source file names in its import statements."""
+    package = name if is_package else name.rpartition(".")[0]
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (one.name for one in node.names if _is_ours(one.name))
+            found += [one.name for one in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) - node.level + 1]
             base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
-            if _is_ours(base):
-                yield base
-                # `from package import module` names a module that the package need not import.
-                yield from (f"{base}.{one.name}" for one in node.names)
+            # `from package import module` names a module that the package need not import.
+            found += [base, *(f"{base}.{one.name}" for one in node.names)]
+    return tuple(filter(_is_ours, found))
 
 
 def _packages(name: str) -> list[str]:

@@ -27,7 +27,7 @@ from superarm.studies.study import Rows
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Rough seconds, measured once, for `cost`: of any round, per arm, per test and arm, per sparse test.
+# Rough seconds, measured once, for `cost`: per round, per arm, per test and arm, per sparse test.
 _ROUND_S, _ARM_S, _TEST_ARM_S, _SPARSE_TEST_S = 1e-4, 6e-8, 8e-10, 1e-6
 # Of a round with a network, of greedy on a network, and of a call for a single set.
 _NETWORK_S, _NETWORK_GREEDY_S, _CALL_S = 3e-4, 1e-3, 2e-5

@@ -1,4 +1,4 @@
-"""The paper's lemmas and theorem as functions, its quantizer, and its definitions by brute force."""
+"""The paper's lemmas and theorem as functions, its quantizer, and definitions by brute force."""
 
 from superarm.theory.bounds import (
     epsilon_limit,

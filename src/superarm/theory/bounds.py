@@ -1,7 +1,6 @@
-"""The paper's lemmas and theorem as functions: what it promises, in numbers.
+"""The paper's lemmas and theorem as functions (sections 3 and 4, appendices A to C).
 
-Sections 3 and 4 and appendices A to C. Everything is a plain function of plain numbers, except the parts that read
-tests (`non_repeated`, `estimate_q`) and two definitions by brute force (`gap_range`, `separation`).
+All are functions of plain numbers, except `non_repeated` and `estimate_q`, which read tests.
 """
 
 from __future__ import annotations
@@ -15,6 +14,13 @@ from scipy.special import gammaln, logsumexp
 
 from superarm.core import Pools
 from superarm.core.arguments import as_count, as_finite, as_fraction, as_k, as_positive
+
+# Relative to the largest score: differences below this are rounding.
+_ROUNDING = 1e-12
+# The default epsilon of Theorem 1, as a share of its upper limit.
+_SHARE_OF_LIMIT = 0.99
+# A number of tests whose root is larger would overflow.
+_MOST_ROOT = 1e150
 
 
 def n_tests(
@@ -30,8 +36,9 @@ def n_tests(
 ) -> int:
     """Lemma 1: tests that suffice to find an optimal set with probability at least 1 - failure.
 
-    ``8 M² B² / (Delta² p⁴ (1-p)² q²) · ln(K (m-K) / failure)``, rounded up; 0 where every arm is picked anyway.
-    Smallest at p = 2/3. ``q`` is the probability that a test is non-repeated; 1 is the most favourable.
+    ``8 M² B² / (Delta² p⁴ (1-p)² q²) · ln(K (m-K) / failure)``, rounded up; 0 if the set has all
+    arms. Smallest at p = 2/3. ``q`` is the probability that a test is non-repeated; 1 is the most
+    favourable.
 
     Examples
     --------
@@ -39,7 +46,7 @@ def n_tests(
     2819185
     """
     p = as_fraction(p, "p")
-    # Factors are multiplied before they are squared, so that small ones do not vanish.
+    # Multiplied before they are squared, so that small factors do not underflow.
     ratio = (
         as_positive(upper, "upper")
         * as_positive(lipschitz, "lipschitz")
@@ -49,10 +56,10 @@ def n_tests(
 
 
 def n_tests_order(*, n_arms: int, k: int, delta: float, failure: float, q: float = 1.0) -> int:
-    """The order-wise rule behind the paper's "about 310" tests: ``ln(K (m-K) / failure) / (Delta q)²``, rounded up.
+    """The rule behind the paper's "about 310" tests: ``ln(K (m-K) / failure) / (Delta q)²``.
 
-    Algorithm 2 asks for O(log m / (q² Delta²)) tests; this is that expression with Lemma 1's logarithm and the
-    constant 1. At failure = 1 / 10,000 it gives the 310 of section 5.
+    Rounded up. Algorithm 2 asks for O(log m / (q² Delta²)) tests. This rule has the logarithm of
+    Lemma 1 and the constant 1. With failure = 1 / 10,000 it gives the 310 of section 5.
 
     Examples
     --------
@@ -76,17 +83,17 @@ def non_repeated(tests: Pools, scores: ArrayLike) -> NDArray[np.bool_]:
     scores = np.asarray(scores, np.float64)
     if scores.shape != (len(tests),):
         raise ValueError(
-            f"scores must have shape ({len(tests)},), one for each test, got {scores.shape}"
+            f"scores must have shape ({len(tests)},), one per test, got {scores.shape}"
         )
     sizes = tests.sizes
     order = np.lexsort([scores, sizes])
-    # Equal scores may differ by rounding, different levels of a quantizer never by so little.
-    close = np.diff(scores[order]) <= 1e-12 * np.abs(scores).max(initial=0.0)
+    # Equal scores may differ by rounding. Different levels of a quantizer differ by much more.
+    close = np.diff(scores[order]) <= _ROUNDING * np.abs(scores).max(initial=0.0)
     same = close & (np.diff(sizes[order]) == 0)
-    lonely = np.ones(len(tests), bool)
-    lonely[order[1:]] &= ~same
-    lonely[order[:-1]] &= ~same
-    return lonely
+    is_unique = np.ones(len(tests), bool)
+    is_unique[order[1:]] &= ~same
+    is_unique[order[:-1]] &= ~same
+    return is_unique
 
 
 def estimate_q(tests: Pools, scores: ArrayLike) -> float:
@@ -103,9 +110,10 @@ def estimate_q(tests: Pools, scores: ArrayLike) -> float:
 
 
 def q_sample_size(error: float, failure: float) -> int:
-    """Appendix A: tests for which P(|q-hat - q| > error) <= failure, ``ln(1 / failure) / (2 error²)`` rounded up.
+    """Appendix A: the number of tests for which P(|q-hat - q| > error) <= failure.
 
-    As printed. Hoeffding's inequality for both sides would have ln(2 / failure).
+    ``ln(1 / failure) / (2 error²)`` rounded up, as printed. Hoeffding's inequality for both sides
+    would have ln(2 / failure).
 
     Examples
     --------
@@ -118,10 +126,11 @@ def q_sample_size(error: float, failure: float) -> int:
 
 
 def quantization_level(gap: Callable[[float], float] | ArrayLike, gamma: float) -> float:
-    """Lemma 2: Delta = F⁻¹(gamma), with which the quantized optimum is a true one with probability >= 1 - 2 gamma.
+    """Lemma 2: Delta = F⁻¹(gamma).
 
-    ``gap`` is the inverse distribution function of the minimum gap, or samples of the gap; of samples the
-    empirical quantile is taken, a value that occurs among them. gamma is in [0, 1/2].
+    With this Delta, the quantized optimum is a true optimum with probability at least 1 - 2 gamma.
+    ``gap`` is the inverse distribution function of the minimum gap, or samples of the gap. For
+    samples the empirical quantile is used, which is one of the samples. gamma is in [0, 1/2].
 
     Examples
     --------
@@ -174,24 +183,24 @@ def regret_bound(
 ) -> float:
     """Theorem 1: the bound on the regret of GT+QTS after ``horizon`` rounds (eq. theorem1).
 
-    Worked in logarithms, since (4 / epsilon² + 1)^K soon leaves what a float can hold: then the answer is ``inf``,
-    and its natural logarithm (``log=True``) is still exact.
+    Computed in logarithms, since (4 / epsilon² + 1)^K soon overflows. Then the answer is ``inf``;
+    its natural logarithm (``log=True``) is still exact.
 
     Parameters
     ----------
     n_arms, k, horizon
-        m, K and T; the permissible sets are those of k arms.
+        m, K and T; the feasible sets are all sets of k arms.
     gap_min, gap_max
-        The least positive and the largest sub-optimality of a set at the true means.
+        The smallest positive and the largest sub-optimality of a set at the true means.
     lipschitz
         B.
     gaps
-        Shape (n_arms,): for each arm the least positive sub-optimality of a set that contains it. ``gap_min`` for
-        all, the worst case, unless given.
+        Shape (n_arms,): for each arm the smallest positive sub-optimality of a set that contains
+        it. By default ``gap_min`` for all arms, the worst case.
     epsilon
-        Below `epsilon_limit`; 0.99 of it unless given.
+        Below `epsilon_limit`; by default 0.99 of it.
     alpha
-        The theorem's unspecified constant.
+        The constant that the theorem leaves open.
     log
         Whether to return the natural logarithm of the bound.
 
@@ -204,19 +213,12 @@ def regret_bound(
     n_arms = as_count(n_arms, "n_arms", least=1)
     k = as_k(k, n_arms)
     horizon = as_count(horizon, "horizon", least=1)
-    limit = epsilon_limit(gap_min=gap_min, k=k, lipschitz=lipschitz)
-    epsilon = 0.99 * limit if epsilon is None else as_positive(epsilon, "epsilon")
-    if epsilon >= limit:
-        raise ValueError(f"epsilon must be below gap_min / (4 B (K² + 2)) = {limit}, got {epsilon}")
-    if epsilon**2 >= k:
-        raise ValueError(
-            f"epsilon must be below the root of k = {k}, where the bound's logarithm is positive, got {epsilon}"
-        )
+    epsilon = _as_epsilon(epsilon, gap_min=gap_min, k=k, lipschitz=lipschitz)
     if as_positive(gap_max, "gap_max") < gap_min:
         raise ValueError(f"gap_max must be at least gap_min = {gap_min}, got {gap_max}")
-    each = (
-        np.full(n_arms, gap_min) if gaps is None else as_finite(gaps, "gaps", ndim=1, least=gap_min)
-    )
+    each = np.full(n_arms, gap_min)
+    if gaps is not None:
+        each = as_finite(gaps, "gaps", ndim=1, least=gap_min)
     if len(each) != n_arms:
         raise ValueError(f"gaps must have shape ({n_arms},), got {each.shape}")
     log_sets = gammaln(n_arms + 1) - gammaln(k + 1) - gammaln(n_arms - k + 1)
@@ -224,6 +226,7 @@ def regret_bound(
     margins = each - gap_min / 2 - (k**2 + 2) * lipschitz * epsilon
     learning = (2 * math.log(k) + 6) * lipschitz**2 * log_union * float((1 / margins).sum())
     log_eps2 = 2 * math.log(epsilon)
+    # The four terms of eq. theorem1, in its order; 13, 8 and pi²/6 are its constants.
     log_terms = [
         math.log(learning),
         math.log(as_positive(alpha, "alpha") * 13 * 8 * (math.log(k) - log_eps2))
@@ -239,16 +242,31 @@ def regret_bound(
     return math.exp(total) if total < math.log(np.finfo(float).max) else math.inf
 
 
+def _as_epsilon(epsilon: float | None, *, gap_min: float, k: int, lipschitz: float) -> float:
+    limit = epsilon_limit(gap_min=gap_min, k=k, lipschitz=lipschitz)
+    epsilon = _SHARE_OF_LIMIT * limit if epsilon is None else as_positive(epsilon, "epsilon")
+    if epsilon >= limit:
+        raise ValueError(f"epsilon must be below gap_min / (4 B (K² + 2)) = {limit}, got {epsilon}")
+    if epsilon**2 >= k:
+        raise ValueError(
+            f"epsilon must be below the root of k = {k}, where the bound's logarithm is positive, "
+            f"got {epsilon}"
+        )
+    return epsilon
+
+
 def _log_pairs(n_arms: int, k: int, failure: float) -> float:
+    """The logarithm of Lemma 1, ln(K (m-K) / failure)."""
     k = as_k(k, as_count(n_arms, "n_arms", least=1))
     failure = as_fraction(failure, "failure")
     return math.log(k * (n_arms - k) / failure) if k < n_arms else 0.0
 
 
 def _whole(factor: float, root: float) -> int:
-    """factor · root², rounded up, if it is a number at all."""
-    if root >= 1e150:
+    """factor · root², rounded up."""
+    if root >= _MOST_ROOT:
         raise ValueError(
-            f"the number of tests must be below 1e300, got about {factor:.3g} · ({root:.3g})²: delta, p or q is tiny"
+            f"the number of tests must be below {_MOST_ROOT**2:g}, got about {factor:.3g} · "
+            f"({root:.3g})²: delta, p or q is tiny"
         )
     return math.ceil(factor * root**2)

@@ -1,4 +1,4 @@
-"""Two of the paper's definitions, looked up set by set: for small problems, and for tests."""
+"""Two of the paper's definitions, computed over all sets: for small problems and for tests."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, as_k, as_unit
 
 _MOST_SETS = 1_000_000
+_MOST_ARMS = 20
+_RELATIVE_ROUNDING = 1e-12
 
 
 def gap_range(reward: Reward, theta: ArrayLike, k: int) -> tuple[float, float]:
-    """Delta_min and Delta_max of section 2 by brute force over all sets of k arms.
+    """Delta_min and Delta_max of section 2, over all sets of k arms.
 
-    Where all sets are worth the same, Delta_min has no definition and is NaN.
+    Delta_min is NaN if all sets have the same value.
 
     Examples
     --------
@@ -32,10 +34,11 @@ def gap_range(reward: Reward, theta: ArrayLike, k: int) -> tuple[float, float]:
 
 
 def separation(reward: Reward, theta: ArrayLike, k: int) -> float:
-    """The C of C-separability (eq. C_sep) by brute force; assumption 6 holds at theta exactly if it is above 0.
+    """The C of C-separability (eq. C_sep). Assumption 6 holds at theta if and only if C > 0.
 
-    The least of r(S + s) - r(S + t) over all arms s of an optimal set, all arms t of none, and *all* sets S of the
-    other arms: 2^(n_arms - 2) of them, so this is for a dozen arms. NaN if every arm is in some optimal set.
+    C is the minimum of r(S + s) - r(S + t) over all arms s of optimal sets, all arms t of no
+    optimal set, and *all* sets S of the other arms. There are 2^(n_arms - 2) sets S, so use it for
+    a dozen arms. NaN if every arm is in some optimal set.
 
     Examples
     --------
@@ -44,25 +47,24 @@ def separation(reward: Reward, theta: ArrayLike, k: int) -> float:
     0.25
     """
     n_arms = reward.n_arms
-    if n_arms > 20:
+    if n_arms > _MOST_ARMS:
         raise ValueError(
-            f"separation looks at 2^n_arms sets: n_arms must be at most 20, got {n_arms}"
+            f"separation looks at 2^n_arms sets: n_arms must be at most {_MOST_ARMS}, got {n_arms}"
         )
     sets, values = _all_values(reward, theta, k)
     best = np.unique(sets[values >= values.max() - _rounding(values)])
     others = np.setdiff1d(np.arange(n_arms), best)
-    # Row b is the set whose members are the bits of b.
+    # Row b of `inside` is the set whose members are the bits of b.
     masks = np.arange(2**n_arms)
     inside = (masks[:, None] >> np.arange(n_arms) & 1).astype(bool)
-    every = Pools(
-        np.nonzero(inside)[1], np.concatenate([[0], np.cumsum(inside.sum(axis=1))]), n_arms
-    )
-    worth = reward.batch(every, theta)
+    offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
+    all_values = reward.batch(Pools(np.nonzero(inside)[1], offsets, n_arms), theta)
     least = math.inf
     for s in best:
         for t in others:
             rest = masks[~inside[:, s] & ~inside[:, t]]
-            least = min(least, float((worth[rest | 1 << s] - worth[rest | 1 << t]).min()))
+            difference = all_values[rest | 1 << s] - all_values[rest | 1 << t]
+            least = min(least, float(difference.min()))
     return least if math.isfinite(least) else math.nan
 
 
@@ -76,4 +78,5 @@ def _all_values(reward: Reward, theta: ArrayLike, k: int) -> tuple[NDArray[np.in
 
 
 def _rounding(values: FloatArray) -> float:
-    return 1e-12 * max(1.0, float(np.abs(values).max()))
+    """Values closer than this are equal."""
+    return _RELATIVE_ROUNDING * max(1.0, float(np.abs(values).max()))

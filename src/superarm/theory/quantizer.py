@@ -9,13 +9,18 @@ from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_positive
 
+_ROUNDING = 1e-12
+# Steps from the middle of two levels within which rounding could decide, for up to this many steps.
+_NEAR_TIE = 1e-9
+_MOST_STEPS = 1e6
+
 
 class Quantizer:
     """Q(r): the nearest of the levels {w, 2w, ..., M} with w = delta / (2 lipschitz).
 
-    There are ``ceil(M / w)`` levels. Where M is no multiple of w the last interval is shorter than the others, and
-    the last level is M itself. Zero is no level: the smallest answer is w. Halfway between two levels the lower one
-    is taken, as argmin does. Values beyond the ends go to the nearest end.
+    There are ``ceil(M / w)`` levels. If M is not a multiple of w, the last level is M and the last
+    interval is shorter. Zero is not a level: the smallest answer is w. A value halfway between two
+    levels goes to the lower level, as argmin does. Values beyond the ends go to the nearest end.
 
     Parameters
     ----------
@@ -40,8 +45,8 @@ class Quantizer:
         self.lipschitz = as_positive(lipschitz, "lipschitz")
         self.upper = as_positive(upper, "upper")
         self.width = self.delta / (2 * self.lipschitz)
-        # 0.3 / 0.05 is 5.999...96 or 6.000...01 by rounding alone; neither must make a level more or less.
-        self.n_levels = max(1, math.ceil(self.upper / self.width * (1 - 1e-12)))
+        # 0.3 / 0.05 may be 5.999...96 or 6.000...01; rounding must not change the number of levels.
+        self.n_levels = max(1, math.ceil(self.upper / self.width * (1 - _ROUNDING)))
 
     @property
     def levels(self) -> FloatArray:
@@ -49,13 +54,13 @@ class Quantizer:
         return self._level(np.arange(1.0, self.n_levels + 1))
 
     def __call__(self, values: ArrayLike) -> FloatArray:
-        """The level nearest to each value. O(number of values), however many levels there are."""
+        """The level nearest to each value. O(number of values), for any number of levels."""
         values = np.asarray(values, np.float64)
         if not np.isfinite(values).all():
             raise ValueError(f"values must be finite, got {values[~np.isfinite(values)].flat[0]}")
         if values.ndim and values.size and (quick := self._away_from_ties(values)) is not None:
             return quick
-        # The one below or above: which of them is nearer is then asked as in the definition.
+        # The candidates are the levels below and above; the nearer one is the answer.
         below = np.clip(np.floor(values / self.width), 1, self.n_levels)
         below -= (below > 1) & (self._level(below) > values)
         above = np.minimum(below + 1, self.n_levels)
@@ -63,17 +68,18 @@ class Quantizer:
         return self._level(np.where(nearer, above, below))
 
     def _away_from_ties(self, values: FloatArray) -> FloatArray | None:
-        """By rounding alone; None if a value is so near the middle of two levels that the last digit could decide.
+        """The same by rounding, which is faster.
 
-        Or so near the end, where levels may be closer together.
+        None if a value is so close to the middle of two levels that the last digit could decide, or
+        close to the last level, where the interval may be shorter.
         """
         steps = values / self.width
         steps -= 0.5
         nearest = np.ceil(steps)
-        if not nearest.max() < min(self.n_levels - 1, 1e6):
+        if not nearest.max() < min(self.n_levels - 1, _MOST_STEPS):
             return None
         np.subtract(nearest, steps, out=steps)
-        if not (steps.min() > 1e-9 and steps.max() < 1 - 1e-9):
+        if not (steps.min() > _NEAR_TIE and steps.max() < 1 - _NEAR_TIE):
             return None
         np.maximum(nearest, 1.0, out=nearest)
         nearest *= self.width

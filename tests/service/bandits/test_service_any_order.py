@@ -1,4 +1,4 @@
-"""Anything in any order, with restarts in between: the log gives the same bandit again, bit for bit."""
+"""Random requests with restarts in between: replaying the log gives the same bandit, bit for bit."""
 
 import random
 
@@ -12,7 +12,7 @@ N_ARMS = 2100  # enough for draws that look at few arms
 
 
 class Player:
-    """Does something at random, and remembers what was acknowledged."""
+    """Sends random requests, and remembers what was acknowledged."""
 
     def __init__(self, seed):
         self.rng, self.now = random.Random(seed), 1000.0

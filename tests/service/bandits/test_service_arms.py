@@ -1,4 +1,4 @@
-"""Arms that come and go by request, once for a key, and decisions that have none."""
+"""Requests that add and retire arms, their idempotency keys, and decisions with no arms."""
 
 import pytest
 

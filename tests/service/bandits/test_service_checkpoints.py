@@ -1,4 +1,4 @@
-"""Checkpoints: caches that may fail and hold nobody up, and that are made again."""
+"""Checkpoints are caches: they may fail, they delay no request, and they are made again."""
 
 import asyncio
 import itertools
@@ -24,7 +24,7 @@ def fails(*args):
 
 
 def decide(client, bandit):
-    """The status of a decision; a bandit that hangs is found out."""
+    """The status of a request for a decision, with a timeout."""
 
     async def ask():
         return await asyncio.wait_for(client._client.post(f"/v1/bandits/{bandit}/decisions"), 20)
@@ -65,7 +65,7 @@ def kept(client, bandit):
 
 
 def flaky(n_arms):
-    """Fails once in a while."""
+    """A reward that fails after 60 evaluations."""
     n_calls = itertools.count()
 
     def value(arms, means):

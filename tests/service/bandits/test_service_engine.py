@@ -86,7 +86,7 @@ def outcomes_of(decision):
 
 
 def tell_twice(client, bandit, decision):
-    """The first try finds memory behind the log, the second one a bandit that was loaded again."""
+    """The first request finds memory behind the log; the second one loads the bandit again."""
     url = f"/v1/decisions/{decision['id']}"
     assert client.post(f"{url}/outcomes", json=outcomes_of(decision)).status_code == 503
     assert (
@@ -116,7 +116,7 @@ def test_a_decision_that_memory_takes_for_closed(path, late):
         decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
         old, actor.live = actor.live, None
         client.post(f"/v1/bandits/{bandit}/decisions")
-        old.session._ledger.open.clear()
+        old.session._unlocked.ledger.open.clear()
         actor.live = old
         tell_twice(client, bandit, decision)
 

@@ -6,6 +6,7 @@ import pytest
 
 import superarm as sa
 from serving import client_of, create, events_of, play
+from superarm import catalog
 from superarm.service import server
 from superarm.service.bandits.replay import replay
 from superarm.service.log.sqlite import SQLiteStore
@@ -85,7 +86,8 @@ def test_a_reward_of_your_own(path, tmp_path, monkeypatch):
         "        if calls % 50 == 49:\n"
         "            raise RuntimeError('secret insides')\n"
         "        return float(np.sum(means ** power))\n"
-        "    return sa.BlackBox(value, n_arms=n_arms, lipschitz=power, upper=float(n_arms), monotone=True)\n"
+        "    options = {'lipschitz': power, 'upper': float(n_arms), 'monotone': True}\n"
+        "    return sa.BlackBox(value, n_arms=n_arms, **options)\n"
     )
     monkeypatch.chdir(tmp_path)
     own = server.own_rewards("shop_rewards")
@@ -145,3 +147,60 @@ def test_what_a_reward_of_your_own_says_is_not_for_clients(path, error, caplog):
         assert refused.status_code == 422
         assert "secret" not in failed.text + refused.text
         assert caplog.text.count(f"{error.__name__}: cannot read /srv/secret") == 2
+
+
+def test_every_part_of_the_catalog_is_offered(client):
+    parts = client.get("/v1/parts").json()
+    for kind, offered in (
+        ("beliefs", catalog.BELIEFS),
+        ("oracles", catalog.ORACLES),
+        ("rewards", catalog.REWARDS),
+    ):
+        names = sorted(name for name, part in offered.items() if part.over_http)
+        assert [part["name"] for part in parts[kind]] == names
+    (sliding,) = (part for part in parts["beliefs"] if part["name"] == "sliding")
+    assert sliding["label"] == "SlidingBetaBelief"
+    (window,) = (one for one in sliding["parameters"] if one["name"] == "window")
+    assert (window["kind"], window["required"], window["default"]) == ("int", False, 1000)
+    assert (window["least"], window["most"]) == (1, 1_000_000)
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    described = schemas["CreateBody"]["properties"]["belief"]["anyOf"][0]["enum"]
+    assert described == [part["name"] for part in parts["beliefs"]]
+
+
+def test_rewards_of_the_operator_are_offered(path):
+    with client_of(path, own={"basket": sa.LinearReward}) as client:
+        rewards = client.get("/v1/parts").json()["rewards"]
+    assert rewards[-1]["name"] == "basket"
+    assert rewards[-1]["parameters"] == []
+
+
+def parameters_of(parts):
+    return [(part["name"], one) for part in parts for one in part["parameters"]]
+
+
+def test_values_beyond_the_limits_of_the_catalog_are_refused(client):
+    parts = client.get("/v1/parts").json()
+    n_refused = 0
+    for kind in ("belief", "oracle"):
+        for name, parameter in parameters_of(parts[f"{kind}s"]):
+            values = [end for end in (parameter["least"], parameter["most"]) if end is not None]
+            beyond = [*([values[0] - 1] if values else []), *[end + 1 for end in values[1:]]]
+            for value in beyond:
+                given = {"kind": name, "oracle": "top_k", parameter["name"]: value}
+                given = given if kind == "oracle" and name in NESTED else without(given, "oracle")
+                body = {"name": "x", "arms": 3, "k": 1, kind: {**REQUIRED.get(name, {}), **given}}
+                refused = client.post("/v1/bandits", json=body)
+                assert refused.status_code == 422, (name, parameter["name"], value)
+                assert parameter["name"] in refused.json()["detail"]
+                n_refused += 1
+    assert n_refused > 20
+    assert client.get("/v1/bandits").json()["bandits"] == []
+
+
+NESTED = ("epsilon_random", "rarely")
+REQUIRED = {"group_testing": {"delta": 0.25}, "rarely": {"when": 2}}
+
+
+def without(members, name):
+    return {key: value for key, value in members.items() if key != name}

@@ -1,4 +1,4 @@
-"""Propensities over HTTP: drawn, logged, kept through everything, and read back as a `Log`."""
+"""Propensities over HTTP: sampled, logged, kept over restarts, and read back as a `Log`."""
 
 import json
 import threading
@@ -66,7 +66,7 @@ def test_they_are_logged_and_kept(tmp_path, checkpoints):
 
 
 def test_the_same_is_decided_with_and_without(client):
-    """Also from one to the next: where the generator stands does not depend on it."""
+    """Propensities do not move the generator, so later decisions are the same, too."""
     bandits = [
         create(client, name=name, seed=3, oracle="lazy_singletons") for name in ("with", "without")
     ]
@@ -108,8 +108,8 @@ def test_the_limit_is_of_a_request(tmp_path):
         assert refused.json()["fix"].endswith("--most-samples")
 
 
-class Locked(sa.TopK):
-    """An oracle with something in it that cannot be copied."""
+class Locked(sa.Singletons):
+    """An oracle that cannot be copied."""
 
     def __init__(self):
         super().__init__()
@@ -126,7 +126,7 @@ def test_what_cannot_be_copied_is_refused(client, monkeypatch):
 
 
 def history(client):
-    """The events of a bandit that has seen everything, and its decisions with propensities."""
+    """The events of a bandit, with every kind of event, and its decisions with propensities."""
     bandit = create(client, seed=2, expiry={"after_rounds": 3, "missing": 0.0})
     ask(client, bandit)
     one, two = ask(client, bandit, n=2, propensities=20).json()["decisions"]
@@ -147,7 +147,7 @@ def test_logs_of_events(client, tmp_path):
     events, made = history(client)
     kinds = {"created", "decided", "told", "arms_added", "arms_retired", "expired"}
     assert {event["kind"] for event in events} == kinds
-    log = sa.Log.from_events(events)
+    log = sa.offpolicy.Log.from_events(events)
     assert log.names == ("ant", "bee", "cat", "dog", "eel")
     outcomes = [[None, None], [1.0, 0.5], [0.75], [0.25, 1.0]]  # the first has expired
     wanted = [
@@ -157,20 +157,24 @@ def test_logs_of_events(client, tmp_path):
     ]
     assert log.rows() == wanted
     changed = max(event["seq"] for event in events if event["kind"].startswith("arms"))
-    assert sa.Log.from_events(events, after=changed).rows() == wanted[3:]
+    assert sa.offpolicy.Log.from_events(events, after=changed).rows() == wanted[3:]
 
     lines = [json.dumps(event) for event in events]
-    assert sa.Log.from_events(lines).rows() == wanted
-    assert sa.Log.from_events(line.encode() for line in lines).rows() == wanted
+    assert sa.offpolicy.Log.from_events(lines).rows() == wanted
+    assert sa.offpolicy.Log.from_events(line.encode() for line in lines).rows() == wanted
     path = tmp_path / "log.jsonl"
     path.write_text("\n".join(lines) + "\n\n")
-    assert sa.Log.from_events(path).rows() == sa.Log.from_events(str(path)).rows() == wanted
+    assert (
+        sa.offpolicy.Log.from_events(path).rows()
+        == sa.offpolicy.Log.from_events(str(path)).rows()
+        == wanted
+    )
 
 
 def test_arms_by_number_have_names_as_the_service_has_them(client):
     bandit = create(client, arms=12, k=1)
     ask(client, bandit, propensities=5)
-    log = sa.Log.from_events(events_of(client, bandit))
+    log = sa.offpolicy.Log.from_events(events_of(client, bandit))
     assert log.names == tuple(map(str, range(12)))
     assert np.isnan(log.outcomes).all()
 
@@ -217,10 +221,10 @@ def test_bad_logs_are_refused(client, name):
     events, _ = history(client)
     change, says = BAD_LOGS[name]
     with pytest.raises(ValueError, match=says):
-        sa.Log.from_events(change(events))
+        sa.offpolicy.Log.from_events(change(events))
 
 
 @pytest.mark.parametrize("after", [-1, 1.5, "3"])
 def test_bad_places_are_refused(after):
     with pytest.raises((ValueError, TypeError), match="after must be"):
-        sa.Log.from_events([], after=after)
+        sa.offpolicy.Log.from_events([], after=after)

@@ -1,10 +1,10 @@
-"""``superarm replay`` and a start, where a server goes on meanwhile and where a reward is not there."""
+"""``superarm replay`` beside a running server, and without a reward of the operator."""
 
 import pytest
 from click.testing import CliRunner
 
 import superarm as sa
-from server_process import Server
+from forked_server import ForkedServer
 from serving import client_of, create, play
 from superarm.cli import app
 from superarm.service.bandits.replay import replay
@@ -29,7 +29,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def half_known(path):
-    """A database with a bandit of a reward that is nowhere, and another one after it."""
+    """A database with two bandits; the reward of the first one is unknown."""
     with client_of(path, own={"basket": basket}) as client:
         ids = [
             create(client, name=name, reward=name, oracle="singletons")
@@ -79,7 +79,7 @@ def test_a_server_without_a_reward_says_so_and_serves_the_others(path, half_know
             "start with the --rewards that it was made with",
         )
         assert client.post(f"/v1/bandits/{linear}/decisions").status_code == 201
-    with Server(str(path), tmp_path / "log") as server:
+    with ForkedServer(str(path), tmp_path / "log") as server:
         server.stop()
         missing = [line for line in server.said.splitlines() if "reward_missing" in line]
         assert len(missing) == 1

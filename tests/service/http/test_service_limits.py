@@ -1,4 +1,4 @@
-"""What the service refuses because it is too much, or not allowed to who asks."""
+"""Requests that are too large, too frequent, or not allowed with the given key."""
 
 from serving import client_of, create, events_of
 from superarm.service.http import keys

@@ -1,4 +1,4 @@
-"""Requests that nobody should make: always a 4xx in the form of RFC 9457, never a 5xx, and nothing has changed."""
+"""Malformed requests: always a 4xx problem document, never a 5xx, and nothing changes."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ ARMS = ["a", "b", "c", "d"]
 
 
 class Fuzzed:
-    """A service with one bandit and one open decision; ``calm`` says what must not change."""
+    """A service with one bandit and one open decision. ``calm`` is what must not change."""
 
     def __init__(self, client, path):
         self.client, self.database = client, sqlite3.connect(path)
@@ -44,7 +44,7 @@ class Fuzzed:
         )
 
     def calm(self):
-        """All that is in the database, but for caches: what a refused request must leave as it was."""
+        """Everything in the database except caches. A refused request must not change it."""
         queries = (
             "SELECT * FROM bandits",
             "SELECT bandit, seq, digest FROM events",
@@ -257,16 +257,17 @@ def test_odd_idempotency_keys(fuzzed):
 @pytest.mark.parametrize("endpoint", ["create", "decide", "tell", "add arms"])
 @pytest.mark.parametrize("sent", [b"", b"{}", b"{", b'{"k": 1'])
 def test_a_body_that_breaks_off_is_no_request(fuzzed, endpoint, sent):
-    """Else its key would stand for another request than the one that is sent again."""
+    """Otherwise its idempotency key would belong to another request than the repeated one."""
     path = fuzzed.paths[endpoint]
     messages = [
         {"type": "http.request", "body": sent, "more_body": True},
         {"type": "http.disconnect"},
     ]
     scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
-        "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "", "client": ("127.0.0.1", 9),
-        "server": ("127.0.0.1", 1), "headers": [(b"content-length", b"10"), (b"idempotency-key", b"mine")],
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http",
+        "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "root_path": "", "client": ("127.0.0.1", 9), "server": ("127.0.0.1", 1),
+        "headers": [(b"content-length", b"10"), (b"idempotency-key", b"mine")],
     }  # fmt: skip
 
     async def receive():

@@ -1,4 +1,7 @@
-"""The OpenAPI description."""
+"""The OpenAPI description: complete, and the same as it was when the API was recorded."""
+
+import json
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +44,48 @@ def test_they_are_described(client):
     assert (asked["type"], asked["minimum"]) == ("integer", 1)
     for name in ("DecisionAnswer", "DecisionState"):
         assert {"propensities", "set_propensity", "n_samples"} <= set(schemas[name]["properties"])
+
+
+RECORDED = Path(__file__).parents[2] / "data" / "openapi.json"
+# What was added to the API since the recording. Nothing else may differ.
+ADDED = [
+    ("paths", "/v1/parts"),
+    ("paths", "/v1/bandits", "post", "parameters"),
+    ("components", "schemas", "Parts"),
+    ("components", "schemas", "PartAnswer"),
+    ("components", "schemas", "ParameterAnswer"),
+]
+
+
+def without_prose(value):
+    """A description without its sentences, which may be reworded."""
+    if isinstance(value, dict):
+        return {
+            name: without_prose(member)
+            for name, member in value.items()
+            if not (name == "description" and isinstance(member, str))
+        }
+    return [without_prose(item) for item in value] if isinstance(value, list) else value
+
+
+def test_the_api_is_the_recorded_one(tmp_path):
+    with client_of(tmp_path / "bandits.db", with_keys=True) as client:
+        found = without_prose(client.get("/openapi.json").json())
+    del found["info"]["version"]
+    for *path, name in ADDED:
+        place = found
+        for step in path:
+            place = place[step]
+        del place[name]
+    assert found == json.loads(RECORDED.read_text())
+
+
+def test_without_keys_only_the_keys_are_missing(tmp_path, client):
+    with client_of(tmp_path / "keys.db", with_keys=True) as other:
+        wanted = other.get("/openapi.json").json()
+    del wanted["components"]["securitySchemes"]
+    for methods in wanted["paths"].values():
+        for operation in methods.values():
+            operation.pop("security", None)
+            operation["responses"].pop("401", None)
+    assert client.get("/openapi.json").json() == wanted

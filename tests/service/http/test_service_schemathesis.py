@@ -1,17 +1,17 @@
-"""schemathesis against the service's own description of itself: what it says it takes and gives is what it does."""
+"""schemathesis checks that the service does what its OpenAPI description says."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-from server_process import Server
+from forked_server import ForkedServer
 
 ROOT = Path(__file__).parents[3]
 
 
 def test_the_description_is_true(tmp_path):
-    """The same requests in every run; without --seed and with more examples it looks for new ones."""
-    with Server(str(tmp_path / "service.db"), tmp_path / "log", "--quiet") as server:
+    """The seed makes the requests the same in every run."""
+    with ForkedServer(str(tmp_path / "service.db"), tmp_path / "log", "--quiet") as server:
         command = [
             sys.executable,
             "-m",

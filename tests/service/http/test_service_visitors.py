@@ -1,9 +1,9 @@
-"""Who is taken for whom: websites behind a browser, the service's own page, proxies, and keys that are not known."""
+"""Requests of websites, of the service's own page, through proxies, and with unknown keys."""
 
 import httpx
 import pytest
 
-from server_process import Server
+from forked_server import ForkedServer
 from serving import client_of, create, events_of
 from superarm.service import server
 from superarm.service.http import keys
@@ -86,7 +86,7 @@ def test_a_name_that_was_made_to_point_here_reads_nothing(client):
 
 
 def test_a_body_without_a_type_is_refused(client):
-    """As a browser sends it, without asking first, for any website that is of no known Origin."""
+    """Browsers send such bodies for any website, without asking the service first."""
     bandit = create(client)
     ask, body = f"/v1/bandits/{bandit}/decisions", b'{"n": 2}'
     decision = client.post(ask).json()
@@ -115,7 +115,7 @@ def test_with_keys_a_name_is_no_matter(tmp_path):
 
 def test_a_server_knows_the_names_that_it_was_told(tmp_path):
     options = ("--allowed-host", "one.example", "--allowed-host", "Two.example")
-    with Server(str(tmp_path / "bandits.db"), tmp_path / "log", *options) as server:
+    with ForkedServer(str(tmp_path / "bandits.db"), tmp_path / "log", *options) as server:
         with httpx.Client(base_url=server.url) as http:
 
             def status(**headers):
@@ -134,9 +134,9 @@ def test_a_server_knows_the_names_that_it_was_told(tmp_path):
     ("options", "statuses"), [((), [429, 429, 429]), (("127.0.0.0/8",), [200, 200, 429])]
 )
 def test_only_a_trusted_proxy_says_whose_a_request_is(tmp_path, options, statuses):
-    """The rate lets one through for each address; the start has taken that of this one."""
+    """The rate allows one request per address. The start has used that of this address."""
     told = [word for proxy in options for word in ("--trusted-proxy", proxy)]
-    with Server(
+    with ForkedServer(
         str(tmp_path / "bandits.db"), tmp_path / "log", "--rate", "0.0001", *told
     ) as server:
         with httpx.Client(base_url=server.url) as http:

@@ -1,4 +1,4 @@
-"""The server is killed under load, and the clients' own record is held against the log."""
+"""The server is killed under load, and the clients' record is compared with the log."""
 
 import copy
 import json
@@ -6,7 +6,7 @@ import json
 import pytest
 
 import crash
-import postgres
+from forked_server import ForkedServer
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -14,13 +14,12 @@ def database(request, tmp_path):
     if request.param == "sqlite":
         yield str(tmp_path / "service.db")
     else:
-        with postgres.running() as address:
-            yield address
+        yield request.getfixturevalue("postgres_database")
 
 
 def test_nothing_acknowledged_is_lost_or_counted_twice(database, tmp_path):
     """Five kills at random moments; `benchmarks/crash.py` does the same with hundreds."""
-    found = crash.kill_repeatedly(database, tmp_path, kills=5)
+    found = crash.kill_repeatedly(database, tmp_path, kills=5, kind=ForkedServer)
     assert found["kills"] == 6
     assert found["decisions"] > 0
     assert found["outcomes"] > 0

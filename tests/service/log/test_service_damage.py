@@ -1,4 +1,4 @@
-"""The disk, the checkpoint, the log or the reward is broken: nothing acknowledged is lost, nothing is overwritten."""
+"""Damaged disks, checkpoints and logs: nothing acknowledged is lost or overwritten."""
 
 import hashlib
 import logging
@@ -21,7 +21,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def served(path):
-    """A database that was served, and what it answered at the end."""
+    """A database that was served, and the last answer about its bandit."""
     with client_of(path) as client:
         bandit = create(client, seed=6)
         play(client, bandit, 20)
@@ -58,11 +58,11 @@ def test_replay_says_that_all_is_well(path, served):
 
 
 def test_decisions_that_do_not_follow_from_the_log_are_found(path, tmp_path):
-    """A log that is whole, of a server with another seed than the one it names."""
+    """The log is intact, but the server used another seed than the logged one."""
     with client_of(path) as client:
         bandit = create(client, seed=6)
         actor = client.app.state.service.engine._actors[bandit]
-        actor.live.session._rng.bit_generator.advance(1)
+        actor.live.session._unlocked.rng.bit_generator.advance(1)
         play(client, bandit, 3)
     assert say("replay", path).exit_code == 0
     done = say("replay", path, "--decide")
@@ -89,7 +89,10 @@ def test_a_damaged_checkpoint_is_rebuilt_from_the_log(path, served, damage, capl
     assert "the same bit for bit" in say("replay", path).output
 
 
-_REPEAT = "INSERT INTO events SELECT bandit, 999, time, kind, NULL, NULL, body, digest FROM events WHERE seq = 3"
+_REPEAT = (
+    "INSERT INTO events SELECT bandit, 999, time, kind, NULL, NULL, body, digest "
+    "FROM events WHERE seq = 3"
+)
 
 
 DAMAGES = {

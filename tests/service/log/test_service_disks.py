@@ -1,4 +1,4 @@
-"""Disks that are full, small or read-only, flipped bytes, a clock that jumps back: what was acknowledged stays."""
+"""Full and read-only disks, flipped bytes, clocks that jump: nothing acknowledged is lost."""
 
 import random
 import sqlite3
@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import broken_disks
+from forked_server import ForkedServer
 from server_process import Server
 from serving import client_of, events_of
 from superarm import cli
@@ -20,7 +21,7 @@ ONCE = Retries(tries=1)
 
 
 def acknowledged_until_no(client, bandit, *, most=3000):
-    """Ask and tell until the service says no: what it had acknowledged, and the no."""
+    """Ask and tell until the service refuses. Returns what it acknowledged, and the refusal."""
     done = {"decided": [], "told": []}
     for number in range(most):
         try:
@@ -77,7 +78,7 @@ def test_a_file_that_may_not_grow(tmp_path):
         assert problem.status in (503, 507)
         server.kill()
     with (
-        Server(str(database), tmp_path / "log") as server,
+        ForkedServer(str(database), tmp_path / "log") as server,
         Client(server.url, retries=ONCE) as client,
     ):
         assert in_log(client, bandit) == done
@@ -106,7 +107,7 @@ def change(database, query, *values):
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory):
-    """The bytes of a database with a history, to be damaged, and what replay says of it while it is whole."""
+    """The bytes of an intact database, to be damaged, and the fingerprints of its bandits."""
     folder = tmp_path_factory.mktemp("history")
     some_history(folder / "s.db")
     found = replayed(folder / "s.db")
@@ -150,7 +151,7 @@ def test_events_cut_off_behind_a_checkpoint_are_missed(history, tmp_path):
 
 
 def test_no_flipped_byte_passes_for_the_truth(history, tmp_path):
-    """Anywhere in the file: it is refused, or what comes out is what was there (room that is not used, or caches)."""
+    """Each damaged file is refused, or the byte was unused or in a cache and nothing differs."""
     whole, known = history
     rng, n_refused = random.Random(0), 0
     for _ in range(40):

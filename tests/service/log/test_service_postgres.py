@@ -14,19 +14,9 @@ from superarm.service.log.postgres import PostgresStore
 from superarm.service.log.store import StoreError
 
 
-@pytest.fixture(scope="module")
-def server():
-    with postgres.running() as address:
-        yield address
-
-
 @pytest.fixture
-def address(server):
-    """A database of its own."""
-    name = f"d{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return server.replace("/postgres?", f"/{name}?")
+def address(postgres_database):
+    return postgres_database
 
 
 def client_of(address, **options):
@@ -148,7 +138,7 @@ def test_nobody_holds_a_bandit_for_ever(address):
 
 
 def test_a_turn_sees_what_was_appended_while_it_waited(address):
-    """Whatever the isolation of other transactions is by default."""
+    """Also if the database has another default isolation level."""
     name = address.partition("?")[0].rpartition("/")[2]
     with psycopg.connect(address, autocommit=True) as admin:
         admin.execute(
@@ -157,9 +147,9 @@ def test_a_turn_sees_what_was_appended_while_it_waited(address):
     with client_of(address) as one, client_of(address) as two:
         bandit = create(one)
         store = two.app.state.service.engine.store
-        with store.turn(store.bandit(bandit)) as turn:
+        with store.turn(store.bandit(bandit), seen=0) as turn:
             assert store._read("SHOW transaction_isolation")[0][0] == "read committed"
-            assert len(turn.after(0)) == 1
+            assert len(turn.news) == 1
         play(one, bandit, 3)
         play(two, bandit, 3)
 
@@ -182,13 +172,13 @@ def test_a_read_only_database_keeps_serving_reads(address):
         assert client.get("/healthz").json()["status"] == "read_only"
 
 
-def test_what_is_no_database(server):
+def test_what_is_no_database(postgres_server):
     with pytest.raises(StoreError, match="nothing_here"):
-        PostgresStore(server.replace("/postgres?", "/nothing_here?"))
+        PostgresStore(postgres_server.replace("/postgres?", "/nothing_here?"))
 
 
-def test_a_dump_is_restored(address, server, tmp_path):
-    """As the operations page has it, while the service runs."""
+def test_a_dump_is_restored(address, postgres_server, tmp_path):
+    """As in docs/operations.md, while the service runs."""
     with client_of(address, checkpoint_every=7) as client:
         bandit = create(client, seed=4)
         play(client, bandit, 10)
@@ -197,9 +187,9 @@ def test_a_dump_is_restored(address, server, tmp_path):
         play(client, bandit, 3)
         known = client.get(f"/v1/bandits/{bandit}").json()
     name = f"d{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(server, autocommit=True) as connection:
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-    copy = server.replace("/postgres?", f"/{name}?")
+    copy = postgres_server.replace("/postgres?", f"/{name}?")
     for _ in range(2):  # also over what is there
         postgres.call("pg_restore", "--clean", "--if-exists", f"--dbname={copy}", dump)
     store = PostgresStore(copy)

@@ -1,4 +1,4 @@
-"""Commits that several threads wait for: what is acknowledged is in the file, whatever fails for whom."""
+"""Threads that share a commit: what is acknowledged is in the file, whichever thread fails."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from superarm.service.log.store import Checkpoint, StoreError
 
 
 class Failing:
-    """A connection on which some statements fail; ``fails(query, values)`` gives the error, or None."""
+    """A connection on which ``fails(query, values)`` decides which statements fail."""
 
     def __init__(self, connection, fails):
         self._connection, self._fails = connection, fails
@@ -55,7 +55,7 @@ def appends(store, bandits):
 
 
 def together(store, actions):
-    """What became of each, all of them waiting for one transaction."""
+    """The results of actions that all wait for one transaction."""
     said = [None] * len(actions)
 
     def act(place):
@@ -106,7 +106,7 @@ def test_a_failure_that_passes_is_nobodys(store):
 
 
 def test_silence_is_no_success(store):
-    """The thread that commits for all is ended in the middle of it."""
+    """The thread that commits for all threads dies in between."""
     bandits, errors = made(store), [KeyboardInterrupt()]
     store._writing = Failing(
         store._writing, lambda query, values: errors.pop() if query == "COMMIT" and errors else None

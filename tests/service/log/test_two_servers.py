@@ -1,18 +1,17 @@
-"""Two servers on one PostgreSQL: the log is that of one server which did one thing after the other."""
+"""Two servers on one PostgreSQL: the log is as if one server had done everything in turn."""
 
 import contextlib
 import itertools
 import time
 
 import crash
-import postgres
 import superarm as sa
-from server_process import Server
+from forked_server import ForkedServer
 from superarm.client import Client
 
 
 def serial(events, bandit):
-    """What a bare session makes of the same requests in the order of the log, each held against its event."""
+    """Repeat the requests of the log in a bare session, and compare each with its event."""
     spec, now = events[0]["spec"], [0.0]
     names = [str(number) for number in range(spec["arms"])]
     policy = sa.Policy(sa.BetaBelief(len(names)), sa.TopK(), sa.LinearReward(len(names)), spec["k"])
@@ -49,11 +48,10 @@ def serial(events, bandit):
     )
 
 
-def test_two_servers_do_one_thing_after_the_other(tmp_path):
+def test_two_servers_do_one_thing_after_the_other(postgres_database, tmp_path):
     with contextlib.ExitStack() as stack:
-        database = stack.enter_context(postgres.running())
         servers = [
-            Server(database, tmp_path / f"log{number}", "--checkpoint-every", "20")
+            ForkedServer(postgres_database, tmp_path / f"log{number}", "--checkpoint-every", "20")
             for number in range(2)
         ]
         for server in servers:
@@ -61,12 +59,13 @@ def test_two_servers_do_one_thing_after_the_other(tmp_path):
         clients = [stack.enter_context(Client(server.url)) for server in servers]
         bandit = clients[0].create("shared", crash.N_ARMS, crash.K, seed=5).id
         record = tmp_path / "record.jsonl"
-        with crash.load([server.url for server in servers], bandit, record, clients=6):
-            time.sleep(2.5)
-            servers[1].kill()  # the other one goes on, and nobody waits for the lock of the dead
+        urls = [server.url for server in servers]
+        with crash.load(urls, bandit, record, clients=6, kind=ForkedServer):
+            crash.wait_for(record, 100)
+            servers[1].kill()  # the other one continues, and nobody waits for the lock of the dead
             time.sleep(0.5)
             servers[1].start()
-            time.sleep(1.0)
+            crash.wait_for(record, 200)
         events, states = (
             list(clients[0].log(bandit)),
             [crash.state_of(client, bandit) for client in clients],

@@ -1,4 +1,4 @@
-"""Requests that add, restore and retire arms, as operations.
+"""Operations that add, restore and retire arms.
 
 The event of a change stores the idempotency key and the answer, for requests that are repeated.
 """
@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from superarm.service.bandits.actor import Operation
 from superarm.service.bandits.changes import event_with, key_taken
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.records import Answer
@@ -23,64 +22,58 @@ _MEMBERS = {"arms_added": "added", "arms_restored": "restored", "arms_retired": 
 
 
 def add_arms(
+    live: Live,
+    turn: Turn,
     arms: Sequence[str],
     prior: Sequence[float] | None,
     key: str | None,
     now: Callable[[], float],
     most_arms: int,
-) -> Operation:
+) -> Answer:
     """Add the arms that are new, and restore the arms that are retired."""
     request = _digest("add", arms, prior)
-
-    def operation(live: Live, turn: Turn) -> Answer:
-        earlier = event_with(key, live, turn)
-        if earlier is not None:
-            return _same_answer(earlier, request)
-        session, names = live.session, dict.fromkeys(arms)
-        added = [name for name in names if name not in session]
-        restored = [name for name in names if name in session and session.is_retired(name)]
-        n_arms = session.policy.reward.n_arms + len(added)
-        if n_arms > most_arms:
-            raise Problem(
-                422,
-                f"arms must be at most {most_arms} here, got {n_arms}",
-                fix="serve with --most-arms",
-            )
-        live.advance(now())
-        start = None if prior is None else list(prior)
-        try:
-            session.add_arms(added, prior=start)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise Problem(422, f"arms cannot be added: {shown_error(error)}") from error
-        session.restore(*restored)
-        changes: dict[str, Answer] = {
-            "arms_added": {"arms": added, "prior": start},
-            "arms_restored": {"arms": restored},
-        }
-        return _logged(live, changes, request, key)
-
-    return operation
+    earlier = None if key is None else event_with(key, live, turn)
+    if earlier is not None:
+        return _same_answer(earlier, request)
+    session, names = live.session, dict.fromkeys(arms)
+    added = [name for name in names if name not in session]
+    restored = [name for name in names if name in session and session.is_retired(name)]
+    n_arms = session.policy.reward.n_arms + len(added)
+    if n_arms > most_arms:
+        raise Problem(
+            422,
+            f"arms must be at most {most_arms} here, got {n_arms}",
+            fix="serve with --most-arms",
+        )
+    live.advance(now())
+    start = None if prior is None else list(prior)
+    try:
+        session.add_arms(added, prior=start)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise Problem(422, f"arms cannot be added: {shown_error(error)}") from error
+    session.restore(*restored)
+    changes: dict[str, Answer] = {
+        "arms_added": {"arms": added, "prior": start},
+        "arms_restored": {"arms": restored},
+    }
+    return _logged(live, changes, request, key)
 
 
-def retire(name: str, key: str | None, now: Callable[[], float]) -> Operation:
+def retire(live: Live, turn: Turn, name: str, key: str | None, now: Callable[[], float]) -> Answer:
     """Retire an arm."""
     request = _digest("retire", name)
-
-    def operation(live: Live, turn: Turn) -> Answer:
-        earlier = event_with(key, live, turn)
-        if earlier is not None:
-            return _same_answer(earlier, request)
-        live.advance(now())
-        if name not in live.session:
-            raise Problem(404, f"bandit {live.bandit.id} has no arm {shown(name)}")
-        retired = [] if live.session.is_retired(name) else [name]
-        try:
-            live.session.retire(*retired)
-        except ValueError as error:
-            raise Problem(409, f"{shown(name)} cannot be retired: {shown_error(error)}") from error
-        return _logged(live, {"arms_retired": {"arms": retired}}, request, key)
-
-    return operation
+    earlier = None if key is None else event_with(key, live, turn)
+    if earlier is not None:
+        return _same_answer(earlier, request)
+    live.advance(now())
+    if name not in live.session:
+        raise Problem(404, f"bandit {live.bandit.id} has no arm {shown(name)}")
+    retired = [] if live.session.is_retired(name) else [name]
+    try:
+        live.session.retire(*retired)
+    except ValueError as error:
+        raise Problem(409, f"{shown(name)} cannot be retired: {shown_error(error)}") from error
+    return _logged(live, {"arms_retired": {"arms": retired}}, request, key)
 
 
 def _logged(live: Live, changes: dict[str, Answer], request: str, key: str | None) -> Answer:

@@ -1,4 +1,4 @@
-"""The requests that change a bandit most often, decisions and outcomes, as operations."""
+"""Operations that change a bandit: issue decisions, and learn outcomes."""
 
 from __future__ import annotations
 
@@ -6,47 +6,49 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
 from superarm.service.bandits import parts
-from superarm.service.bandits.actor import Operation
-from superarm.service.bandits.constraints import check_size
+from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.decisions import behind_its_log, find
 from superarm.service.bandits.live import Live
-from superarm.service.bandits.records import Answer, answer_of, answers_of, number_of
+from superarm.service.bandits.records import Answer, answers_of
 from superarm.service.log.events import Event
 from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Fault, Problem, shown, shown_error
 from superarm.service.settings import Limits
-from superarm.sessions import ConflictError, ExpiredDecisionError, UnknownDecisionError
+from superarm.sessions import decision_number
+
+_MOST_NAMES = 200_000  # names of arms in all decisions of a request
 
 
 def decide(
-    asked: dict[str, Any], key: str | None, now: Callable[[], float], limits: Limits
-) -> Operation:
+    live: Live,
+    turn: Turn,
+    asked: dict[str, Any],
+    key: str | None,
+    now: Callable[[], float],
+    limits: Limits,
+) -> Answer:
     """Issue decisions. A request with the same idempotency key gets the same decisions again.
 
     ``asked`` is the body of the request without the members that were left out.
     """
-
-    def operation(live: Live, turn: Turn) -> Answer:
-        earlier = event_with(key, live, turn)
-        if earlier is not None:
-            return _same_answer(live, earlier, asked)
-        _check_samples(asked, limits)
-        live.advance(now())
-        _check_open(live, asked, limits)
-        first = live.session.n_decisions + 1
-        body = _ask(live, asked)
-        live.log("decided", body, decision=first, key=key)
-        id, round, time = live.bandit.id, body["round"], live.time
-        return _answer(asked, [answer_of(id, one, round, time) for one in body["decisions"]])
-
-    return operation
+    earlier = None if key is None else event_with(key, live, turn)
+    if earlier is not None:
+        return _same_answer(live, earlier, asked)
+    _check_samples(asked, limits)
+    live.advance(now())
+    _check_open(live, asked, limits)
+    _check_size(live, asked)
+    first = live.session.n_decisions + 1
+    body = _ask(live, asked)
+    live.log("decided", body, decision=first, key=key)
+    return _answer(asked, answers_of(live.bandit.id, body, live.time))
 
 
 def _ask(live: Live, asked: dict[str, Any]) -> dict[str, Any]:
     """Let the session decide. Bad constraints are refused before anything is drawn."""
-    check_size(asked.get("n", 1), asked.get("k") or live.spec["k"])
-    feasible = live.feasible(asked)
+    feasible = feasible_of(live.session, live.spec["k"], asked)
     try:
         live.session.check(feasible)
     except (ValueError, TypeError) as error:
@@ -94,16 +96,26 @@ def _check_open(live: Live, asked: dict[str, Any], limits: Limits) -> None:
         )
 
 
+def _check_size(live: Live, asked: dict[str, Any]) -> None:
+    """Refuse a batch whose event would be too long to read again."""
+    n_names = asked.get("n", 1) * (asked.get("k") or live.spec["k"])
+    if "n" in asked and asked["n"] > 1 and n_names > _MOST_NAMES:
+        raise Problem(
+            422,
+            f"n times k must be at most {_MOST_NAMES:,}, got {n_names:,}",
+            fix="send several requests",
+        )
+
+
 def _same_answer(live: Live, event: Event, asked: dict[str, Any]) -> Answer:
-    if event.kind != "decided" or json.loads(event.body)["ask"] != asked:
+    body = json.loads(event.body)
+    if event.kind != "decided" or body["ask"] != asked:
         raise key_taken()
-    return _answer(asked, answers_of(live.bandit.id, event))
+    return _answer(asked, answers_of(live.bandit.id, body, event.time))
 
 
-def event_with(key: str | None, live: Live, turn: Turn) -> Event | None:
+def event_with(key: str, live: Live, turn: Turn) -> Event | None:
     """The event that an earlier request with this idempotency key made."""
-    if key is None:
-        return None
     return next((event for event in live.pending if event.key == key), None) or turn.by_key(key)
 
 
@@ -114,29 +126,25 @@ def key_taken() -> Problem:
 
 
 def tell(
-    id: str, outcomes: Mapping[str, float], now: Callable[[], float], store: Store
-) -> Operation:
+    live: Live, turn: Turn, id: str, outcomes: Mapping[str, float], now: Callable[[], float]
+) -> Answer:
     """Learn outcomes of a decision, however old it is."""
-
-    def operation(live: Live, turn: Turn) -> Answer:
-        live.advance(now())
-        try:
-            new, is_complete = live.tell(id, outcomes)
-        except UnknownDecisionError:
-            return _tell_closed(live, store, id, outcomes)
-        except ConflictError as error:
-            raise Problem(409, str(error), fix="nothing of this request was learnt") from error
-        except ExpiredDecisionError as error:
-            raise Problem(410, str(error)) from error
-        except (ValueError, TypeError) as error:
-            raise Problem(422, str(error)) from error
-        if new:
-            body = {"decision": id, "outcomes": {arm: outcomes[arm] for arm in new}}
-            live.log("told", body, decision=number_of(id))
-        status = "told" if is_complete else live.session.status(id)
-        return {"id": id, "new": new, "status": status}
-
-    return operation
+    live.advance(now())
+    try:
+        new, is_complete = live.tell(id, outcomes)
+    except UnknownDecisionError:
+        return _tell_closed(live, turn.store, id, outcomes)
+    except ConflictError as error:
+        raise Problem(409, str(error), fix="nothing of this request was learnt") from error
+    except ExpiredDecisionError as error:
+        raise Problem(410, str(error)) from error
+    except (ValueError, TypeError) as error:
+        raise Problem(422, str(error)) from error
+    if new:
+        body = {"decision": id, "outcomes": {arm: outcomes[arm] for arm in new}}
+        live.log("told", body, decision=decision_number(id))
+    status = "told" if is_complete else live.session.status(id)
+    return {"id": id, "new": new, "status": status}
 
 
 def _tell_closed(live: Live, store: Store, id: str, outcomes: Mapping[str, float]) -> Answer:

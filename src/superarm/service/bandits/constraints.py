@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from superarm.service.bandits.spec import check_k
 from superarm.service.problems import Problem, shown_error
 from superarm.sessions import Session
 from superarm.sets.feasible import Group
 
-_MOST_NAMES = 200_000  # names of arms in all decisions of a request; more make too long an event
 _NOT_CONSTRAINTS = ("n", "k", "propensities")
 
 
@@ -33,11 +31,7 @@ def feasible_of(session: Session, k: int, asked: dict[str, Any]) -> Any:
         raise Problem(422, f"the constraints do not fit: {shown_error(error)}") from error
 
 
-def check_size(n: int, k: int) -> None:
-    """Refuse a batch whose event would be too long to read again."""
-    if n > 1 and n * k > _MOST_NAMES:
-        raise Problem(
-            422,
-            f"n times k must be at most {_MOST_NAMES:,}, got {n * k:,}",
-            fix="send several requests",
-        )
+def check_k(k: int, n_arms: int) -> None:
+    """Raise Problem if a set cannot have ``k`` arms."""
+    if k > n_arms:
+        raise Problem(422, f"k must be between 1 and {n_arms} (the number of arms), got {k}")

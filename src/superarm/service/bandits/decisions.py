@@ -8,19 +8,25 @@ from itertools import islice
 
 import numpy as np
 
+from superarm.errors import UnknownDecisionError
 from superarm.service.bandits import parts
-from superarm.service.bandits.actor import Operation
 from superarm.service.bandits.live import EVALUATIONS, TOLD, Live
-from superarm.service.bandits.records import Answer, answer_of, answers_of, number_of, record_of
+from superarm.service.bandits.records import Answer, answer_of, answers_of, record_of
+from superarm.service.log.events import Event
 from superarm.service.log.store import Store, StoreError, Turn
 from superarm.service.problems import Problem, shown
-from superarm.sessions import UnknownDecisionError
+from superarm.sessions import decision_number
 
 _EVENTS_PER_READ = 20  # each event may have thousands of decisions
 _MOST_EXAMINED = 20_000  # decisions that one request looks through for those with one status
 ESTIMATE_IS = (
     "the reward of the set at its outcomes, once all are known; null for the operator's own rewards"
 )
+
+
+def show(live: Live, turn: Turn, id: str) -> Answer:
+    """A decision with its status and outcomes, as an operation."""
+    return find(turn.store, live, id)
 
 
 def find(store: Store, live: Live, id: str) -> Answer:
@@ -36,15 +42,19 @@ def find(store: Store, live: Live, id: str) -> Answer:
 
 def _find_closed(store: Store, live: Live, id: str) -> Answer:
     """A decision that is not in memory, so it is closed: all open decisions are in memory."""
-    number = number_of(id)
+    number = decision_number(id)
     pending = [event for event in live.pending if event.kind == "decided"]
     for event in [*pending, *store.decided_before(live.bandit.number, number, 1)]:
-        for one in answers_of(live.bandit.id, event):
+        for one in _answers(live, event):
             if one["id"] == id:
                 if number > live.session.n_decisions:
                     raise behind_its_log(live)
                 return _with_logged_outcomes(store, live, one)
     raise Problem(404, f"no decision has the id {shown(id)}")
+
+
+def _answers(live: Live, event: Event) -> list[Answer]:
+    return answers_of(live.bandit.id, json.loads(event.body), event.time)
 
 
 def behind_its_log(live: Live) -> StoreError:
@@ -64,7 +74,7 @@ def _with_outcomes(store: Store, live: Live, one: Answer) -> Answer:
 
 
 def _with_logged_outcomes(store: Store, live: Live, one: Answer) -> Answer:
-    number = number_of(one["id"])
+    number = decision_number(one["id"])
     pending = [event for event in live.pending if event.kind == "told" and event.decision == number]
     outcomes: dict[str, float] = {}
     for event in [*store.about(live.bandit.number, number), *pending]:
@@ -74,35 +84,33 @@ def _with_logged_outcomes(store: Store, live: Live, one: Answer) -> Answer:
     return {**one, "status": status, "outcomes": in_order}
 
 
-def list_decisions(store: Store, status: str | None, limit: int, before: int | None) -> Operation:
+def list_decisions(
+    live: Live, turn: Turn, status: str | None, limit: int, before: int | None
+) -> Answer:
     """Decisions with numbers below ``before``, newest first."""
-
-    def operation(live: Live, turn: Turn) -> Answer:
-        newest = live.session.n_decisions
-        if before is not None:
-            newest = min(before - 1, newest)
-        if status == "open":
-            return _list_open(store, live, newest, limit)
-        found: list[Answer] = []
-        reached = newest + 1
-        for one in islice(_newest_first(store, live, newest, limit), _MOST_EXAMINED):
-            reached = number_of(one["id"])
-            known = _with_outcomes(store, live, one)
-            if status is None or known["status"] == status:
-                found.append(known)
-            if len(found) == limit:
-                break
-        return {"decisions": found, "next": reached if reached > 1 else None}
-
-    return operation
+    newest = live.session.n_decisions
+    if before is not None:
+        newest = min(before - 1, newest)
+    if status == "open":
+        return _list_open(turn.store, live, newest, limit)
+    found: list[Answer] = []
+    reached = newest + 1
+    for one in islice(_newest_first(turn.store, live, newest, limit), _MOST_EXAMINED):
+        reached = decision_number(one["id"])
+        known = _with_outcomes(turn.store, live, one)
+        if status is None or known["status"] == status:
+            found.append(known)
+        if len(found) == limit:
+            break
+    return {"decisions": found, "next": reached if reached > 1 else None}
 
 
 def _list_open(store: Store, live: Live, newest: int, limit: int) -> Answer:
-    every = [one for one in reversed(live.session.open) if number_of(one.id) <= newest]
+    every = [one for one in reversed(live.session.open) if decision_number(one.id) <= newest]
     found = [find(store, live, one.id) for one in every[:limit]]
     return {
         "decisions": found,
-        "next": number_of(found[-1]["id"]) if len(every) > limit else None,
+        "next": decision_number(found[-1]["id"]) if len(every) > limit else None,
     }
 
 
@@ -114,23 +122,19 @@ def _newest_first(store: Store, live: Live, number: int, limit: int) -> Iterator
         if not events:
             return
         for event in events:
-            for one in reversed(answers_of(live.bandit.id, event)):
-                if number_of(one["id"]) <= number:
-                    number = number_of(one["id"]) - 1
+            for one in reversed(_answers(live, event)):
+                if decision_number(one["id"]) <= number:
+                    number = decision_number(one["id"]) - 1
                     yield one
 
 
-def history(store: Store, points: int) -> Operation:
+def history(live: Live, turn: Turn, points: int) -> Answer:
     """The bandit after decisions that are evenly spread over all decisions."""
-
-    def operation(live: Live, turn: Turn) -> Answer:
-        n = live.session.n_decisions
-        spread = np.linspace(1, n, min(points, n)).round().astype(int)
-        found = _with_counts(store, live, np.unique(spread).tolist())
-        made = [_point(live, _with_outcomes(store, live, one), counts) for one, counts in found]
-        return {"estimate_is": ESTIMATE_IS, "points": made}
-
-    return operation
+    n, store = live.session.n_decisions, turn.store
+    spread = np.linspace(1, n, min(points, n)).round().astype(int)
+    found = _with_counts(store, live, np.unique(spread).tolist())
+    made = [_point(live, _with_outcomes(store, live, one), counts) for one, counts in found]
+    return {"estimate_is": ESTIMATE_IS, "points": made}
 
 
 def _with_counts(
@@ -140,11 +144,11 @@ def _with_counts(
     batch: list[Answer] = []
     counts: list[int] = []
     for number in numbers:
-        if not batch or number > number_of(batch[-1]["id"]):
+        if not batch or number > decision_number(batch[-1]["id"]):
             for event in store.decided_before(live.bandit.number, number, 1):
-                batch = answers_of(live.bandit.id, event)
+                batch = _answers(live, event)
                 counts = json.loads(event.body)["counts"]
-        place = number - number_of(batch[0]["id"]) if batch else 0
+        place = number - decision_number(batch[0]["id"]) if batch else 0
         if place < len(batch):  # otherwise the decision is of this turn and not yet in the log
             yield batch[place], counts
 

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 import math
+import re
 import secrets
 import time
 from collections import OrderedDict
@@ -38,6 +39,7 @@ _HEALTHY_S = 5.0  # a successful write counts as a sign of health for this long
 _N_READERS = 4
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # of ids; without characters that look alike
 _ID_LENGTH = 10
+_ID = re.compile(r"[a-z2-9]{10}")  # other texts are never looked up in the database
 
 
 class Engine:
@@ -96,9 +98,10 @@ class Engine:
         return actor.bandit
 
     async def do(self, id: str, operation: Operation, *, reads: bool = False) -> Any:
-        """The answer of an operation, once everything that it saw is committed.
+        """Run an operation on the bandit with an id.
 
-        ``reads`` is for operations that change nothing.
+        Returns its answer, once everything that it saw is committed. ``reads`` is for operations
+        that change nothing.
         """
         if self._closed:
             raise Problem(
@@ -115,9 +118,11 @@ class Engine:
 
     async def find(self, id: str) -> Bandit:
         """The bandit with an id. Raises Problem if there is none."""
-        bandit = await self.in_thread(self.store.bandit, id)
+        bandit = await self.in_thread(self.store.bandit, id) if _ID.fullmatch(id) else None
         if bandit is None:
-            raise no_bandit(id)
+            raise Problem(
+                404, f"no bandit has the id {shown(id)}", fix="GET /v1/bandits lists them"
+            )
         return bandit
 
     async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -176,7 +181,9 @@ class Engine:
                     answers = self._turn(actor, batch)
                     done, batch = batch[: len(answers)], batch[len(answers) :]
                     loop.call_soon_threadsafe(self._answer, actor, done, answers)
-                self.checkpoints.if_due(actor)
+                live = actor.live
+                if live is not None and live.seq - live.checkpointed >= self.checkpoints.every:
+                    self.checkpoints.if_due(actor)
             except BaseException as error:  # even then no request may wait for ever
                 self._failed(actor, error)
                 with contextlib.suppress(RuntimeError):  # the event loop has ended
@@ -190,7 +197,8 @@ class Engine:
         """
         try:
             to_write = any(waiting.writes for waiting in batch)
-            with self.store.turn(actor.bandit, to_write=to_write) as turn:
+            seen = None if actor.live is None else actor.live.seq
+            with self.store.turn(actor.bandit, seen, to_write=to_write) as turn:
                 live = self._current(actor, turn)
                 answers = self._run(actor, live, turn, batch)
                 self._commit(live, turn)
@@ -244,7 +252,7 @@ class Engine:
         live = actor.live
         if live is None:
             live = actor.live = loading.load(self.store, actor.bandit, self.own)
-        for event in turn.after(live.seq):
+        for event in turn.news:
             live.apply(event)
         return live
 
@@ -265,11 +273,6 @@ class Engine:
         self.checkpoints.make(actor)
         actor.live = None
         self._work(actor, loop)  # requests that have come meanwhile
-
-
-def no_bandit(id: str) -> Problem:
-    """The answer to a request for an unknown bandit."""
-    return Problem(404, f"no bandit has the id {shown(id)}", fix="GET /v1/bandits lists them")
 
 
 def _resolve(done: list[Waiting], answers: list[Any]) -> None:

@@ -7,29 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from superarm.service.bandits.actor import Operation
+from superarm.errors import UnknownDecisionError
 from superarm.service.bandits.decisions import find
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.records import PROPENSITIES, Answer
-from superarm.service.log.store import Store, Turn
-from superarm.sessions import Explanation, Reason, UnknownDecisionError
+from superarm.service.log.store import Turn
+from superarm.sessions import Explanation, Reason
 
 _NOT_SHOWN = ("status", "outcomes", *PROPENSITIES)
 
 
-def explanation(store: Store, id: str) -> Operation:
+def explain(live: Live, turn: Turn, id: str) -> Answer:
     """Why a decision was made: in full while it is in memory, then what the log has."""
-
-    def operation(live: Live, turn: Turn) -> Answer:
-        known = find(store, live, id)
-        decision = {name: value for name, value in known.items() if name not in _NOT_SHOWN}
-        try:
-            found = _from_memory(live.session.explain(id))
-        except UnknownDecisionError:
-            return {"decision": decision, "complete": False, **_from_log(known)}
-        return {"decision": decision, "complete": True, **found}
-
-    return operation
+    known = find(turn.store, live, id)
+    decision = {name: value for name, value in known.items() if name not in _NOT_SHOWN}
+    try:
+        found = _from_memory(live.session.explain(id))
+    except UnknownDecisionError:
+        return {"decision": decision, "complete": False, **_from_log(known)}
+    return {"decision": decision, "complete": True, **found}
 
 
 def _from_memory(found: Explanation) -> Answer:

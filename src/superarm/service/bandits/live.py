@@ -160,10 +160,6 @@ class Live:
         self.told += is_complete
         return new, is_complete
 
-    def feasible(self, asked: dict[str, Any]) -> Any:
-        """The feasible sets of a request for decisions."""
-        return feasible_of(self.session, self.spec["k"], asked)
-
     def log(
         self,
         kind: str,
@@ -208,7 +204,7 @@ class Live:
         if kind == "decided":
             made = [decision_of(one, body["round"], time) for one in body["decisions"]]
             mark = {**body["mark"], "evaluations": body["counts"][EVALUATIONS]}
-            session.adopt(made, mark, feasible=self.feasible(body["ask"]))
+            session.adopt(made, mark, feasible=feasible_of(session, self.spec["k"], body["ask"]))
             self.told += sum(not one.arms for one in made)
         elif kind == "told":
             self.tell(body["decision"], body["outcomes"])
@@ -224,7 +220,8 @@ class Live:
             raise ValueError(f"this version does not know the kind {kind!r}; update superarm")
 
     def _decide_again(self, seq: int, logged: dict[str, Any]) -> None:
-        made = self.ask(logged["ask"], self.feasible(logged["ask"]))
+        asked = logged["ask"]
+        made = self.ask(asked, feasible_of(self.session, self.spec["k"], asked))
         if (made["decisions"], made["mark"]) != (logged["decisions"], logged["mark"]):
             then = [one["arms"] for one in logged["decisions"]]
             now = [one["arms"] for one in made["decisions"]]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 
+from superarm.errors import SessionFileError
 from superarm.service.bandits import parts
 from superarm.service.bandits.live import Live
 from superarm.service.log import chain
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import Checkpoint, Store
 from superarm.service.problems import Problem
-from superarm.sessions import SessionFileError
 
 _log = logging.getLogger("superarm.service")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from superarm.core import Policy, Reward
 from superarm.service.bandits import parts
+from superarm.service.bandits.constraints import check_k
 from superarm.service.problems import Problem, shown, shown_error
 from superarm.sessions import Expiry, Session
 
@@ -64,12 +65,6 @@ def _check_arms(arms: list[str] | int, k: int, most_arms: int) -> int:
         repeated = shown(_repeated(arms))
         raise Problem(422, f"names of arms must be distinct, got {repeated} more than once")
     return n_arms
-
-
-def check_k(k: int, n_arms: int) -> None:
-    """Raise Problem if a set cannot have ``k`` arms."""
-    if k > n_arms:
-        raise Problem(422, f"k must be between 1 and {n_arms} (the number of arms), got {k}")
 
 
 def _with_name(part: str | Mapping[str, Any], member: str) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from superarm.beliefs.posteriors import BetaPosterior
+from superarm.core.optional import CountsOutcomes, HasPosterior
 from superarm.service.bandits.live import COUNTS, Live
 from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Bandit, Event
-from superarm.service.log.store import Store
+from superarm.service.log.store import Store, Turn
 from superarm.sessions import Session
 
 _LEVEL = 0.95  # of the interval of each arm
@@ -30,7 +32,7 @@ def logged_summary(store: Store, bandit: Bandit) -> Answer:
     return summary(bandit, json.loads(last.body)["counts"] if last else [0] * len(COUNTS))
 
 
-def state(live: Live, top: int, query: str) -> Answer:
+def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
     """A bandit with its spec and its ``top`` arms with ``query`` in their names; O(n_arms)."""
     session = live.session
     names = session.names
@@ -46,12 +48,13 @@ def state(live: Live, top: int, query: str) -> Answer:
 
 def _posterior(session: Session, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
     belief: Any = session.policy.belief
-    means = belief.mean() if hasattr(belief, "mean") else belief.outcomes.mean()
+    means = belief.outcomes.mean() if isinstance(belief, CountsOutcomes) else belief.mean()
     # An arm without outcomes may have no mean. It comes last.
     means = np.nan_to_num(np.asarray(means, np.float64), nan=-1.0)
     best = _largest(means, _with_query(names, query), top)
-    posterior: Any = belief.posterior(best) if hasattr(belief, "posterior") else None
-    lows = highs = [None] * len(best)
+    posterior = belief.posterior(best) if isinstance(belief, HasPosterior) else None
+    lows: list[Any] = [None] * len(best)
+    highs = lows
     if posterior is not None:
         lows, highs = (ends.tolist() for ends in posterior.interval(_LEVEL))
     rows = []
@@ -63,7 +66,7 @@ def _posterior(session: Session, names: tuple[Any, ...], top: int, query: str) -
             "low": lows[place],
             "high": highs[place],
         }
-        if hasattr(posterior, "a"):
+        if isinstance(posterior, BetaPosterior):
             row |= {"a": float(posterior.a[place]), "b": float(posterior.b[place])}
         rows.append({**row, "retired": session.is_retired(names[arm])})
     return rows

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
 from superarm.service.bandits import arms, decisions, spec, views
-from superarm.service.bandits.engine import Engine, no_bandit
+from superarm.service.bandits.engine import Engine
 from superarm.service.bandits.records import Answer
 from superarm.service.http import answers, bodies
 from superarm.service.http.endpoint import Media, endpoint
@@ -21,17 +21,9 @@ from superarm.service.log.events import Bandit
 from superarm.service.log.store import NameTakenError
 from superarm.service.problems import Problem, shown
 
-_BANDIT = re.compile(r"[a-z2-9]{10}")
 _EVENTS_PER_READ = 1000
 _POLL_S = 0.25  # between two looks at the database for new events
 _NEVER = 2**63 - 1  # above the seq of any event
-
-
-def bandit_id(id: str) -> str:
-    """An id that has the form of a bandit's id."""
-    if not _BANDIT.fullmatch(id):
-        raise no_bandit(id)
-    return id
 
 
 @endpoint(
@@ -79,7 +71,7 @@ async def list_bandits(service: Service, query: bodies.BanditsQuery) -> Answer:
     """List bandits in the order of their creation."""
     engine, limit, number = service.engine, query.limit, 0
     if query.after is not None:
-        number = (await engine.find(bandit_id(query.after))).number
+        number = (await engine.find(query.after)).number
 
     def look() -> Answer:
         found = engine.store.bandits(limit + 1, number)
@@ -97,9 +89,7 @@ async def list_bandits(service: Service, query: bodies.BanditsQuery) -> Answer:
 )
 async def get_bandit(service: Service, id: str, query: bodies.BanditQuery) -> Answer:
     """Look up a bandit, and its best arms among those with ``query`` in their names."""
-    return await service.engine.do(
-        bandit_id(id), lambda live, turn: views.state(live, query.top, query.query), reads=True
-    )
+    return await service.engine.do(id, partial(views.state, **dict(query)), reads=True)
 
 
 @endpoint(
@@ -110,9 +100,16 @@ async def get_bandit(service: Service, id: str, query: bodies.BanditQuery) -> An
 )
 async def add_arms(service: Service, id: str, body: bodies.ArmsBody, key: str | None) -> Answer:
     """Add arms, or restore retired ones. Arms that exist and are not retired do not change."""
-    engine, most_arms = service.engine, service.limits.arms
-    operation = arms.add_arms(body.arms, body.prior, key, engine.clock, most_arms)
-    return await engine.do(bandit_id(id), operation)
+    engine = service.engine
+    operation = partial(
+        arms.add_arms,
+        arms=body.arms,
+        prior=body.prior,
+        key=key,
+        now=engine.clock,
+        most_arms=service.limits.arms,
+    )
+    return await engine.do(id, operation)
 
 
 @endpoint(
@@ -124,7 +121,7 @@ async def add_arms(service: Service, id: str, body: bodies.ArmsBody, key: str | 
 async def retire_arm(service: Service, id: str, name: str, key: str | None) -> Answer:
     """Stop picking an arm. Its posterior stays, and outcomes of it are still learnt."""
     engine = service.engine
-    return await engine.do(bandit_id(id), arms.retire(name, key, engine.clock))
+    return await engine.do(id, partial(arms.retire, name=name, key=key, now=engine.clock))
 
 
 @endpoint(
@@ -135,9 +132,8 @@ async def retire_arm(service: Service, id: str, name: str, key: str | None) -> A
 )
 async def get_history(service: Service, id: str, query: bodies.HistoryQuery) -> Answer:
     """Show the bandit over time, at decisions that are evenly spread over all of them."""
-    engine = service.engine
-    operation = decisions.history(engine.store, query.points)
-    return await engine.do(bandit_id(id), operation, reads=True)
+    operation = partial(decisions.history, points=query.points)
+    return await service.engine.do(id, operation, reads=True)
 
 
 @endpoint(
@@ -148,7 +144,7 @@ async def get_history(service: Service, id: str, query: bodies.HistoryQuery) -> 
 )
 async def read_log(service: Service, id: str, query: bodies.LogQuery) -> Response:
     """Read the events after one, one per line; with ``follow``, wait for new events, too."""
-    bandit = await service.engine.find(bandit_id(id))
+    bandit = await service.engine.find(id)
     lines = _lines(service, bandit, query.after, query.follow)
     return StreamingResponse(lines, media_type="application/x-ndjson")
 

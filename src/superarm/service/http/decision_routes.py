@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from superarm.service.bandits import changes, decisions, explanations
 from superarm.service.bandits.records import Answer
 from superarm.service.http import answers, bodies
-from superarm.service.http.bandit_routes import bandit_id
 from superarm.service.http.endpoint import endpoint
 from superarm.service.http.service import Service
 from superarm.service.problems import Problem, shown
@@ -38,8 +38,10 @@ async def decide(
     """Issue a decision, or ``n`` of them. It is in the log before it is answered."""
     asked = body.model_dump(exclude_defaults=True) if body.model_fields_set else {}
     engine = service.engine
-    operation = changes.decide(asked, key, engine.clock, service.limits)
-    return await engine.do(bandit_id(id), operation)
+    operation = partial(
+        changes.decide, asked=asked, key=key, now=engine.clock, limits=service.limits
+    )
+    return await engine.do(id, operation)
 
 
 @endpoint(
@@ -51,7 +53,7 @@ async def decide(
 async def tell(service: Service, id: str, body: bodies.TellBody) -> Answer:
     """Learn outcomes of some arms. They are in the log before that is acknowledged."""
     engine = service.engine
-    operation = changes.tell(id, body.outcomes, engine.clock, engine.store)
+    operation = partial(changes.tell, id=id, outcomes=body.outcomes, now=engine.clock)
     return await engine.do(bandit_of(id), operation)
 
 
@@ -63,9 +65,8 @@ async def tell(service: Service, id: str, body: bodies.TellBody) -> Answer:
 )
 async def list_decisions(service: Service, id: str, query: bodies.DecisionsQuery) -> Answer:
     """List decisions, newest first; ``before`` is the number at the end of a decision's id."""
-    engine = service.engine
-    operation = decisions.list_decisions(engine.store, query.status, query.limit, query.before)
-    return await engine.do(bandit_id(id), operation, reads=True)
+    operation = partial(decisions.list_decisions, **dict(query))
+    return await service.engine.do(id, operation, reads=True)
 
 
 @endpoint(
@@ -76,10 +77,7 @@ async def list_decisions(service: Service, id: str, query: bodies.DecisionsQuery
 )
 async def get_decision(service: Service, id: str) -> Answer:
     """Look up a decision, its status and its outcomes, however old it is."""
-    engine = service.engine
-    return await engine.do(
-        bandit_of(id), lambda live, turn: decisions.find(engine.store, live, id), reads=True
-    )
+    return await service.engine.do(bandit_of(id), partial(decisions.show, id=id), reads=True)
 
 
 @endpoint(
@@ -90,8 +88,7 @@ async def get_decision(service: Service, id: str) -> Answer:
 )
 async def explain_decision(service: Service, id: str) -> Answer:
     """Say why each arm was chosen, and which arms were left out."""
-    engine = service.engine
-    return await engine.do(bandit_of(id), explanations.explanation(engine.store, id), reads=True)
+    return await service.engine.do(bandit_of(id), partial(explanations.explain, id=id), reads=True)
 
 
 ENDPOINTS = (decide, tell, list_decisions, get_decision, explain_decision)

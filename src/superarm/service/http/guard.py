@@ -146,12 +146,9 @@ class Guard:
     def _limited(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
         """Receive the body, unless it is too long."""
         most = self._most_body
-        problem = Problem(
-            413, f"a body must be at most {most} bytes here", fix="serve with --most-body"
-        )
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared[:_MOST_DIGITS]) > most:
-            raise problem
+            raise _too_long(most)
         n_bytes = 0
 
         async def counted() -> Any:
@@ -160,10 +157,14 @@ class Guard:
             if message["type"] == "http.request":
                 n_bytes += len(message.get("body", b""))
                 if n_bytes > most:
-                    raise problem
+                    raise _too_long(most)
             return message
 
         return counted
+
+
+def _too_long(most: int) -> Problem:
+    return Problem(413, f"a body must be at most {most} bytes here", fix="serve with --most-body")
 
 
 def _needed_role(method: str, path: str) -> str | None:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import psycopg
@@ -80,17 +81,30 @@ class PostgresStore(Queries):
             raise
 
     @contextlib.contextmanager
-    def turn(self, bandit: Bandit, *, to_write: bool = True) -> Iterator[_PostgresTurn]:
+    def turn(
+        self, bandit: Bandit, seen: int | None = None, *, to_write: bool = True
+    ) -> Iterator[_PostgresTurn]:
         """A transaction that locks the row of the bandit; no lock for a turn that only reads."""
+        number = bandit.number
         with _translated():
             if not to_write:
-                yield _PostgresTurn(self, self._connection(), bandit)
+                news = self._news(number, seen)
+                yield _PostgresTurn(self, self._connection(), number, news)
                 return
             connection = self._do(lambda connection: self._lock_bandit(connection, bandit))
             try:
-                yield _PostgresTurn(self, connection, bandit)
+                yield _PostgresTurn(self, connection, number, self._news(number, seen))
             finally:
                 self._end(connection)
+
+    def _news(self, number: int, seen: int | None) -> list[Event]:
+        """The events of a bandit in memory that other processes have appended since ``seen``."""
+        found: list[Event] = []
+        while seen is not None:
+            some = self.events(number, seen, _EVENTS_PER_READ)
+            found += some
+            seen = some[-1].seq if len(some) == _EVENTS_PER_READ else None
+        return found
 
     def _lock_bandit(self, connection: Connection, bandit: Bandit) -> Connection:
         try:
@@ -190,27 +204,21 @@ class PostgresStore(Queries):
             self._connections.discard(connection)
 
 
+@dataclass
 class _PostgresTurn:
-    def __init__(self, store: PostgresStore, connection: Connection, bandit: Bandit) -> None:
-        self._store, self._connection, self._number = store, connection, bandit.number
-
-    def after(self, seq: int) -> list[Event]:
-        found: list[Event] = []
-        while True:
-            newest = found[-1].seq if found else seq
-            some = self._store.events(self._number, newest, _EVENTS_PER_READ)
-            found += some
-            if len(some) < _EVENTS_PER_READ:
-                return found
+    store: PostgresStore
+    connection: Connection
+    number: int
+    news: list[Event]
 
     def by_key(self, key: str) -> Event | None:
-        return self._store.by_key(self._number, key)
+        return self.store.by_key(self.number, key)
 
     def commit(self, events: list[Event]) -> None:
-        with self._connection.cursor() as cursor:
-            rows = [(self._number, *event) for event in events]
+        with self.connection.cursor() as cursor:
+            rows = [(self.number, *event) for event in events]
             cursor.executemany(_psycopg(INSERT_EVENT), rows)
-        self._connection.execute("COMMIT")
+        self.connection.execute("COMMIT")
 
 
 def _make_tables(connection: Connection) -> None:

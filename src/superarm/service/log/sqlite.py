@@ -6,6 +6,7 @@ import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,21 +18,20 @@ from superarm.service.log.sqlite_file import (
     connect,
     lock,
     make_tables,
-    transaction,
 )
 from superarm.service.log.store import NameTakenError, StoreError
 
 _FREE_BYTES = 1 << 15  # the file is healthy if it can grow by this much
 
 
+@dataclass
 class _Waiting:
     """Statements of one thread that wait for a transaction."""
 
-    def __init__(self, statements: list[Statement]) -> None:
-        self.statements = statements
-        # Replaced when the transaction ends; a thread that dies in between leaves the error.
-        self.error: StoreError | None = StoreError("the transaction was not executed")
-        self.done = False
+    statements: list[Statement]
+    is_taken: bool = False  # a thread commits them, or has done so
+    is_durable: bool = False
+    error: StoreError | None = None
 
 
 class SQLiteStore(Queries):
@@ -86,7 +86,8 @@ class SQLiteStore(Queries):
                 raise StoreError(f"{self.path} must be on a file system that supports SQLite's WAL")
             writing.execute("PRAGMA synchronous = FULL")
             if version == 0:
-                make_tables(writing)
+                with _transaction(writing):
+                    make_tables(writing)
         except sqlite3.Error as error:
             raise as_store_error(error, self.path) from error
 
@@ -102,16 +103,18 @@ class SQLiteStore(Queries):
         return version
 
     @contextlib.contextmanager
-    def turn(self, bandit: Bandit, *, to_write: bool = True) -> Iterator[_SQLiteTurn]:
+    def turn(
+        self, bandit: Bandit, seen: int | None = None, *, to_write: bool = True
+    ) -> Iterator[_SQLiteTurn]:
         """One process has every turn, and the engine runs one thread per bandit."""
-        yield _SQLiteTurn(self, bandit)
+        yield _SQLiteTurn(self, bandit.number, [])  # no other process appends
 
     def create(self, bandit: Bandit, first: Event) -> Bandit:
         """Store a bandit and its first event. The returned bandit has its number."""
         with self._write_lock:  # not in the shared transaction: the event needs the number
             connection = self._writer()
             try:
-                with transaction(connection):
+                with _transaction(connection):
                     done = connection.execute(INSERT_BANDIT, bandit[1:])
                     made = bandit._replace(number=int(done.lastrowid or 0))
                     connection.execute(INSERT_EVENT, (made.number, *first))
@@ -152,30 +155,28 @@ class SQLiteStore(Queries):
         with self._queue_lock:
             self._queue.append(mine)
         with self._write_lock:
-            if not mine.done:
+            if not mine.is_taken:
                 with self._queue_lock:
                     together, self._queue = self._queue, []
                 self._commit(together)
-        if mine.error is not None:
-            raise mine.error
+        if not mine.is_durable:
+            raise mine.error or StoreError("the thread that commits has died")
 
     def _commit(self, together: list[_Waiting]) -> None:
-        try:
-            everything = [one for waiting in together for one in waiting.statements]
-            error = self._attempt(everything)
-            # No thread fails because of the statements of another thread.
-            alone = error is not None and len(together) > 1
-            for waiting in together:
-                waiting.error = self._attempt(waiting.statements) if alone else error
-        finally:
-            for waiting in together:
-                waiting.done = True
+        for waiting in together:
+            waiting.is_taken = True
+        error = self._attempt([one for waiting in together for one in waiting.statements])
+        # No thread fails because of the statements of another thread.
+        alone = error is not None and len(together) > 1
+        for waiting in together:
+            waiting.error = self._attempt(waiting.statements) if alone else error
+            waiting.is_durable = waiting.error is None
 
     def _attempt(self, statements: list[Statement]) -> StoreError | None:
         """Execute one transaction. Returns its failure instead of raising it."""
         try:
             connection = self._writer()
-            with transaction(connection):
+            with _transaction(connection):
                 for query, values in statements:
                     connection.execute(query, values)
         except StoreError as error:
@@ -194,15 +195,33 @@ class SQLiteStore(Queries):
                 raise as_store_error(error, self.path) from error
 
 
+@dataclass
 class _SQLiteTurn:
-    def __init__(self, store: SQLiteStore, bandit: Bandit) -> None:
-        self._store, self._number = store, bandit.number
-
-    def after(self, seq: int) -> list[Event]:
-        return []  # no other process appends
+    store: SQLiteStore
+    number: int
+    news: list[Event]
 
     def by_key(self, key: str) -> Event | None:
-        return self._store.by_key(self._number, key)
+        return self.store.by_key(self.number, key)
 
     def commit(self, events: list[Event]) -> None:
-        self._store.append(self._number, events)
+        self.store.append(self.number, events)
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit everything in the block, or nothing if anything fails."""
+    _roll_back(connection)  # an earlier transaction whose own rollback failed
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        _roll_back(connection)
+        raise
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    with contextlib.suppress(sqlite3.Error, MemoryError):
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

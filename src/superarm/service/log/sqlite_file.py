@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import filelock
@@ -33,11 +31,10 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Turn a new file into a database of this version."""
-    with transaction(connection):
-        for table in TABLES:
-            connection.execute(table.format(**_TYPES))
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+    """Turn a new file into a database of this version, in the transaction of the caller."""
+    for table in TABLES:
+        connection.execute(table.format(**_TYPES))
+    connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def lock(path: Path) -> filelock.BaseFileLock:
@@ -60,25 +57,6 @@ def lock(path: Path) -> filelock.BaseFileLock:
     except OSError as error:
         raise StoreError(f"{beside} must be writable: {error.strerror}", read_only=True) from error
     return held
-
-
-@contextlib.contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit everything in the block, or nothing if anything fails."""
-    _roll_back(connection)  # an earlier transaction whose own rollback failed
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        _roll_back(connection)
-        raise
-
-
-def _roll_back(connection: sqlite3.Connection) -> None:
-    with contextlib.suppress(sqlite3.Error, MemoryError):
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
 
 
 def as_store_error(error: Exception, path: Path) -> StoreError:

@@ -42,10 +42,21 @@ class KeyRow(NamedTuple):
 
 
 class Turn(Protocol):
-    """The right to append to the log of one bandit, for a short time."""
+    """The right to append to the log of one bandit, for a short time.
 
-    def after(self, seq: int) -> list[Event]:
-        """Events that other processes have appended since ``seq``."""
+    Attributes
+    ----------
+    store
+        The database, to read other parts of the log.
+    news
+        Events that other processes have appended since the last turn.
+    """
+
+    @property
+    def store(self) -> Store: ...  # noqa: D102 - above
+
+    @property
+    def news(self) -> list[Event]: ...  # noqa: D102 - above
 
     def by_key(self, key: str) -> Event | None:
         """The event that was made with an idempotency key."""
@@ -59,8 +70,13 @@ class Store(Protocol):
 
     name: str
 
-    def turn(self, bandit: Bandit, *, to_write: bool = True) -> AbstractContextManager[Turn]:
-        """Wait for a turn. A turn that only reads does not wait."""
+    def turn(
+        self, bandit: Bandit, seen: int | None = None, *, to_write: bool = True
+    ) -> AbstractContextManager[Turn]:
+        """Wait for a turn. A turn that only reads does not wait.
+
+        ``seen`` is the seq of the last event in memory; None if the bandit is not in memory.
+        """
 
     def create(self, bandit: Bandit, first: Event) -> Bandit:
         """Store a bandit and its first event. The returned bandit has its number."""

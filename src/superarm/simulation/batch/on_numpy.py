@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from superarm.core import _bits
+from superarm.core._cells import SPARSE_BELOW, random_cells
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.pools import SPARSE_BELOW, random_cells
 from superarm.simulation.batch.grading import TIE_BITS, Grading
 
 Scores = Callable[[FloatArray], FloatArray]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from superarm.core.pools import SPARSE_BELOW
+from superarm.core._cells import SPARSE_BELOW
 from superarm.simulation.batch.grading import TIE_BITS, Grading
 
 Tensor = Any

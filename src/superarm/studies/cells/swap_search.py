@@ -14,7 +14,7 @@ BETTER = 1e-9  # differences of values up to this are rounding errors
 
 
 def run(cell: Cell) -> Recorded:
-    """For random networks and theta: by how much do swaps of one arm improve on Oracle+'s set?
+    """By how much swaps of one arm improve on Oracle+'s set, for random networks and theta.
 
     With a separable reward no swap improves on it.
     """

@@ -15,6 +15,7 @@ NEEDED = {
 }
 
 
+_SHORTER = 4  # times fewer rounds in a tiny comparison
 N_TESTS = 100  # per round, for group testing
 
 # The policies of the catalog that are compared, in the order of the tables.
@@ -46,7 +47,8 @@ class Problem:
     title, sentence
         For people.
     settings
-        What `superarm.studies.cells.problems.draw` is called with; "horizon" is the number of rounds.
+        What `superarm.studies.cells.problems.draw` is called with; "horizon" is the number of
+        rounds.
     quick
         The settings that differ in a quick comparison.
     delta
@@ -61,7 +63,9 @@ class Problem:
 
     def sized(self, scale: Scale) -> dict[str, Any]:
         """The settings at a scale."""
-        return scale.pick(self.settings, {**self.settings, **self.quick})
+        quick = {**self.settings, **self.quick}
+        tiny = {**quick, "horizon": quick["horizon"] // _SHORTER}
+        return scale.pick(self.settings, quick, tiny)
 
 
 PROBLEMS = {
@@ -102,7 +106,7 @@ PROBLEMS = {
         {"n_arms": 100, "every": 800, "horizon": 100},
     ),
     "turning": Problem(
-        "A changing environment",
+        "Changing means",
         "Pick 2 of 10 arms. Two arms always have mean 0.15. Two late bloomers have mean 0 in the "
         "first half of the rounds and 0.9 in the second. The other arms have 0.05. "
         "The best fixed set is that of the late bloomers.",

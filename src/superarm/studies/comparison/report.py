@@ -12,7 +12,7 @@ from superarm.catalog import POLICIES
 from superarm.reporting import figures, pages
 from superarm.reporting.figures import WIDTH, plain
 from superarm.reporting.palette import FAINT, look
-from superarm.reporting.statistics import Interval, mean_interval
+from superarm.reporting.statistics import Interval
 from superarm.reporting.tables import Table
 from superarm.studies.comparison.measures import beyond, gap_closed, leaders
 from superarm.studies.comparison.problems import COMPARED, N_TESTS, PROBLEMS
@@ -25,6 +25,7 @@ LABELS = tuple(POLICIES[name].label for name in COMPARED)
 
 _TEMPLATE = Path(__file__).parent / "comparison.md"
 _DIGITS = 3  # significant digits of a mean; the ends of its interval are as fine
+_FEW = 0.1  # the share of the arms that a lazy oracle evaluates per round, at most
 _ROW = 0.21  # inches of a policy in the picture
 
 
@@ -45,21 +46,11 @@ def render(found: dict[str, Any]) -> str:
     return pages.render(
         _TEMPLATE,
         found=found,
-        policies=Table(
-            ["policy", "what it does", "in Python"],
-            _policies(),
-            n_texts=3,
-        ),
-        summary=summary(found),
-        problems=[
-            {
-                **one,
-                "about": PROBLEMS[name],
-                "n_runs": len(one["policies"][RANDOM]["regret"]),
-                "table": _problem_table(one),
-            }
-            for name, one in found["problems"].items()
-        ],
+        policies=Table(["policy", "settings"], _policies(), n_texts=2),
+        intervals=_intervals_table(found),
+        problems=[{**one, "about": PROBLEMS[name]} for name, one in found["problems"].items()],
+        n_runs=len(found["problems"]["linear"]["policies"][RANDOM]["regret"]),
+        lazy=_evaluations(found["problems"]["network"]),
         leaders=_leaders_table(found),
         adversarial=_adversarial(found["problems"]["turning"]["policies"]),
         forgetful=_forgetful(found["problems"]),
@@ -70,7 +61,7 @@ def render(found: dict[str, Any]) -> str:
 
 def _policies() -> list[list[str]]:
     chosen = [POLICIES[name] for name in COMPARED]
-    return [[shown(one.label), one.sentence, one.code] for one in chosen]
+    return [[shown(one.label), one.code] for one in chosen]
 
 
 def shown(label: str) -> str:
@@ -88,23 +79,23 @@ def summary(found: dict[str, Any]) -> Table:
     return Table(["policy", *(PROBLEMS[name].title for name in problems)], rows)
 
 
-def _problem_table(one: dict[str, Any]) -> Table:
-    policies = one["policies"]
-    order = sorted(policies, key=lambda label: np.mean(policies[label]["regret"]))
+def _intervals_table(found: dict[str, Any]) -> Table:
+    """The same in percent, with the 95% intervals."""
+    problems = found["problems"]
     rows = [
-        [
-            shown(label),
-            _number(mean_interval(policies[label]["regret"])),
-            _percent(policies[label]),
-            ""
-            if label == REFERENCE
-            else _number(beyond(policies[label], policies[REFERENCE]), signed=True),
-            f"{np.mean(policies[label]['evaluations']) / one['horizon']:,.2f}".replace(".00", ""),
-        ]
-        for label in order
+        [shown(label), *(_interval(one["policies"].get(label)) for one in problems.values())]
+        for label in LABELS
     ]
-    heading = ["policy", "regret", "gap closed", f"minus {REFERENCE}'s", "evaluations per round"]
-    return Table(heading, rows)
+    return Table(["policy", *(PROBLEMS[name].title for name in problems)], rows)
+
+
+def _evaluations(problem: dict[str, Any]) -> str:
+    """The range of evaluations per round, over the policies whose oracle is lazy."""
+    found = [
+        np.mean(one["evaluations"]) / problem["horizon"] for one in problem["policies"].values()
+    ]
+    lazy = [n for n in found if 0 < n < _FEW * problem["n_arms"]]
+    return f"{min(lazy):.2f} to {max(lazy):.2f}"
 
 
 def _leaders_table(found: dict[str, Any]) -> Table:
@@ -144,6 +135,14 @@ def _percent(policy: dict[str, Any] | None) -> str:
     if policy is None:
         return "–"
     return f"{round(gap_closed(policy).mean, 2) + 0.0:.0%}"  # + 0.0: never -0%
+
+
+def _interval(policy: dict[str, Any] | None) -> str:
+    if policy is None:
+        return "–"
+    closed = gap_closed(policy)
+    mean, low, high = (f"{100 * (round(share, 3) + 0.0):.1f}" for share in closed.numbers)
+    return f"{mean} ({low} to {high})" if closed.low < 0 else f"{mean} ({low}–{high})"
 
 
 def _number(interval: Interval, *, signed: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""``superarm run``: policies over a table of one's own, and a report that explains what they did."""
+"""``superarm run``: policies over a table of the user, and a report that explains the results."""
 
 from superarm.studies.own_table.study import POLICIES, USUAL, USUAL_HORIZON, run
 from superarm.studies.own_table.table_file import OwnTable, TableError, read

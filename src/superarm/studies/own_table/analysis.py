@@ -51,7 +51,7 @@ class Run:
 
     @property
     def regret(self) -> FloatArray:
-        """What was lost against the best fixed set up to each checkpoint; negative if it was beaten."""
+        """The loss against the best fixed set up to each checkpoint; negative if it was beaten."""
         return self.best - self.reward
 
     @property
@@ -200,7 +200,7 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _arm_rows(problem: TableProblem, runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """One row per arm, the largest mean first: its outcomes, and how often each policy picked it."""
+    """One row per arm, the largest mean first: outcomes, and how often each policy picked it."""
     table = problem.environment
     best = set(table.best_arms(problem.k).tolist())
     shown = {

@@ -69,8 +69,8 @@ class Columns:
             )
         if len(self.names) < 2:
             raise TableError(
-                f"line 1: expected the names of at least two arms, got {some(self.names)}; the file "
-                f"needs one column for each arm, and commas, semicolons or tabs between the columns"
+                f"line 1: expected the names of at least two arms, got {some(self.names)}; the "
+                f"file needs one column for each arm, with commas, semicolons or tabs between them"
             )
         self._check_each()
         if all(is_outcome(name) for name in self.names):

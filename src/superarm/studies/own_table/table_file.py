@@ -1,7 +1,7 @@
 """A table as people write it: a CSV file with a line of names and one line per round.
 
-The file is read once, line by line, and kept in as few bytes as its cells need. Every refusal names the
-line and the column, what was expected, what came and how to fix it.
+The file is read once, line by line, and kept in as few bytes as its cells need. Every refusal names
+the line and the column, what was expected, what came and how to fix it.
 """
 
 from __future__ import annotations

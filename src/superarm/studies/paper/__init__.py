@@ -2,6 +2,6 @@
 
 from superarm.studies.batched import ENGINES
 from superarm.studies.paper.catalogue import load, names
-from superarm.studies.paper.reproduce import rebuild, reproduce
+from superarm.studies.paper.reproduction import rebuild, reproduce
 
 __all__ = ["ENGINES", "load", "names", "rebuild", "reproduce"]

@@ -13,6 +13,7 @@ so adding an experiment is adding a file. Kinds of cells other than "play" are m
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Iterable
 from importlib import import_module
 
 from superarm.reporting import RequestError
@@ -36,5 +37,5 @@ def load(name: str) -> Study:
     raise RequestError(f"experiment must be one of {', '.join(names())}, got {name!r}")
 
 
-def _names(path: list[str]) -> list[str]:
+def _names(path: Iterable[str]) -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(path))

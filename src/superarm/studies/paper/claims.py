@@ -1,7 +1,8 @@
 """The paper's claims, and the rules by which recorded numbers judge them.
 
-No verdict is written by hand. A rule is a function of the numbers of one experiment. It says what was
-measured and gives a `Verdict`. Thresholds for words such as "slightly" and "about" are constants.
+No verdict is written by hand. A rule is a function of the numbers of one experiment. It says what
+was measured and gives a `Verdict`. Thresholds for words such as "slightly" and "about" are
+constants.
 """
 
 from __future__ import annotations
@@ -89,13 +90,13 @@ def slightly_larger_regret(name: str, analysis: Numbers) -> Claim:
         f"{found[best]['of_random']['mean']:.0%} of the random baseline's",
         _interval(ratios[best], " × CTS"),
         _below(ratios[best], SLIGHTLY),
-        f"reproduced if the best setting's interval (for all settings together) is below {SLIGHTLY}, "
-        f"not if above",
+        f"reproduced if the best setting's interval (for all settings together) is below "
+        f"{SLIGHTLY}, not if above",
     )
 
 
 def fewer_tests_suffice(fig2c: Numbers) -> Claim:
-    """200 tests within 5% of 310, under a condition unless 310 are better than the random baseline."""
+    """200 tests within 5% of 310: under a condition unless 310 beat the random baseline."""
     family = LITERAL[0]
     found = fig2c["families"][family]
     ratio, of_random = found["200_of_310"], found["310_of_random"]
@@ -216,7 +217,7 @@ def networks_are_separable(theory: Numbers) -> Claim:
 
 
 def logarithmic_tests(theory: Numbers) -> Claim:
-    """Lemma 1 is O(log m): by the exponent of m, with M fixed and with the M of pools of pm arms."""
+    """Lemma 1 is O(log m): by the exponent of m, with M fixed and with M for pools of pm arms."""
     growth, paper = theory["growth"], theory["at_paper"]
     fixed, real = growth["lemma_m_is_k"], growth["lemma_m_is_n_arms"]
     if real <= LOGARITHMIC:

@@ -30,7 +30,7 @@ _MARKS = {
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment on the page: its findings, its picture, and the seconds of its cells by key."""
+    """One experiment on the page: findings, picture, and the seconds of its cells by key."""
 
     name: str
     title: str

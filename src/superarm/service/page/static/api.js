@@ -1,6 +1,7 @@
 // The HTTP API of the server. Paths are relative, so that the page works behind a prefix.
 
-/** @import { Bandit, Decision, Explanation, History, LogEvent, Parts, ProblemBody } from "../types" */
+/** @import { Bandit, Decision, Explanation, History, LogEvent } from "../types" */
+/** @import { Parts, ProblemBody } from "../types" */
 
 const KEY_ITEM = "superarm-key";
 

@@ -5,6 +5,7 @@
 /** @import { Domain } from "./interval.js" */
 
 import { addArms, retire } from "./api.js";
+import { Button, Search, Select } from "./controls.js";
 import { useKeptFocus } from "./focus.js";
 import { AddArmsForm } from "./forms.js";
 import { count, plural, range, share } from "./format.js";
@@ -34,6 +35,9 @@ const ORDERS = {
   name: { label: "name", compare: (a, b) => a.arm.localeCompare(b.arm) },
 };
 
+/** @type {[string, string][]} */
+const ORDER_OPTIONS = Object.entries(ORDERS).map(([name, { label }]) => [name, label]);
+
 /** @param {(arm: ArmState) => number} by */
 function descending(by) {
   return (/** @type {ArmState} */ a, /** @type {ArmState} */ b) => by(b) - by(a) || 0;
@@ -49,51 +53,37 @@ export function Arms({ feed, search }) {
 
   const { bandit, id, refresh } = feed;
   const rows = [...(bandit?.posterior ?? [])].sort(ORDERS[order].compare);
+  const retired = bandit?.retired ?? [];
   const domain = domainOf(rows);
 
-  /** @param {{ currentTarget: HTMLInputElement }} event */
-  const onsearch = ({ currentTarget: { value } }) => {
+  /** @param {string} query */
+  const onsearch = (query) => {
     clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => feed.show({ query: value.trim() }), SEARCH_AFTER_MS);
+    timer.current = window.setTimeout(() => feed.show({ query }), SEARCH_AFTER_MS);
   };
   const openAdd = () => open("Add arms", html`<${AddArmsForm} id=${id} done=${refresh} />`);
 
   return html`<section class="card" aria-labelledby="arms-title">
     <header>
       <h2 id="arms-title">Arms</h2>
-      <button type="button" class="quiet" onclick=${openAdd}>Add arms…</button>
+      <${Button} class="quiet" onclick=${openAdd}>Add arms…<//>
     </header>
     <div class="tools">
-      <input
-        ref=${search}
-        type="search"
-        name="arms"
-        aria-label="Search arms by name"
-        placeholder="Search arms  /"
-        autocomplete="off"
-        maxlength="200"
-        oninput=${onsearch} />
-      <select
-        aria-label="Order of the arms"
-        onchange=${(/** @type {any} */ event) => setOrder(event.currentTarget.value)}>
-        ${Object.entries(ORDERS).map(
-          ([name, { label }]) => html`<option value=${name}>${label}</option>`,
-        )}
-      </select>
-      <select
-        aria-label="How many arms"
-        onchange=${(/** @type {any} */ event) =>
-          feed.show({ top: Number(event.currentTarget.value) })}>
-        ${NUMBERS_OF_ARMS.map((n) => html`<option value=${n}>best ${n}</option>`)}
-      </select>
+      <${Search} label="Search arms by name" name="arms" placeholder="Search arms  /"
+        maxlength="200" ref=${search} oninput=${onsearch} />
+      <${Select} label="Order of the arms" options=${ORDER_OPTIONS} onchoose=${setOrder} />
+      <${Select} label="How many arms" options=${NUMBERS_OF_ARMS.map((n) => [n, `best ${n}`])}
+        onchoose=${(/** @type {string} */ n) => feed.show({ top: Number(n) })} />
     </div>
     <ul class="arms" role="list" ref=${list}>
-      ${rows.map((row) => html`<${ArmRow} key=${row.arm} feed=${feed} row=${row} domain=${domain} />`)}
+      ${rows.map(
+        (row) => html`<${ArmRow} key=${row.arm} feed=${feed} row=${row} domain=${domain} />`,
+      )}
     </ul>
     ${rows.length > 0 && html`<${Scale} domain=${domain} />`}
     <${Legend} />
     <p class="muted">${bandit && summaryOf(bandit, rows, feed.view.query)}</p>
-    ${bandit && bandit.retired.length > 0 && html`<${Retired} feed=${feed} names=${bandit.retired} />`}
+    ${retired.length > 0 && html`<${Retired} feed=${feed} names=${retired} />`}
   </section>`;
 }
 
@@ -115,9 +105,7 @@ function summaryOf(bandit, rows, query) {
 /** @param {{ feed: Feed, row: ArmState, domain: Domain }} props */
 function ArmRow({ feed, row, domain }) {
   const interval = isNumber(row.low) ? `95% interval ${range(row.low, row.high)}` : "";
-  return html`<li
-    class=${row.retired ? "arm is-retired" : "arm"}
-    title=${interval}
+  return html`<li class=${row.retired ? "arm is-retired" : "arm"} title=${interval}
     data-key=${row.arm}>
     <${Name} name=${row.arm} />
     <span class="picture"><${Interval} arm=${row} domain=${domain} isOut=${row.retired} /></span>
@@ -161,11 +149,7 @@ function RetireButton({ feed, arm, isRetired = false }) {
       note(`Retired ${visible(arm)}. It is not picked any more.`, undo);
     });
 
-  return html`<button
-    type="button"
-    class="quiet small"
-    aria-label=${`${label} ${visible(arm)}`}
-    onclick=${isRetired ? restore : stopPicking}>
-    ${label}
-  </button>`;
+  const onclick = isRetired ? restore : stopPicking;
+  return html`<${Button}
+    class="quiet small" aria-label=${`${label} ${visible(arm)}`} onclick=${onclick}>${label}<//>`;
 }

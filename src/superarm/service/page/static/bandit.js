@@ -7,6 +7,7 @@ import { decide } from "./api.js";
 import { Arms } from "./arms.js";
 import { inWords } from "./arrivals.js";
 import { HistoryChart } from "./chart.js";
+import { Button } from "./controls.js";
 import { Decisions } from "./decisions.js";
 import { useFeed } from "./feed.js";
 import { DecideForm, TellForm } from "./forms.js";
@@ -71,17 +72,13 @@ export function BanditView({ id, takesFocus, explain }) {
         ${feed.bandit && html`<${Facts} bandit=${feed.bandit} />`}
       </div>
       <div class="actions">
-        <button
-          type="button"
-          class=${`state ${feed.connection ?? ""}`}
-          aria-pressed=${String(feed.connection !== "paused")}
-          title="Pause or resume (p)"
-          disabled=${feed.connection === null}
-          onclick=${actions.p}>
+        <${Button} class=${`state ${feed.connection ?? ""}`}
+          aria-pressed=${String(feed.connection !== "paused")} title="Pause or resume (p)"
+          disabled=${feed.connection === null} onclick=${actions.p}>
           ${CONNECTIONS[feed.connection ?? "live"]}
-        </button>
-        <button type="button" onclick=${actions.r}>With constraints…</button>
-        <button type="button" class="primary" onclick=${actions.d}>Decide</button>
+        <//>
+        <${Button} onclick=${actions.r}>With constraints…<//>
+        <${Button} class="primary" onclick=${actions.d}>Decide<//>
       </div>
     </header>
     <dl class="tiles">

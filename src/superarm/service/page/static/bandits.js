@@ -3,6 +3,7 @@
 /** @import { Bandit } from "../types" */
 
 import { bandits } from "./api.js";
+import { Button, Search } from "./controls.js";
 import { count, plural } from "./format.js";
 import { html, useEffect, useState } from "./html.js";
 import { Name } from "./names.js";
@@ -54,8 +55,9 @@ export function Bandits({ current, version, oncreate }) {
   const [nPages, setPages] = useState(1);
   const { known, hasMore } = useBandits(version, nPages);
   const rows = (known ?? []).filter(({ name }) =>
-    name.toLocaleLowerCase().includes(wanted.trim().toLocaleLowerCase()),
+    name.toLocaleLowerCase().includes(wanted.toLocaleLowerCase()),
   );
+  const showMore = () => setPages(nPages + 1);
   /** @param {number} step */
   const go = (step) => {
     const place = rows.findIndex(({ id }) => id === current) + step;
@@ -64,33 +66,25 @@ export function Bandits({ current, version, oncreate }) {
   };
   useShortcuts({ j: () => go(1), k: () => go(-1) });
 
-  return html`<nav
-    class=${known?.length === 0 ? "bandits none" : "bandits"}
-    aria-label="Bandits"
+  return html`<nav class=${known?.length === 0 ? "bandits none" : "bandits"} aria-label="Bandits"
     tabindex="-1">
     <div class="tools">
-      <input
-        type="search"
-        name="bandits"
-        aria-label="Search bandits by name"
-        placeholder="Search bandits"
-        autocomplete="off"
-        oninput=${(/** @type {any} */ event) => setWanted(event.currentTarget.value)} />
-      <button type="button" class="primary" onclick=${oncreate}>New</button>
+      <${Search} label="Search bandits by name" name="bandits" placeholder="Search bandits"
+        oninput=${setWanted} />
+      <${Button} class="primary" onclick=${oncreate}>New<//>
     </div>
     <ul role="list" aria-label="Bandits">
       ${rows.map(
         (bandit) =>
           html`<li key=${bandit.id}>
-            <a
-              href=${banditAddress(bandit.id)}
+            <a href=${banditAddress(bandit.id)}
               aria-current=${bandit.id === current ? "page" : null}>
               <${Name} name=${bandit.name} /><small class="muted">${summaryOf(bandit)}</small>
             </a>
           </li>`,
       )}
     </ul>
-    ${hasMore && html`<button type="button" class="quiet" onclick=${() => setPages(nPages + 1)}>Show more</button>`}
+    ${hasMore && html`<${Button} class="quiet" onclick=${showMore}>Show more<//>`}
     ${known && rows.length === 0 && html`<p class="empty">No bandit has this name.</p>`}
   </nav>`;
 }

@@ -3,6 +3,7 @@
 
 /** @import { History } from "../types" */
 
+import { Select } from "./controls.js";
 import { clock, count, number, plural, ticks } from "./format.js";
 import { html, useLayoutEffect, useRef, useState } from "./html.js";
 
@@ -27,6 +28,8 @@ const QUANTITIES = {
   },
 };
 
+const OPTIONS = Object.entries(QUANTITIES).map(([name, { title }]) => [name, title]);
+
 /** @param {{ history: History }} props */
 export function HistoryChart({ history }) {
   const [which, setWhich] = useState("estimate");
@@ -39,13 +42,7 @@ export function HistoryChart({ history }) {
   return html`<section class="card" aria-labelledby="chart-title">
     <header>
       <h2 id="chart-title">Over time</h2>
-      <select
-        aria-label="What the chart shows"
-        onchange=${(/** @type {any} */ event) => setWhich(event.currentTarget.value)}>
-        ${Object.entries(QUANTITIES).map(
-          ([name, { title }]) => html`<option value=${name}>${title}</option>`,
-        )}
-      </select>
+      <${Select} label="What the chart shows" options=${OPTIONS} onchoose=${setWhich} />
     </header>
     ${
       points.length > 0
@@ -66,7 +63,9 @@ function aboutEstimate(estimateIs, isDrawn) {
   return `Dots are ${estimateIs.split(";")[0]}. The line is the mean of the last dots.`;
 }
 
-/** @typedef {{ round: number, time: number, value: number, mean: number, nAveraged: number }} Point */
+/**
+ * @typedef {{ round: number, time: number, value: number, mean: number, nAveraged: number }} Point
+ */
 
 /**
  * Each point with the mean of the last tenth of the points up to it.
@@ -120,16 +119,9 @@ function Chart({ points, label }) {
   const summary = `${label}: ${plural(points.length, "point")}, the last ${number(last.value)}`;
   const mean = read.nAveraged > 1 ? `, mean of ${read.nAveraged} points ${number(read.mean)}` : "";
   const readout = `${label} ${number(read.value)}${mean}`;
-  return html`<svg
-      ref=${picture}
-      class="chart"
-      height=${HEIGHT}
-      role="img"
-      tabindex="0"
+  return html`<svg ref=${picture} class="chart" height=${HEIGHT} role="img" tabindex="0"
       aria-label=${`${summary} at round ${count(last.round)}. Arrow keys read them.`}
-      onpointermove=${onpointermove}
-      onpointerleave=${() => setChosen(null)}
-      onkeydown=${onkeydown}
+      onpointermove=${onpointermove} onpointerleave=${() => setChosen(null)} onkeydown=${onkeydown}
       onblur=${onblur}>
       <${Axes} scales=${scales} width=${width} />
       <${Curve} points=${points} scales=${scales} />

@@ -3,10 +3,10 @@
 /** @import { Bandit, Parameter, Part, Parts } from "../types" */
 
 import { create, parts, Problem } from "./api.js";
+import { Field, NumberField, TextArea, valueOf } from "./controls.js";
 import { count, lines } from "./format.js";
-import { NamesField, valueOf } from "./forms.js";
 import { html, useEffect, useState } from "./html.js";
-import { Field, Form, ProblemBox } from "./panels.js";
+import { Form, ProblemBox } from "./panels.js";
 
 const ARMS_HINT = "One name per line. A single number makes that many arms, named 0, 1, 2, …";
 // Which part the server takes if none is chosen. The server chooses the oracle by the reward.
@@ -29,38 +29,18 @@ export function CreateForm({ done }) {
 
   /** @type {(kind: keyof typeof DEFAULTS, label: string, list: Part[] | undefined) => unknown} */
   const partFields = (kind, label, list) =>
-    html`<${PartFields}
-      kind=${kind}
-      label=${label}
-      list=${list ?? []}
-      oracles=${known?.oracles ?? []}
-      chosen=${chosen[kind]}
+    html`<${PartFields} kind=${kind} label=${label} list=${list ?? []}
+      oracles=${known?.oracles ?? []} chosen=${chosen[kind]}
       onchoose=${(/** @type {string} */ name) => setChosen({ ...chosen, [kind]: name })} />`;
 
   /** @param {HTMLFormElement} form */
   const send = async (form) => create(bodyOf(form, known, chosen));
   return html`<${Form} submit="Create" send=${send} done=${done}>
-    <${Field}
-      name="name"
-      label="Name"
-      placeholder="front page"
-      autocomplete="off"
-      required
+    <${Field} name="name" label="Name" placeholder="front page" autocomplete="off" required
       data-focus />
-    <${NamesField}
-      name="arms"
-      label="Arms"
-      hint=${armsHint}
-      rows="6"
-      placeholder=${"budget\nstorm\nrecipe"}
-      oninput=${countArms}
-      required />
-    <${Field}
-      name="k"
-      label="Arms per decision (k)"
-      type="number"
-      min="1"
-      step="1"
+    <${TextArea} name="arms" label="Arms" hint=${armsHint} rows="6"
+      placeholder=${"budget\nstorm\nrecipe"} oninput=${countArms} required />
+    <${Field} name="k" label="Arms per decision (k)" type="number" min="1" step="1"
       defaultValue="2" />
     <details>
       <summary>More: reward, oracle, belief, expiry, seed</summary>
@@ -69,36 +49,21 @@ export function CreateForm({ done }) {
       ${partFields("oracle", "Oracle that picks the set", known?.oracles)}
       ${partFields("belief", "Belief about the arms", known?.beliefs)}
       <div class="pair">
-        <${NumberField}
-          name="after_s"
-          label="Decisions expire after (seconds)"
+        <${NumberField} name="after_s" label="Decisions expire after (seconds)"
           placeholder="never" />
         <${NumberField} name="after_rounds" label="or after (rounds)" placeholder="never" />
       </div>
       <div class="pair">
-        <${NumberField}
-          name="missing"
-          label="Outcome of arms missing at expiry"
-          placeholder="none"
+        <${NumberField} name="missing" label="Outcome of arms missing at expiry" placeholder="none"
           max="1" />
-        <${NumberField}
-          name="seed"
-          label="Seed"
-          placeholder="random"
+        <${NumberField} name="seed" label="Seed" placeholder="random"
           hint="The same seed and calls give the same decisions." />
       </div>
-      <${NamesField}
-        name="more"
-        label="Anything else, as JSON"
-        hint="Has priority over the fields above."
-        rows="2"
-        placeholder=${'{"keep": 100}'} />
+      <${TextArea} name="more" label="Anything else, as JSON"
+        hint="Has priority over the fields above." rows="2" placeholder=${'{"keep": 100}'} />
     </details>
   <//>`;
 }
-
-/** @param {Record<string, any>} props */
-const NumberField = (props) => html`<${Field} type="number" min="0" step="any" ...${props} />`;
 
 /**
  * A choice among parts, and one field for each parameter of the chosen part.
@@ -111,12 +76,8 @@ function PartFields({ kind, label, list, oracles, chosen, onchoose }) {
   const part = list.find((one) => one.name === chosen);
   /** @param {{ currentTarget: HTMLSelectElement }} event */
   const onchange = ({ currentTarget }) => onchoose(currentTarget.value);
-  return html`<${Field}
-      as="select"
-      name=${kind}
-      label=${label}
-      hint=${part?.sentence ?? "The server chooses one that fits the reward."}
-      onchange=${onchange}>
+  return html`<${Field} as="select" name=${kind} label=${label}
+      hint=${part?.sentence ?? "The server chooses one that fits the reward."} onchange=${onchange}>
       ${kind === "oracle" && html`<option value="">Automatic</option>`}
       ${list.map(
         ({ name, label }) =>
@@ -130,11 +91,8 @@ function PartFields({ kind, label, list, oracles, chosen, onchoose }) {
       html`<div class="parameters">
         ${part.parameters.map(
           (parameter) =>
-            html`<${ParameterField}
-              key=${`${chosen}-${parameter.name}`}
-              id=${`${kind}-${parameter.name}`}
-              parameter=${parameter}
-              oracles=${oracles} />`,
+            html`<${ParameterField} key=${`${chosen}-${parameter.name}`}
+              id=${`${kind}-${parameter.name}`} parameter=${parameter} oracles=${oracles} />`,
         )}
       </div>`
     }`;
@@ -152,7 +110,7 @@ function ParameterField({ id, parameter, oracles }) {
   const standard = asPlaceholder(parameter.default);
   if (choices.length && kind !== "int" && kind !== "float") {
     return html`<${Field} as="select" ...${common}>
-      <option value="">${standard || "not given"}</option>
+      <option value="">${standard || (required ? "choose one" : "not given")}</option>
       ${choices.map((choice) => html`<option value=${choice}>${choice}</option>`)}
     <//>`;
   }

@@ -3,6 +3,7 @@
 /** @import { Decision } from "../types" */
 /** @import { Feed } from "./feed.js" */
 
+import { Button, Select } from "./controls.js";
 import { DECISIONS_PER_PAGE } from "./feed.js";
 import { useKeptFocus } from "./focus.js";
 import { outcomeOf, TellForm } from "./forms.js";
@@ -14,34 +15,24 @@ import { usePage } from "./panels.js";
 const MOST_CHIPS = 12;
 
 /** Statuses of the API, and the words that people see. */
-export const STATUSES = { open: "open", told: "complete", expired: "expired" };
+const STATUSES = { open: "open", told: "complete", expired: "expired" };
+const FILTERS = [["", "all"], ...Object.entries(STATUSES)];
 
 /** @param {{ feed: Feed, explain: (id: string) => void }} props */
 export function Decisions({ feed, explain }) {
   const { decisions, view, bandit } = feed;
   const list = useRef(/** @type {HTMLOListElement | null} */ (null));
   useKeptFocus(list);
-  /** @param {{ currentTarget: HTMLSelectElement }} event */
-  const onfilter = ({ currentTarget }) =>
-    feed.show({ status: currentTarget.value, limit: DECISIONS_PER_PAGE });
+  /** @param {string} status */
+  const filter = (status) => feed.show({ status, limit: DECISIONS_PER_PAGE });
   const showMore = () => feed.show({ limit: view.limit + DECISIONS_PER_PAGE });
 
   return html`<section class="card" aria-labelledby="decisions-title">
     <header>
       <h2 id="decisions-title">Decisions</h2>
-      <select aria-label="Which decisions" onchange=${onfilter}>
-        <option value="">all</option>
-        ${Object.entries(STATUSES).map(
-          ([status, label]) => html`<option value=${status}>${label}</option>`,
-        )}
-      </select>
+      <${Select} label="Which decisions" options=${FILTERS} onchoose=${filter} />
     </header>
-    <ol
-      ref=${list}
-      class="decisions"
-      role="list"
-      tabindex="-1"
-      aria-label="Decisions, the newest first">
+    <ol ref=${list} class="decisions" role="list" tabindex="-1" aria-label="Newest decisions first">
       ${decisions.map(
         (decision) =>
           html`<${Row} key=${decision.id} feed=${feed} decision=${decision} explain=${explain} />`,
@@ -50,7 +41,7 @@ export function Decisions({ feed, explain }) {
     ${bandit && decisions.length === 0 && html`<p class="empty">${emptyText(view.status)}</p>`}
     ${
       decisions.length >= view.limit &&
-      html`<button type="button" class="quiet" onclick=${showMore}>Show more</button>`
+      html`<${Button} class="quiet" onclick=${showMore}>Show more<//>`
     }
   </section>`;
 }
@@ -78,21 +69,10 @@ function Row({ feed, decision, explain }) {
       <span class="muted round">round ${round}</span>
       <code class="muted id">${id}</code>
       <span class="space"></span>
-      <button
-        type="button"
-        class="small"
-        aria-label=${`Tell outcomes of decision ${id}`}
-        hidden=${status !== "open"}
-        onclick=${openTell}>
-        Tell…
-      </button>
-      <button
-        type="button"
-        class="quiet small"
-        aria-label=${`Explain decision ${id}`}
-        onclick=${() => explain(id)}>
-        Explain
-      </button>
+      <${Button} class="small" aria-label=${`Tell outcomes of decision ${id}`}
+        hidden=${status !== "open"} onclick=${openTell}>Tell…<//>
+      <${Button} class="quiet small" aria-label=${`Explain decision ${id}`}
+        onclick=${() => explain(id)}>Explain<//>
     </div>
     <ul class="chips" role="list">
       ${arms

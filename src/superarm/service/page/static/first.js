@@ -1,3 +1,3 @@
-// Runs before the first drawing, so that the page does not flash in the wrong colours. See theme.js.
+// Runs before the first drawing, so that the page does not flash in wrong colours: see theme.js.
 
 document.documentElement.dataset.theme = localStorage.getItem("superarm-theme") ?? "";

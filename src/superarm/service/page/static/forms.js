@@ -3,10 +3,11 @@
 /** @import { Bandit, Decision } from "../types" */
 
 import { addArms, decide, key, Problem, tell } from "./api.js";
+import { Button, Field, TextArea, valueOf } from "./controls.js";
 import { lines, plural } from "./format.js";
 import { html, useRef } from "./html.js";
 import { Name, visible } from "./names.js";
-import { Field, Form, ProblemBox, usePage } from "./panels.js";
+import { Form, ProblemBox, usePage } from "./panels.js";
 
 /**
  * The outcome of an arm, if it is known. hasOwn, because an arm may be called "constructor".
@@ -15,13 +16,6 @@ import { Field, Form, ProblemBox, usePage } from "./panels.js";
  */
 export const outcomeOf = ({ outcomes }, arm) =>
   outcomes && Object.hasOwn(outcomes, arm) ? outcomes[arm] : undefined;
-
-/**
- * The value of a text field, by its name.
- * @param {HTMLFormElement} form
- * @param {string} name
- */
-export const valueOf = (form, name) => String(new FormData(form).get(name) ?? "").trim();
 
 /** @param {{ decision: Decision, done: () => void }} props */
 export function TellForm({ decision, done }) {
@@ -35,18 +29,12 @@ export function TellForm({ decision, done }) {
 
   /** @type {(label: string, places: number[], value: number, name?: string) => unknown} */
   const quick = (label, places, value, name) =>
-    html`<button
-      type="button"
-      class="small"
-      aria-label=${name ?? label}
-      onclick=${() => fill(places, value)}>
+    html`<${Button} class="small" aria-label=${name ?? label} onclick=${() => fill(places, value)}>
       ${label}
-    </button>`;
+    <//>`;
 
   const all = [...open.keys()];
-  return html`<${Form}
-    submit="Tell"
-    send=${() => tell(decision.id, given(open, inputs()))}
+  return html`<${Form} submit="Tell" send=${() => tell(decision.id, given(open, inputs()))}
     done=${done}>
     <p class="muted">
       The outcome of each arm, from 0 to 1. Leave a field empty if its outcome is not known yet. You
@@ -61,15 +49,8 @@ export function TellForm({ decision, done }) {
         (arm, place) =>
           html`<div class="outcome-row">
             <${Name} name=${arm} />
-            <input
-              type="number"
-              name=${`outcome-${place}`}
-              min="0"
-              max="1"
-              step="any"
-              inputmode="decimal"
-              placeholder="not yet"
-              data-focus=${place === 0 ? "" : null}
+            <input type="number" name=${`outcome-${place}`} min="0" max="1" step="any"
+              inputmode="decimal" placeholder="not yet" data-focus=${place === 0 ? "" : null}
               aria-label=${`Outcome of ${visible(arm)}, from 0 to 1`} />
             ${quick("0", [place], 0, `Outcome 0 for ${visible(arm)}`)}
             ${quick("1", [place], 1, `Outcome 1 for ${visible(arm)}`)}
@@ -115,27 +96,13 @@ export function DecideForm({ bandit, done }) {
   };
   return html`<${Form} submit="Decide" send=${send} done=${decided}>
     <div class="pair">
-      <${Field}
-        name="n"
-        label="Decisions"
-        hint="All are drawn from the same knowledge."
-        type="number"
-        min="1"
-        defaultValue="1"
-        data-focus />
-      <${Field}
-        name="k"
-        label="Arms per decision (k)"
-        hint=${`The default is ${bandit.k}.`}
-        type="number"
-        min="1"
-        placeholder=${bandit.k} />
+      <${Field} name="n" label="Decisions" hint="All are drawn from the same knowledge."
+        type="number" min="1" defaultValue="1" data-focus />
+      <${Field} name="k" label="Arms per decision (k)" hint=${`The default is ${bandit.k}.`}
+        type="number" min="1" placeholder=${bandit.k} />
     </div>
-    <${NamesField} name="must" label="Arms that must be in" rows="3" hint="One name per line." />
-    <${NamesField}
-      name="must_not"
-      label="Arms that must not be in"
-      rows="3"
+    <${TextArea} name="must" label="Arms that must be in" rows="3" hint="One name per line." />
+    <${TextArea} name="must_not" label="Arms that must not be in" rows="3"
       hint="One name per line." />
   <//>`;
 }
@@ -153,10 +120,6 @@ function constraintsOf(form) {
   };
 }
 
-/** @param {Record<string, any>} props */
-export const NamesField = (props) =>
-  html`<${Field} as="textarea" spellcheck=${false} ...${props} />`;
-
 /** @param {{ id: string, done: () => void }} props */
 export function AddArmsForm({ id, done }) {
   const { note } = usePage();
@@ -172,12 +135,8 @@ export function AddArmsForm({ id, done }) {
     done();
   };
   return html`<${Form} submit="Add" send=${send} done=${added}>
-    <${NamesField}
-      name="names"
-      label="Names, one per line"
-      hint="A retired arm is restored with everything that is known about it."
-      rows="6"
-      required
+    <${TextArea} name="names" label="Names, one per line"
+      hint="A retired arm is restored with everything that is known about it." rows="6" required
       data-focus />
   <//>`;
 }
@@ -188,13 +147,8 @@ export function KeyForm({ error, done }) {
   const send = async (form) => key.set(valueOf(form, "api-key"));
   return html`<${Form} submit="Use this key" send=${send} done=${done}>
     ${error && html`<${ProblemBox} error=${error} />`}
-    <${Field}
-      name="api-key"
-      label="Key"
+    <${Field} name="api-key" label="Key"
       hint="Stored in this tab only, until you close it. Leave empty to forget the key."
-      type="password"
-      autocomplete="off"
-      defaultValue=${key.get()}
-      data-focus />
+      type="password" autocomplete="off" defaultValue=${key.get()} data-focus />
   <//>`;
 }

@@ -59,9 +59,7 @@ export function useOverlays() {
     <div id="notes" role="region" aria-label="Notes">
       ${notes.map(
         (note) =>
-          html`<${NoteBox}
-            key=${note.serial}
-            note=${note}
+          html`<${NoteBox} key=${note.serial} note=${note}
             dismiss=${() => dismiss(note.serial)} />`,
       )}
     </div>

@@ -5,6 +5,7 @@
 import { key } from "./api.js";
 import { BanditView } from "./bandit.js";
 import { Bandits } from "./bandits.js";
+import { Button } from "./controls.js";
 import { CreateForm } from "./create.js";
 import { ExplanationPanel } from "./explain.js";
 import { KeyForm } from "./forms.js";
@@ -48,7 +49,9 @@ function App() {
   useEffect(() => {
     if (route.id) return;
     document.title = "superarm";
-    if (hasNavigated) main.current?.focus();
+    if (!hasNavigated) return;
+    main.current?.focus({ preventScroll: true });
+    scrollTo(0, 0); // on a phone the list of bandits is above the main part
   }, [route.id]);
 
   const { id, decision } = route;
@@ -69,11 +72,7 @@ function App() {
   const content = id ? bandit(id) : html`<${Welcome} oncreate=${openCreate} />`;
 
   return html`<${PageProvider} value=${actions}>
-    <${TopBar}
-      main=${main}
-      theme=${theme}
-      onkey=${() => openKey(null)}
-      ontheme=${toggleTheme}
+    <${TopBar} main=${main} theme=${theme} onkey=${() => openKey(null)} ontheme=${toggleTheme}
       onhelp=${openHelp} />
     <div class="body" data-view=${id ? "bandit" : "list"}>
       <div id="side">
@@ -112,17 +111,13 @@ function TopBar({ main, theme, onkey, ontheme, onhelp }) {
     <header class="top">
       <a class="brand" href="#/"><img src=${ICON} alt="" width="26" height="26" /> superarm</a>
       <span class="space"></span>
-      <button type="button" class="quiet" onclick=${onkey}>Key</button>
-      <button
-        type="button"
-        class="quiet icon"
-        aria-label=${`Switch to ${other} colours`}
-        onclick=${ontheme}>
+      <${Button} class="quiet" onclick=${onkey}>Key<//>
+      <${Button} class="quiet icon" aria-label=${`Switch to ${other} colours`} onclick=${ontheme}>
         <span aria-hidden="true">◐</span>
-      </button>
-      <button type="button" class="quiet icon" aria-label="Shortcuts" onclick=${onhelp}>
+      <//>
+      <${Button} class="quiet icon" aria-label="Shortcuts" onclick=${onhelp}>
         <span aria-hidden="true">?</span>
-      </button>
+      <//>
     </header>`;
 }
 

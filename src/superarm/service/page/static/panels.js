@@ -4,6 +4,7 @@
 /** @import { Note, PageActions } from "../types" */
 
 import { Problem } from "./api.js";
+import { Button } from "./controls.js";
 import {
   createContext,
   html,
@@ -71,12 +72,20 @@ export function ProblemBox({ error }) {
   </div>`;
 }
 
-/** @param {Element} inside */
-const closePanel = (inside) => inside.closest("dialog")?.close();
+/** @param {Event} event of an element in the panel */
+const closePanel = ({ currentTarget }) => {
+  if (currentTarget instanceof Element) currentTarget.closest("dialog")?.close();
+};
 
 /**
- * A modal dialog. The browser keeps the focus inside, closes it on Escape, and gives the focus back.
- * @param {{ title: string, side?: boolean, onclose?: () => void, children?: ComponentChildren }} props
+ * A modal dialog. The browser keeps the focus inside, closes the dialog on Escape, and then gives
+ * the focus back.
+ * @param {{
+ *   title: string,
+ *   side?: boolean,
+ *   onclose?: () => void,
+ *   children?: ComponentChildren,
+ * }} props
  */
 export function Panel({ title, side = false, onclose, children }) {
   const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
@@ -90,21 +99,11 @@ export function Panel({ title, side = false, onclose, children }) {
   }, []);
   /** @param {MouseEvent} event */
   const onclick = ({ target }) => target === ref.current && ref.current?.close();
-  return html`<dialog
-    ref=${ref}
-    class=${side ? "panel side" : "panel"}
-    aria-labelledby="panel-title"
-    onclick=${onclick}
-    onclose=${onclose}>
+  return html`<dialog ref=${ref} class=${side ? "panel side" : "panel"}
+    aria-labelledby="panel-title" onclick=${onclick} onclose=${onclose}>
     <header>
       <h2 id="panel-title" tabindex="-1">${title}</h2>
-      <button
-        type="button"
-        class="quiet icon"
-        aria-label="Close"
-        onclick=${(/** @type {any} */ event) => closePanel(event.currentTarget)}>
-        ✕
-      </button>
+      <${Button} class="quiet icon" aria-label="Close" onclick=${closePanel}>✕<//>
     </header>
     ${children}
   </dialog>`;
@@ -137,7 +136,7 @@ export function Form({ submit, send, done, children }) {
     setSending(true);
     try {
       const answer = await send(form);
-      closePanel(form);
+      form.closest("dialog")?.close();
       done?.(answer);
     } catch (problem) {
       setError(/** @type {Error} */ (problem));
@@ -150,30 +149,10 @@ export function Form({ submit, send, done, children }) {
     ${children}
     <div ref=${trouble}>${error && html`<${ProblemBox} error=${error} />`}</div>
     <footer>
-      <button
-        type="button"
-        class="quiet"
-        onclick=${(/** @type {any} */ event) => closePanel(event.currentTarget)}>
-        Cancel
-      </button>
+      <${Button} class="quiet" onclick=${closePanel}>Cancel<//>
       <button type="submit" class="primary" disabled=${isSending}>${submit}</button>
     </footer>
   </form>`;
-}
-
-/**
- * A label, its control, and a hint. Everything else is given to the control.
- * @param {{ name: string, label: string, hint?: string | null, as?: string, children?: any, [more: string]: any }} props
- */
-export function Field({ name, label, hint, as = "input", children, ...control }) {
-  const id = `field-${name}`;
-  return html`<div class="field">
-    <label for=${id}>${label}</label>
-    <${as} id=${id} name=${name} aria-describedby=${hint ? `${id}-hint` : null} ...${control}>
-      ${children}
-    <//>
-    ${hint && html`<small id=${`${id}-hint`}>${hint}</small>`}
-  </div>`;
 }
 
 /**
@@ -197,7 +176,7 @@ export function NoteBox({ note: { content, action }, dismiss }) {
         ? html`<${ProblemBox} error=${content} />`
         : html`<span dir="auto">${content}</span>`
     }
-    ${action && html`<button type="button" onclick=${run}>${action.label}</button>`}
-    <button type="button" class="quiet icon" aria-label="Dismiss" onclick=${dismiss}>✕</button>
+    ${action && html`<${Button} onclick=${run}>${action.label}<//>`}
+    <${Button} class="quiet icon" aria-label="Dismiss" onclick=${dismiss}>✕<//>
   </div>`;
 }

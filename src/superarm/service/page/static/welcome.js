@@ -1,5 +1,6 @@
 // What the page shows when no bandit is selected, and when the server requires a key.
 
+import { Button } from "./controls.js";
 import { html } from "./html.js";
 import { ProblemBox } from "./panels.js";
 
@@ -11,7 +12,7 @@ const STEPS = [
   ],
   [
     "Tell",
-    "Give the outcome of each picked arm, from 0 to 1, now or later. The bandit learns from it and explains its decisions.",
+    "Give the outcome of each picked arm, from 0 to 1, now or later. The bandit learns from it.",
   ],
 ];
 
@@ -29,12 +30,12 @@ export const Welcome = ({ oncreate }) =>
       )}
     </ol>
     <p>
-      <button type="button" class="primary" onclick=${oncreate}>New bandit</button>
+      <${Button} class="primary" onclick=${oncreate}>New bandit<//>
     </p>
     <p class="muted">
-      Programs do the same over HTTP with <code>POST /v1/bandits</code>, <code>/decisions</code>${" "}
-      and <code>/outcomes</code>. What they do appears here at once. The API is described
-      at <a href="openapi.json">/openapi.json</a>.
+      Programs do the same over HTTP with <code>POST /v1/bandits</code>,${" "}
+      <code>/decisions</code> and <code>/outcomes</code>. What they do appears here
+      at once. The API is described at <a href="openapi.json">/openapi.json</a>.
     </p>
   </article>`;
 
@@ -44,6 +45,6 @@ export const Locked = ({ error, onenter }) =>
     <h1>This server requires a key</h1>
     <${ProblemBox} error=${error} />
     <p>
-      <button type="button" class="primary" onclick=${onenter}>Enter a key</button>
+      <${Button} class="primary" onclick=${onenter}>Enter a key<//>
     </p>
   </article>`;

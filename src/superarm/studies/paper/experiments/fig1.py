@@ -1,8 +1,8 @@
 """Figure 1: the number of rounds in which theta(t) is not C-separable, against log(t) / gap².
 
-The paper does not give the size. Here it is that of figure 2A, and smaller sizes down to m = 10, where
-separable rounds are common. C is the separation at the true means, which for a linear reward is the
-gap of the instance.
+The paper does not give the size. Here it is that of figure 2A, and smaller sizes down to m = 10,
+where separable rounds are common. C is the separation at the true means, which for a linear reward
+is the gap of the instance.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def analyse(rows: Rows, times: Rows) -> Findings:
     }
     horizon = rows[0]["checkpoints"][-1]
     note = (
-        f"The last tenfold is t = {horizon // 10:,} to {horizon:,}. Growth like log(t) would have 1 "
-        f"in the last column. Growth in proportion to t, where every round is non-separable, has 10."
+        f"The last tenfold is t = {horizon // 10:,} to {horizon:,}. Growth like log(t) would have "
+        f"1 in the last column. Growth in proportion to t, with non-separable rounds only, has 10."
     )
     return Findings(
         {"sizes": sizes, "found": found},

@@ -20,12 +20,12 @@ N_RUNS = 20
 
 def problem(scale: Scale) -> dict[str, Any]:
     """The paper's linear problem."""
-    return {"family": "linear", "n_arms": scale.pick(5000, 1000, 150), "k": 5, "gap": DELTA}
+    return {"family": "linear", "n_arms": scale.pick(5000, 1000, 120), "k": 5, "gap": DELTA}
 
 
 def horizon(scale: Scale) -> int:
     """The number of rounds on the linear problem."""
-    return scale.pick(10_000, 1500, 400)
+    return scale.pick(10_000, 1500, 120)
 
 
 def cells(scale: Scale) -> list[Cell]:

@@ -1,8 +1,8 @@
 """Figure 2B: regret with a network reward.
 
-20 neurons, m = 1,000 arms, gap and quantization level 0.2, T = 5,000 rounds. The paper does not give
-K; it is 5 here, as in figure 2A. The paper does not give the number of tests either; it is 302 here,
-as in figure 2A, and 426, which is the order-wise rule's number for this size.
+20 neurons, m = 1,000 arms, gap and quantization level 0.2, T = 5,000 rounds. The paper does not
+give K; it is 5 here, as in figure 2A. The paper does not give the number of tests either; it is 302
+here, as in figure 2A, and 426, which is the order-wise rule's number for this size.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def problem(scale: Scale) -> dict[str, Any]:
 
 def horizon(scale: Scale) -> int:
     """The number of rounds on the network problem."""
-    return scale.pick(5_000, 1000, 300)
+    return scale.pick(5_000, 1000, 150)
 
 
 def cells(scale: Scale) -> list[Cell]:

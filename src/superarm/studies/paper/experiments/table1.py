@@ -1,10 +1,10 @@
 """Table 1: seconds for T = 1,000 ... 5,000 rounds on the network problem.
 
-The paper evidently made one call per evaluation. Here evaluations are made in three ways: one call on a
-vector of all arms, at the same cost for every set, as one would write it first; one call on the arms of
-the set, at a cost that grows with the set; and batches. Cells are timed alone. The times are those of
-one machine. The ratios carry over to others, and so does the model: seconds per round = overhead +
-evaluations × seconds per evaluation.
+The paper evidently made one call per evaluation. Here evaluations are made in three ways: one call
+on a vector of all arms, at the same cost for every set, as one would write it first; one call on
+the arms of the set, at a cost that grows with the set; and batches. Cells are timed alone. The
+times are those of one machine. The ratios carry over to others, and so does the model: seconds per
+round = overhead + evaluations × seconds per evaluation.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def timed_cells(scale: Scale, policies: dict[str, dict[str, Any]]) -> list[Cell]
     settings = [
         {
             "problem": fig2b.problem(scale),
-            "horizon": scale.pick(5000, 60, 20),
+            "horizon": scale.pick(5000, 60, 10),
             "label": label,
             "policy": spec,
             "calls": calls,
@@ -59,7 +59,7 @@ def timed_cells(scale: Scale, policies: dict[str, dict[str, Any]]) -> list[Cell]
 
 
 def analyse(rows: Rows, times: Rows) -> Findings:
-    """Seconds at each horizon, their ratio, and the cost of an evaluation at which both are equal."""
+    """Seconds at each horizon, their ratio, and the break-even cost of an evaluation."""
     at = np.array(rows[0]["checkpoints"])
     horizons = [int(at[-1] * share / 5) for share in range(1, 6)]
     seconds = {

@@ -1,4 +1,4 @@
-"""The theory in numbers: the tests of Lemma 1, separability of networks (Theorem 2), Theorem 1's bound."""
+"""The theory in numbers: tests of Lemma 1, separable networks (Theorem 2), Theorem 1's bound."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def cells(scale: Scale) -> list[Cell]:
 
 
 def analyse(rows: Rows, times: Rows) -> Findings:
-    """Growth of the number of tests, violations of separability, and the bound next to the regret."""
+    """Growth of the number of tests, violations of separability, and bound next to regret."""
     counted = [row for row in rows if row["kind"] == "rules"]
     at_paper = min(counted, key=lambda row: abs(row["n_arms"] - PAPER_SIZE))
     numbers: dict[str, Any] = {
@@ -93,7 +93,7 @@ def _networks(searched: Rows) -> dict[str, Any]:
 
 
 def _bound(played: Rows) -> dict[str, float]:
-    """Decimal logarithms of the bound, of the largest possible regret and of the measured regret."""
+    """Decimal logarithms of the bound, of the largest possible and of the measured regret."""
     logs = [
         theory.regret_bound(
             n_arms=row["problem"]["n_arms"],

@@ -2,10 +2,10 @@
 
 `LazySingletons` decides as Oracle+ does, from remembered answers. So CTS with it is CTS, with fewer
 evaluations. GT+QTS with the regression decoder makes the paper's tests, as many and as coarsely
-quantized, and remembers them. "rarely" asks LazySingletons in rounds that are a factor of 1.1 apart.
-On the network, where a set is worth less than its arms together, two more oracles play: greedy's
-decision (`LazyGreedy`), and swaps from Oracle+'s set with as many evaluations as the paper has tests
-(`LocalSearch`).
+quantized, and remembers them. "rarely" asks LazySingletons in rounds that are a factor of 1.1
+apart. On the network, where a set is worth less than its arms together, two more oracles play:
+greedy's decision (`LazyGreedy`), and swaps from Oracle+'s set with as many evaluations as the paper
+has tests (`LocalSearch`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Beyond the paper: group testing that remembers, on networks from steep to flat.
 
-The weights of the hidden layer are |N(0, 1)| times 1, 0.3 and 0.05, and the gap is 0.2 times as much. A
-steep network saturates, so that all large tests score the same. In a flat network a single arm is below
-the step of the quantizer, so that all small tests score the same. The regression decoder finds the size
-by itself.
+The weights of the hidden layer are |N(0, 1)| times 1, 0.3 and 0.05, and the gap is 0.2 times as
+much. A steep network saturates, so that all large tests score the same. In a flat network a single
+arm is below the step of the quantizer, so that all small tests score the same. The regression
+decoder finds the size by itself.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def cells(scale: Scale) -> list[Cell]:
     settings = [
         {
             "problem": {**fig2b.problem(scale), "gap": 0.2 * std, "std": std},
-            "horizon": scale.pick(5_000, 400, 60),
+            "horizon": scale.pick(5_000, 400, 20),
             "label": label,
             "policy": spec,
         }
@@ -96,8 +96,8 @@ def _table(std: str, found: dict[str, Any]) -> Table:
     return Table(
         ["policy", "regret", "× CTS's", "evaluations per round"],
         body,
-        caption=f"Weights times {std}, T = {horizon:,}, {len(policies[LAZY]['regret'])} paired runs "
-        f"with 95% intervals. Less is better.",
+        caption=f"Weights times {std}, T = {horizon:,}, {len(policies[LAZY]['regret'])} paired "
+        f"runs with 95% intervals. Less is better.",
     )
 
 

@@ -1,0 +1,1 @@
+"""The parts of `GroupTesting`: its tests, its memory and its report."""

@@ -1,0 +1,1 @@
+"""What the lazy oracles share: remembered answers, and the bounds that follow from them."""

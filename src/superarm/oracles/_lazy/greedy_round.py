@@ -1,0 +1,265 @@
+"""One round of lazy greedy: the evaluations, and what is learnt from them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from superarm.core import Pools, Reward
+from superarm.core.arguments import FloatArray, IndexArray, as_finite
+from superarm.core.optional import is_diminishing
+from superarm.oracles._lazy.gains import Base, RememberedGains, pack
+from superarm.oracles._lazy.stage import Stage
+
+# An answer may exceed its bound by this share: batches and single calls round differently.
+_ROUNDING = 1e-9
+# Fewer answers than this are not worth the evaluation that it takes to use them again.
+_WORTH_KEEPING = 8
+# A batch is at least this share of the step's evaluations so far, so that there are O(log) batches.
+_SHARE_PER_BATCH = 1 / 8
+
+# The numbers below are guesses that decide only what is evaluated first, never which arm wins.
+
+# What an arm adds in a step as a share of what it adds alone, before a step has shown it.
+_FIRST_SHARE = 0.5
+# What a group adds as a multiple of what was expected of it, before a group has shown it.
+_FIRST_FACTOR = 1.2
+# An arm that is expected to add less than this share of the best gain is better ruled out in a
+# group.
+_WEAK = 0.9
+# A group is filled up to this share of the best gain.
+_FULL = 0.97
+# The factor moves by this much per batch of groups, towards this share of groups that fail.
+_FACTOR_STEP, _FAILING_GROUPS = 0.2, 0.4
+
+
+class ContradictionError(Exception):
+    """An answer is above its upper bound, so that the reward is not what it declares."""
+
+
+class KnownSets:
+    """What one reward answered about sets, and what the answers showed about it.
+
+    Attributes
+    ----------
+    lipschitz
+        Shape (n_arms,): the declared B_i.
+    gains
+        The remembered answers.
+    submodular, diminishing
+        Whether the reward is submodular, and declares ``diminishing``, until an answer contradicts
+        it.
+    warned
+        Whether a warning about a wrong declaration was given: there is at most one.
+    empty
+        The value of the empty set; None if it was not evaluated.
+    shares, factor
+        What an arm adds in each step, by the number of arms before, as a share of what it adds
+        alone; and what a group of arms adds as a multiple of what was expected.
+    """
+
+    def __init__(self, lipschitz: FloatArray, n_answers: int, *, diminishing: bool) -> None:
+        self.lipschitz, self.gains = lipschitz, RememberedGains(n_answers * len(lipschitz))
+        self.submodular, self.diminishing, self.warned = True, diminishing, False
+        self.empty: float | None = None
+        self.shares: dict[int, float] = {}
+        self.factor = _FIRST_FACTOR
+
+    @classmethod
+    def new(cls, reward: Reward, n_answers: int) -> KnownSets:
+        """Nothing is known but what the reward declares."""
+        lipschitz = np.array(np.broadcast_to(reward.lipschitz, reward.n_arms), np.float64)
+        return cls(lipschitz, n_answers, diminishing=is_diminishing(reward))
+
+    def state(self) -> dict[str, Any]:
+        """All of it, as plain JSON."""
+        return {
+            "submodular": self.submodular,
+            "diminishing": self.diminishing,
+            "warned": self.warned,
+            "factor": self.factor,
+            "empty": self.empty,
+            "shares": [[step, share] for step, share in self.shares.items()],
+            "lipschitz": self.lipschitz.tolist(),
+            "bases": [base.state() for base in self.gains.bases],
+        }
+
+    @classmethod
+    def of(cls, state: dict[str, Any], n_answers: int) -> KnownSets:
+        """What ``state()`` described."""
+        missing = [name for name in _IN_STATE if name not in state]
+        if missing:
+            raise ValueError(f"state must have {missing[0]!r}, got only {sorted(state)}")
+        lipschitz = as_finite(state["lipschitz"], "state['lipschitz']", ndim=1, least=0.0)
+        known = cls(lipschitz, n_answers, diminishing=bool(state["diminishing"]))
+        known.gains.bases = [Base.of(base, len(lipschitz)) for base in state["bases"]]
+        known.submodular, known.warned = bool(state["submodular"]), bool(state["warned"])
+        known.shares = {int(step): float(share) for step, share in state["shares"]}
+        known.factor, known.empty = float(state["factor"]), state["empty"]
+        return known
+
+
+_IN_STATE = (
+    "submodular",
+    "diminishing",
+    "warned",
+    "factor",
+    "empty",
+    "shares",
+    "lipschitz",
+    "bases",
+)
+
+
+class GreedyRound:
+    """Asks the reward about sets within a budget, until the best arm to add is known."""
+
+    def __init__(
+        self, reward: Reward, known: KnownSets, theta: FloatArray, budget: int | None, batch: int
+    ) -> None:
+        self.reward, self.known, self.theta = reward, known, theta
+        self.budget, self.batch = budget, batch
+        self.evaluations = 0
+        self._until = 0
+
+    def limit(self, steps: int) -> None:
+        """Let the step at hand have an equal share of the budget, if so many steps are left."""
+        left = 0 if self.budget is None else max(0, self.budget - self.evaluations)
+        self._until = self.evaluations + -(-left // steps)
+
+    def room(self) -> int:
+        """How many evaluations the step at hand may still make."""
+        if self.budget is None:
+            return self.reward.n_arms
+        return max(0, self._until - self.evaluations)
+
+    def value_of(self, arms: IndexArray, means: FloatArray) -> float:
+        """The value of one set."""
+        self.evaluations += 1
+        return float(self.reward(arms, means))
+
+    def settle(self, stage: Stage) -> bool:
+        """Evaluate until the best arm is certain. False if the budget ends this earlier."""
+        known, before, consulted = self.known, self.evaluations, False
+        share = known.shares.get(len(stage.base), _FIRST_SHARE)
+        while True:
+            gain = stage.gain()
+            arms = np.flatnonzero(stage.in_question(gain))
+            if len(arms) and gain > -np.inf and not consulted:
+                self._consult(stage, gain)
+                consulted = True
+                continue
+            if not len(arms) or not self.room():
+                break
+            expected = np.minimum(known.factor * share * stage.alone[arms], stage.upper[arms])
+            weak = (expected < _WEAK * gain) & ~stage.tried[arms] & known.diminishing
+            if weak.all():  # every arm that has a chance was evaluated
+                self._rule_out(stage, arms, expected, gain)
+                continue
+            strong = arms[~weak][np.argsort(-expected[~weak], kind="stable")]
+            size = max(self.batch, int(_SHARE_PER_BATCH * (self.evaluations - before)))
+            self._evaluate(stage, strong[: min(size, self.room())])
+            best = int(np.argmax(stage.exact))
+            if stage.alone[best] > 0:
+                share = max(0.0, stage.exact[best] - stage.worth) / stage.alone[best]
+        known.shares[len(stage.base)] = share
+        if len(stage.here.arms) >= _WORTH_KEEPING:
+            known.gains.use(stage.here)
+        return not len(arms)
+
+    def _consult(self, stage: Stage, gain: float) -> None:
+        """Use bounds from earlier rounds, as long as one evaluation rules out more than one arm."""
+        known, theta, diminishing = self.known, stage.theta, self.known.diminishing
+        for base, hope in self._hopes(stage, gain):
+            if not self.room():
+                break
+            if len(np.unique(hope[stage.in_question(gain)[hope]])) < 2:
+                continue
+            worth = self._worth_now(base, stage)
+            bounds = base.upper(theta, known.lipschitz, worth, diminishing=diminishing)
+            stage.lower(base.arms, bounds, assumed=True)
+            known.gains.use(base)
+
+    def _hopes(self, stage: Stage, gain: float) -> list[tuple[Base, IndexArray]]:
+        """The bases that may rule out more than one arm, with these arms; the most arms first."""
+        known, open_to, hopes = self.known, stage.in_question(gain), []
+        for base in known.gains.within(stage.base):
+            # With the value that the base had: its value now would cost an evaluation.
+            bounds = base.upper(
+                stage.theta, known.lipschitz, base.value, diminishing=known.diminishing
+            )
+            hope = base.arms[(bounds < gain) & open_to[base.arms]]
+            if len(hope) > 1:
+                hopes.append((base, hope))
+        return sorted(hopes, key=lambda pair: -len(pair[1]))
+
+    def _worth_now(self, base: Base, stage: Stage) -> float:
+        """The value of a base where its bounds need it; evaluated unless it is known."""
+        at = base.where(stage.theta, diminishing=self.known.diminishing)
+        if np.array_equal(at, base.at):
+            return base.value
+        if len(at) == len(stage.base) and np.array_equal(at, stage.theta[stage.base]):
+            return stage.worth
+        return self.value_of(base.base, at)
+
+    def _evaluate(self, stage: Stage, arms: IndexArray) -> None:
+        """Evaluate the base with each of some arms."""
+        values = self._values(stage, arms, np.arange(len(arms) + 1))
+        gains = values - stage.worth
+        off = gains > stage.upper[arms] + _ROUNDING * max(1.0, abs(stage.worth))
+        stage.exact[arms] = values
+        stage.lower(arms, gains)
+        stage.here.add(arms, stage.theta[arms], values)
+        if off.any():
+            self._give_up(stage, int(arms[np.argmax(off)]))
+
+    def _rule_out(self, stage: Stage, arms: IndexArray, expected: FloatArray, gain: float) -> None:
+        """Evaluate groups of arms that should add less than the best arm, even together."""
+        groups = pack(arms, expected, _FULL * gain)[: self.room()]
+        members = np.concatenate([np.array(group, np.intp) for group in groups])
+        sizes = np.array([len(group) for group in groups])
+        ends = np.cumsum(sizes)
+        values = self._values(stage, members, np.concatenate([np.zeros(1, np.intp), ends]))
+        # The value of a group bounds the value with each of its arms, since no arm lowers a value.
+        bounds = np.repeat(values, sizes)
+        stage.tried[members] = True
+        stage.lower(members, bounds - stage.worth, assumed=True)
+        stage.here.add(members, stage.theta[members], bounds)
+        each = np.zeros(len(stage.theta))
+        each[arms] = expected
+        hoped = np.add.reduceat(each[members], ends - sizes)
+        failing = float(np.mean(values - stage.worth > hoped))
+        self.known.factor *= 1.0 + _FACTOR_STEP * (failing - _FAILING_GROUPS)
+
+    def _values(self, stage: Stage, arms: IndexArray, offsets: IndexArray) -> FloatArray:
+        """The values of the base with each group of arms; ``offsets`` say where a group begins."""
+        n_base, n_groups = len(stage.base), len(offsets) - 1
+        numbers = np.arange(n_groups)
+        members = np.concatenate([np.tile(stage.base, n_groups), arms])
+        group = np.concatenate([np.repeat(numbers, n_base), np.repeat(numbers, np.diff(offsets))])
+        self.evaluations += n_groups
+        pools = Pools(
+            members[np.lexsort((members, group))],
+            offsets + n_base * np.arange(n_groups + 1),
+            len(stage.theta),
+        )
+        return self.reward.batch(pools, stage.theta)
+
+    def _give_up(self, stage: Stage, arm: int) -> None:
+        """Give up the assumption that an answer contradicts, with a warning the first time."""
+        known = self.known
+        adds = f"{stage.exact[arm] - stage.worth:.6g}"
+        what = f"arm {arm} adds {adds} to the arms {stage.base}, which is more than"
+        if known.diminishing and stage.assumed[arm]:
+            known.diminishing = False
+            known.gains = RememberedGains(known.gains.n_answers)
+            message = f"the reward declares diminishing, but {what} other answers allow"
+        else:
+            known.submodular = False
+            message = f"the reward is not submodular, or not lipschitz as declared: {what} it can"
+        if not known.warned:
+            warnings.warn(f"{message}. LazyGreedy goes on without that assumption", stacklevel=6)
+        known.warned = True
+        raise ContradictionError

@@ -1,0 +1,184 @@
+"""Answers about single arms that an oracle remembers, and the bounds that follow from them.
+
+The value of arm i alone is a function f_i of its own mean, and B_i-Lipschitz in it (assumptions 1
+and 2). So an answered point (x, f_i(x)) bounds f_i everywhere. The nearest answered points on both
+sides of theta_i give the best bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from superarm.core.arguments import FloatArray, IndexArray, as_finite
+
+# Answers have rounding errors of this share, which a line through two close points magnifies.
+_ROUNDING = 4e-16
+# Keeps a division by a distance finite when the distance is 0.
+_TINY = 1e-300
+
+# The points at some places: their x, their f, and which arms have such a point.
+_Points = Callable[[IndexArray], tuple[FloatArray, FloatArray, IndexArray]]
+
+
+class Remembered:
+    """Up to ``n_points`` answered points per arm: 16 · n_points + 8 bytes per arm.
+
+    Parameters
+    ----------
+    n_arms
+        How many arms there are.
+    n_points
+        How many points are kept per arm. When there are more, the point that is least useful near
+        the newest one is dropped: a point in a crowd, or far away.
+
+    Attributes
+    ----------
+    x, f
+        Shape (n_points, n_arms): the means that were evaluated, ascending per arm and infinite
+        where there is no point; and the answers.
+    n
+        Shape (n_arms,): how many points each arm has.
+    """
+
+    def __init__(self, n_arms: int, n_points: int) -> None:
+        self.x = np.full((n_points, n_arms), np.inf)
+        self.f = np.zeros((n_points, n_arms))
+        self.n = np.zeros(n_arms, np.intp)
+
+    def add_for_all(self, x: float, f: float) -> None:
+        """The same first point for every arm."""
+        self.x[0], self.f[0], self.n[:] = x, f, 1
+
+    def add(self, arm: int, x: float, f: float) -> None:
+        """One more point of one arm; O(n_points)."""
+        n = int(self.n[arm])
+        place = int(np.searchsorted(self.x[:n, arm], x))
+        if place < n and self.x[place, arm] == x:
+            self.f[place, arm] = f
+            return
+        xs, fs = np.insert(self.x[:n, arm], place, x), np.insert(self.f[:n, arm], place, f)
+        if n == len(self.x):
+            least = _least_useful(xs, place)
+            xs, fs = np.delete(xs, least), np.delete(fs, least)
+        self.x[: len(xs), arm], self.f[: len(fs), arm], self.n[arm] = xs, fs, len(xs)
+
+    def neighbours(self, arm: int, x: float) -> list[tuple[float, float]]:
+        """The nearest points (x, f) of an arm on both sides of ``x``, but not at ``x``."""
+        xs = self.x[: self.n[arm], arm]
+        left, right = int(np.searchsorted(xs, x)) - 1, int(np.searchsorted(xs, x, side="right"))
+        return [(float(xs[p]), float(self.f[p, arm])) for p in (left, right) if 0 <= p < len(xs)]
+
+    def bounds(
+        self,
+        theta: FloatArray,
+        lipschitz: FloatArray,
+        *,
+        monotone: bool,
+        concave: bool,
+        arms: IndexArray | slice = slice(None),
+    ) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bounds of f_i(theta_i), infinite for arms without a point.
+
+        O(n_points) per arm.
+
+        Parameters
+        ----------
+        theta, lipschitz
+            Shape (n,): the means to bound at, and the B_i, of the given arms.
+        monotone, concave
+            Whether every f_i is non-decreasing, and concave.
+        arms
+            Which arms; all by default.
+        """
+        x, f, n = self.x[:, arms], self.f[:, arms], self.n[arms]
+        at = np.arange(x.shape[1])
+        # The place of the first point to the right of theta, per arm.
+        right = np.zeros(x.shape[1], np.intp)
+        for row in x:
+            right += row <= theta
+        lower, upper = np.full(len(theta), -np.inf), np.full(len(theta), np.inf)
+
+        def points(place: IndexArray) -> tuple[FloatArray, FloatArray, IndexArray]:
+            has = np.flatnonzero((place >= 0) & (place < n))
+            return x[place[has], at[has]], f[place[has], at[has]], has
+
+        x_left, f_left, has = points(right - 1)
+        reach = lipschitz[has] * (theta[has] - x_left)
+        upper[has] = f_left + reach
+        lower[has] = f_left if monotone else f_left - reach
+        exact = has[x_left == theta[has]]
+        x_right, f_right, has = points(right)
+        reach = lipschitz[has] * (x_right - theta[has])
+        lower[has] = np.maximum(lower[has], f_right - reach)
+        upper[has] = np.minimum(upper[has], f_right if monotone else f_right + reach)
+        if concave:
+            _tighten_by_chords(theta, right, points, lower, upper)
+        value = f[right[exact] - 1, at[exact]]
+        lower[exact], upper[exact] = value, value
+        return lower, np.maximum(lower, upper)
+
+    def state(self) -> dict[str, Any]:
+        """All of it, as plain JSON: the points of the first arm, then of the second, and so on."""
+        there = np.arange(len(self.x))[:, None] < self.n
+        return {
+            "n": self.n.tolist(),
+            "x": self.x.T[there.T].tolist(),
+            "f": self.f.T[there.T].tolist(),
+        }
+
+    @classmethod
+    def of(cls, state: dict[str, Any], n_points: int) -> Remembered:
+        """What ``state()`` described."""
+        missing = [name for name in ("n", "x", "f") if name not in state]
+        if missing:
+            raise ValueError(f"state must have {missing[0]!r}, got only {sorted(state)}")
+        n = as_finite(state["n"], "state['n']", ndim=1, least=0.0).astype(np.intp)
+        memory = cls(len(n), n_points)
+        if n.max() > n_points:
+            raise ValueError(
+                f"state must have at most {n_points} points per arm (n_points), got {n.max()}"
+            )
+        there = np.arange(n_points) < n[:, None]
+        for name, array in (("x", memory.x), ("f", memory.f)):
+            values = np.asarray(state[name], np.float64)
+            if values.shape != (n.sum(),) or not np.isfinite(values).all():
+                raise ValueError(
+                    f"state[{name!r}] must have {n.sum()} finite numbers, got shape {values.shape}"
+                )
+            array.T[there] = values
+        memory.n = n
+        return memory
+
+
+def _least_useful(xs: FloatArray, newest: int) -> int:
+    """The place of the point that is least missed: the gap it leaves is small for its distance."""
+    crowd = np.full(len(xs), np.inf)  # the ends stay
+    distance = np.maximum(np.abs(xs[1:-1] - xs[newest]), _TINY)
+    crowd[1:-1] = (xs[2:] - xs[:-2]) / distance
+    crowd[newest] = np.inf
+    return int(np.argmin(crowd))
+
+
+def _tighten_by_chords(
+    theta: FloatArray, right: IndexArray, points: _Points, lower: FloatArray, upper: FloatArray
+) -> None:
+    """Tighten bounds in place: a concave function is above its chords, below their extensions."""
+    for first, second, inside in (
+        (right - 1, right, True),
+        (right - 2, right - 1, False),
+        (right, right + 1, False),
+    ):
+        x1, f1, has1 = points(first)
+        x2, f2, has2 = points(second)
+        both, mine, theirs = np.intersect1d(has1, has2, assume_unique=True, return_indices=True)
+        x1, f1, x2, f2 = x1[mine], f1[mine], x2[theirs], f2[theirs]
+        share = (theta[both] - x1) / (x2 - x1)
+        line = f1 + (f2 - f1) * share
+        slack = _ROUNDING * (np.abs(f1) + np.abs(f2)) * (1 + np.abs(share))
+        if inside:
+            lower[both] = np.maximum(lower[both], line - slack)
+        else:
+            upper[both] = np.minimum(upper[both], line + slack)

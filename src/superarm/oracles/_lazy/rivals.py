@@ -1,0 +1,97 @@
+"""Whether bounds prove that a set is the best one, and which arms stand in the way of a proof."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from superarm.core import FeasibleSets
+from superarm.core._top_k import kth_largest
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.oracles._sets import is_uniform
+
+# Values closer than this may be equal, as far as bounds can tell.
+_TIE = 1e-12
+_NONE = np.zeros(0, np.intp)
+
+
+def best_and_rivals(
+    feasible: FeasibleSets, lower: FloatArray, upper: FloatArray, *, rng: np.random.Generator
+) -> tuple[IndexArray, IndexArray, int]:
+    """The best set by the middles of the bounds, and the arms that keep it from being certified.
+
+    The most urgent of these arms come first. The number says how many of them must be evaluated in
+    any case, as far as this is known.
+
+    Parameters
+    ----------
+    feasible
+        The sets to choose from.
+    lower, upper
+        Shape (n_arms,): bounds on what each arm adds.
+    """
+    if is_uniform(feasible):
+        arms = feasible.best(lower + upper, rng=rng)
+        return arms, *_contested(arms, lower, upper)
+    arms = feasible.best((lower + upper) / 2, rng=rng)
+    return arms, _doubtful(feasible, arms, lower, upper), 0
+
+
+def last_place(
+    feasible: FeasibleSets, lower: FloatArray, upper: FloatArray, arms: IndexArray
+) -> tuple[float, float]:
+    """Bounds on the value at the last place of the set ``arms``, among the undecided arms."""
+    if is_uniform(feasible):
+        return kth_largest(lower, len(arms)), kth_largest(upper, len(arms))
+    undecided = feasible.undecided
+    lower, upper = lower[undecided], upper[undecided]
+    k = int(np.clip(np.count_nonzero(undecided[arms]), 1, len(lower)))
+    return kth_largest(lower, k), kth_largest(upper, k)
+
+
+def _contested(arms: IndexArray, lower: FloatArray, upper: FloatArray) -> tuple[IndexArray, int]:
+    """The arms that keep a set of k arms from being certified, and how many must be evaluated.
+
+    The set is certified if its weakest arm is above its strongest rival outside. Whatever the k-th
+    largest value is, it lies between the k-th largest lower and upper bounds. An arm whose bounds
+    enclose both can be neither in nor out until it is evaluated.
+    """
+    outside = np.ones(len(lower), bool)
+    outside[arms] = False
+    if not outside.any():
+        return _NONE, 0
+    others = np.flatnonzero(outside)
+    weakest, rival = arms[np.argmin(lower[arms])], others[np.argmax(upper[others])]
+    if lower[weakest] > upper[rival]:
+        return _NONE, 0
+    low, high = kth_largest(lower, len(arms)), kth_largest(upper, len(arms))
+    width = upper - lower
+    # An arm that may turn out to be tied is in question, too: ties are broken at random, not by
+    # what is known of the arms.
+    in_question = np.flatnonzero((upper >= lower[weakest]) & (lower <= upper[rival]) & (width > 0))
+    enclosing = (lower[in_question] < low) & (upper[in_question] > high)
+    urgency = np.where(enclosing, np.inf, upper[in_question])
+    pair = weakest if width[weakest] >= width[rival] else rival
+    urgency[(in_question == pair) & ~enclosing] = np.finfo(np.float64).max
+    return in_question[np.argsort(-urgency, kind="stable")], int(enclosing.sum())
+
+
+def _doubtful(
+    feasible: FeasibleSets, arms: IndexArray, lower: FloatArray, upper: FloatArray
+) -> IndexArray:
+    """The arms that may make another set better than ``arms``, the least known first.
+
+    No set is better if none is with the arms of this set at their lower bounds and all others at
+    their upper bounds: arms that two sets share do not matter, and the rest is at its worst. An arm
+    that may turn out to be tied counts, too: ties are broken at random, not by what is known of the
+    arms.
+    """
+    width = upper - lower
+    largest = float(np.abs(upper[feasible.undecided]).max(initial=0.0))
+    slack = np.where(width > 0, _TIE * max(1.0, largest), 0.0)
+    doubted = upper + slack
+    doubted[arms] = (lower - slack)[arms]
+    # Any of several equal rivals will do, so no draw of the caller's generator is spent on them.
+    rival = feasible.best(doubted, rng=np.random.default_rng(0))
+    differ = np.setxor1d(arms, rival)
+    differ = differ[(width[differ] > 0) & feasible.undecided[differ]]
+    return differ[np.argsort(-width[differ], kind="stable")]

@@ -1,0 +1,75 @@
+"""One step of lazy greedy: what is known while an arm is added to a base."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superarm.core import top_k
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.oracles._lazy.gains import Base
+
+# A bound that is closer than this to what it must beat is not trusted to beat it.
+_TIE = 1e-12
+
+
+class Stage:
+    """What is known while one arm is added. Arrays have shape (n_arms,), except base and closed.
+
+    Attributes
+    ----------
+    base, worth, theta
+        The arms so far, ascending; their value; and the means.
+    closed
+        The arms that cannot be added: those of the base by default.
+    alone, upper
+        Upper bounds on what each arm adds alone, and to the base. ``upper`` is lowered in place
+        when answers come in.
+    exact
+        The value of the base with each arm, as answered; -inf for arms that were not evaluated.
+    tried
+        Which arms were evaluated in a group.
+    assumed
+        Which bounds rest on more than submodularity.
+    here
+        The answers of this step, to be remembered.
+    """
+
+    def __init__(
+        self,
+        base: IndexArray,
+        worth: float,
+        theta: FloatArray,
+        alone: FloatArray,
+        upper: FloatArray,
+        assumed: NDArray[np.bool_],
+        closed: IndexArray | None = None,
+    ) -> None:
+        self.base, self.worth, self.theta = base, worth, theta
+        self.alone, self.upper, self.assumed = alone, upper, assumed
+        self.closed = base if closed is None else closed
+        self.exact = np.full(len(theta), -np.inf)
+        self.tried = np.zeros(len(theta), bool)
+        self.here = Base(base, theta[base], worth)
+
+    def gain(self) -> float:
+        """What the best arm so far adds; -inf before the first answer."""
+        return float(self.exact.max()) - self.worth
+
+    def in_question(self, gain: float) -> NDArray[np.bool_]:
+        """Which arms may still add ``gain`` or more, by their bounds."""
+        slack = _TIE * max(1.0, abs(self.worth))
+        open_to = (self.upper >= gain - slack) & np.isneginf(self.exact)
+        open_to[self.closed] = False
+        return open_to
+
+    def lower(self, arms: IndexArray, bounds: FloatArray, *, assumed: bool = False) -> None:
+        """Take over bounds where they are lower; an arm may occur more than once."""
+        before = self.upper.copy()
+        np.minimum.at(self.upper, arms, bounds)
+        self.assumed[self.upper < before] = assumed
+
+    def winner(self, *, rng: np.random.Generator) -> int:
+        """The best of the arms that were evaluated; without any, the arm of the largest bound."""
+        known = self.exact if np.isfinite(self.exact).any() else self.upper
+        return int(top_k(known, 1, rng=rng)[0])

@@ -1,0 +1,140 @@
+"""What every belief must do."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from superarm.core import Belief
+from superarm.core.optional import (
+    CountsOutcomes,
+    Growable,
+    HasPosterior,
+    SamplesMany,
+    SamplesTop,
+)
+from superarm.testing.claims import claim, claim_arms, claim_refused, claim_unit, name_of
+
+_NAN = float("nan")
+
+
+def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
+    """Check a belief: ``make(n_arms)`` gives a fresh one.
+
+    Samples are in [0, 1] and repeatable. Feedback moves arms in the right direction. Bad feedback
+    is refused and changes nothing. The state is plain JSON that restores the belief exactly.
+    Whether samples have the right law, only your own tests can say.
+    """
+    rng = np.random.default_rng(seed)
+    belief = make(5)
+    claim(
+        isinstance(belief, Belief),
+        f"{name_of(belief)} must have n_arms, sample, update, state and load",
+    )
+    claim(belief.n_arms == 5, f"n_arms must be what was asked for, got {belief.n_arms}")
+    _check_sample(belief, seed)
+    for _ in range(200):
+        belief.update([4, 1], [1.0, 0.0], rng=rng)
+        belief.update([2], [rng.random()], rng=rng)
+    belief.update([], [], rng=rng)
+    _check_sample(belief, seed)
+    mean = np.mean([belief.sample(rng=rng) for _ in range(200)], axis=0)
+    claim(
+        mean[4] > mean[1] + 0.5,
+        f"an arm that always succeeds must look better than one that never does: {mean}",
+    )
+    _check_options(belief, seed)
+    _check_state(make, belief, seed)
+    _check_refusals(make, belief, rng)
+    if isinstance(belief, Growable):
+        _check_growth(make, belief, seed)
+
+
+def _check_sample(belief: Belief, seed: int) -> None:
+    theta = belief.sample(rng=np.random.default_rng(seed))
+    again = belief.sample(rng=np.random.default_rng(seed))
+    shape = (belief.n_arms,)
+    claim(theta.shape == shape, f"sample must have shape {shape}, got {theta.shape}")
+    claim_unit(theta, "a sample")
+    claim(
+        np.array_equal(theta, again),
+        "the same generator must give the same sample, and sampling change nothing",
+    )
+
+
+def _check_options(belief: Any, seed: int) -> None:
+    """What the belief offers of the optional Protocols."""
+    rng = np.random.default_rng(seed)
+    if isinstance(belief, SamplesTop):
+        arms, values = belief.sample_top(2, rng=rng)
+        claim_arms(arms, 5)
+        claim(arms.shape == values.shape == (2,), "sample_top(2) must give two arms and values")
+        claim_unit(values, "the values of sample_top")
+    if isinstance(belief, SamplesMany):
+        samples = belief.sample_many(3, rng=rng)
+        claim(samples.shape == (3, 5), f"sample_many(3) must have 3 rows, got {samples.shape}")
+        claim_unit(samples, "sample_many")
+    if isinstance(belief, HasPosterior):
+        posterior = belief.posterior(np.array([4, 1]))
+        low, high = posterior.interval(0.95)
+        shapes = {posterior.mean().shape, low.shape, high.shape}
+        claim(shapes == {(2,)}, f"a posterior of two arms must have shapes (2,), got {shapes}")
+        claim((low <= high).all(), f"an interval must ascend, got {low} to {high}")
+    if isinstance(belief, CountsOutcomes):
+        counts = belief.outcomes.counts
+        claim(counts.shape == (5,), f"outcomes.counts must have shape (5,), got {counts.shape}")
+
+
+def _check_state(make: Callable[[int], Belief], belief: Belief, seed: int) -> None:
+    saved = json.loads(json.dumps(belief.state()))
+    twin = make(5)
+    twin.load(saved)
+    claim(_json(twin) == _json(belief), "load(state()) must restore the belief exactly")
+    for one in (belief, twin):
+        one.update([0, 3], [0.25, 1.0], rng=np.random.default_rng(seed))
+    samples = [one.sample(rng=np.random.default_rng(seed)) for one in (belief, twin)]
+    claim(
+        np.array_equal(samples[0], samples[1]),
+        "a restored belief must go on as the saved one does",
+    )
+
+
+def _check_refusals(make: Callable[[int], Belief], belief: Belief, rng: Any) -> None:
+    feedback: dict[str, tuple[list[int], list[float]]] = {
+        "a NaN outcome": ([0], [_NAN]),
+        "an outcome above 1": ([0], [1.5]),
+        "an outcome below 0": ([0], [-0.5]),
+        "the same arm twice": ([0, 0], [1.0, 1.0]),
+        "an arm beyond the last": ([5], [1.0]),
+        "a negative arm": ([-1], [1.0]),
+        "fewer outcomes than arms": ([0, 1], [1.0]),
+    }
+    for what, (arms, outcomes) in feedback.items():
+        _check_refused(belief, partial(belief.update, arms, outcomes, rng=rng), what)
+    other = make(4).state()
+    _check_refused(belief, lambda: belief.load({}), "an empty state")
+    _check_refused(belief, lambda: belief.load(other), "a state of another number of arms")
+
+
+def _check_refused(belief: Belief, action: Callable[[], Any], what: str) -> None:
+    before = copy.deepcopy(belief.state())
+    claim_refused(action, what)
+    claim(belief.state() == before, f"refusing {what} must change nothing")
+
+
+def _check_growth(make: Callable[[int], Belief], belief: Any, seed: int) -> None:
+    """More arms, in a twin: a sample has room for them, and the known arms stay as they were."""
+    twin: Any = make(5)
+    twin.load(json.loads(json.dumps(belief.state())))
+    twin.add_arms(2, None)
+    claim(twin.n_arms == 7, f"add_arms(2) must make 7 arms of 5, got {twin.n_arms}")
+    _check_sample(twin, seed)
+
+
+def _json(belief: Belief) -> str:
+    return json.dumps(belief.state(), sort_keys=True)

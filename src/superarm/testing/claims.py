@@ -1,0 +1,42 @@
+"""How a check says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def claim(holds: Any, message: str) -> None:
+    """An AssertionError with this message, unless the claim holds."""
+    if not holds:
+        raise AssertionError(message)
+
+
+def claim_refused(action: Callable[[], Any], what: str) -> None:
+    """The action must raise a ValueError or a TypeError."""
+    try:
+        action()
+    except (ValueError, TypeError):
+        return
+    raise AssertionError(f"{what} must be refused with a ValueError or TypeError")
+
+
+def claim_arms(arms: Any, n_arms: int) -> None:
+    """Arms must be an ascending array of distinct whole numbers below ``n_arms``."""
+    is_array = isinstance(arms, np.ndarray) and arms.dtype == np.intp
+    claim(is_array, f"arms must be an intp array, got {arms!r}")
+    claim((np.diff(arms) > 0).all(), f"arms must be distinct and ascending, got {arms}")
+    inside = not len(arms) or (arms[0] >= 0 and arms[-1] < n_arms)
+    claim(inside, f"arms must be between 0 and {n_arms - 1}, got {arms}")
+
+
+def claim_unit(values: Any, what: str) -> None:
+    """Values must be in [0, 1]."""
+    claim(((values >= 0) & (values <= 1)).all(), f"{what} must be in [0, 1], got {values}")
+
+
+def name_of(thing: object) -> str:
+    """What errors call a part: its class."""
+    return type(thing).__name__

@@ -1,0 +1,78 @@
+"""Recommendations, and the policy that follows one."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from spoiled_rewards import box, total
+from superarm.advice.recommendation import CHOICES
+
+
+def test_an_overstated_lipschitz_is_a_suggestion():
+    inspection = sa.inspect(box(total, lipschitz=5.0))
+    assert inspection.ok
+    assert any("smaller lipschitz" in line for line in inspection.recommendation.suggestions)
+
+
+def test_what_is_not_declared_is_a_finding():
+    inspection = sa.inspect(
+        box(lambda arms, means: float((means * (1.5 - means)).sum()), lipschitz=1.5)
+    )
+    assert inspection.ok
+    assert inspection["monotone"].verdict == "fails"
+    assert inspection["concave"].verdict == "holds"
+    assert inspection["concave"] in inspection.findings
+    suggested = " ".join(inspection.recommendation.suggestions)
+    assert "declare concave" in suggested
+    assert "declare zero_is_absent" in suggested
+    assert "declare monotone" not in suggested
+
+
+def test_every_rule_of_the_recommendation():
+    rng = np.random.default_rng(0)
+
+    def spread(arms, means):
+        return float(means.sum() + np.abs(means[:, None] - means).sum())
+
+    cases = {
+        "additive": sa.LinearReward(30),
+        "separable": sa.AnySuccess(30),
+        "submodular": sa.CoverageReward(rng.random((30, 6))),
+        "small": sa.CoverageReward(rng.random((6, 6))),
+        "other": box(spread, n_arms=30, lipschitz=60.0, upper=1000.0),
+        "separable, unreliable": box(total, lipschitz=0.5),
+        "other, unreliable": box(spread, n_arms=30, lipschitz=0.5, upper=1000.0),
+    }
+    for case, reward in cases.items():
+        found = sa.inspect(reward, k=5, probes=100, rng=rng)
+        assert found.recommendation.case == case, str(found)
+        assert found.recommendation.oracle in str(found.recommendation)
+        assert (found.recommendation.evaluations == 0) == (case == "additive")
+
+
+def test_the_page_lists_the_rules_as_they_are():
+    page = (Path(__file__).parents[2] / "docs" / "choosing.md").read_text()
+    table = dict(re.findall(r"^\| `([^`]+)` \| [^|]+ \| `(\w+)` \|$", page, re.MULTILINE))
+    assert table == CHOICES
+
+
+def test_auto_is_the_recommended_policy_and_plays():
+    rng = np.random.default_rng(0)
+    reward = sa.CoverageReward(rng.random((30, 6)))
+    policy = sa.auto(reward, 3, rng=rng)
+    assert (
+        type(policy.oracle).__name__
+        == sa.inspect(reward, k=3).recommendation.oracle
+        == "LazyGreedy"
+    )
+    trace = sa.simulate(policy, sa.BernoulliArms(rng.random(30)), horizon=5, rng=rng)
+    assert trace.arms.shape == (5, 3)
+
+
+def test_auto_warns_of_what_is_wrong():
+    with pytest.warns(UserWarning, match="violates lipschitz"):
+        policy = sa.auto(box(total, lipschitz=0.5), 3)
+    assert type(policy.oracle).__name__ == "Singletons"

@@ -1,0 +1,53 @@
+"""Exhaustive against all sets."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive
+import parts
+import superarm as sa
+
+THETA = st.lists(st.floats(0, 1), min_size=7, max_size=7).map(np.array)
+
+
+@pytest.mark.parametrize("name", parts.REWARDS)
+@given(theta=THETA, k=st.integers(1, 7))
+def test_exhaustive_finds_the_best_set(name, theta, k):
+    reward, oracle = parts.REWARDS[name](), sa.Exhaustive()
+    arms = oracle.select(reward, theta, k, rng=np.random.default_rng(0))
+    sets, best = naive.best_sets(reward, theta, k)
+    assert reward(arms, theta[arms]) == pytest.approx(best, abs=1e-9)
+    assert oracle.report.value == pytest.approx(best, abs=1e-9)
+    assert oracle.report.certified
+    assert tuple(arms) in sets or len(sets) < oracle.report.n_best
+
+
+def test_exhaustive_draws_among_equally_good_sets():
+    rng = np.random.default_rng(0)
+    oracle = sa.Exhaustive()
+    found = {
+        tuple(oracle.select(sa.LinearReward(4), np.full(4, 0.3), 2, rng=rng)) for _ in range(200)
+    }
+    assert len(found) == oracle.report.n_best == 6
+
+
+def test_exhaustive_looks_at_blocks_alike(monkeypatch):
+    theta, reward = np.random.default_rng(0).random(7), parts.REWARDS["coverage"]()
+    whole = sa.Exhaustive().select(reward, theta, 3, rng=np.random.default_rng(0))
+    monkeypatch.setattr("superarm.core.k_of_m._SETS_PER_BLOCK", 4)
+    np.testing.assert_array_equal(
+        sa.Exhaustive().select(reward, theta, 3, rng=np.random.default_rng(0)), whole
+    )
+
+
+def test_exhaustive_refuses_absurd_sizes_unevaluated():
+    policy = sa.cts(sa.LinearReward(5000), 5, oracle=sa.Exhaustive())
+    with pytest.raises(
+        ValueError,
+        match="25,989,619,781,251,000 sets are more than its limit of 1,000,000; use Greedy",
+    ) as e:
+        policy.ask(rng=np.random.default_rng(0))
+    assert "every set of 5 of 5000 arms" in str(e.value)
+    assert policy.evaluations == 0

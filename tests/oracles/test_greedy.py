@@ -1,0 +1,27 @@
+"""Greedy against its twin and its guarantee."""
+
+import numpy as np
+import pytest
+
+import naive
+import parts
+import superarm as sa
+
+
+@pytest.mark.parametrize("name", parts.REWARDS)
+def test_greedy_equals_its_twin(name):
+    reward, oracle, rng = parts.REWARDS[name](), sa.Greedy(), np.random.default_rng(0)
+    for _ in range(20):
+        theta = rng.random(7)
+        arms = oracle.select(reward, theta, 4, rng=rng)
+        np.testing.assert_array_equal(arms, naive.greedy(reward, theta, 4))
+        np.testing.assert_array_equal(np.sort(oracle.report.order), arms)
+        assert oracle.report.values[-1] == pytest.approx(reward(arms, theta[arms]))
+
+
+def test_greedy_is_within_its_guarantee_for_coverage():
+    reward, rng = parts.REWARDS["coverage of a graph"](), np.random.default_rng(0)
+    for _ in range(50):
+        theta = rng.random(7)
+        arms = sa.Greedy().select(reward, theta, 3, rng=rng)
+        assert reward(arms, theta[arms]) >= (1 - 1 / np.e) * naive.best_sets(reward, theta, 3)[1]

@@ -1,0 +1,280 @@
+"""Group testing that remembers: ``GroupTesting(decoder="regression")``."""
+
+import json
+
+import numpy as np
+import pytest
+
+import parts
+import superarm as sa
+from superarm import Pools
+from superarm.oracles._group_testing.weights import Weights
+
+
+def regression(delta=0.25, n_tests=60, **options):
+    return sa.GroupTesting(delta=delta, n_tests=n_tests, decoder="regression", **options)
+
+
+def play(oracle, reward, n_rounds, *, rng, k=3):
+    for _ in range(n_rounds):
+        oracle.select(reward, rng.random(reward.n_arms), k, rng=rng)
+    return oracle
+
+
+def slow_update(before, design, one_hot, scores, noise):
+    """A Kalman step in plain dense algebra: weights and intercepts together, the noise of each test given."""
+    w = np.concatenate([before["w"], before["c"]])
+    var = np.concatenate([before["var"], before["c_var"]])
+    x = np.hstack([design, one_hot])
+    spread = x @ np.diag(var) @ x.T + np.diag(noise)
+    w = w + np.diag(var) @ x.T @ np.linalg.inv(spread) @ (scores - x @ w)
+    precision = 1 / var
+    for j, row in enumerate(x):
+        for i in np.flatnonzero(row):
+            precision[i] += row[i] ** 2 / (spread[j, j] - row[i] ** 2 * var[i])
+    return w, 1 / precision
+
+
+@pytest.mark.parametrize("options", [{}, {"p": 0.3}])
+@pytest.mark.parametrize("name", parts.REWARDS)
+def test_a_round_is_a_kalman_step(name, options):
+    """Weights, variances and intercepts, over rounds, against the definition."""
+    reward, rng = parts.REWARDS[name](), np.random.default_rng(4)
+    oracle = play(regression(delta=0.05, n_tests=12, **options), reward, 1, rng=rng)
+    for _ in range(6):
+        before = {name: np.array(value) for name, value in oracle.state()["weights"].items()}
+        theta = rng.random(7)
+        oracle.select(reward, theta, 3, rng=rng)
+        report, memory = oracle.report, oracle._weights
+        use = (
+            report.decoded
+        )  # all but those at the quantizer's ends: seven arms have room for one class of tests only
+        assert use.any()
+        w, var = slow_update(
+            before,
+            (report.tests.dense() * theta)[use],
+            np.ones((use.sum(), 1)),
+            report.scores[use],
+            np.full(use.sum(), memory.noise[0]),
+        )
+        np.testing.assert_allclose(np.append(memory.w, memory.c), w, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(np.append(memory.var, memory.c_var), var, rtol=1e-6)
+        np.testing.assert_allclose(report.grades, memory.w * theta)
+
+
+def test_several_classes_are_one_system():
+    """Two classes with an intercept and a noise each, learnt from together."""
+    rng = np.random.default_rng(0)
+    memory = Weights(200, [4.0, 8.0], 1.2)
+    truth = rng.random(200)
+    classes = np.repeat([0, 1], [30, 20])
+    for round_number in range(5):
+        tests = Pools.random(30, 200, 0.02, rng=rng).join(Pools.random(20, 200, 0.04, rng=rng))
+        theta = rng.random(200)
+        scores = tests.sum(truth * theta) + np.array([1.0, 1.5])[classes] + rng.normal(0, 0.1, 50)
+        before = {name: np.array(value) for name, value in memory.state().items()}
+        learnt = memory.learn(tests, classes, theta, scores, np.ones(50, bool), floor=0.01)
+        assert learnt.any()
+        if round_number:
+            one_hot = (classes[:, None] == [0, 1])[learnt].astype(float)
+            design = (tests.dense() * theta)[learnt]
+            w, var = slow_update(
+                before, design, one_hot, scores[learnt], memory.noise[classes][learnt]
+            )
+            np.testing.assert_allclose(memory.w, w[:200], rtol=1e-8)
+            np.testing.assert_allclose(memory.var, var[:200], rtol=1e-8)
+            if learnt.all():
+                np.testing.assert_allclose(memory.c, w[200:], rtol=1e-8)
+    assert learnt.all()
+
+
+def test_dense_and_sparse_tests_teach_the_same():
+    rng = np.random.default_rng(1)
+    theta, dense = rng.random(300), Pools.random(20, 300, 0.04, rng=rng)
+    sparse = Pools(dense.members, dense.offsets, 300)
+    found = []
+    for tests, limit in ((dense, 0.0), (sparse, 1.0)):
+        memory = Weights(300, [12.0], 0.0)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("superarm.oracles._group_testing.weights._SPARSE_BELOW", limit)
+            memory.learn(tests, np.zeros(20, int), theta, dense.sum(theta), np.ones(20, bool), 1e-4)
+        found.append(memory.w)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-10)
+
+
+def test_finds_the_weights_of_a_weighted_sum_and_decides_like_them():
+    """Quantized to steps of 0.125 with 60 tests a round; in the end weights are right to 1% and so are the sets."""
+    rng = np.random.default_rng(2)
+    weights = rng.uniform(0.2, 1.0, 100)
+    reward = sa.LinearReward(100, weights=weights)
+    oracle = play(regression(), reward, 1500, rng=rng)
+    assert np.abs(oracle._weights.w - weights).max() < 0.01
+    theta = rng.random(100)
+    arms = oracle.select(reward, theta, 5, rng=rng)
+    np.testing.assert_array_equal(arms, np.sort(np.argsort(weights * theta)[-5:]))
+
+
+def test_the_error_goes_on_falling():
+    """As the square root of the rounds: a fixed step would leave a floor. Nine times the rounds, at most half the error
+    (a third is expected). Of the ratios of the weights, which decide: a factor common to all of them does not."""
+    rng = np.random.default_rng(3)
+    reward, oracle = sa.LinearReward(40), regression(n_tests=20)
+    errors = []
+    for n_rounds in (100, 800, 7200):
+        play(oracle, reward, n_rounds, rng=rng)
+        errors.append(oracle._weights.w.std() / oracle._weights.w.mean())
+    assert errors[1] < errors[0] / 2
+    assert errors[2] < errors[1] / 2
+
+
+def test_scores_at_the_ends_of_the_quantizer_are_not_learnt_from():
+    """Zero is no level: a score of the lowest one may stand for much less, which would be learnt as a bias."""
+    pools = Pools.of([[0], [1], [2], [0, 1, 2, 3]], 4)
+    oracle = regression(delta=0.5, pools=pools)
+    oracle.select(sa.LinearReward(4), [0.01, 0.3, 0.6, 1.0], 2, rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(oracle.report.decoded, [False, False, True, True])
+
+
+def test_without_a_quantizer_it_soon_knows_the_weights():
+    rng = np.random.default_rng(3)
+    weights = rng.random(50)
+    oracle = play(
+        regression(n_tests=30, quantize=False), sa.LinearReward(50, weights=weights), 60, rng=rng
+    )
+    np.testing.assert_allclose(oracle._weights.w, weights, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("std", "small", "large"),
+    [(1.0, 0.85, 0.1), (0.3, 0.4, 0.4), (0.05, 0.1, 0.85)],
+    ids=["steep", "middle", "flat"],
+)
+def test_tests_become_as_large_as_the_reward_allows(std, small, large):
+    """A steep network saturates, so tests of about one arm; in a flat one an arm is below the quantizer's step."""
+    rng = np.random.default_rng(0)
+    network = sa.network_instance(1000, 5, 0.2 * std, std=std, rng=rng).reward
+    counts = play(regression(delta=0.2, n_tests=300), network, 60, rng=rng)._weights.counts(300)
+    assert counts.sum() == 300
+    if std == 1.0:
+        assert counts[0] >= small * 300
+        assert counts[2:].sum() <= large * 300
+    elif std == 0.05:
+        assert counts[:2].sum() <= small * 300
+        assert counts[2:].sum() >= large * 300
+    else:
+        assert counts[:2].sum() >= small * 300
+        assert counts[3] <= large * 300
+
+
+def test_a_linear_reward_gets_the_largest_tests():
+    counts = play(
+        regression(n_tests=300), sa.LinearReward(1000), 60, rng=np.random.default_rng(0)
+    )._weights.counts(300)
+    assert counts[3] > 250
+
+
+def test_regret_is_that_of_cts():
+    """8 paired runs of 400 rounds, m = 200: the mean of the ratios is within 20% of 1 (its standard error is 4%), where
+    the sum decoder, with the same tests, is close to chance."""
+    ratios, literal = [], []
+    for seed in range(8):
+        instance = sa.linear_instance(200, 3, 0.25, rng=np.random.default_rng(seed))
+
+        def final(policy, instance=instance, seed=seed):
+            rng = np.random.default_rng([seed, 1])
+            return sa.simulate(policy, instance, horizon=400, rng=rng).regret()[-1]
+
+        exact = final(sa.cts(instance.reward, 3))
+        ratios.append(final(sa.cts(instance.reward, 3, oracle=regression(n_tests=40))) / exact)
+        if seed < 3:
+            literal.append(final(sa.gt_qts(instance.reward, 3, delta=0.25, n_tests=40)) / exact)
+    assert abs(np.mean(ratios) - 1) < 0.2
+    assert np.mean(literal) > 2
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"p": 0.2}, {"tests": "non_repeated"}, {"quantize": False}]
+)
+def test_goes_on_after_a_load_bit_for_bit(options):
+    reward, rng = (
+        sa.NetworkReward.random(40, rng=np.random.default_rng(0)),
+        np.random.default_rng(1),
+    )
+    oracle = play(regression(delta=0.2, n_tests=15, **options), reward, 30, rng=rng)
+    twin = regression(delta=0.2, n_tests=15, **options)
+    twin.load(json.loads(json.dumps(oracle.state())))
+    rngs = np.random.default_rng(2), np.random.default_rng(2)
+    for theta in rng.random((10, 40)):
+        answers = [
+            one.select(reward, theta, 4, rng=own)
+            for one, own in zip((oracle, twin), rngs, strict=True)
+        ]
+        np.testing.assert_array_equal(*answers)
+    assert oracle.state() == twin.state()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda state: {}, "that of a GroupTesting"),
+        (lambda state: [], "that of a GroupTesting"),
+        (lambda state: {**state, "weights": {}}, "must have 'sizes'"),
+        (
+            lambda state: {**state, "weights": {**state["weights"], "var": [1.0]}},
+            "must have 6 numbers, got 1",
+        ),
+        (
+            lambda state: {**state, "weights": {**state["weights"], "w": [float("nan")] * 6}},
+            "finite",
+        ),
+        (lambda state: {**state, "weights": {**state["weights"], "var": [0.0] * 6}}, "above 0"),
+    ],
+)
+def test_refuses_a_state_that_is_not_its_own_and_keeps_what_it_has(spoil, says):
+    oracle = play(regression(), sa.LinearReward(6), 3, rng=np.random.default_rng(0))
+    before = oracle.state()
+    with pytest.raises(ValueError, match=says):
+        oracle.load(spoil(json.loads(json.dumps(before))))
+    assert oracle.state() == before
+
+
+def test_a_state_with_weights_needs_the_decoder_and_the_arms():
+    state = play(regression(), sa.LinearReward(6), 3, rng=np.random.default_rng(0)).state()
+    with pytest.raises(ValueError, match='decoder="regression" needs'):
+        sa.GroupTesting(delta=0.25).load(state)
+    oracle = regression()
+    oracle.load(state)
+    with pytest.raises(ValueError, match="of 6 arms, got a reward of 7"):
+        oracle.select(sa.LinearReward(7), np.full(7, 0.5), 2, rng=np.random.default_rng(0))
+
+
+def test_another_reward_is_learnt_anew():
+    rng, first, second = (
+        np.random.default_rng(0),
+        sa.LinearReward(6),
+        sa.LinearReward(6, weights=[6, 5, 4, 3, 2, 1]),
+    )
+    oracle = play(regression(), first, 50, rng=rng)
+    play(oracle, second, 1, rng=rng)
+    assert oracle._weights.rounds == 1
+
+
+@pytest.mark.parametrize(
+    ("reward", "n_rounds"),
+    [(sa.AnySuccess(30), 10_000), (sa.LinearReward(30, weights=np.full(30, 1e-9)), 500)],
+)
+def test_stays_finite_for_ten_thousand_rounds(reward, n_rounds):
+    """Also where the reward is no sum at all, and where every score is the same."""
+    oracle = play(regression(n_tests=5), reward, n_rounds, rng=np.random.default_rng(0))
+    memory = oracle._weights
+    assert np.isfinite(np.append(memory.w, memory.c)).all()
+    assert (memory.var > 0).all() or not memory.rounds
+
+
+def test_no_test_at_all_teaches_nothing():
+    oracle = regression(pools=Pools.of([], 6))
+    assert (
+        len(oracle.select(sa.LinearReward(6), np.full(6, 0.5), 2, rng=np.random.default_rng(0)))
+        == 2
+    )
+    assert oracle._weights.rounds == 0

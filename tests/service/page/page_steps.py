@@ -1,0 +1,30 @@
+"""Steps that several tests of the page share."""
+
+import re
+
+FRUIT = ["apple", "banana", "cherry", "damson", "elder", "fig"]
+
+
+def decide(other, bandit):
+    return other("POST", f"/v1/bandits/{bandit['id']}/decisions", {})
+
+
+def tell(other, decision, outcome=1.0):
+    outcomes = dict.fromkeys(decision["arms"], outcome)
+    other("POST", f"/v1/decisions/{decision['id']}/outcomes", {"outcomes": outcomes})
+
+
+def create(page, name):
+    page.get_by_role("main").get_by_role("button", name="New bandit").click()
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Arms", exact=True).fill("\n".join(FRUIT))
+    wait_for_text(page.locator("#field-arms-hint"), "6 arms")
+    page.get_by_role("button", name="Create").click()
+
+
+def tile(page, name):
+    return page.locator(f".tile.{name} dd")
+
+
+def wait_for_text(locator, text):
+    locator.filter(has_text=re.compile(text)).first.wait_for(state="attached")

@@ -1,0 +1,264 @@
+"""What people do on the page, in a real browser and with a real server.
+
+Every test also checks that no request left this host, and that the console stayed silent.
+"""
+
+import re
+
+from page_steps import FRUIT, create, decide, tell, tile, wait_for_text
+
+from server_process import Server
+from superarm.service.http import keys
+from superarm.service.log.sqlite import SQLiteStore
+
+
+def test_a_bandit_is_created_decides_and_learns(visit, server):
+    page = visit()
+    create(page, "made by hand")
+    page.get_by_role("heading", name="made by hand").wait_for()
+    page.get_by_text("No decisions yet.").wait_for()
+    page.get_by_role("button", name="Decide", exact=True).click()
+    wait_for_text(tile(page, "open"), "^1$")
+    assert page.locator(".decision .chip").count() == 2
+    page.get_by_role("button", name=re.compile("^Tell outcomes")).click()
+    page.get_by_role("button", name="all 1").click()
+    page.get_by_role("button", name="Tell", exact=True).click()
+    wait_for_text(page.locator(".decision .status.told"), "^complete$")
+    wait_for_text(tile(page, "told"), "^1$")
+    wait_for_text(page.locator(".arms .arm .figure"), r"^0\.667")  # Beta(2, 1)
+    assert page.locator(".decision .chip.good").count() == 2
+
+
+def test_changes_by_other_clients_appear(visit, other, bandit):
+    page = visit(f"/#/b/{bandit['id']}")
+    page.get_by_text("No decisions yet.").wait_for()
+    decision = decide(other, bandit)
+    row = page.locator(f".decision[data-key='{decision['id']}']")
+    wait_for_text(row.locator(".status"), "^open$")
+    wait_for_text(page.locator("#arrivals"), "Decided: " + ", ".join(decision["arms"]))
+    tell(other, decision, 0.25)
+    wait_for_text(row.locator(".status.told"), "^complete$")
+    assert [text.split()[-1] for text in row.locator(".outcome").all_inner_texts()] == [
+        "0.25",
+        "0.25",
+    ]
+    wait_for_text(page.locator("#arrivals"), f"Told: {decision['arms'][0]} 0.25")
+    wait_for_text(page.locator(".readout"), "Round 1 at")
+    other("DELETE", f"/v1/bandits/{bandit['id']}/arms/fig")
+    wait_for_text(page.locator("#arrivals"), "Retired: fig")
+
+
+def test_a_paused_page_shows_nothing_new(visit, other, bandit):
+    page = visit(f"/#/b/{bandit['id']}")
+    page.get_by_role("button", name="Live").click()
+    page.get_by_role("button", name="Paused").wait_for()
+    for _ in range(250):
+        last = decide(other, bandit)
+    page.wait_for_timeout(1200)
+    assert page.locator(".decision").count() == 0
+    asked = []
+    page.on(
+        "request", lambda request: asked.append(request.url) if "/log?" in request.url else None
+    )
+    page.get_by_role("button", name="Paused").click()
+    page.locator(f".decision[data-key='{last['id']}']").wait_for()
+    assert page.locator(".decision").count() == 30
+    wait_for_text(page.locator("#arrivals"), r"^2\d\d events, the last: Decided")
+    page.get_by_role("button", name="Show more").click()
+    page.locator(".decision").nth(59).wait_for()
+    with page.expect_request(lambda request: "/log?" in request.url):
+        pass  # the next request starts at the last event
+    assert {re.search(r"after=(\d+)", url)[1] for url in asked} == {"1", "251"}
+    page.get_by_label("Which decisions").select_option("expired")
+    page.get_by_text("No decision is expired.").wait_for()
+
+
+def test_a_decision_is_explained(visit, other):
+    spec = {"name": "explained", "arms": FRUIT, "k": 2, "seed": 1, "oracle": "lazy_singletons"}
+    bandit = other("POST", "/v1/bandits", spec)
+    tell(other, decide(other, bandit))
+    decision = decide(other, bandit)
+    page = visit(f"/#/b/{bandit['id']}")
+    button = page.get_by_role("button", name=f"Explain decision {decision['id']}", exact=True)
+    button.click()
+    panel = page.get_by_role("dialog", name="Why these arms?")
+    panel.locator("figure").wait_for()
+    assert page.url.endswith(f"/d/{decision['id']}")
+    assert panel.locator(".arms .arm").count() == 3  # two in the set, and the best arm left out
+    assert panel.locator(".range").count() == 3 + 1  # and one in the legend
+    assert panel.locator("path.sampled").count() == 3
+    assert set(panel.locator(".arms .arm:not(.left-out) .name").all_inner_texts()) == set(
+        decision["arms"]
+    )
+    assert f"decision {decision['id']}" in panel.locator("pre").inner_text()
+    assert panel.locator("tbody tr").count() == 3
+    page.keyboard.press("Escape")
+    panel.wait_for(state="detached")
+    assert page.url.endswith(f"/b/{bandit['id']}")
+    assert button.evaluate("node => node === document.activeElement")
+    page.goto(page.url + f"/d/{decision['id']}")  # an explanation has its own address
+    panel.locator("figure").wait_for()
+
+
+def test_an_arm_is_retired_and_restored(visit, other, bandit):
+    page = visit(f"/#/b/{bandit['id']}")
+    page.get_by_role("button", name="Retire cherry").click()
+    page.get_by_text("Retired cherry").first.wait_for()
+    page.locator(".arm.is-retired .name", has_text="cherry").wait_for()
+    assert other("GET", f"/v1/bandits/{bandit['id']}")["retired"] == ["cherry"]
+    page.get_by_role("button", name="Undo").click()
+    page.locator(".arm.is-retired").wait_for(state="detached")
+    assert other("GET", f"/v1/bandits/{bandit['id']}")["retired"] == []
+
+
+def test_arms_are_added_found_and_ordered(visit, other, bandit):
+    page = visit(f"/#/b/{bandit['id']}")
+    page.get_by_role("button", name="Add arms…").click()
+    page.get_by_label("Names, one per line").fill("grape\nguava\n")
+    page.get_by_role("button", name="Add", exact=True).click()
+    wait_for_text(page.locator(".facts"), "2 of 8 arms")
+    page.get_by_label("Search arms").fill("GUA")
+    wait_for_text(page.locator("section p.muted"), "1 arm found")
+    assert page.locator(".arms .name").all_inner_texts() == ["guava"]
+    page.get_by_label("Search arms").fill("nothing like it")
+    wait_for_text(page.locator("section p.muted"), "No arm has")
+    page.get_by_label("Search arms").fill("")
+    wait_for_text(page.locator("section p.muted"), "All 8 arms")
+    page.get_by_label("Order of the arms").select_option("name")
+    assert page.locator(".arms .name").all_inner_texts() == sorted([*FRUIT, "grape", "guava"])
+
+
+def test_only_the_best_of_many_arms_are_shown(visit, other):
+    bandit = other("POST", "/v1/bandits", {"name": "many", "arms": 5000, "k": 3})
+    page = visit(f"/#/b/{bandit['id']}")
+    wait_for_text(page.locator("section p.muted"), "The best 20 of 5,000 by mean")
+    assert page.locator(".arms .arm").count() == 20
+    page.get_by_label("How many arms").select_option("50")
+    wait_for_text(page.locator("section p.muted"), "The best 50 of 5,000")
+
+
+def test_problems_say_what_to_do(visit, other, bandit):
+    page = visit(f"/#/b/{bandit['id']}", expect=["status of 4"])
+    page.get_by_role("button", name="With constraints…").click()
+    page.get_by_label("Arms that must be in").fill("apple\nbanana\ncherry")
+    page.get_by_role("button", name="Decide", exact=True).last.click()
+    problem = page.get_by_role("dialog").get_by_role("alert")
+    assert "must" in problem.inner_text()
+    page.keyboard.press("Escape")
+    decide(other, bandit)
+    page.locator(".decision").wait_for()
+    page.keyboard.press("t")
+    page.get_by_role("button", name="Tell", exact=True).click()
+    wait_for_text(problem, "No outcome is given")
+    page.get_by_label(re.compile("^Outcome of")).first.fill("1.5")
+    page.get_by_role("button", name="Tell", exact=True).click()
+    wait_for_text(problem, "less than or equal to 1")
+    page.keyboard.press("Escape")
+    page.goto(page.url.partition("#")[0] + "#/b/aaaaaaaaaa")
+    wait_for_text(page.get_by_role("alert"), "No bandit has the id")
+    wait_for_text(page.get_by_role("alert"), "GET /v1/bandits lists them")
+
+
+def test_a_key_is_requested_and_stays_in_the_tab(visit, tmp_path):
+    database = tmp_path / "keys.db"
+    made = {role: keys.make(role) for role in ("read", "admin")}
+    store = SQLiteStore(database)
+    for _, row in made.values():
+        store.add_key(row)
+    store.close()
+    with Server(str(database), tmp_path / "server.log", "--keys") as server:
+        page = visit(at=server.url, expect=["status of 401", "status of 403"])
+        dialog = page.get_by_role("dialog", name="Key of this server")
+        dialog.get_by_label("Key", exact=True).fill("not this one")
+        page.keyboard.press("Enter")
+        wait_for_text(dialog.get_by_role("alert"), "The key is not known here")
+        wait_for_text(dialog.get_by_role("alert"), "superarm keys add makes one")
+        page.keyboard.press("Escape")  # the page says so, too, and does not open the dialog again
+        page.get_by_role("button", name="Enter a key").click()
+        dialog.get_by_label("Key", exact=True).fill(made["read"][0])
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Pick the best k").wait_for()
+        page.reload()
+        page.get_by_role("heading", name="Pick the best k").wait_for()
+        assert made["read"][0] in page.evaluate("Object.values(sessionStorage)")
+        assert page.evaluate("localStorage.length + document.cookie.length") == 0
+        create(page, "with a key")
+        wait_for_text(
+            page.get_by_role("dialog").get_by_role("alert"),
+            "The role must be admin for this, got read",
+        )
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Key", exact=True).click()
+        dialog.get_by_label("Key", exact=True).fill(made["admin"][0])
+        page.keyboard.press("Enter")
+        dialog.wait_for(state="detached")
+        create(page, "with a key")
+        page.get_by_role("heading", name="with a key").wait_for()
+        assert made["admin"][0] not in server.said
+        page.close()  # before the server, so that no request fails
+
+
+def test_a_lost_server_is_tried_again(visit, bandit):
+    page = visit(f"/#/b/{bandit['id']}", expect=["ERR_CONNECTION_REFUSED"])
+    page.locator(".arms .arm").first.wait_for()
+    page.route("**/v1/**", lambda route: route.abort("connectionrefused"))
+    page.get_by_role("button", name="Trying again…").wait_for()
+    page.unroute("**/v1/**")
+    page.get_by_role("button", name="Live").wait_for()
+
+
+def test_the_page_works_behind_a_prefix(browser, server, bandit):
+    """As behind a proxy that removes the prefix."""
+    context = browser.new_context()
+    asked = []
+
+    def forward(route):
+        asked.append(route.request.url)
+        route.fulfill(response=route.fetch(url=route.request.url.replace("/under/here/", "/")))
+
+    context.route("**/*", forward)
+    page = context.new_page()
+    page.goto(f"{server}/under/here/#/b/{bandit['id']}")
+    page.get_by_role("button", name="Decide", exact=True).click()
+    page.locator(".decision").wait_for()
+    context.close()
+    assert all(url.startswith(f"{server}/under/here/") for url in asked)
+
+
+def test_every_part_of_the_catalog_is_offered(visit, other):
+    parts = other("GET", "/v1/parts")
+    page = visit()
+    page.get_by_role("main").get_by_role("button", name="New bandit").click()
+    page.get_by_text("More: reward").click()
+    for kind, names in (("belief", "beliefs"), ("oracle", "oracles"), ("reward", "rewards")):
+        options = page.locator(f"#field-{kind} option")
+        options.nth(1).wait_for(state="attached")
+        offered = options.evaluate_all("all => all.map(option => option.value)")
+        assert [name for name in offered if name] == [part["name"] for part in parts[names]]
+
+
+def test_parameters_of_parts_are_sent(visit, other):
+    page = visit()
+    page.get_by_role("main").get_by_role("button", name="New bandit").click()
+    page.get_by_label("Name", exact=True).fill("with parameters")
+    page.get_by_label("Arms", exact=True).fill("12")
+    page.get_by_text("More: reward").click()
+    page.get_by_label("Belief about the arms").select_option("sliding")
+    page.get_by_label("window").fill("50")
+    page.get_by_label("prior").fill("2, 1.5")
+    page.get_by_label("Reward of a set").select_option("any_success")
+    page.get_by_label("Oracle that picks the set").select_option("group_testing")
+    page.get_by_label("delta (required)").fill("0.25")
+    page.get_by_label("quantize").select_option("false")
+    page.get_by_label("n_tests").fill("40")
+    page.get_by_role("button", name="Create").click()
+    page.get_by_role("heading", name="with parameters").wait_for()
+    spec = other("GET", f"/v1/bandits/{page.url.rpartition('/')[2]}")["spec"]
+    assert spec["belief"] == {"kind": "sliding", "window": 50, "prior": [2, 1.5]}
+    assert spec["reward"] == {"name": "any_success"}
+    assert spec["oracle"] == {
+        "kind": "group_testing",
+        "delta": 0.25,
+        "quantize": False,
+        "n_tests": 40,
+    }

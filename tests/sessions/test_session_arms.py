@@ -1,0 +1,144 @@
+"""The arms of a session: names, constraints by name, new and retired arms."""
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.sets import SpanningTrees
+
+NAMES = ["ant", "bee", "cat", "dog", "eel", "fox"]
+
+
+def make(oracle=None, n_arms=6, k=2):
+    return sa.cts(sa.LinearReward(n_arms), k, oracle=oracle)
+
+
+def test_an_arm_added_later_has_its_own_prior_and_disturbs_nobody():
+    session = sa.Session(make(), NAMES, seed=2, rewards=sa.LinearReward)
+    for _ in range(10):
+        decision = session.ask()
+        session.tell(decision, dict.fromkeys(decision.arms, 1.0))
+    waiting, before, spent = (
+        session.ask(),
+        session.policy.belief.a.copy(),
+        session.policy.evaluations,
+    )
+    session.add_arms(["gnu", "hen"], prior=([30.0, 1.0], [1.0, 30.0]))
+    assert session.policy.belief.a.tolist() == [*before, 30.0, 1.0]
+    assert session.policy.evaluations == spent
+    session.tell(waiting, dict.fromkeys(waiting.arms, 0.0))
+    assert any("gnu" in session.ask().arms for _ in range(5))
+
+
+def test_a_retired_arm_keeps_its_history():
+    session = sa.Session(make(), NAMES, seed=2)
+    waiting = session.ask()
+    session.retire(waiting.arms[0])
+    assert all(waiting.arms[0] not in session.ask().arms for _ in range(30))
+    session.tell(waiting, dict.fromkeys(waiting.arms, 1.0))
+    assert session.policy.belief.a.sum() == 8
+    session.restore(waiting.arms[0])
+    assert any(waiting.arms[0] in session.ask().arms for _ in range(30))
+
+
+class Rigid:
+    """A belief that cannot grow."""
+
+    n_arms = 6
+    sample = staticmethod(lambda *, rng: rng.random(6))
+    update = staticmethod(lambda arms, outcomes, *, rng: None)
+    state = staticmethod(dict)
+    load = staticmethod(lambda state: None)
+
+
+def test_a_belief_that_cannot_grow_says_so():
+    session = sa.Session(
+        sa.Policy(Rigid(), sa.Singletons(), sa.LinearReward(6), 2), rewards=sa.LinearReward
+    )
+    with pytest.raises(TypeError, match="Rigid has no add_arms"):
+        session.add_arms([6])
+    session.explain(session.ask())
+
+
+def test_names_of_numpy_become_plain():
+    session = sa.Session(make(), [*np.arange(3), *np.array(["x", "y", "z"])], seed=0)
+    assert session.names == (0, 1, 2, "x", "y", "z")
+    assert {type(name) for name in session.names} == {int, str}
+
+
+def test_constraints_by_name_hold_for_one_round():
+    session = sa.Session(make(), NAMES, seed=2)
+    heavy = dict.fromkeys(NAMES, 1.0) | {"ant": 5.0}
+    for _ in range(20):
+        assert "bee" in session.ask(feasible=session.feasible(must=["bee"])).arms
+        assert not {"bee", "cat"} & set(
+            session.ask(feasible=session.feasible(must_not=["bee", "cat"])).arms
+        )
+        assert set(session.ask(feasible=session.feasible(available=["dog", "eel"])).arms) == {
+            "dog",
+            "eel",
+        }
+        assert "ant" not in session.ask(feasible=session.feasible(weights=heavy, budget=3.0)).arms
+        pets = sa.Group(["cat", "dog"], least=1, most=1)
+        one_pet = session.ask(feasible=session.feasible(groups=[pets]))
+        assert len({"cat", "dog"} & set(one_pet.arms)) == 1
+        assert len(session.ask(feasible=session.feasible(3)).arms) == 3
+    assert len(session.ask().arms) == 2
+    assert all(len(decision.arms) == 1 for decision in session.ask(4, feasible=1))
+
+
+def test_what_cannot_be_chosen_is_refused_before_anything_happens():
+    session = sa.Session(make(), NAMES, seed=2)
+    session.retire("ant")
+    before = session._unlocked.rng.bit_generator.state
+    for feasible in (session.feasible(must=["ant"]), session.feasible(6)):
+        with pytest.raises(ValueError, match="clash"):
+            session.ask(feasible=feasible)
+    with pytest.raises(ValueError, match="must be of the session's arms, got 'gnu'"):
+        session.feasible(must=["gnu"])
+    assert session._unlocked.rng.bit_generator.state == before
+    assert session.rounds == session.policy.evaluations == 0
+
+
+def test_arms_of_a_structure_cannot_be_retired():
+    policy = sa.cts(sa.LinearReward(3), SpanningTrees([0, 1, 0], [1, 2, 2]))
+    session = sa.Session(policy, seed=1)
+    assert len(session.ask().arms) == 2
+    with pytest.raises(ValueError, match="got SpanningTrees"):
+        session.retire(0)
+    assert session.retired == ()
+
+
+def test_retiring_arms_costs_no_answers():
+    """What a lazy oracle remembers of the others stays good."""
+    instance = sa.network_instance(60, 3, 0.1, rng=np.random.default_rng(0))
+    session = sa.Session(sa.cts(instance.reward, 3, oracle=sa.LazySingletons()), seed=3)
+    for _ in range(200):
+        decision = session.ask()
+        outcomes = instance.pull(np.array(decision.arms), rng=np.random.default_rng(1))
+        session.tell(decision, dict(zip(decision.arms, outcomes.tolist(), strict=True)))
+    spent = session.policy.evaluations
+    session.retire(*decision.arms)
+    later = session.ask()
+    assert later.certified
+    assert not set(later.arms) & set(decision.arms)
+    assert session.policy.evaluations - spent < 20
+
+
+class Heedless:
+    """An oracle that takes constraints and does not keep to them."""
+
+    report = None
+
+    def select(self, reward, theta, k, *, rng):
+        return np.array([0, 1])
+
+
+def test_a_set_that_breaks_the_constraints_is_refused():
+    session = sa.Session(
+        sa.Policy(sa.BetaBelief(6), Heedless(), sa.LinearReward(6), 2), NAMES, seed=2
+    )
+    with pytest.raises(ValueError, match="Heedless must pick a set that is feasible"):
+        session.ask(feasible=session.feasible(must=["eel"]))
+    assert session.open == []
+    assert session.rounds == 0

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+import superarm as sa
+from superarm.environments import (
+    DriftingArms,
+    TriggeredArms,
+)
+from superarm.oracles import RandomSets
+from superarm.simulation import ChangingInstance
+
+
+@pytest.mark.parametrize("reward", [sa.LinearReward(6), sa.AnySuccess(6)])
+def test_dynamic_regret_is_that_of_the_best_set_of_each_round(reward):
+    means = []
+
+    class Watched(DriftingArms):
+        def pull(self, arms, *, rng):
+            means.append(self.mu)
+            return super().pull(arms, rng=rng)
+
+    world = ChangingInstance(Watched(np.linspace(0.1, 0.9, 6), std=0.1), reward, 2)
+    trace = sa.simulate(sa.cts(reward, 2), world, horizon=40, rng=np.random.default_rng(0))
+    sets = [(i, j) for i in range(6) for j in range(i)]
+    best = [max(reward(list(s), mu[list(s)]) for s in sets) for mu in means]
+    values = [reward(arms, mu[arms]) for arms, mu in zip(trace.arms, means, strict=True)]
+    np.testing.assert_allclose(trace.best_value, best)
+    np.testing.assert_allclose(trace.regret(), np.cumsum(np.subtract(best, values)))
+    assert len(np.unique(trace.best_value)) > 30
+    mu = world.mu[world.best_arms]
+    assert reward(world.best_arms, mu) == pytest.approx(world.best_value)
+
+
+def test_an_instance_of_a_triggered_world_observes_as_the_world_does():
+    P = np.eye(3)
+    P[0, 2] = 1.0
+    policy = sa.Policy(sa.BetaBelief(3), RandomSets(), sa.LinearReward(3), 1)
+    world = ChangingInstance(TriggeredArms([0.5, 0.5, 1.0], P), sa.LinearReward(3), 1)
+    trace = sa.simulate(policy, world, horizon=60, rng=np.random.default_rng(0))
+    assert policy.belief.a[2] - 1 == (trace.arms != 1).sum()
+    assert trace.best_value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: ChangingInstance(object(), sa.LinearReward(3), 2), "environment must have mu"),
+        (
+            lambda: ChangingInstance(sa.BernoulliArms([0.5]), sa.LinearReward(3), 2),
+            "the same number of arms, got 1 and 3",
+        ),
+        (
+            lambda: ChangingInstance(sa.BernoulliArms([0.5]), sa.LinearReward(1), 2),
+            "k must be between 1 and 1",
+        ),
+    ],
+)
+def test_refuses(call, says):
+    with pytest.raises((ValueError, TypeError), match=says):
+        call()

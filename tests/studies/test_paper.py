@@ -1,0 +1,214 @@
+"""The whole reproduction at tiny sizes: resumed, rebuilt, never mixed; every experiment reports."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from commands import run as command
+from superarm.reporting.tables import as_rich
+from superarm.studies import RequestError, Scale, Store, paper, run
+from superarm.studies.code import versions
+from superarm.studies.paper import reproduction
+from superarm.studies.paper.report import make_report
+
+SCALE = Scale("tiny", runs=2)
+# As a command would run it, at a size that no command offers.
+SCRIPT = """
+import sys
+from pathlib import Path
+from superarm.studies import Scale, paper
+if __name__ == "__main__":
+    paper.reproduce(sys.argv[2:], Scale("tiny", runs=2), Path(sys.argv[1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """Every experiment once, with what a terminal shows."""
+    out = tmp_path_factory.mktemp("reproduction") / "out"
+    terminal = StringIO()
+    console = Console(file=terminal, width=120)
+    done = paper.reproduce(["all"], SCALE, out, console=console)
+    for table in done.tables:
+        console.print(as_rich(table))
+    assert done.path == out / "report.html"
+    return out, terminal.getvalue()
+
+
+def test_killed_half_way_and_resumed_it_is_the_same(tiny, tmp_path):
+    script, out = tmp_path / "script.py", tmp_path / "out"
+    script.write_text(SCRIPT)
+    arguments = [sys.executable, script, out, "fig1", "fig2c"]
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(list(out.glob("cells/*.json"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    finished = {path: path.stat().st_mtime_ns for path in out.glob("cells/*.json")}
+    assert 3 <= len(finished) < 25
+    assert not (out / "report.html").exists()
+    subprocess.run(arguments, stdout=subprocess.DEVNULL, check=True)
+    assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
+    for name in ("fig1", "fig2c"):
+        assert (out / name / "rows.jsonl").read_bytes() == (
+            tiny[0] / name / "rows.jsonl"
+        ).read_bytes()
+
+
+def test_everything_is_written(tiny):
+    out, printed = tiny
+    for name in paper.names():
+        for file in ("rows.jsonl", "times.jsonl", "numbers.json", f"{name}.svg"):
+            assert (out / name / file).stat().st_size > 0
+    assert "The paper's claims" in printed
+    assert "cells," in printed
+    claims = json.loads((out / "claims.json").read_text())
+    assert len(claims) == 8
+
+
+def test_the_lazy_oracle_has_the_regret_of_cts_for_a_fraction_of_the_evaluations(tiny):
+    numbers = json.loads((tiny[0] / "beyond" / "numbers.json").read_text())
+    for family in ("linear", "network"):
+        found = numbers[family]["policies"]
+        assert numbers[family]["lazy_is_cts"]
+        assert found["CTS, lazy"]["regret"] == found["CTS"]["regret"]
+        assert (
+            np.mean(found["CTS, lazy"]["evaluations"]) < np.mean(found["CTS"]["evaluations"]) / 50
+        )
+
+
+def test_what_goes_beyond_the_paper_comes_last(tiny):
+    page = (tiny[0] / "report.html").read_text()
+    assert page.index('<h2 id="theory">') < page.index('<h2 id="beyond">')
+
+
+def test_rows_have_no_times_and_times_no_results(tiny):
+    for name in paper.names():
+        for line in (tiny[0] / name / "rows.jsonl").read_text().splitlines():
+            assert not {"ask_s", "median_ask_s", "seconds"} & set(json.loads(line))
+        for line in (tiny[0] / name / "times.jsonl").read_text().splitlines():
+            assert not {"regret", "losses", "evaluations"} & set(json.loads(line))
+
+
+def test_the_report_stands_alone_and_says_that_it_is_quick(tiny):
+    page = (tiny[0] / "report.html").read_text()
+    assert not re.search(r'(src|href)="(?!data:|#)', page)
+    assert "http" not in page
+    assert page.index("<h2") == page.index('<h2 id="claims">')
+    assert "Reduced sizes" in page
+    assert page.count("<svg") == len(paper.names())
+    for verdict in json.loads((tiny[0] / "claims.json").read_text()):
+        assert verdict["verdict"] in page
+
+
+def test_identifiers_of_the_page_are_unique(tiny):
+    """Inline pictures bring identifiers of their own, which must not meet."""
+    found = re.findall(r' id="([^"]+)"', (tiny[0] / "report.html").read_text())
+    assert len(found) == len(set(found))
+
+
+def test_the_report_is_rebuilt_without_running_anything(tiny, monkeypatch):
+    before = {path: path.read_bytes() for path in tiny[0].rglob("*") if path.is_file()}
+    monkeypatch.setattr(run, "run_cell", lambda cell: pytest.fail("ran something"))
+    result = command("reproduce", "--from", tiny[0])
+    assert result.exit_code == 0, result.output
+    assert "The paper's claims" in result.output
+    assert str(tiny[0] / "report.html") in result.output.replace("\n", "")
+    assert {path: path.read_bytes() for path in tiny[0].rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["fig9"], "experiments must be of fig1, fig2a"),
+        (["--from", "nowhere"], "holds no reproduction"),
+        (["fig1", "--from", "nowhere"], "it takes no other options"),
+        (["fig1", "--runs", "1"], "--runs"),
+    ],
+)
+def test_bad_requests_are_answered(arguments, says):
+    result = command("reproduce", *arguments)
+    assert result.exit_code == 2
+    assert says in " ".join(result.output.split())
+
+
+def test_a_folder_with_other_settings_is_refused(tiny):
+    with pytest.raises(RequestError, match="holds rows with runs = 2, not 3"):
+        paper.reproduce(["fig1"], Scale("tiny", runs=3), tiny[0])
+    result = command("reproduce", "fig1", "--quick", "--runs", "2", "--out", tiny[0])
+    assert result.exit_code == 2
+    assert "holds rows with size = 'tiny', not 'quick'" in " ".join(result.output.split())
+
+
+def test_running_one_experiment_again_keeps_the_report_of_all(tiny):
+    before = (tiny[0] / "report.html").read_bytes()
+    assert paper.reproduce(["fig1"], SCALE, tiny[0]).path == tiny[0] / "report.html"
+    assert (tiny[0] / "report.html").read_bytes() == before
+
+
+def test_an_unfinished_experiment_is_left_out_of_the_report(tiny, tmp_path):
+    out = tmp_path / "copy"
+    shutil.copytree(tiny[0], out)
+    (out / "report.html").unlink()
+    only = {cell.key for cell in paper.load("fig2b").cells(SCALE)}
+    (out / "cells" / f"{min(only)}.json").unlink()
+    done = make_report(Store(out))
+    assert 'id="fig2b"' not in done.path.read_text()
+    assert 'id="fig2a"' in done.path.read_text()
+    assert len(done.tables[0].rows) == 7
+
+
+def test_rows_of_another_program_do_not_mix(tiny, monkeypatch):
+    monkeypatch.setattr(
+        reproduction, "versions", lambda *kinds: {**versions(*kinds), "code": "another"}
+    )
+    with pytest.raises(ValueError, match="holds rows with code = "):
+        Store(tiny[0]).open(reproduction.manifest_of(SCALE), {})
+
+
+def test_names_are_listed_without_importing_an_experiment():
+    code = "import sys; from superarm.studies import paper; paper.names(); "
+    code += "assert not [name for name in sys.modules if '.experiments.' in name]"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
+
+
+def test_every_experiment_has_the_papers_sizes():
+    """Section 5's figures, as data."""
+    full = {name: paper.load(name).cells(Scale()) for name in paper.names()}
+
+    def settings(name):
+        return [cell.settings for cell in full[name]]
+
+    linear, network = settings("fig2a")[0], settings("fig2b")[0]
+    assert linear["problem"] == {"family": "linear", "n_arms": 5000, "k": 5, "gap": 0.25}
+    assert linear["horizon"] == 10_000
+    assert (
+        network["problem"]["n_arms"],
+        network["problem"]["n_hidden"],
+        network["problem"]["gap"],
+    ) == (1000, 20, 0.2)
+    assert network["horizon"] == 5_000
+    assert (
+        {cell.run for cell in full["fig2a"]}
+        == {cell.run for cell in full["fig2b"]}
+        == set(range(20))
+    )
+    assert {cell.run for cell in full["fig2c"]} == set(range(10))
+    tests = {one["policy"]["n_tests"] for one in settings("fig2c") if "n_tests" in one["policy"]}
+    assert min(tests) == 25
+    assert max(tests) >= 2500
+    assert {200, 310} <= tests
+    shared = {cell.key for cell in full["fig1"]} & {cell.key for cell in full["fig2a"]}
+    assert len(shared) == 40

@@ -1,0 +1,75 @@
+"""A folder never mixes two sets of settings, and a file in it is whole or not there."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from superarm.studies import Recorded, Store
+from tiny_cells import TINY
+
+
+def test_writes_whole_or_not_at_all(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    store.write("a/file", "old")
+    monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        store.write("a/file", "new")
+    assert (tmp_path / "a" / "file").read_text() == "old"
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["file"]
+
+
+def test_other_settings_are_refused_and_nothing_changes(tmp_path):
+    store = Store(tmp_path)
+    store.open({"quick": True, "seed": 0}, {"fig1": TINY})
+    before = (tmp_path / "manifest.json").read_bytes()
+    store.open({"quick": True, "seed": 0}, {"fig1": TINY})
+    with pytest.raises(ValueError, match="holds rows with seed = 0, not 1; choose another folder"):
+        store.open({"quick": True, "seed": 1}, {"fig2": TINY})
+    assert (tmp_path / "manifest.json").read_bytes() == before
+
+
+def test_another_sweep_is_refused(tmp_path):
+    store = Store(tmp_path)
+    store.open({}, {"fig1": TINY})
+    store.open({}, {"fig1": TINY, "fig2": TINY[1:]})
+    with pytest.raises(ValueError, match="another sweep of fig1"):
+        store.open({}, {"fig1": TINY[1:]})
+    assert set(store.manifest()["sweeps"]) == {"fig1", "fig2"}
+
+
+def test_two_commands_on_one_folder_keep_both_sweeps(tmp_path):
+    with ThreadPoolExecutor(8) as executor:
+        list(executor.map(lambda name: Store(tmp_path).open({}, {name: TINY}), map(str, range(20))))
+    assert len(Store(tmp_path).manifest()["sweeps"]) == 20
+
+
+def test_what_a_killed_write_left_behind_does_not_matter(tmp_path):
+    (tmp_path / ".abc.tmp").write_text("half")
+    Store(tmp_path).open({}, {})
+
+
+def test_a_folder_of_other_things_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("my only copy")
+    with pytest.raises(ValueError, match="holds other files and no manifest"):
+        Store(tmp_path).open({}, {})
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == [
+        "thesis.tex"
+    ]
+
+
+def test_a_missing_cell_says_so(tmp_path):
+    with pytest.raises(ValueError, match="the study did not finish"):
+        Store(tmp_path).get(TINY[0])
+
+
+def test_a_broken_manifest_says_so(tmp_path):
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(ValueError, match="is not JSON"):
+        Store(tmp_path).manifest()
+
+
+def test_round_trip(tmp_path):
+    store, what = Store(tmp_path), Recorded({"x": [0.1, 1 / 3]}, {"seconds": 2.5})
+    store.put(TINY[0], what)
+    assert store.get(TINY[0]) == what
