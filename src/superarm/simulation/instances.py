@@ -220,10 +220,10 @@ def network_instance(
 
     Weights are |N(0, 1)| as in section 5, those of the hidden layer times ``std``; they do not
     depend on which arms are best. k random arms have means uniform on [best - 0.1, best], and all
-    other arms have means uniform on [0, x]. x is the largest number for which the planted set beats every
-    single swap by the gap. (With uniform means for all arms, as in section 5, the gap would be far
-    smaller than the paper's 0.2.) Networks that miss the gap for every x are drawn again. A bound
-    from submodularity proves that no set of several swaps comes closer, so ``best_arms`` and
+    other arms have means uniform on [0, x]. x is the largest number for which the planted set beats
+    every single swap by the gap. (With uniform means for all arms, as in section 5, the gap would
+    be far smaller than the paper's 0.2.) Networks that miss the gap for every x are drawn again. A
+    bound from submodularity proves that no set of several swaps comes closer, so ``best_arms`` and
     ``gap`` are exact. The proof looks at 2^k subsets, so k is at most 12.
 
     Examples

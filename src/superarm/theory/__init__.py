@@ -14,6 +14,7 @@ from superarm.theory.brute_force import gap_range, separation
 from superarm.theory.decoding import (
     Decodability,
     decodability,
+    log10_q_limit,
     n_tests_repaired,
     signal_to_noise,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "epsilon_limit",
     "estimate_q",
     "gap_range",
+    "log10_q_limit",
     "n_tests",
     "n_tests_order",
     "n_tests_repaired",

@@ -24,6 +24,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
 from superarm.core import Pools, Reward
 from superarm.core.arguments import (
@@ -128,6 +129,24 @@ def n_tests_repaired(
     shift = as_positive(step, "step") * p * (1 - p) * as_fraction(q, "q", high="]")
     pairs = math.log(k * (n_arms - k) / as_fraction(failure, "failure"))
     return math.ceil(2 * (as_positive(upper, "upper") / shift) ** 2 * pairs)
+
+
+def log10_q_limit(*, n_arms: int, n_levels: int, p: float) -> float:
+    """The decimal logarithm of an upper bound on the paper's q.
+
+    A quantizer has ``n_levels`` scores, so at most that many tests of one size can be non-repeated.
+    A test of size s has probability p^s (1-p)^(m-s), hence q <= L · sum over s of p^s (1-p)^(m-s).
+
+    Examples
+    --------
+    >>> round(log10_q_limit(n_arms=5000, n_levels=40_000, p=0.5))
+    -1497
+    """
+    n_arms, p = as_count(n_arms, "n_arms", least=1), as_fraction(p, "p")
+    sizes = np.arange(n_arms + 1)
+    log_sum = float(logsumexp(sizes * math.log(p) + (n_arms - sizes) * math.log1p(-p)))
+    log_levels = math.log(as_count(n_levels, "n_levels", least=1))
+    return min(0.0, (log_levels + log_sum) / math.log(10))
 
 
 def signal_to_noise(

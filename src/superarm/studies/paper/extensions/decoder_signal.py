@@ -1,8 +1,8 @@
 """Why the literal decoder finds nothing at the paper's size: signal over noise at every p.
 
-At theta = mu, the easiest case, a best arm's grade differs from another arm's on average by a signal,
-and varies by a noise. Both follow from the law of the tests. A reliable decision takes a signal of
-about four times the noise.
+At theta = mu, the easiest case, a best arm's grade differs from another arm's on average by a
+signal, and varies by a noise. Both follow from the law of the tests. A reliable decision takes a
+signal of about four times the noise.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Lemma 1, as printed and repaired: how often its number of tests finds the best arm.
 
 Small random sums, half of them with two nearly equal best arms. The lemma bounds the expected
-difference of two grades from below; whether the bound holds is looked up exactly. Then the numbers of
-tests that the lemma asks for are played.
+difference of two grades from below; whether the bound holds is looked up exactly. Then the numbers
+of tests that the lemma asks for are played.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def _table(found: dict[str, Any], n_problems: int) -> Table:
             "median of the number",
         ],
         body,
-        caption=f"Random sums of 4 and 6 arms, K = 1, Delta = 0.25; {1 - FAILURE:.0%} successes are "
-        "promised",
+        caption="Random sums of 4 and 6 arms, K = 1, Delta = 0.25; "
+        f"{1 - FAILURE:.0%} successes are promised",
     )
 
 
