@@ -2,12 +2,12 @@
 
     python benchmarks/crash.py [--kills N] [--database URL] [--clients N] [--seed N]
 
-A process of clients asks and tells without end and writes down every answer (crash_load.py). The
-server is killed with SIGKILL after a random while, also while it starts, and started again; the
-clients ask again with the same keys until they are answered. At the end their record is held
-against the log: every acknowledged decision is there, once; every acknowledged outcome, once, and
-no other; every arm; and the belief is what follows from the record, to the last bit, in the server,
-after a restart, and by ``superarm replay``.
+A process of clients (crash_load.py) asks and tells in a loop and writes down every answer. The
+server is killed with SIGKILL after a random time, also while it starts, and started again. The
+clients repeat their requests with the same keys until they get an answer. At the end their record
+is compared with the log. The log must have every acknowledged decision once, every acknowledged
+outcome once, no other outcomes, and every arm. The belief must follow from the record to the last
+bit: in the server, after a restart, and by ``superarm replay``.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ def kill_repeatedly(
     kills: int,
     seed: int = 0,
     clients: int = 4,
+    most_s: float = 0.6,
     kind: type[Server] = Server,
 ) -> dict[str, Any]:
-    """The whole of it; what was counted, or an AssertionError that says what is wrong."""
+    """Run the benchmark. Returns counts, or raises an AssertionError that says what is wrong."""
     rng, start = random.Random(seed), time.perf_counter()
     server = kind(database, folder / "server.log", "--checkpoint-every", "10", "--quiet")
     record = folder / "record.jsonl"
@@ -51,7 +52,7 @@ def kill_repeatedly(
         bandit = client.create("crash", N_ARMS, K, seed=seed).id
         with load([server.url], bandit, record, clients=clients, seed=seed, kind=kind):
             for _ in range(kills):
-                time.sleep(0.6 * rng.random())
+                time.sleep(most_s * rng.random())
                 server.kill()
                 server.start(wait=rng.random() < 0.8)  # sometimes killed again while it starts
             server.wait_until_up()
@@ -78,7 +79,7 @@ def load(
     seed: int = 0,
     kind: type[Server] = Server,
 ) -> Iterator[None]:
-    """Clients at work while the block runs; afterwards all their requests are answered."""
+    """Run clients during the block. When the block ends, all their requests are answered."""
     program = str(Path(__file__).with_name("crash_load.py"))
     options = ["--clients", str(clients), "--seed", str(seed)]
     log = record.with_suffix(".log")
@@ -95,7 +96,7 @@ def load(
 
 
 def wait_for(record: Path, n_answers: int, process: Any = None) -> None:
-    """Wait until the clients have so many answers, or until they stop."""
+    """Wait until the clients have this number of answers, or until they stop."""
     end = time.monotonic() + 120
     while time.monotonic() < end and (process is None or process.poll() is None):
         if record.exists() and record.read_text().count('"did"') >= n_answers:
@@ -106,7 +107,7 @@ def wait_for(record: Path, n_answers: int, process: Any = None) -> None:
 def judge(
     record: list[dict[str, Any]], events: list[dict[str, Any]], state: dict[str, Any]
 ) -> dict[str, int]:
-    """Hold the clients' record against the log and the belief; what there was, by number."""
+    """Compare the clients' record with the log and the belief. Returns counts."""
     _same(
         [event["seq"] for event in events], list(range(1, len(events) + 1)), "the seqs of the log"
     )
@@ -152,7 +153,7 @@ def lines(record: Path) -> list[dict[str, Any]]:
 
 
 def _belief(told: dict[tuple[str, str], float], added: list[str]) -> dict[str, Any]:
-    """What the outcomes make of Beta(1, 1), by arm."""
+    """The posterior of each arm after the outcomes, with the prior Beta(1, 1)."""
     counts = collections.Counter((arm, x) for (_, arm), x in told.items())
     arms = [str(number) for number in range(N_ARMS)] + added
     return {arm: (1.0 + counts[arm, 1.0], 1.0 + counts[arm, 0.0]) for arm in arms}
@@ -164,7 +165,7 @@ def state_of(client: Client, bandit: str) -> dict[str, Any]:
 
 
 def _replayed(database: str, bandit: str, log: Path, kind: type[Server]) -> dict[str, Any]:
-    """The belief of the log alone; and the command says that it is what the server kept."""
+    """The belief according to the log. `superarm replay` must confirm that the server has it."""
     status = kind.python(["-m", "superarm", "replay", database, bandit], log).wait()
     said = log.read_text()
     if status or "the same bit for bit" not in said:
@@ -190,7 +191,7 @@ def _same(got: Any, wanted: Any, what: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--database", help="postgresql://...; a fresh SQLite file unless given")
+    parser.add_argument("--database", help="postgresql://...; default: a new SQLite file")
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -1,12 +1,11 @@
-"""Clients that ask and tell without end, and write down what they were told was done. Started by
-crash.py.
+"""Clients that ask and tell in a loop, and write down every answer. Started by crash.py.
 
     python benchmarks/crash_load.py URL[,URL...] BANDIT RECORD [--clients N] [--seed N]
 
-Each line of the record is JSON, written before the next request is made: what was asked for, with
-its key, and what came back. With several servers, each request goes to any of them. Outcomes are 0
-or 1, so that from the record alone follows what a Beta belief must be. Stops on SIGTERM, after the
-answers that are still awaited.
+Each line of the record is JSON, written before the next request is made: the request with its key,
+and the answer. With several servers, each request goes to any of them. Outcomes are 0 or 1, so that
+the belief follows from the record alone. SIGTERM stops the clients after the answers that they wait
+for.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Worker:
 
     @property
     def client(self) -> AsyncClient:
-        """One of the servers, any of them."""
+        """One of the servers, at random."""
         return self.rng.choice(self.clients)
 
     async def turn(self) -> None:

@@ -1,13 +1,13 @@
-"""What LazySingletons does elsewhere: with other rewards, with more arms, and without each of its
-ideas.
+"""LazySingletons with other rewards, with more arms, and without each of its ideas.
 
-    python benchmarks/lazy_evidence.py decisions [--rounds T]   every decision against that of
-    Singletons, nine rewards python benchmarks/lazy_evidence.py curve [--csv FILE]       evaluations
-    a round from 100 to 100,000 arms python benchmarks/lazy_evidence.py ablation
-    evaluations a round without each idea
+    python benchmarks/lazy_evidence.py decisions [--rounds T]
+    python benchmarks/lazy_evidence.py curve [--csv FILE]
+    python benchmarks/lazy_evidence.py ablation
 
-All of it is Thompson sampling, in one process. The curve in the documentation is from the CSV file,
-which ``python docs/pictures.py`` draws.
+"decisions" compares every decision with that of Singletons, for nine rewards. "curve" measures the
+evaluations per round from 100 to 100,000 arms. "ablation" measures them without each idea. All of
+it is Thompson sampling, in one process. ``python docs/pictures.py`` draws the curve from the CSV
+file.
 """
 
 from __future__ import annotations
@@ -23,59 +23,12 @@ from rich.console import Console
 from rich.table import Table
 
 import superarm as sa
+from lazy_rewards import REWARDS
 from lazy_singletons import PLAIN, Declares, interval
 
 K = 5
-Problem = tuple[Any, sa.BernoulliArms]  # a reward and the world
+Problem = tuple[Any, sa.BernoulliArms]  # a reward and the environment
 INSTANCES = 4
-
-
-def plateaus(arms: Any, means: Any) -> Any:
-    """Flat, steep, flat, steep, flat, a few arms having the same heights: there are ties."""
-    ramps = np.clip(8 * (means - 0.3), 0, 1) + np.clip(8 * (means - 0.7 - 0.01 * (arms % 9)), 0, 1)
-    return (1 + arms % 61 / 61) * ramps
-
-
-def steep(arms: Any, means: Any) -> Any:
-    """Nearly flat up to a kink that is elsewhere for each arm, and steep from there on."""
-    return 0.1 * means + 3 * np.maximum(0.0, means - (arms % 13) / 13)
-
-
-def waves(arms: Any, means: Any) -> Any:
-    """Up and down, differently for each arm, and not what the empty set is worth at zero."""
-    return 1 + np.sin(5 * means + arms)
-
-
-class Sum(sa.BlackBox):
-    """The sum of what each arm is worth, all sets of a batch in one step."""
-
-    def __init__(
-        self, each: Callable[[Any, Any], Any], m: int, lipschitz: float, **declared: bool
-    ) -> None:
-        super().__init__(
-            lambda arms, means: float(each(arms, means).sum()),
-            n_arms=m,
-            lipschitz=lipschitz,
-            upper=4.0 * m,
-            **declared,
-        )
-        self.each = each
-
-    def batch(self, pools: sa.Pools, theta: Any) -> np.ndarray:
-        return pools.sum(self.each(np.arange(self.n_arms), np.asarray(theta)))
-
-
-REWARDS: dict[str, Callable[[int, np.random.Generator], Any]] = {
-    "linear": lambda m, rng: sa.LinearReward(m),
-    "network, std 1": lambda m, rng: sa.NetworkReward.random(m, rng=rng),
-    "network, std 0.3": lambda m, rng: sa.NetworkReward.random(m, std=0.3, rng=rng),
-    "network, std 0.05": lambda m, rng: sa.NetworkReward.random(m, std=0.05, rng=rng),
-    "any success": lambda m, rng: sa.AnySuccess(m),
-    "coverage": lambda m, rng: sa.CoverageReward(rng.random((m, 30)) < 0.2),
-    "plateaus": lambda m, rng: Sum(plateaus, m, 16.0, monotone=True, zero_is_absent=True),
-    "steep": lambda m, rng: Sum(steep, m, 3.1, monotone=True),
-    "waves": lambda m, rng: Sum(waves, m, 5.0),
-}
 
 
 def decide(name: str, m: int, rounds: int, seed: int) -> np.ndarray:
@@ -111,7 +64,7 @@ def decisions(options: argparse.Namespace) -> None:
     for column in (
         "reward",
         "rounds",
-        "evaluations a round",
+        "evaluations per round",
         "ties at the k-th place",
         "differ",
         "differ without a tie",
@@ -191,8 +144,8 @@ def curve(options: argparse.Namespace) -> None:
             print(row)
 
 
-class AsksAtTheta(sa.LazySingletons):
-    """Never asks at a mean other than theta."""
+class EvaluatesAtTheta(sa.LazySingletons):
+    """Never evaluates an arm at a mean other than theta."""
 
     def _places(self, arms: Any, theta: Any, lower: Any, upper: Any, k: int) -> Any:
         return theta
@@ -235,9 +188,9 @@ VARIANTS: dict[
             "64 points": (lambda: sa.LazySingletons(n_points=64), truth),
             "batches of 8": (lambda: sa.LazySingletons(batch=8), truth),
             "batches of 32": (lambda: sa.LazySingletons(batch=32), truth),
-            "asks at theta only": (AsksAtTheta, truth),
+            "evaluated at theta only": (EvaluatesAtTheta, truth),
             "B overstated 5 times, not concave": (sa.LazySingletons, five_b),
-            "the same, asks at theta only": (AsksAtTheta, five_b),
+            "the same, evaluated at theta only": (EvaluatesAtTheta, five_b),
         },
     ),
     "linear": (
@@ -248,7 +201,7 @@ VARIANTS: dict[
             "not concave": (sa.LazySingletons, lambda reward: {"concave": False}),
             "not concave, not monotone": (sa.LazySingletons, lambda reward: PLAIN),
             "B overstated 5 times, not concave": (sa.LazySingletons, five_b),
-            "the same, asks at theta only": (AsksAtTheta, five_b),
+            "the same, evaluated at theta only": (EvaluatesAtTheta, five_b),
         },
     ),
     "waves": (
@@ -271,7 +224,7 @@ def ablation(options: argparse.Namespace) -> None:
             f"95% intervals"
         )
         table = Table(title=title)
-        for column in ("variant", "evaluations a round", "last tenth", "× all"):
+        for column in ("variant", "evaluations per round", "last tenth", "× all"):
             table.add_column(column, justify="left" if column == "variant" else "right")
         instances = [make(m, np.random.default_rng([seed, 0])) for seed in range(INSTANCES)]
         whole = None

@@ -1,11 +1,12 @@
-"""Evaluations a round of LazyGreedy, every decision compared with that of Greedy.
+"""Evaluations per round of LazyGreedy; every decision is compared with that of Greedy.
 
     python benchmarks/lazy_greedy.py [--instances N] [--rounds T] [--quick]
 
 Thompson sampling on submodular problems. "Lipschitz only" hides from the oracle that returns
-diminish. Both oracles break ties with generators of the same state, since ties are common with "any
-success": after a few good arms the chance of no success is below the rounding of 1. That is also
-why it takes many evaluations there: none of the last arms is surely worse than another.
+diminish. Both oracles break ties with generators of the same state, because ties are common with
+"any success": after a few good arms the probability of no success is below the rounding error of 1.
+For the same reason many evaluations are needed there: none of the last arms is certainly worse than
+another.
 """
 
 from __future__ import annotations

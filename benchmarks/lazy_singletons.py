@@ -1,12 +1,12 @@
-"""Evaluations a round of LazySingletons, every decision compared with that of Singletons.
+"""Evaluations per round of LazySingletons; every decision is compared with that of Singletons.
 
     python benchmarks/lazy_singletons.py [--instances N] [--problem NAME ...] [--workers N]
-    [--quick]
+                                          [--quick]
 
 Thompson sampling on the paper's problems. "declared" says what the oracle may use of the reward:
 that single arms are monotone in their means, that they are concave, or only the Lipschitz constant.
-All oracles of a problem see the same theta in every round. `lazy_evidence.py` has other rewards,
-other sizes, and what each idea is worth.
+All oracles of a problem get the same theta in every round. `lazy_evidence.py` has other rewards,
+other sizes, and what each idea saves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from superarm.reporting.statistics import mean_interval
 
 
 class Declares:
-    """A reward that declares something else than it could."""
+    """A reward that declares fewer or other properties than it has."""
 
     def __init__(self, reward: Any, **declared: Any) -> None:
         self.reward = reward

@@ -1,10 +1,9 @@
 """How often the 95% intervals of off-policy estimates cover the truth.
 
-Logs are simulated, each is evaluated, and the truth is known. The designs are those of the page
-Off-policy evaluation. Refused logs are those that do not overlap with the target, as far as anybody
-can tell from them; the others count.
-
     python benchmarks/offpolicy.py [--logs N] [--workers N] [--picture FILE]
+
+Logs are simulated, so the truth is known. The designs are those of the page Off-policy evaluation.
+Logs that an estimator refuses, because they do not overlap with the target, do not count.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 import superarm as sa
+from offpolicy_picture import picture
 from superarm.offpolicy import (
     Estimate,
     Log,
@@ -35,8 +34,7 @@ from superarm.offpolicy import (
     set_snips,
     snips,
 )
-from superarm.reporting.figures import WIDTH, plain, render
-from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY
+from superarm.reporting.figures import WIDTH, render
 
 M, K = 8, 3
 MU = np.array([0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1])
@@ -112,7 +110,7 @@ def thompson_log(n_rounds: int, rng: np.random.Generator) -> Log:
 
 
 def frozen_thompson(rng: np.random.Generator) -> Propensities:
-    """Another Thompson sampling that has seen every arm some times, sampled anew for each log."""
+    """Thompson sampling that has seen every arm a few times, sampled again for each log."""
     belief = sa.BetaBelief.from_counts(8 * MU, np.full(M, 8))
     return propensities(sa.Policy(belief, sa.TopK(), sa.LinearReward(M), K), 1000, rng=rng)
 
@@ -265,37 +263,6 @@ def table(results: list[tuple[str, str, dict[str, float]]]) -> str:
     return "\n".join(lines)
 
 
-def picture(results: list[tuple[str, str, dict[str, float]]], n_logs: int, figure: Any) -> None:
-    """Coverage of every estimator in every design, with its interval, beside the nominal 95%."""
-    axis = figure.subplots()
-    names = list(dict.fromkeys(name for _, name, _ in results))
-    designs = list(DESIGNS)
-    colours = [BLUE, SKY, GREEN, INK, RED, ORANGE, PINK]
-    z = stats.norm.ppf(0.975)
-    axis.axvline(95, color=INK, linewidth=1)
-    for number, name in enumerate(names):
-        rows = [
-            (designs.index(design), row)
-            for design, other, row in results
-            if other == name and "coverage" in row
-        ]
-        y = [len(designs) - place - 0.11 * (number - len(names) / 2) for place, _ in rows]
-        x = [100 * row["coverage"] for _, row in rows]
-        axis.errorbar(
-            x,
-            y,
-            xerr=[100 * z * row["error"] for _, row in rows],
-            fmt="o",
-            ms=4,
-            color=colours[number],
-            label=name,
-        )
-    axis.set_yticks([len(designs) - place for place in range(len(designs))], designs)
-    axis.set_xlim(right=100)
-    plain(axis, f"coverage of 95% intervals over {n_logs:,} logs, %", "")
-    axis.legend(loc="upper left", bbox_to_anchor=(-0.3, -0.1), ncols=2)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--logs", type=int, default=1000)
@@ -308,7 +275,7 @@ def main() -> None:
     ]
     print(table(results))
     if options.picture:
-        drawn = partial(picture, results, options.logs)
+        drawn = partial(picture, results, list(DESIGNS), options.logs)
         options.picture.write_text(render(drawn, size=(WIDTH, 7.5)))
 
 

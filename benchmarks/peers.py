@@ -1,7 +1,8 @@
-"""Independent libraries that should agree with superarm: ``make peers``.
+"""Independent libraries that must agree with superarm: ``make peers``.
 
-pybandits draws its Beta samples from ``numpy.random.default_rng(seed)`` in the order of the arms,
-so its Thompson sampling and ours must pick the same sets from the same seed, decision by decision.
+pybandits draws its Beta samples from ``numpy.random.default_rng(seed)`` in the order of the arms.
+So its Thompson sampling and that of superarm must pick the same sets from the same seed, decision
+by decision.
 """
 
 from __future__ import annotations

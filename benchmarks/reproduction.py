@@ -1,10 +1,9 @@
-"""How long paper-scale `superarm reproduce all` takes, next to the same rounds done by plain numpy
-programs.
+"""How long paper-scale `superarm reproduce all` takes, next to plain numpy programs.
 
-Every policy of figures 1, 2A, 2B and 2C on its problem: some rounds of each, side by side, times
-the number of rounds that the sweeps have of it. Cells that are timed (table 1), the theory's and
-those beyond the paper are left out; so are CUCB and greedy, for which a plain program would be ours
-again.
+Every policy of figures 1, 2A, 2B and 2C on its problem: some rounds of each are timed side by side,
+and multiplied by the number of rounds in the sweeps. Timed cells (table 1), the theory's cells and
+those beyond the paper are left out. So are CUCB and greedy, for which a plain program would be the
+same.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ INCLUSION = {
 
 
 def plain(instance, spec, rng):
-    """A round of the program that one would write first; None for policies without one."""
+    """One round of the plain numpy program; None for policies without such a program."""
     m, k, reward = instance.n_arms, instance.k, instance.reward
     a, b = np.ones(m), np.ones(m)
     linear = not hasattr(reward, "W1")
@@ -72,7 +71,7 @@ def plain(instance, spec, rng):
 
 
 def ours(instance, spec, rng):
-    """A round of ours."""
+    """One round of superarm."""
     policy = make_policy(spec, instance, horizon=1)
 
     def play():

@@ -1,16 +1,16 @@
-"""How many decisions and outcomes a second the service takes, and how long each takes, durably.
+"""How many decisions and outcomes per second the service takes, and how long each takes.
 
-    python benchmarks/service.py [--seconds S] [--growth M ...] [--database URL] [--folder FOLDER]
-    [--out FILE.json] python benchmarks/service.py --from FILE.json
+    python benchmarks/service.py [--seconds S] [--growth M ...] [--database URL]
+                                 [--folder FOLDER] [--out FILE.json]
+    python benchmarks/service.py --from FILE.json
 
 A server process and a process of clients with kept-alive connections (service_load.py), 5 of 5,000
-arms, at 1, 8 and 64 clients; each client sends a decision, then its outcomes, and waits for each
-answer. In the same run, on the same disk: the same work in the library (`Session.ask` and `tell`,
-nothing durable), and SQLite's own commits a second, one row each with WAL and synchronous=FULL, in
-a loop that does nothing else. Then the same with more arms.
+arms, at 1, 8 and 64 clients. Each client sends a decision, then its outcomes, and waits for each
+answer. Everything is durable. Two other programs run on the same disk for comparison: the same work
+in the library (`Session.ask` and `tell`, nothing durable), and a loop of commits in SQLite, one row
+each with WAL and synchronous=FULL. Then the number of arms grows.
 
-All of it shares this machine's cores: the load generator takes its part of them, which the table
-shows.
+All programs share the cores of this machine. The table shows how much the clients take.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ROW = "x" * 450  # about what the event of a decision has
 
 
 def library(n_arms: int, seconds: float) -> dict[str, float]:
-    """Decisions and outcomes a second of a bare session, and the processor time of each."""
+    """Decisions and outcomes per second of a bare session, and the processor time of each."""
     names = [str(number) for number in range(n_arms)]
     session = sa.Session(
         sa.Policy(sa.BetaBelief(n_arms), sa.TopK(), sa.LinearReward(n_arms), K), names, seed=1
@@ -58,7 +58,7 @@ def library(n_arms: int, seconds: float) -> dict[str, float]:
 
 
 def commits(folder: Path, seconds: float) -> float:
-    """Commits a second of SQLite, one row in each."""
+    """Commits per second of SQLite, one row in each."""
     connection = sqlite3.connect(folder / "commits.db", isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -201,7 +201,7 @@ def main() -> None:
     parser.add_argument(
         "--growth", type=int, nargs="*", default=[1_000, 10_000, 100_000, 1_000_000]
     )
-    parser.add_argument("--database", help="postgresql://...; a fresh SQLite file unless given")
+    parser.add_argument("--database", help="postgresql://...; default: a new SQLite file")
     parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
     parser.add_argument("--out", type=Path)
     parser.add_argument(

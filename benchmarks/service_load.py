@@ -1,12 +1,10 @@
-"""Clients that ask and tell over kept-alive connections as fast as the service lets them. Started
-by service.py.
+"""Clients that ask and tell over kept-alive connections as fast as they can. Started by service.py.
 
     python benchmarks/service_load.py HOST PORT BANDIT --clients N --seconds S
 
-Each client has one connection and one request on its way: a decision, then its outcomes, and again.
-Prints JSON: the latencies of all that was answered after the warm-up, and the processor time that
-this generator took itself. It speaks HTTP by hand, since a comfortable client costs more time than
-the service that is measured.
+Each client has one connection and one request at a time: a decision, then its outcomes, and again.
+Prints JSON: the latencies of all answers after the warm-up, and the processor time of the clients.
+The clients write HTTP themselves, because an HTTP library would take more time than the service.
 """
 
 from __future__ import annotations

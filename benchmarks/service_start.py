@@ -1,11 +1,11 @@
-"""How long the service takes to be up again on a long log, and to rebuild a bandit from all of it.
+"""How long the service takes to start on a long log, and to rebuild a bandit from all of it.
 
     python benchmarks/service_start.py [--events N] [--arms M] [--folder FOLDER]
 
-The log is made by the service's own parts without HTTP: decisions of 5 of M arms and their
-outcomes, one bandit, with a checkpoint 1,500 events before the end, as a server that is killed may
-leave it. Then `superarm serve` is started on it as a process, from nothing to its first answer and
-to its first decision; and `superarm replay` does all of it again.
+The service's own parts write the log without HTTP: decisions of 5 of M arms and their outcomes, one
+bandit, with a checkpoint 1,500 events before the end, as a killed server may leave it. Then
+`superarm serve` is started on the log as a process, and timed until its first answer and until its
+first decision. `superarm replay` does all of it again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TOGETHER = 5000  # events in one commit
 
 
 def make_log(path: Path, n_events: int, n_arms: int) -> None:
-    """A database with one bandit that has so many events."""
+    """Write a database with one bandit that has ``n_events`` events."""
     store, rng = SQLiteStore(path), random.Random(0)
     body = CreateBody(name="long", arms=n_arms, k=5, seed=1).model_dump()
     spec = complete(body, {}, most_arms=n_arms)
@@ -63,7 +63,7 @@ def make_log(path: Path, n_events: int, n_arms: int) -> None:
 
 
 def start(path: Path, *options: str) -> tuple[float, float]:
-    """Seconds from nothing until the server answers, and until it has decided."""
+    """Seconds from the start of the process until the first answer and the first decision."""
     begun = time.perf_counter()
     with (
         Server(str(path), path.with_name("server.log"), *options) as server,
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--arms", type=int, default=5_000)
     parser.add_argument(
-        "--folder", type=Path, help="where the database is made; a temporary folder unless given"
+        "--folder", type=Path, help="where the database is made; default: a temporary folder"
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:

@@ -1,10 +1,11 @@
 """What a session adds to its policy, and what a save costs.
 
-A session and the bare policy play the same rounds, with the same seed and outcomes, and take turns,
-so they meet the same noise of the machine: medians of a round's ask and tell. Then a session of a
-million arms is saved and loaded: its processor time, without waiting for the disk.
-
     python benchmarks/sessions.py [--rounds N] [--arms N]
+
+A session and the bare policy play the same rounds, with the same seed and outcomes. They take
+turns, so that the machine disturbs both alike. Numbers are medians of ask and tell per round. Then
+a session of a million arms is saved and loaded. Its processor time does not include waiting for the
+disk.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def play_bare(
 
 
 def compare(make: Callable[[], sa.Oracle], rounds: int) -> tuple[float, float]:
-    """Microseconds a round: the session's, the policy's. Each goes first in every other round."""
+    """Microseconds per round: the session's, the policy's. Each goes first in every other round."""
     session, bare, rng = (
         sa.Session(policy(M, make()), seed=1),
         policy(M, make()),
@@ -84,7 +85,7 @@ def compare(make: Callable[[], sa.Oracle], rounds: int) -> tuple[float, float]:
                 play_session(session, luck, mu),
             )
         if one != other:
-            raise AssertionError("a session must decide what its policy would")
+            raise AssertionError("a session must make the decisions of its policy")
         seconds[0].append(ours)
         seconds[1].append(theirs)
     return 1e6 * statistics.median(seconds[0]), 1e6 * statistics.median(seconds[1])

@@ -1,11 +1,12 @@
-"""A round of Thompson sampling with TopK against the plain numpy program, side by side in one run.
-
-The numpy program draws every posterior, partitions, and updates. Both play k = 5 of n_arms arms
-with uniform means and take turns, so they meet the same noise of the machine; checks of arguments
-are included. Times are those of the processor, and the ratio is what matters. "mean" has all rounds
-in it: also the first, and those in which superarm moves its level, which cost a draw of every arm.
+"""A round of Thompson sampling with TopK against the plain numpy program, side by side.
 
     python benchmarks/top_k.py [--rounds N] [--memory]
+
+The numpy program draws every posterior, partitions, and updates. Both play k = 5 of n_arms arms
+with uniform means. They take turns, so that the machine disturbs both alike. Checks of arguments
+are included. Times are processor times, and the ratio is what matters. "mean" is over all rounds.
+It includes the first round, and rounds in which superarm moves its level, which cost a draw of
+every arm.
 
 ``--memory`` also plays a few rounds with ten million arms, and prints the peak memory.
 """
@@ -66,7 +67,7 @@ def play(program: Ours | Numpy, mu: np.ndarray, rng: np.random.Generator) -> flo
 
 
 def compare(n_arms: int, every: int, rounds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Milliseconds a round of both, taking turns; numpy plays one round in ``every``."""
+    """Milliseconds per round of both, taking turns; numpy plays one round in ``every``."""
     mu = np.random.default_rng(0).random(n_arms)
     ours, theirs, rngs = Ours(n_arms), Numpy(n_arms), [np.random.default_rng(i) for i in (1, 2)]
     seconds: tuple[list[float], list[float]] = ([], [])

@@ -1,6 +1,6 @@
-"""The torch engine on a GPU: is it right, and how long does it take? Prints one JSON object a line.
+"""The torch engine on a GPU: is it right, and how fast? Prints one JSON object per line.
 
-About two minutes on an H200; ``--tune`` times the kernels only, and ``--device cpu --small`` tries
+About two minutes on an H200. ``--tune`` times the kernels only, and ``--device cpu --small`` tries
 the rest without a GPU.
 """
 
@@ -83,8 +83,8 @@ def check_kernels():
             show(
                 "kernels", n_tests=n_tests, n_arms=n_arms, p=p, worst_sum=worst, wrong_grades=wrong
             )
-            assert worst < 1e-4 * n_arms**0.5, "sums differ from those of the twin's tests"
-            assert wrong == 0, "grades differ from those of the twin's tests"
+            assert worst < 1e-4 * n_arms**0.5, "sums differ from those on the host"
+            assert wrong == 0, "grades differ from those on the host"
 
 
 def check_law(device, n_runs):
@@ -229,7 +229,7 @@ def whole(small):
             n_runs=runs,
             horizon=rounds,
             play_s=round(trace.play_s, 3),
-            ms_a_round=round(1e3 * trace.play_s / rounds, 4),
+            ms_per_round=round(1e3 * trace.play_s / rounds, 4),
             all_s=round(time.perf_counter() - start, 2),
             regret=round(float(trace.regret[:, -1].mean()), 1),
             std=round(float(trace.regret[:, -1].std()), 1),

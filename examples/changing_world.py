@@ -44,7 +44,7 @@ DISCOUNTS, WINDOWS = (0.99, 0.997, 0.999), (100, 300, 1000)
 
 
 def world(kind: str, rounds: int, rng: np.random.Generator) -> Any:
-    """A fresh world. All kinds draw the same, so that they begin alike."""
+    """A fresh environment. All kinds draw the same numbers, so that they begin alike."""
     means = rng.random((4, N_ARMS))
     if kind == "steady":
         return sa.BernoulliArms(means[0])
@@ -54,7 +54,7 @@ def world(kind: str, rounds: int, rng: np.random.Generator) -> Any:
 
 
 def belief(name: str) -> sa.Belief:
-    """By its label."""
+    """The belief with this label."""
     kind, _, number = name.partition(", ")
     if kind == "Discounted":
         return DiscountedBetaBelief(N_ARMS, discount=float(number))
@@ -65,14 +65,14 @@ def belief(name: str) -> sa.Belief:
 
 @dataclass(frozen=True)
 class Make:
-    """A policy and a fresh world, for `replicate`."""
+    """A policy and a fresh environment, for `replicate`."""
 
     kind: str
     name: str
     rounds: int
 
     def __call__(self, rng: np.random.Generator) -> tuple[sa.Policy, Any]:
-        """Both, the world drawn first."""
+        """Both; the environment is drawn first."""
         reward = sa.LinearReward(N_ARMS)
         instance = ChangingInstance(world(self.kind, self.rounds, rng), reward, K)
         if self.name == "random sets":

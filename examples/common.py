@@ -20,7 +20,7 @@ def options(doc: str) -> dict[str, Any]:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="sizes of a test: a few seconds, and no figures to quote",
+        help="small sizes, to see that it works; the numbers mean nothing",
     )
     parser.add_argument(
         "--out", type=Path, default=Path(), help="the folder to write the picture into"
@@ -82,5 +82,5 @@ class InBatches(sa.BlackBox):
 
 
 def steps(sizes: Sequence[int], n_processes: int) -> int:
-    """How many evaluations follow one another with so many processes."""
+    """How many evaluations follow one another with this number of processes."""
     return sum(-(-size // n_processes) for size in sizes)

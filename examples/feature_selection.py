@@ -1,14 +1,13 @@
-"""Which 8 of 64 sensors to switch on: feature selection by the cross-validated accuracy of a
-scikit-learn model.
+"""Which 8 of 64 sensors to switch on: feature selection by cross-validated accuracy.
 
     python examples/feature_selection.py [--quick] [--out FOLDER]
 
-The sensors are the 64 pixels of scikit-learn's handwritten digits, and a set is worth the accuracy
-of a classifier that sees no others: one evaluation is a leave-one-out cross-validation. First all
-sensors work, and every oracle looks for one good set, with as many evaluations as greedy search
-takes. Then sensor i gives a reading with chance mu_i only, which must be learnt while they are in
-use: an arm's outcome is whether the sensor worked in that round. The digits are real, the failures
-are made up.
+The sensors are the 64 pixels of scikit-learn's handwritten digits. The reward of a set is the
+accuracy of a classifier that sees these pixels only, so one evaluation is a leave-one-out
+cross-validation. In the first part all sensors work, and every oracle looks for one good set, with
+as many evaluations as greedy search takes. In the second part sensor i gives a reading with
+probability mu_i, which must be learned while the sensors are in use. The outcome of an arm is
+whether the sensor worked in that round. The digits are real; the failures are made up.
 """
 
 from __future__ import annotations
@@ -17,23 +16,19 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.neighbors import KNeighborsClassifier
 
 import superarm as sa
-from common import InBatches, interval, options, save, show, steps
+from common import interval, options, save, show, steps
+from feature_selection_reward import N_PIXELS, accuracy, digits, on_others
 from superarm.oracles import RandomSets, Scheduled
 from superarm.oracles.scheduled import growing
 from superarm.reporting.figures import band, logarithmic, name_curves, plain
 from superarm.reporting.palette import RED, look
-
-N_PIXELS = 64
 
 # Each looks for one good set within a budget. A search that ends before the budget is spent is
 # started again.
@@ -56,64 +51,6 @@ POLICIES: dict[str, Callable[[], sa.Oracle]] = {
 }
 
 
-@cache
-def shuffled() -> tuple[np.ndarray, np.ndarray]:
-    """All images and their digits. Shuffled, since they are sorted by who wrote them."""
-    images, labels = load_digits(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(labels))
-    return images[order], labels[order]
-
-
-@cache
-def digits(n_images: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Images, their digits, and a number in [0, 1) per pixel and image, the same for all sets."""
-    images, labels = shuffled()
-    return (
-        images[:n_images],
-        labels[:n_images],
-        np.random.default_rng(0).random((n_images, N_PIXELS)),
-    )
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """r(S; theta): the accuracy with the pixels of S, where a reading of pixel i is missing with
-    chance 1 - theta_i.
-
-    Leave-one-out cross-validation of k nearest neighbours: asked for None, scikit-learn predicts
-    each image from the others. A missing reading is replaced by the pixel's mean; which ones are
-    missing follows from numbers that are drawn once, so that the same question has the same answer.
-    """
-
-    n_images: int
-
-    def __call__(self, arms: np.ndarray, means: np.ndarray) -> float:
-        images, labels, luck = digits(self.n_images)
-        if not len(arms):
-            return float(np.bincount(labels).max() / len(labels))
-        seen = np.where(luck[:, arms] < means, images[:, arms], images[:, arms].mean(axis=0))
-        return float(neighbours().fit(seen, labels).score(None, labels))
-
-
-def neighbours() -> KNeighborsClassifier:
-    return KNeighborsClassifier(algorithm="kd_tree")
-
-
-def on_others(n_images: int, arms: np.ndarray) -> float:
-    """The accuracy on all images that no search has seen."""
-    images, labels = shuffled()
-    model = neighbours().fit(images[:n_images, arms], labels[:n_images])
-    return float(model.score(images[n_images:, arms], labels[n_images:]))
-
-
-def accuracy(n_images: int, executor: Executor | None = None) -> InBatches:
-    """The accuracy as a reward. B is a guess: accuracy moves in jumps, so no B is true."""
-    fn = Accuracy(n_images)
-    return InBatches(
-        fn, n_arms=N_PIXELS, lipschitz=1.0, upper=1.0, zero_is_absent=False, executor=executor
-    )
-
-
 class Recorded(sa.Counted):
     """A reward that notes the best set of k so far, after how many evaluations and seconds."""
 
@@ -131,7 +68,7 @@ class Recorded(sa.Counted):
         return value
 
     def batch(self, pools: sa.Pools, theta: Any) -> np.ndarray:
-        """Many sets: what they cost is paid for all of them before the first is known."""
+        """Many sets. All of them count as evaluated before the first value is known."""
         values = super().batch(pools, theta)
         self._note(pools, values)
         return values
@@ -148,7 +85,7 @@ class Recorded(sa.Counted):
 
 
 def search(name: str, k: int, budget: int, reward: sa.Reward, seed: int) -> Recorded:
-    """Look for one good set, all sensors working; what was found is evaluated, too."""
+    """Look for one good set while all sensors work. The set found is evaluated, too."""
     make, again = SEARCHES[name]
     oracle, recorded, rng = make(budget), Recorded(reward, k), np.random.default_rng(seed)
     while True:
@@ -178,12 +115,12 @@ def search_all(
         )  # warm
         recorded, pooled = {}, {}
         for name in SEARCHES:
-            # Seed 0 both ways, right after each other: the machine may have other things to do.
+            # Seed 0 both ways, one right after the other, so that the machine disturbs both alike.
             pooled[name] = search(name, k, budget, accuracy(n_images, pool), 0)
             recorded[name] = [
                 search(name, k, budget, accuracy(n_images), seed) for seed in range(n_runs)
             ]
-    # Two points below Greedy: what is within reach of others, and worth reaching.
+    # Two points below Greedy: an accuracy that other searches can reach, and that is good.
     target = float(np.mean([record.best for record in recorded["CTS, greedy"]])) - 0.02
     found: dict[str, Any] = {}
     rows, timed = [], []

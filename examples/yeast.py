@@ -1,11 +1,10 @@
-"""Which 4 of 14 functions does a gene of yeast have? The easy case: few arms, many rounds, large
-differences.
+"""Which 4 of 14 functions does a gene of yeast have? An easy case: few arms, many rounds.
 
     python examples/yeast.py [--quick] [--out FOLDER]
 
-A round is a gene, an arm a class of function, and its outcome whether the gene is of that class.
-Nothing is known of the gene itself, so that all there is to learn is which classes are common.
-2,417 genes in random order, the table read from the package river.
+A round is a gene. An arm is a class of function. Its outcome is whether the gene has that function.
+Nothing is known about the gene itself, so a policy can only learn which classes are common. There
+are 2,417 genes, in random order. The table is read from the package river.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def body(members):
 
 
 def mutants(endpoint):
-    """Every body of an endpoint with one value replaced: its name, whether it must be refused, it."""
+    """Bodies with one value replaced: a name, whether the body must be refused, and the body."""
     members = BODIES[endpoint]
     holes = [name for name, text in members.items() if "%s" in text]
     for values, never in ((NEVER, True), (SOMETIMES, False)):

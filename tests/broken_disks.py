@@ -33,7 +33,7 @@ def read_only(folder):
 
 
 def small_files(size):
-    """No file can grow beyond so many bytes. Any user may run this."""
+    """No file can grow beyond ``size`` bytes. Any user may run this."""
     return ["sh", "-ec", f'ulimit -f {size // 512}; exec "$@"', "sh"]
 
 
@@ -45,4 +45,4 @@ def _can_mount():
 
 def _need_mounts():
     if not _can_mount():
-        pytest.skip("mounts in a namespace of one's own are not allowed here")
+        pytest.skip("mounts in a user namespace are not allowed here")

@@ -38,7 +38,7 @@ def play(session):
 
 
 def watched(page):
-    """Let the calls that change files announce themselves in the page."""
+    """Make every system call that changes a file record itself in the shared page."""
 
     def wrap(call, number):
         def before(*args, **options):

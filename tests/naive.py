@@ -1,5 +1,7 @@
-"""Slow, obvious twins of everything clever, written from the definitions and sharing no code with
-the library."""
+"""Slow and obvious versions of the clever code: the twins that the tests compare with.
+
+They are written from the definitions, without code of the library.
+"""
 
 import itertools
 import math
@@ -28,7 +30,7 @@ def top_k(values, k, *, rng, tolerance=0.0):
 
 
 def sample_top(a, b, k, *, rng):
-    """The k largest of a draw of every posterior: arms ascending, and their values."""
+    """The k largest values of one draw per posterior: arms ascending, and their values."""
     theta = rng.beta(a, b)
     arms = np.sort(np.argpartition(theta, -k)[-k:])
     return arms, theta[arms]
@@ -104,7 +106,7 @@ def kl_upper(p, level):
 
 
 def thompson(mu, k, horizon, rng, world_rng):
-    """The ten-line program: Beta draws, the k largest, a coin for each, update."""
+    """The ten-line program: Beta draws, the k largest, one coin each, update."""
     a, b = np.ones(len(mu)), np.ones(len(mu))
     rounds = []
     for _ in range(horizon):
@@ -123,8 +125,7 @@ def _worth(reward, theta, arms):
 
 
 def philox(key, counter):
-    """Philox 4x32-10 (Salmon et al. 2011): four words for a counter of four, in Python's whole
-    numbers."""
+    """Philox 4x32-10 (Salmon et al. 2011) with Python's integers: four words per counter."""
     c, k, low = list(counter), [key & 0xFFFFFFFF, key >> 32], 0xFFFFFFFF
     for _ in range(10):
         first, second = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
@@ -134,11 +135,10 @@ def philox(key, counter):
 
 
 def philox_tests(n_tests, n_arms, p, *, key, clock, run):
-    """The tests that the batch kernels make in registers: a cell is 1 where its uniform number is
-    below p.
+    """The tests that the batch kernels make in registers.
 
-    The number's binary digits are 1 minus those that Philox gives, the last digit first, 24 of them
-    or as many as p has.
+    A cell is 1 if its uniform number is below p. The binary digits of the number are 1 minus those
+    of Philox, the last digit first. There are 24 digits, or as many as p has.
     """
     number, n_digits = round(p * 2**24), 24
     while number % 2 == 0:
@@ -175,7 +175,7 @@ def feasible_sets(
     weights=None,
     budget=0,
 ):
-    """Every feasible set, by looking at every set there is."""
+    """All feasible sets, by checking every set."""
 
     def fits(arms):
         return (
@@ -221,8 +221,10 @@ def is_path(edges, source, target, arms):
 
 
 def escb(theta, counts, rounds, k, c=0.0):
-    """The largest index of ESCB-2 over all sets of k arms, and the sets that have it; every arm
-    seen."""
+    """The largest index of ESCB-2 over all sets of k arms, and the sets that have it.
+
+    Every arm must have outcomes.
+    """
     log_t = math.log(rounds + 1)
     level = log_t + c * k * math.log(max(log_t, 1.0))
     index = {
@@ -234,7 +236,10 @@ def escb(theta, counts, rounds, k, c=0.0):
 
 
 def exp3_probabilities(weights, k, gamma):
-    """Exp3.M's probabilities; where the largest weights are lowered to is found by bisection."""
+    """The probabilities of Exp3.M.
+
+    The weight to which the largest weights are lowered is found by bisection.
+    """
     m = len(weights)
 
     def p(alpha):
@@ -251,8 +256,7 @@ def exp3_probabilities(weights, k, gamma):
 
 
 def rounding_law(p):
-    """The sets that dependent rounding gives, with their probabilities: halves of the open arms
-    trade in pairs."""
+    """The sets that dependent rounding gives, with their probabilities."""
     open_ = [i for i in range(len(p)) if 1e-12 < p[i] < 1 - 1e-12]
     if len(open_) < 2:
         return {tuple(i for i in range(len(p)) if p[i] > 0.5): 1.0}
@@ -271,7 +275,7 @@ def rounding_law(p):
 
 
 def discounted(rounds, n_arms, discount):
-    """Successes and failures of each arm, a round of age t counting discount^t."""
+    """Successes and failures of each arm; a round of age t counts discount^t."""
     counts = np.zeros((2, n_arms))
     for age, (arms, coins) in enumerate(reversed(rounds)):
         for arm, coin in zip(arms, coins, strict=True):
@@ -289,16 +293,17 @@ def windowed(rounds, n_arms, window):
 
 
 def position_log_density(x, a, b, successes, failures, weights):
-    """The log posterior of the log odds x of one arm in the position-based model, up to a
-    constant."""
+    """The log posterior of one arm's log odds x in the position-based model, up to a constant."""
     theta = 1 / (1 + np.exp(-x))
     value = (a + successes) * np.log(theta) + b * np.log1p(-theta)
     return value + sum(f * np.log1p(-w * theta) for f, w in zip(failures, weights, strict=True))
 
 
 def position_posterior(a, b, successes, failures, weights, n=40_001):
-    """Mean and standard deviation of theta under the exact posterior, by summing over a fine grid
-    of log odds."""
+    """Mean and standard deviation of theta under the exact posterior.
+
+    Both are sums over a fine grid of log odds.
+    """
     x = np.linspace(-20, 20, n)
     theta, log = 1 / (1 + np.exp(-x)), position_log_density(x, a, b, successes, failures, weights)
     mass = np.exp(log - log.max())
@@ -308,8 +313,10 @@ def position_posterior(a, b, successes, failures, weights, n=40_001):
 
 
 def chance_of_the_largest(a, b, n_points=20_001):
-    """The probability that each of some independent Beta draws is the largest: a sum over a fine
-    grid."""
+    """The probability that each of several independent Beta draws is the largest.
+
+    It is a sum over a fine grid.
+    """
     edges = np.linspace(0, 1, n_points)
     middles = (edges[1:] + edges[:-1]) / 2
     below = stats.beta.cdf(middles[:, None], a, b)
@@ -320,8 +327,10 @@ def chance_of_the_largest(a, b, n_points=20_001):
 
 
 def off_policy(sets, outcomes, propensities, q, means=None):
-    """Inverse propensities, self-normalised, and doubly robust with given means: arm by arm, round
-    by round."""
+    """The three estimates by arm, with loops over arms and rounds.
+
+    They are inverse propensities, self-normalised, and doubly robust with the given means.
+    """
     ips = normaliser = robust = 0.0
     n = len(sets)
     for arms, told, chances in zip(sets, outcomes, propensities, strict=True):
@@ -335,10 +344,9 @@ def off_policy(sets, outcomes, propensities, q, means=None):
 
 
 def every_log(chances, mu, n_rounds, learned=None):
-    """All logs of binary outcomes with their probabilities, as (chance, sets, outcomes, arm and set
-    propensities).
+    """All logs of binary outcomes: (probability, sets, outcomes, arm and set propensities).
 
-    ``chances`` maps sets to probabilities; ``learned(sets, outcomes)`` gives those of the next
+    ``chances`` maps sets to probabilities. ``learned(sets, outcomes)`` gives those of the next
     round, if they change.
     """
     logs = [(1.0, [], [], [], [])]

@@ -1,4 +1,4 @@
-"""One table of every part of the library; the contract tests run over it, and a new part is a line here."""
+"""One table of every part of the library, for the contract tests: a new part is a line here."""
 
 import numpy as np
 
@@ -56,7 +56,7 @@ BELIEFS = {
     "exp3": lambda n: sa.beliefs.Exp3Belief(n, k=2, gamma=0.3),
 }
 
-# Name: (factory, whether it finds the best set of an additive reward for certain, and draws for ties only).
+# Name: (factory, whether it finds the best set of an additive reward and draws for ties only).
 ORACLES = {
     "exhaustive": (sa.Exhaustive, True),
     "singletons": (sa.Singletons, True),
@@ -68,7 +68,7 @@ ORACLES = {
     "local search": (sa.LocalSearch, True),
     "local search from lazy greedy": (lambda: sa.LocalSearch(sa.LazyGreedy()), True),
     "local search from chance": (lambda: sa.LocalSearch(sa.oracles.RandomSets()), False),
-    "rarely": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=1), True),
+    "scheduled": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=1), True),
     "top k": (sa.TopK, True),
     "random sets": (sa.oracles.RandomSets, False),
     "epsilon random": (lambda: sa.oracles.EpsilonRandom(sa.Singletons(), 0.3), False),
@@ -105,7 +105,7 @@ ORACLES = {
 # Oracles that know no feasible sets, and refuse them.
 PLAIN_K = {"dependent rounding"}
 
-# Every oracle with a budget: name, factory by budget, and whether a budget that is large enough certifies the set.
+# Every oracle with a budget: name, factory by budget, and whether a large budget certifies the set.
 BUDGETED = {
     "exhaustive": (lambda b: sa.Exhaustive(budget=b), True),
     "singletons": (lambda b: sa.Singletons(budget=b), True),
@@ -118,7 +118,7 @@ BUDGETED = {
         lambda b: sa.LocalSearch(sa.LazyGreedy(budget=b), budget=b),
         True,
     ),
-    "rarely": (lambda b: sa.oracles.Scheduled(sa.Singletons(budget=b), when=1), True),
+    "scheduled": (lambda b: sa.oracles.Scheduled(sa.Singletons(budget=b), when=1), True),
     "epsilon random": (lambda b: sa.oracles.EpsilonRandom(sa.Singletons(budget=b), 0.0), True),
     "group testing": (lambda b: sa.GroupTesting(delta=0.25, budget=b), False),
     "group testing, fixed pools": (

@@ -1,4 +1,4 @@
-"""Every part of the library passes the public contract checks; and the checks catch what they should."""
+"""Every part of the library passes the contract checks, and the checks catch mistakes."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_budgets_are_kept(name, of):
 
 @pytest.mark.parametrize("name", parts.BUDGETED)
 def test_equal_arms_have_equal_chances_under_a_budget(name):
-    """Each of 7 equal arms is in a set of 3 now and then: (4/7)^200 < 1e-48 that one never is by chance."""
+    """Each of 7 equal arms is in a set of 3 now and then: (4/7)^200 < 1e-48 that one never is."""
     oracle, rng = parts.BUDGETED[name][0](4), np.random.default_rng(0)
     reward, theta = sa.LinearReward(7), np.full(7, 0.5)
     chosen = np.bincount(

@@ -120,7 +120,7 @@ def test_the_changelog_has_this_version():
 
 
 def test_pages_speak_of_the_project_alone():
-    """No address of a private machine or folder finds its way into a page."""
+    """No page contains the address of a private machine or folder."""
     for page in PAGES:
         assert not re.search(r"/work/|/home/\w|/root/|\.\./shared", page.read_text()), page
 

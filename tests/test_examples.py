@@ -1,4 +1,4 @@
-"""The examples run at the sizes of a test, and what they return is right."""
+"""The examples run at small sizes and return correct results."""
 
 import subprocess
 import sys
@@ -13,6 +13,7 @@ import common
 import feature_selection
 import flights
 import influence
+import influence_reward
 import open_bandit
 import replaying
 import superarm as sa
@@ -30,7 +31,7 @@ def is_svg(path):
 def drawn_cascades(seeds, accepted, n_worlds):
     """How many hear of the news: a walk along the ties from everybody who accepted."""
     total = 0
-    for friends in influence.worlds(n_worlds):
+    for friends in influence_reward.worlds(n_worlds):
         heard = {seed for seed in seeds if seed in accepted}
         while True:
             more = {friend for person in heard for friend in friends[person]} - heard
@@ -42,7 +43,7 @@ def drawn_cascades(seeds, accepted, n_worlds):
 
 
 def test_the_spread_is_that_of_drawn_cascades():
-    """Averaged over who accepts, all 2^3 cases of them."""
+    """The mean over all 2^3 cases of who accepts."""
     seeds, means = [0, 11, 48], [0.3, 0.9, 0.5]
     expected = 0.0
     for case in range(8):
@@ -149,7 +150,7 @@ def test_feature_selection(tmp_path):
 
 
 def test_the_gap_that_was_closed():
-    got = np.array([[1.0, 3.0], [2.0, 2.0]])  # chance gets 1, the best fixed set 3
+    got = np.array([[1.0, 3.0], [2.0, 2.0]])  # the random baseline gets 1, the best fixed set 3
     assert replaying.closed(got, 1.0, 3.0).tolist() == [[0.0, 0.5], [0.5, 0.5]]
 
 
@@ -157,7 +158,9 @@ def test_runs_are_paired_and_read_the_table():
     """By hand: what a fixed set gets is the sum of its columns, in the order that the run drew."""
     table = np.random.default_rng(0).random((50, 6)) < 0.4
     world = ReplayEnvironment(table, order="shuffled")
-    got = replaying.play(lambda: world, {"all": replaying.chance}, 6, n_runs=2, horizon=50)["all"]
+    got = replaying.play(
+        lambda: world, {"all": replaying.random_baseline}, 6, n_runs=2, horizon=50
+    )["all"]
     sums = table.sum(axis=1)
     assert not np.array_equal(got[0], sums)
     assert np.array_equal(np.sort(got[0]), np.sort(sums))
@@ -183,7 +186,7 @@ def test_replayed_tables(example, k, chance, best, tmp_path):
     got = found["got"]
     assert len({runs.shape for name, runs in got.items() if "all seen" not in name}) == 1
     assert all(((runs >= 0) & (runs <= k)).all() for runs in got.values())
-    if example is yeast:  # the only one where so few rounds show anything
+    if example is yeast:  # the only example that learns in so few rounds
         assert got["CTS"].mean() > got["random"].mean() + 0.5 * (best - chance)
 
 

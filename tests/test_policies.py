@@ -8,7 +8,7 @@ from superarm.policies import escb, exp3, explore_then_commit
 
 
 def test_cts_is_the_ten_line_program_bit_for_bit():
-    """Decision by decision, with one generator for everything, as a person would write it."""
+    """Decision by decision, with one generator for everything."""
     mu = np.random.default_rng(0).random(200)
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -33,7 +33,7 @@ def test_cts_is_the_ten_line_program_at_the_papers_size():
 
 
 def test_gt_qts_is_algorithm_1():
-    """With singletons for tests and no quantizer the paper's two algorithms are one."""
+    """With singletons as tests and no quantizer, the paper's two algorithms are the same."""
     it = sa.linear_instance(30, 3, 0.2, rng=np.random.default_rng(0))
     pools = sa.Pools.singletons(np.arange(30), 30)
     traces = [
@@ -47,8 +47,10 @@ def test_gt_qts_is_algorithm_1():
 
 
 def test_cts_learns_and_the_others_are_in_order():
-    """On an easy problem: CTS far below CUCB, CUCB below chance. Means of 5 paired runs; the gaps
-    are many standard errors wide (chance 1,790 ± 20, CUCB 1,000 ± 30, CTS 90 ± 10 at this size)."""
+    """On an easy problem CTS is far below CUCB, and CUCB below the random baseline. Means of 5
+    paired runs; the differences are many standard errors wide (random 1,790 ± 20, CUCB 1,000 ± 30,
+    CTS 90 ± 10 at this size).
+    """
 
     def final(policy):
         def make(rng):
@@ -137,8 +139,9 @@ def test_a_session_with_each_goes_on_from_its_file(build, tmp_path):
 
 
 def test_they_learn():
-    """Means of 4 paired runs, each policy below 0.6 of chance, which is many standard errors
-    wide."""
+    """Means of 4 paired runs: each policy is below 0.6 of the random baseline, by many standard
+    errors.
+    """
 
     def final(build):
         def make(rng):

@@ -134,6 +134,15 @@ def test_links_lead_somewhere(path):
         assert not anchor or anchor in anchors(page), target
 
 
+def test_contributing_names_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    examples = {"fading.py", "greedy_helps.py"}  # the files that a reader is asked to write
+    paths = re.findall(r"`((?:src|tests|docs|benchmarks)/[\w/.]+)`", text)
+    assert len(paths) > 10
+    for path in paths:
+        assert (ROOT / path).exists() != (Path(path).name in examples), path
+
+
 def test_every_pin_is_a_plain_version():
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     assert lines == sorted(lines, key=str.lower)

@@ -13,7 +13,7 @@ GROUPS = {**unchanged.GROUPS, **STUDIES}
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_every_digest_is_as_recorded(name):
-    """A few decisions hang on the last bit of a sum: they have one digest per kind of processor."""
+    """A few decisions depend on the last bit of a sum, so they have one digest per processor."""
     found = {case: unchanged.or_refusal(run) for case, run in GROUPS[name]()}
     expected = {case: EXPECTED[name][case] for case in found}
     different = {

@@ -17,6 +17,8 @@ import superarm as sa
 RECORDED = Path(__file__).parent / "data" / "decisions.json"
 FILES = Path(__file__).parent / "data" / "sessions"
 N_ARMS = 6
+# Parts that have another name now than in the recorded digests.
+FORMER_NAMES = {"scheduled": "rarely"}
 
 CHOICES = {
     "k": lambda: 2,
@@ -73,7 +75,7 @@ def played(policy, horizon=40, n_arms=N_ARMS, environment=None):
 
 
 def or_refusal(case):
-    """The digest, or which kind of error the parts refuse to be together with."""
+    """The digest, or the kind of error with which the parts refuse each other."""
     try:
         return case()
     except (ValueError, TypeError) as error:
@@ -104,7 +106,7 @@ def oracles():
                     )
                     return played(policy, horizon)
 
-                yield f"{name} / {reward} / {choice}", case
+                yield f"{FORMER_NAMES.get(name, name)} / {reward} / {choice}", case
 
 
 def budgets():
@@ -122,7 +124,7 @@ def budgets():
                     25,
                 )
 
-            yield f"{name} / {choice}", case
+            yield f"{FORMER_NAMES.get(name, name)} / {choice}", case
 
 
 def worlds():
@@ -201,24 +203,36 @@ def batches():
 
 def session_cases():
     """Policies in sessions: how each is made for a number of arms."""
+
+    def network(n):
+        return sa.NetworkReward.random(n, rng=np.random.default_rng(n))
+
+    def top(belief):
+        return lambda n=N_ARMS, k=2: sa.Policy(belief(n), sa.TopK(), sa.LinearReward(n), k)
+
+    def cts(oracle, reward=sa.LinearReward):
+        return lambda n=N_ARMS, k=2: sa.cts(reward(n), k, oracle=oracle())
+
+    def regression(n=N_ARMS, k=2):
+        return sa.gt_qts(sa.LinearReward(n), k, delta=0.25, n_tests=10, decoder="regression")
+
+    def epsilon(n=N_ARMS, k=2):
+        return parts.epsilon_greedy(sa.LinearReward(n), k, oracle=sa.LazySingletons())
+
     return {
-        "cts lazy": lambda n=6, k=2: sa.cts(sa.NetworkReward.random(n, rng=np.random.default_rng(n)), k,
-                                            oracle=sa.LazySingletons()),
-        "lazy greedy": lambda n=6, k=2: sa.cts(sa.NetworkReward.random(n, rng=np.random.default_rng(n)), k,
-                                               oracle=sa.LazyGreedy()),
-        "regression": lambda n=6, k=2: sa.gt_qts(sa.LinearReward(n), k, delta=0.25, n_tests=10,
-                                                 decoder="regression"),
-        "epsilon greedy": lambda n=6, k=2: parts.epsilon_greedy(sa.LinearReward(n), k, oracle=sa.LazySingletons()),
-        "sliding": lambda n=6, k=2: sa.Policy(parts.SlidingBetaBelief(n, 15), sa.TopK(), sa.LinearReward(n), k),
-        "discounted": lambda n=6, k=2: sa.Policy(parts.DiscountedBetaBelief(n), sa.TopK(), sa.LinearReward(n), k),
-        "gaussian": lambda n=6, k=2: sa.Policy(sa.GaussianBelief(n), sa.TopK(), sa.LinearReward(n), k),
-        "cucb": lambda n=6, k=2: sa.cucb(sa.LinearReward(n), k),
-        "kl-ucb": lambda n=6, k=2: sa.Policy(sa.KLUCBBelief(n), sa.TopK(), sa.LinearReward(n), k),
-        "local search": lambda n=6, k=2: sa.cts(sa.LinearReward(n), k, oracle=sa.LocalSearch()),
-        "rarely": lambda n=6, k=2: sa.cts(sa.LinearReward(n), k, oracle=parts.Scheduled(sa.LazySingletons(), when=3)),
-        "position biased": lambda n=6, k=2: sa.Policy(parts.PositionBiasedBelief(n, [1.0, 0.5]), sa.TopK(),
-                                                      sa.LinearReward(n), k),
-    }  # fmt: skip
+        "cts lazy": cts(sa.LazySingletons, network),
+        "lazy greedy": cts(sa.LazyGreedy, network),
+        "regression": regression,
+        "epsilon greedy": epsilon,
+        "sliding": top(lambda n: parts.SlidingBetaBelief(n, 15)),
+        "discounted": top(parts.DiscountedBetaBelief),
+        "gaussian": top(sa.GaussianBelief),
+        "cucb": lambda n=N_ARMS, k=2: sa.cucb(sa.LinearReward(n), k),
+        "kl-ucb": top(sa.KLUCBBelief),
+        "local search": cts(sa.LocalSearch),
+        "rarely": cts(lambda: parts.Scheduled(sa.LazySingletons(), when=3)),
+        "position biased": top(lambda n: parts.PositionBiasedBelief(n, [1.0, 0.5])),
+    }
 
 
 def converse(session, n_rounds):
@@ -240,7 +254,7 @@ def new_session(make):
 
 
 def sessions():
-    """A session from its start, with an arm retired on the way, and what it says of the last decision."""
+    """A session from its start, with an arm retired on the way."""
     for name, make in session_cases().items():
 
         def case(make=make):
@@ -254,7 +268,7 @@ def sessions():
 
 
 def resumed():
-    """A file that the older program wrote, gone on with."""
+    """Continue a session from a file that the older program wrote."""
     for name, make in session_cases().items():
 
         def case(name=name, make=make):

@@ -19,7 +19,7 @@ from superarm.studies.own_table.study import play_all
 from unchanged import digest, of_trace, played
 
 CANTEEN = Path(__file__).parents[1] / "docs" / "canteen.csv"
-_N_ROUNDS = 60  # cells of longer runs are cut to so many
+_N_ROUNDS = 60  # longer runs are cut to this number of rounds
 # The labels under which policies were recorded, where the catalog has other ones.
 _COMPARED_AS = {"random": "chance", "GT+QTS, p=1/2": "GT+QTS"}
 _DEMO_AS = {
@@ -55,7 +55,7 @@ def named():
 
 
 def reproduction():
-    """One quick run of every experiment of the paper, but for cells that are timed."""
+    """One quick run of every experiment of the paper, except timed cells."""
     for name in paper.names():
         for number, cell in enumerate(paper.load(name).cells(Scale("quick", runs=1))):
             if cell.settings.get("purpose") != "time":

@@ -1,4 +1,4 @@
-"""What the benchmark writes, and reads again."""
+"""Write the files of the benchmark, and read them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Sizes:
     group_testing
         The number of arms of a round of group testing.
     n_turns
-        Turns of whatever is timed side by side.
+        Turns of the programs that are timed side by side.
     n_rounds
         Rounds that each oracle plays.
     most_s

@@ -70,7 +70,7 @@ def test_single_precision_needs_a_tolerance():
 
 
 def test_the_bound_on_the_rate_is_that_of_clopper_and_pearson():
-    """At the bound, so few violations have a chance of 5%."""
+    """If the rate equals the bound, so few violations have a probability of 5%."""
     inspection = sa.inspect(sa.NetworkReward.random(40, rng=np.random.default_rng(0)), probes=40)
     for row in inspection.rows:
         if 0 < row.n_violated < row.n_probes:

@@ -23,7 +23,7 @@ FEEDBACK = st.lists(
 @pytest.mark.parametrize("name", BELIEFS)
 @given(rounds=FEEDBACK, seed=st.integers(0, 2**32))
 def test_the_state_restores_exactly_at_any_moment(name, rounds, seed):
-    """Saved and loaded after every round or never: the same, bit for bit."""
+    """Saving and loading after every round changes no bit of the samples."""
     plain, saved = BELIEFS[name](6), BELIEFS[name](6)
     rngs = [np.random.default_rng(seed), np.random.default_rng(seed)]
     for feedback in rounds:
@@ -36,33 +36,34 @@ def test_the_state_restores_exactly_at_any_moment(name, rounds, seed):
     assert plain.state() == saved.state()
 
 
+GOOD = st.floats(0, 1)
+BAD = st.one_of(
+    st.just(float("nan")),
+    st.floats(max_value=-1e-9, allow_nan=False),
+    st.floats(min_value=1 + 1e-9, allow_nan=False),
+)
+# Arms and outcomes of which one thing is wrong, for a belief about four arms.
+BAD_FEEDBACK = st.one_of(
+    st.tuples(st.just([0, 1]), st.tuples(GOOD, BAD)),
+    st.tuples(st.just([2, 2]), st.tuples(GOOD, GOOD)),
+    st.tuples(st.tuples(st.just(0), st.integers(4, 2**60)), st.tuples(GOOD, GOOD)),
+    st.tuples(st.tuples(st.just(0), st.integers(-(2**60), -1)), st.tuples(GOOD, GOOD)),
+    st.tuples(st.just([0, 1]), st.tuples(GOOD)),
+    st.tuples(st.just([0.5]), st.tuples(GOOD)),
+    st.tuples(st.just([[0]]), st.just([[1.0]])),
+    st.tuples(st.just([0]), st.just(["1"])),
+)
+
+
 @pytest.mark.parametrize("name", BELIEFS)
-@given(data=st.data())
-def test_bad_feedback_changes_nothing(name, data):
+@given(feedback=BAD_FEEDBACK)
+def test_bad_feedback_changes_nothing(name, feedback):
     belief = BELIEFS[name](4)
     belief.update([1, 3], [0.0, 1.0], rng=np.random.default_rng(0))
     before = belief.state()
     rng = np.random.default_rng(1)
-    good = st.floats(0, 1)
-    bad = st.one_of(
-        st.just(float("nan")),
-        st.floats(max_value=-1e-9, allow_nan=False),
-        st.floats(min_value=1 + 1e-9, allow_nan=False),
-    )
-    arms, outcomes = data.draw(
-        st.one_of(
-            st.tuples(st.just([0, 1]), st.tuples(good, bad)),
-            st.tuples(st.just([2, 2]), st.tuples(good, good)),
-            st.tuples(st.tuples(st.just(0), st.integers(4, 2**60)), st.tuples(good, good)),
-            st.tuples(st.tuples(st.just(0), st.integers(-(2**60), -1)), st.tuples(good, good)),
-            st.tuples(st.just([0, 1]), st.tuples(good)),
-            st.tuples(st.just([0.5]), st.tuples(good)),
-            st.tuples(st.just([[0]]), st.just([[1.0]])),
-            st.tuples(st.just([0]), st.just(["1"])),
-        )
-    )
     with pytest.raises((ValueError, TypeError)):
-        belief.update(arms, outcomes, rng=rng)
+        belief.update(*feedback, rng=rng)
     assert belief.state() == before
     assert rng.bit_generator.state == np.random.default_rng(1).bit_generator.state
 

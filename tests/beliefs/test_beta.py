@@ -20,8 +20,7 @@ def test_beta_is_the_papers_update():
 
 
 def test_beta_draws_a_coin_for_outcomes_inside():
-    """Y ~ Bern(0.3): mean and spread over 20,000 updates within 5 standard errors; error 6e-7
-    each."""
+    """Y ~ Bern(0.3): the mean of 20,000 coins is within 5 standard errors; error 6e-7."""
     n, rng = 20_000, np.random.default_rng(0)
     belief = sa.BetaBelief(n)
     belief.update(np.arange(n), np.full(n, 0.3), rng=rng)
@@ -46,7 +45,7 @@ def test_beta_samples_have_the_posterior_law():
 
 @pytest.mark.parametrize("make", [sa.BetaBelief.from_counts, DiscountedBetaBelief.from_counts])
 def test_a_warm_start_is_what_the_trials_would_have_taught(make):
-    """With full strength and nothing forgotten yet: the same as having been told of every trial."""
+    """With full strength, a warm start equals an update with every trial."""
     rng, told_one_by_one = np.random.default_rng(0), sa.BetaBelief(3, prior=(2.0, 0.5))
     successes, trials = np.array([3, 0, 5]), np.array([4, 0, 12])
     for arm in range(3):

@@ -1,5 +1,4 @@
-"""The k largest of a Beta sample without drawing the others: the same law, and no account that is
-out of date."""
+"""The k largest values of a Beta sample: the same law as a whole sample, and always up to date."""
 
 import copy
 import json
@@ -18,7 +17,7 @@ M, K = 2100, 4
 
 
 def learn(belief, rounds, seed=0, k=K):
-    """Thompson sampling for some rounds, a fifth of the arms good."""
+    """Thompson sampling for some rounds; about a fifth of the arms are good."""
     rng = np.random.default_rng(seed)
     mu = rng.random(belief.n_arms) ** 4
     for _ in range(rounds):
@@ -28,7 +27,7 @@ def learn(belief, rounds, seed=0, k=K):
 
 
 def settled():
-    """Three arms that are almost always above all others, one that often is, and a crowd."""
+    """Three arms that are almost always the largest, one arm that often is, and many others."""
     rng = np.random.default_rng(3)
     a, b = rng.integers(1, 30, M).astype(float), rng.integers(20, 60, M).astype(float)
     a[[5, 700, 2099]], b[[5, 700, 2099]] = (900.0, 400.0, 90.0), (10.0, 8.0, 1.0)
@@ -52,7 +51,7 @@ def draws(belief, n, rng):
 
 @pytest.fixture(scope="module", params=STAGES)
 def drawn(request):
-    """A belief, and what 6,000 draws of each kind gave."""
+    """A belief, and the results of 6,000 draws of each kind."""
     belief, n = STAGES[request.param](), 6000
     belief.sample_top(K, rng=np.random.default_rng(0))
     ours = draws(belief, n, np.random.default_rng(1))
@@ -84,10 +83,10 @@ def test_the_largest_has_the_product_of_the_distribution_functions(drawn):
 
 
 def test_the_arms_are_those_of_a_whole_draw(drawn):
-    """Chi-square of how often each arm is chosen, rare arms together; error 1e-6.
+    """Chi-square of how often each arm is chosen, rare arms pooled; error 1e-6.
 
-    The K arms of a draw are distinct, which makes counts less spread than independent ones: the
-    test is the safer.
+    The K arms of a draw are distinct, so counts vary less than independent counts: the test is
+    conservative.
     """
     _, (ours, _), (theirs, _) = drawn
     counts = np.array([np.bincount(arms.ravel(), minlength=M) for arms in (ours, theirs)])
@@ -103,11 +102,10 @@ def test_the_arms_are_those_of_a_whole_draw(drawn):
 
 
 def test_the_values_of_an_arm_are_those_of_a_whole_draw(drawn):
-    """Joint law: for the arms chosen most, two-sample Kolmogorov-Smirnov of their values; error
+    """Joint law: two-sample Kolmogorov-Smirnov of the values of the arms chosen most often; error
     1e-6 each.
 
-    And over all arms: how the posterior mean of an arm goes with its value, by the mean of the
-    product; 5 standard errors, error 6e-7.
+    Over all arms: the mean of posterior mean times value is within 5 standard errors, error 6e-7.
     """
     belief, ours, theirs = drawn
     for arm in np.argsort(-np.bincount(ours[0].ravel(), minlength=M))[:6]:
@@ -121,16 +119,16 @@ def test_the_values_of_an_arm_are_those_of_a_whole_draw(drawn):
 
 
 def uniforms(above, n, rng):
-    """F_i(theta_i) for n whole draws, put together from the arms above and the rest."""
+    """F_i(theta_i) for n whole samples, composed of the arms above and the rest."""
     theta = np.array([above.draw_rest(*above.draw(rng=rng), rng=rng) for _ in range(n)])
     return betainc(above.a, above.b, theta)
 
 
 @pytest.mark.parametrize("margin", [0.001, 0.1, 0.45, 0.9])
 def test_above_and_rest_are_independent_beta_draws(margin):
-    """Of 11 arms, hardly any to all above. Each F_i(theta_i) uniform (Kolmogorov-Smirnov) and no
-    two dependent (correlation, also of the distances from the middle, 5 standard errors); error
-    below 1e-6 each.
+    """11 arms, of which almost none to all are above. Each F_i(theta_i) is uniform (Kolmogorov-
+    Smirnov). No two are dependent: correlations of the values, and of their distances from the
+    middle, are within 5 standard errors. Error below 1e-6 each.
     """
     rng, n = np.random.default_rng(4), 8000
     a = np.array([1.0, 1.0, 1.0, 2.0, 0.4, 3.5, 40.0, 200.0, 1.0, 7.0, 0.05])
@@ -145,8 +143,9 @@ def test_above_and_rest_are_independent_beta_draws(margin):
 
 
 def test_the_number_above_has_the_right_mean_and_spread():
-    """Sum of s_i, and of s_i (1 - s_i): within 5 standard errors over 20,000 draws; error 6e-7
-    each."""
+    """The mean is the sum of s_i and the variance the sum of s_i (1 - s_i): within 5 standard
+    errors over 20,000 draws; error 6e-7 each.
+    """
     rng, n = np.random.default_rng(5), 20_000
     a, b = rng.gamma(2, 2, 500), rng.gamma(2, 6, 500)
     a[:3], b[:3] = 50.0, 5.0
@@ -184,7 +183,7 @@ def kept(above):
 
 @pytest.mark.parametrize("n_arms", [2, 7, 100, 2197, 3001])
 def test_what_is_kept_depends_on_the_posteriors_alone(n_arms):
-    """Told again and again, or made anew: the same to the last bit."""
+    """Many updates, or a new object: the same to the last bit."""
     rng = np.random.default_rng(6)
     a, b = np.ones(n_arms), np.ones(n_arms)
     above = ArmsAbove(a, b, 1, 0.3)
@@ -203,8 +202,7 @@ def test_what_is_kept_depends_on_the_posteriors_alone(n_arms):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_saved_and_loaded_at_any_moment_it_goes_on_the_same(seed):
-    """By JSON, by a copy and by pickle, at random moments, against a run that is left alone: bit
-    for bit."""
+    """By JSON, copy and pickle, at random moments, bit for bit equal to a run without them."""
     moments = np.random.default_rng(seed)
     beliefs, rngs = (
         [sa.BetaBelief(M) for _ in range(2)],
@@ -263,7 +261,7 @@ def test_a_spoilt_level_is_refused_and_changes_nothing(top):
 
 
 def counting(monkeypatch):
-    """The number of whole samples drawn from now on, in a list of one."""
+    """The number of whole samples drawn from now on, in a list with one number."""
     n, sample = [0], sa.BetaBelief.sample
 
     def counted(self, *, rng):
@@ -301,8 +299,9 @@ def test_whole_samples_where_fewer_do_not_pay(monkeypatch):
 
 
 def test_equal_draws_are_tied_and_chosen_by_chance():
-    """Beta(1, 1e-3) is 1 to all digits more often than not; 300 of 5 of 2,100 leave an arm out with
-    (1 - 1/420)^300."""
+    """Beta(1, 1e-3) is usually 1 to all digits. Each arm is left out of 300 sets of 5 of 2,100 arms
+    with probability (1 - 1/420)^300.
+    """
     belief, rng = sa.BetaBelief(M, prior=(1.0, 1e-3)), np.random.default_rng(0)
     arms, values = draws(belief, 300, rng)
     assert (values == 1).all()

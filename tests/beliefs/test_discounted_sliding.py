@@ -1,4 +1,4 @@
-"""The beliefs that forget, against a recount of all rounds."""
+"""The discounted and the sliding belief, against a recount of all rounds."""
 
 import json
 
@@ -45,7 +45,7 @@ def test_discounted_is_the_sum_over_all_rounds(rounds, discount):
 
 @pytest.mark.parametrize("discount", [1e-320, 1e-200, 0.5, 0.9])
 def test_discounted_neither_under_nor_overflows(discount):
-    """Thousands of rounds, and arms that are not heard of for most of them."""
+    """Thousands of rounds, with arms that have no outcomes in most of them."""
     belief, rng, seen = (
         DiscountedBetaBelief(3, discount),
         np.random.default_rng(0),
@@ -112,8 +112,7 @@ def test_silence_is_not_a_round(name):
 
 @pytest.mark.parametrize("name", FORGETTING)
 def test_samples_have_the_posterior_law(name):
-    """Kolmogorov-Smirnov against the Beta of the twin's counts, with fractions and without; error
-    1e-6 each."""
+    """Kolmogorov-Smirnov against the Beta distribution of the twin's counts; error 1e-6 each."""
     belief, rng = FORGETTING[name](3), np.random.default_rng(0)
     rounds = [([0, 1], [1, 0]), ([0], [0]), ([0, 1], [1, 0])] * 6
     told(belief, rounds)
@@ -181,8 +180,9 @@ def test_every_oracle_plays_with_beliefs_that_forget(name, forgetting):
 
 @pytest.mark.parametrize("forgetting", [*FORGETTING, "position biased"])
 def test_a_session_goes_on_bit_for_bit(forgetting, tmp_path):
-    """Saved and loaded every few rounds or never, with arms that come later, and enough for arrays
-    in the file."""
+    """Saved and loaded every few rounds or never, with arms added later, and enough arms for the
+    file to have arrays.
+    """
     make = {**FORGETTING, "position biased": lambda n: PositionBiasedBelief(n, [0.9, 0.5, 0.2])}[
         forgetting
     ]
@@ -206,22 +206,23 @@ def test_a_session_goes_on_bit_for_bit(forgetting, tmp_path):
 
 
 def test_who_follows_and_who_does_not():
-    """Two arms change places after 1,000 rounds in which both were seen. Even if all its outcomes
-    were 0 from then on, the old best would have about 900 successes in 1,500 trials at the end, 30
-    standard deviations above the other's 100 in 1,000. Those who forget have lost the old time, but
-    for 1 in 400 of it, 300 rounds later."""
+    """Two arms swap their means after 1,000 rounds in which both were seen. Even if all its later
+    outcomes were 0, the old best arm would have about 900 successes in 1,500 trials at the end, 30
+    standard deviations above the 100 in 1,000 of the other arm. After 300 rounds the beliefs that
+    forget keep at most 1/400 of the old evidence.
+    """
     right = {}
     beliefs = {"beta": sa.BetaBelief, "discounted": lambda n: DiscountedBetaBelief(n, 0.98)}
     beliefs["sliding"] = lambda n: SlidingBetaBelief(n, 100)
     for name, make in beliefs.items():
-        world, rng = (
+        environment, rng = (
             ChangingArms([(0, [0.9, 0.1]), (1000, [0.1, 0.9])]),
             np.random.default_rng(0),
         )
         policy = sa.Policy(make(2), sa.TopK(), sa.LinearReward(2), 1)
         for _ in range(1000):
-            policy.tell([0, 1], world.pull([0, 1], rng=rng), rng=rng)
-        trace = sa.simulate(policy, world, horizon=500, rng=rng)
+            policy.tell([0, 1], environment.pull([0, 1], rng=rng), rng=rng)
+        trace = sa.simulate(policy, environment, horizon=500, rng=rng)
         right[name] = (trace.arms[300:] == 1).mean()
     assert right["beta"] == 0
     assert right["discounted"] > 0.8

@@ -47,8 +47,9 @@ def test_exp3_updates_as_the_paper_does():
 
 
 def test_importance_weights_are_unbiased():
-    """The mean of x_i/p_i over the sets of one law is x: within 5 standard errors over 8,000 sets;
-    error 3e-6."""
+    """The mean of x_i / p_i over random sets is x: within 5 standard errors over 8,000 sets; error
+    3e-6.
+    """
     belief, rng = Exp3Belief(5, 2, gamma=0.4), np.random.default_rng(0)
     belief.log_weights = np.array([0.0, 0.5, 1.0, 2.0, 0.2])
     p, x = belief.sample(rng=rng), np.array([0.1, 0.9, 0.5, 0.7, 0.3])

@@ -1,4 +1,4 @@
-"""The belief that knows the places, against the exact posterior and in its environment."""
+"""The belief that knows the places, against the exact posterior, and in its environment."""
 
 import numpy as np
 import pytest
@@ -58,15 +58,15 @@ def test_places_are_the_order_unless_they_are_given():
 
 def test_estimates_in_known_places_are_unbiased_and_those_of_a_plain_belief_are_not():
     """1,000 arms of the same mean, each shown 60 times in random places. The mean of the unbiased
-    estimates is within 5 standard errors of the truth, error 6e-7; the posterior mean, which leans
-    to its prior while little is known, comes from 0.5 to within 0.02 and ever closer; a plain
-    belief goes to the mean of w · mu."""
+    estimates is within 5 standard errors of the true mean, error 6e-7. The posterior mean starts at
+    the prior's 0.5 and comes within 0.02. A plain belief converges to the mean of w · mu.
+    """
     rng, weights, mu, n = np.random.default_rng(0), np.array([0.9, 0.5, 0.2]), 0.4, 1000
-    world = PositionBiasedArms(np.full(3, mu), weights)
+    environment = PositionBiasedArms(np.full(3, mu), weights)
     belief, plain, errors = PositionBiasedBelief(n, weights), sa.BetaBelief(n), []
     for t in range(60):
         places = rng.integers(0, 3, n)
-        did = (rng.random(n) < world.expected([0, 1, 2])[places]).astype(float)
+        did = (rng.random(n) < environment.expected([0, 1, 2])[places]).astype(float)
         belief.update(np.arange(n), did, rng=rng, places=places)
         plain.update(np.arange(n), did, rng=rng)
         if t in (9, 29, 59):
@@ -84,9 +84,10 @@ def test_estimates_in_known_places_are_unbiased_and_those_of_a_plain_belief_are_
 
 
 def test_what_simulate_tells_in_places_is_unbiased():
-    """Sets are shown ascending, so that arm 0 is always at the top and arm 5 always at the bottom.
-    The estimates are within 5 standard errors of the truth, error 6e-7 each; the plain means are
-    off by more than 10 of theirs."""
+    """Sets are shown in ascending order, so arm 0 is always in the first place and arm 5 always in
+    the last. The estimates are within 5 standard errors of the true means, error 6e-7 each. The
+    plain means are more than 10 standard errors too low.
+    """
     mu, weights = np.array([0.3, 0.5, 0.4, 0.6, 0.5, 0.7]), np.array([0.9, 0.5, 0.2])
     policy = sa.Policy(PositionBiasedBelief(6, weights), RandomSets(), sa.LinearReward(6), 3)
     trace = sa.simulate(
@@ -103,8 +104,9 @@ def test_what_simulate_tells_in_places_is_unbiased():
 
 
 def test_intervals_in_known_places_hold_as_often_as_they_say():
-    """Means drawn from the prior, so that 95% of the intervals hold the truth, if posteriors are
-    right: within 5 standard errors of 3,000 arms, error 6e-7, and room of 0.005 for the shape."""
+    """With means drawn from the prior, 95% of correct intervals contain the true mean: within 5
+    standard errors of 3,000 arms, error 6e-7, plus 0.005 for the approximate shape.
+    """
     rng, weights, n = np.random.default_rng(1), np.array([0.9, 0.4, 0.1]), 3000
     mu, belief = rng.random(n), PositionBiasedBelief(n, weights)
     for _ in range(25):
@@ -115,13 +117,12 @@ def test_intervals_in_known_places_hold_as_often_as_they_say():
 
 
 def test_a_belief_that_knows_places_learns_what_a_plain_one_gets_wrong():
-    """Arms in a fixed order: those at the top look best to a plain belief, since they are looked
-    at."""
+    """Arms in a fixed order: a plain belief overrates the arms in the first places."""
     mu, weights = np.array([0.4, 0.4, 0.4, 0.6]), np.array([1.0, 0.7, 0.4, 0.2])
     rng, beliefs = np.random.default_rng(0), (sa.BetaBelief(4), PositionBiasedBelief(4, weights))
-    world = PositionBiasedArms(mu, weights)
+    environment = PositionBiasedArms(mu, weights)
     for _ in range(2000):
-        did = world.pull([0, 1, 2, 3], rng=rng)
+        did = environment.pull([0, 1, 2, 3], rng=rng)
         for belief in beliefs:
             belief.update([0, 1, 2, 3], did, rng=rng)
     assert np.argmax(beliefs[0].mean()) == 0

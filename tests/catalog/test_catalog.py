@@ -1,4 +1,4 @@
-"""The one table of parts is complete, and what it says of parameters is what the parts take."""
+"""The table of parts is complete, and its parameters are those that the parts take."""
 
 import inspect
 

@@ -1,5 +1,6 @@
-"""What all commands have in common: help, usage errors, quick starts."""
+"""Properties that all commands share: help, usage errors, quick starts."""
 
+import runpy
 import subprocess
 import sys
 
@@ -73,8 +74,9 @@ print(sorted(rooms & {"client", "reporting", "service", "studies"} | others))
     assert found.stdout.splitlines()[-1] == "[]"
 
 
-def test_python_m_superarm_is_superarm():
-    done = subprocess.run(
-        [sys.executable, "-m", "superarm", "--version"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == f"superarm {__version__}"
+def test_python_m_superarm_is_superarm(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["superarm", "--version"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("superarm", run_name="__main__")
+    assert end.value.code == 0
+    assert capsys.readouterr().out.strip() == f"superarm {__version__}"

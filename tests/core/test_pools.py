@@ -19,7 +19,7 @@ FORMS = st.sampled_from(["lists", "bits", "cells"])
 
 
 def of_matrix(matrix, form):
-    """The same pools, held as CSR, as bits, or as random ones of a small p are."""
+    """The same pools, stored as CSR, as bits, or as random pools with a small p."""
     if form == "bits":
         return Pools._packed(np.packbits(matrix, axis=0, bitorder="little"), *matrix.shape)
     if form == "cells":
@@ -90,8 +90,8 @@ def test_singleton_sums_are_the_values_bit_for_bit():
 def test_random_tests_have_the_right_law(p):
     """Each cell is Bern(p), and cells are uncorrelated along rows and columns: z-scores within 6.
 
-    Pairs of cells are rare at p = 0.004 (about 32 in 2,000,000), so their count is near a Poisson one: error below
-    1e-5 for each of its statistics, and below 1e-8 for the others.
+    Pairs of cells are rare at p = 0.004 (about 32 in 2,000,000), so their count is near a Poisson
+    one: error below 1e-5 for each of its statistics, and below 1e-8 for the others.
     """
     n, m = 1000, 2001
     cells = Pools.random(n, m, p, rng=np.random.default_rng(1)).dense().astype(float)
@@ -103,7 +103,8 @@ def test_random_tests_have_the_right_law(p):
         across = (centred[lag:] * centred[:-lag]).mean()
         assert abs(along) < 6 * std**2 / np.sqrt(n * (m - lag)), lag
         assert abs(across) < 6 * std**2 / np.sqrt((n - lag) * m), lag
-    # The spread: sizes of tests, and of arms' memberships, are binomial; a chi-square test of the variance, error 1e-6.
+    # The spread: sizes of tests, and of arms' memberships, are binomial. A chi-square test of the
+    # variance, error 1e-6.
     for sums, trials in ((cells.sum(axis=1), m), (cells.sum(axis=0), n)):
         statistic = ((sums - trials * p) ** 2).sum() / (trials * p * (1 - p))
         low, high = stats.chi2.ppf([5e-7, 1 - 5e-7], len(sums))
@@ -123,7 +124,7 @@ def test_the_table_of_bytes_and_its_second_draw_have_the_law_of_eight_bits(p):
 
 @pytest.mark.parametrize("p", [0.05, 1 / 3, 2 / 3])
 def test_bytes_have_the_law_of_eight_bits(p):
-    """All 256 bytes, and apart from them those that needed the second draw: chi-square tests, error 1e-6 each."""
+    """All 256 bytes, and those of the second draw alone: chi-square tests, error 1e-6 each."""
     rng, n = np.random.default_rng(0), 2_000_000
     cumulated = _bits._byte_table(p)[2]
     ones = np.array([bin(v).count("1") for v in range(256)])
@@ -163,7 +164,7 @@ def test_a_rate_too_small_for_division_gives_no_member():
 
 
 def test_rounding_left_to_the_second_draw():
-    """p = 1.25 / 256: a byte alone would give 1 / 256 or 2 / 256. Within 5 standard errors: error 6e-7."""
+    """p = 1.25 / 256, where a byte alone gives 1 / 256 or 2 / 256: within 5 standard errors."""
     p, n = 1.25 / 256, 2_000_000
     ones = _bits.row_counts(_bits.draw(1, n, p, rng=np.random.default_rng(0)), 1)[0]
     assert abs(ones - n * p) < 5 * np.sqrt(n * p)

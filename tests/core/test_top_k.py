@@ -45,7 +45,7 @@ def test_top_k_of_many_equals_its_twin(seed, n, k, kind):
 
 
 def test_ties_at_the_last_place_are_broken_uniformly():
-    """Arms 1 to 4 tie for the last of 2 places behind arm 0: 4,000 draws, within 5 standard errors; error 6e-7 each."""
+    """Arms 1 to 4 tie for the second place: 4,000 draws, 5 standard errors, error 6e-7 each."""
     theta, rng, n = np.array([0.9, 0.5, 0.5, 0.5, 0.5, 0.1]), np.random.default_rng(0), 4000
     counts = np.zeros(6)
     for _ in range(n):

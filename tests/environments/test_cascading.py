@@ -11,11 +11,11 @@ from superarm.simulation import ChangingInstance
 
 
 def test_a_cascade_stops_at_the_first_success():
-    """How far the user looks, against products of chances: chi-square, error 1e-6."""
+    """How far the user looks, against products of probabilities: chi-square, error 1e-6."""
     mu, n, rng = np.array([0.3, 0.2, 0.6, 0.5]), 20_000, np.random.default_rng(0)
-    world, order, found = CascadingArms(mu), np.array([1, 3, 0]), np.zeros(4)
+    environment, order, found = CascadingArms(mu), np.array([1, 3, 0]), np.zeros(4)
     for _ in range(n):
-        did = world.pull(order, rng=rng)
+        did = environment.pull(order, rng=rng)
         first = int(np.argmax(did == 1)) if (did == 1).any() else 3
         assert (did[:first] == 0).all()
         assert np.isnan(did[first + 1 :]).all()
@@ -26,9 +26,10 @@ def test_a_cascade_stops_at_the_first_success():
 
 
 def test_what_a_cascade_shows_is_unbiased_and_taking_the_rest_for_failures_is_not():
-    """Random sets, so that what is seen does not depend on what was: every mean within 5 standard
-    errors, error 6e-7 each; and the naive one, told 0 for what nobody looked at, is off by more
-    than 10 of them for three arms."""
+    """With random sets, every mean of the seen outcomes is within 5 standard errors, error 6e-7
+    each. A belief that counts unseen arms as failures is more than 10 standard errors too low for
+    three arms.
+    """
     mu = np.array([0.3, 0.2, 0.6, 0.5, 0.8])
     policy = sa.Policy(sa.BetaBelief(5), RandomSets(), sa.LinearReward(5), 3)
     trace = sa.simulate(policy, CascadingArms(mu), horizon=6000, rng=np.random.default_rng(0))
@@ -43,15 +44,14 @@ def test_what_a_cascade_shows_is_unbiased_and_taking_the_rest_for_failures_is_no
 
 
 def test_a_cascade_is_learnt():
-    """The chance of no success with the best three of ten arms is 0.1: after a while that is the
-    set."""
+    """The best three of ten arms all fail with probability 0.1. The policy learns this set."""
     mu = np.full(10, 0.1)
     mu[[2, 5, 7]] = 0.6, 0.5, 0.5
     for order in ("ascending", "best first"):
         reward = sa.AnySuccess(10)
-        world = ChangingInstance(CascadingArms(mu), reward, 3)
+        environment = ChangingInstance(CascadingArms(mu), reward, 3)
         trace = sa.simulate(
-            sa.cts(reward, 3), world, horizon=1500, rng=np.random.default_rng(0), order=order
+            sa.cts(reward, 3), environment, horizon=1500, rng=np.random.default_rng(0), order=order
         )
         assert trace.best_value == pytest.approx(0.9)
         assert trace.values[-300:].mean() > 0.85

@@ -7,10 +7,13 @@ from superarm.environments import (
 
 
 def test_changes_come_when_they_are_due():
-    world, rng = ChangingArms([(0, [0, 1]), (3, [1, 0]), (4, [1, 1])]), np.random.default_rng(0)
-    seen = [(world.mu.tolist(), world.pull([1, 0], rng=rng).tolist()) for _ in range(6)]
+    environment, rng = (
+        ChangingArms([(0, [0, 1]), (3, [1, 0]), (4, [1, 1])]),
+        np.random.default_rng(0),
+    )
+    seen = [(environment.mu.tolist(), environment.pull([1, 0], rng=rng).tolist()) for _ in range(6)]
     assert seen == [([0, 1], [1, 0])] * 3 + [([1, 0], [0, 1])] + [([1, 1], [1, 1])] * 2
-    assert world.rounds == 6
+    assert environment.rounds == 6
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The tables of other packages are read as they are, and without these packages."""
+"""The tables of other packages are read correctly, and without importing these packages."""
 
 import csv
 import subprocess

@@ -1,4 +1,4 @@
-"""Exact replay: what is pulled is what the table says, in whichever order."""
+"""Exact replay: a pull returns the cells of the table, in any order of the rows."""
 
 import itertools
 import pickle
@@ -22,20 +22,20 @@ def table(n_rounds=40, n_arms=6, missing=0.3, seed=1):
 
 def test_the_cells_come_row_by_row_and_nothing_is_drawn():
     cells, rng = table(), RNG(0)
-    world = ReplayEnvironment(cells)
+    environment = ReplayEnvironment(cells)
     for row in cells:
         arms = RNG(2).permutation(6)[:3]
-        np.testing.assert_array_equal(world.pull(arms, rng=rng), row[arms])
-    assert world.n_played == 40
+        np.testing.assert_array_equal(environment.pull(arms, rng=rng), row[arms])
+    assert environment.n_played == 40
     assert rng.bit_generator.state == RNG(0).bit_generator.state
 
 
 def test_beyond_the_last_row_is_refused_with_the_number_of_rows():
-    world = ReplayEnvironment(np.ones((1234, 2)))
+    environment = ReplayEnvironment(np.ones((1234, 2)))
     for _ in range(1234):
-        world.pull([0], rng=RNG(0))
+        environment.pull([0], rng=RNG(0))
     with pytest.raises(ValueError, match=r"1,234 rows.*horizon of at most 1,234.*repeat=True"):
-        world.pull([0], rng=RNG(0))
+        environment.pull([0], rng=RNG(0))
     with pytest.raises(ValueError, match="3 rows"):
         sa.simulate(
             sa.cts(sa.LinearReward(2), 1),
@@ -47,15 +47,15 @@ def test_beyond_the_last_row_is_refused_with_the_number_of_rows():
 
 def test_repeated_it_begins_again():
     cells = table(n_rounds=5)
-    world = ReplayEnvironment(cells, repeat=True)
-    pulled = np.array([world.pull(np.arange(6), rng=RNG(0)) for _ in range(12)])
+    environment = ReplayEnvironment(cells, repeat=True)
+    pulled = np.array([environment.pull(np.arange(6), rng=RNG(0)) for _ in range(12)])
     np.testing.assert_array_equal(pulled, np.concatenate([cells, cells, cells[:2]]))
 
 
 def test_shuffled_every_row_comes_once_a_pass_in_a_new_order():
     cells = np.arange(40).reshape(20, 2) / 40
-    world, rng = ReplayEnvironment(cells, order="shuffled", repeat=True), RNG(3)
-    passes = [[world.pull([0], rng=rng)[0] for _ in range(20)] for _ in range(3)]
+    environment, rng = ReplayEnvironment(cells, order="shuffled", repeat=True), RNG(3)
+    passes = [[environment.pull([0], rng=rng)[0] for _ in range(20)] for _ in range(3)]
     for one in passes:
         assert sorted(one) == list(cells[:, 0])
     assert all(one != other for one, other in itertools.combinations(passes, 2))
@@ -63,19 +63,19 @@ def test_shuffled_every_row_comes_once_a_pass_in_a_new_order():
 
 def test_the_order_of_the_rows_can_be_asked_for():
     cells, rng = table(), RNG(0)
-    world = ReplayEnvironment(cells, order="shuffled")
+    environment = ReplayEnvironment(cells, order="shuffled")
     with pytest.raises(ValueError, match="drawn at the first pull"):
-        _ = world.rows
-    pulled = np.array([world.pull(np.arange(6), rng=rng) for _ in range(40)])
-    np.testing.assert_array_equal(pulled, cells[world.rows])
+        _ = environment.rows
+    pulled = np.array([environment.pull(np.arange(6), rng=rng) for _ in range(40)])
+    np.testing.assert_array_equal(pulled, cells[environment.rows])
     np.testing.assert_array_equal(ReplayEnvironment(cells).rows, np.arange(40))
 
 
 def test_every_order_is_as_likely():
     cells, counts = np.array([[0.0], [0.5], [1.0]]), {}
-    world = ReplayEnvironment(cells, order="shuffled")
+    environment = ReplayEnvironment(cells, order="shuffled")
     for seed in range(1200):
-        fresh, rng = world.fresh(), RNG(seed)
+        fresh, rng = environment.fresh(), RNG(seed)
         order = tuple(fresh.pull([0], rng=rng)[0] for _ in range(3))
         counts[order] = counts.get(order, 0) + 1
     # Chi-square with 5 degrees of freedom: above 25.7 once in 10,000 seeds.
@@ -84,38 +84,38 @@ def test_every_order_is_as_likely():
 
 
 class Make:
-    def __init__(self, policy, world):
-        self.policy, self.world = policy, world
+    def __init__(self, policy, environment):
+        self.policy, self.environment = policy, environment
 
     def __call__(self, rng):
-        return self.policy(sa.LinearReward(self.world.n_arms), 2), self.world.fresh()
+        return self.policy(sa.LinearReward(self.environment.n_arms), 2), self.environment.fresh()
 
 
 def test_paired_policies_meet_the_same_order_and_runs_another():
     cells = np.repeat(
         np.arange(30)[:, None] / 30, 4, axis=1
     )  # an outcome says which row it is from
-    world = ReplayEnvironment(cells, order="shuffled")
+    environment = ReplayEnvironment(cells, order="shuffled")
     first, second = (
-        sa.replicate(Make(policy, world), n_runs=3, horizon=30, seed=5)
+        sa.replicate(Make(policy, environment), n_runs=3, horizon=30, seed=5)
         for policy in (sa.cts, sa.random_sets)
     )
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one.outcomes, other.outcomes)
         assert not np.array_equal(one.arms, other.arms)
     assert not np.array_equal(first[0].outcomes, first[1].outcomes)
-    assert world.n_played == 0
+    assert environment.n_played == 0
 
 
 def test_bad_arms_use_no_row():
-    world = ReplayEnvironment(table())
+    environment = ReplayEnvironment(table())
     with pytest.raises(ValueError, match="distinct"):
-        world.pull([1, 1], rng=RNG(0))
-    assert world.n_played == 0
+        environment.pull([1, 1], rng=RNG(0))
+    assert environment.n_played == 0
 
 
 def naive_reward(cells, arms):
-    """A round's reward by loops: what is missing counts as its arm's mean."""
+    """The reward of one round by loops; a missing cell counts as its arm's mean."""
     total = 0.0
     for arm in range(cells.shape[1]):
         seen = [cell for cell in cells[:, arm] if cell == cell]
@@ -128,26 +128,26 @@ def naive_reward(cells, arms):
 @pytest.mark.parametrize("k", [1, 2, 5, 6])
 def test_the_best_fixed_set_is_the_best_of_all_sets_looked_at_one_by_one(k):
     cells = table()
-    world = ReplayEnvironment(cells)
+    environment = ReplayEnvironment(cells)
     values = {arms: naive_reward(cells, arms) for arms in itertools.combinations(range(6), k)}
-    assert tuple(world.best_arms(k)) == max(values, key=values.get)
-    assert world.best_fixed(k) == pytest.approx(max(values.values()))
-    assert world.random_set(k) == pytest.approx(np.mean(list(values.values())))
+    assert tuple(environment.best_arms(k)) == max(values, key=values.get)
+    assert environment.best_fixed(k) == pytest.approx(max(values.values()))
+    assert environment.random_set(k) == pytest.approx(np.mean(list(values.values())))
 
 
 def test_the_best_fixed_set_closes_the_gap_and_a_random_one_does_not():
     cells = table(n_rounds=400)
-    world = ReplayEnvironment(cells)
-    best = np.tile(world.best_arms(2), (400, 1))
+    environment = ReplayEnvironment(cells)
+    best = np.tile(environment.best_arms(2), (400, 1))
     outcomes = np.take_along_axis(cells, best, axis=1)
-    assert world.gap_closed(best, outcomes) == pytest.approx(1.0)
-    assert world.rewards(best, outcomes).mean() == pytest.approx(world.best_fixed(2))
+    assert environment.gap_closed(best, outcomes) == pytest.approx(1.0)
+    assert environment.rewards(best, outcomes).mean() == pytest.approx(environment.best_fixed(2))
     closed = []
     for seed in range(20):
         trace = sa.simulate(
-            sa.random_sets(sa.LinearReward(6), 2), world.fresh(), horizon=400, rng=RNG(seed)
+            sa.random_sets(sa.LinearReward(6), 2), environment.fresh(), horizon=400, rng=RNG(seed)
         )
-        closed.append(world.gap_closed(trace.arms, trace.outcomes))
+        closed.append(environment.gap_closed(trace.arms, trace.outcomes))
     # Four standard errors: once in 10,000 seeds.
     assert abs(np.mean(closed)) < 4 * np.std(closed, ddof=1) / np.sqrt(20)
     assert np.isnan(
@@ -156,40 +156,40 @@ def test_the_best_fixed_set_closes_the_gap_and_a_random_one_does_not():
 
 
 def test_the_rewards_of_padded_sets_leave_the_padding_out():
-    world = ReplayEnvironment([[0.5, 1.0], [0.5, NAN]])
+    environment = ReplayEnvironment([[0.5, 1.0], [0.5, NAN]])
     arms, outcomes = np.array([[0, 1], [1, -1]]), np.array([[0.5, 1.0], [NAN, NAN]])
-    np.testing.assert_array_equal(world.rewards(arms, outcomes), [1.5, 1.0])
+    np.testing.assert_array_equal(environment.rewards(arms, outcomes), [1.5, 1.0])
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.bool_, np.int64, np.float32, np.float64])
 def test_tables_are_kept_as_they_are_and_shared(dtype):
     cells = (RNG(0).random((50, 4)) < 0.5).astype(dtype)
-    world = ReplayEnvironment(cells)
-    assert world.table.dtype == dtype
-    assert np.shares_memory(world.table, cells)
-    assert np.shares_memory(world.fresh().table, cells)
+    environment = ReplayEnvironment(cells)
+    assert environment.table.dtype == dtype
+    assert np.shares_memory(environment.table, cells)
+    assert np.shares_memory(environment.fresh().table, cells)
     assert cells.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
-        world.table[0, 0] = 1
-    assert world.pull([0, 3], rng=RNG(0)).dtype == np.float64
-    np.testing.assert_allclose(world.means, cells.mean(axis=0))
+        environment.table[0, 0] = 1
+    assert environment.pull([0, 3], rng=RNG(0)).dtype == np.float64
+    np.testing.assert_allclose(environment.means, cells.mean(axis=0))
 
 
 def test_means_of_a_large_table_are_those_of_all_its_strips():
     cells = RNG(0).random((50_000, 25))
     cells[RNG(1).random(cells.shape) < 0.1] = NAN
-    world = ReplayEnvironment(cells)
-    np.testing.assert_allclose(world.means, np.nanmean(cells, axis=0))
-    np.testing.assert_array_equal(world.n_missing, np.isnan(cells).sum(axis=0))
+    environment = ReplayEnvironment(cells)
+    np.testing.assert_allclose(environment.means, np.nanmean(cells, axis=0))
+    np.testing.assert_array_equal(environment.n_missing, np.isnan(cells).sum(axis=0))
 
 
 def test_dataframes_bring_their_names():
     import pandas as pd
 
     frame = pd.DataFrame({"ham": [1, 0], "egg": [None, 0.5]})
-    world = ReplayEnvironment(frame)
-    assert world.names == ("ham", "egg")
-    np.testing.assert_array_equal(world.table, [[1, NAN], [0, 0.5]])
+    environment = ReplayEnvironment(frame)
+    assert environment.names == ("ham", "egg")
+    np.testing.assert_array_equal(environment.table, [[1, NAN], [0, 0.5]])
     assert ReplayEnvironment(frame, names=["a", "b"]).names == ("a", "b")
     with pytest.raises(TypeError, match=r"numbers.*table.astype\(float\)"):
         ReplayEnvironment(pd.DataFrame({"ham": ["yes", "no"]}))
@@ -240,6 +240,8 @@ def test_bad_names_orders_and_sizes_are_refused():
 
 
 def test_it_can_be_sent_to_another_process():
-    world = pickle.loads(pickle.dumps(ReplayEnvironment(table(), order="shuffled")))
+    environment = pickle.loads(pickle.dumps(ReplayEnvironment(table(), order="shuffled")))
     twin = ReplayEnvironment(table(), order="shuffled")
-    np.testing.assert_array_equal(world.pull([0, 1], rng=RNG(0)), twin.pull([0, 1], rng=RNG(0)))
+    np.testing.assert_array_equal(
+        environment.pull([0, 1], rng=RNG(0)), twin.pull([0, 1], rng=RNG(0))
+    )

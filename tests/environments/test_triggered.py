@@ -9,13 +9,14 @@ from superarm.oracles import RandomSets
 
 
 def test_what_is_triggered_and_how_often():
-    """Each arm is triggered with chance 1 - prod (1 - P): within 5 standard errors, error 6e-7
-    each; and its outcomes average to mu."""
+    """Each arm is triggered with probability 1 - prod (1 - P), within 5 standard errors, error 6e-7
+    each. Its outcomes have the mean mu.
+    """
     rng, n = np.random.default_rng(0), 8000
     P, mu = rng.random((5, 5)) * 0.7, np.array([0.1, 0.9, 0.5, 0.3, 0.7])
-    world, seen, won = TriggeredArms(mu, P), np.zeros(5), np.zeros(5)
+    environment, seen, won = TriggeredArms(mu, P), np.zeros(5), np.zeros(5)
     for _ in range(n):
-        arms, did = world.observe([3, 1], rng=rng)
+        arms, did = environment.observe([3, 1], rng=rng)
         seen[arms] += 1
         won[arms] += did
     chance = np.array([1 - (1 - P[1, j]) * (1 - P[3, j]) for j in range(5)])
@@ -25,7 +26,8 @@ def test_what_is_triggered_and_how_often():
 
 def test_what_is_triggered_outside_the_set_is_told_too():
     """Arm 0 always triggers arm 3, and itself half of the time. The beliefs are unbiased, within 5
-    standard errors, error 6e-7 each; one that takes what was not triggered for failures is not."""
+    standard errors, error 6e-7 each. A belief that counts untriggered arms as failures is biased.
+    """
     P = np.zeros((4, 4))
     P[0, 3], P[0, 0], P[1, 1] = 1.0, 0.5, 1.0
     mu = np.array([0.8, 0.3, 0.5, 0.6])

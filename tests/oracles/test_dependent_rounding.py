@@ -15,8 +15,9 @@ from superarm.oracles.dependent_rounding import _scaled_to_sum
 @given(p=st.lists(st.floats(0, 1), min_size=2, max_size=7), data=st.data())
 @settings(max_examples=100)
 def test_dependent_rounding_keeps_every_chance(p, data):
-    """By the law of all its outcomes, enumerated: chances exact, always k arms, pairs no likelier
-    than apart."""
+    """The enumerated law: every arm has its probability, every set has k arms, and no pair is more
+    likely than with independent arms.
+    """
     k = data.draw(st.integers(1, len(p)))
     margins = _scaled_to_sum(np.array(p), k)
     assert margins.sum() == pytest.approx(k)
@@ -33,7 +34,7 @@ def test_dependent_rounding_keeps_every_chance(p, data):
 
 
 def test_chances_of_tiny_means_are_chances():
-    """Means so small that the factor to make chances of them is no float any more."""
+    """Means so small that the factor that scales them to probabilities overflows."""
     theta = np.array([1.0] * 5 + [2.2e-309, 2.2e-309])
     np.testing.assert_allclose(_scaled_to_sum(theta, 6), [1.0] * 5 + [0.5, 0.5])
     np.testing.assert_allclose(
@@ -57,8 +58,9 @@ def test_dependent_rounding_has_that_law():
 
 
 def test_dependent_rounding_of_many_arms():
-    """1,000 arms of random chances, 1,000 sets: always 40 arms; no arm too often or too rarely;
-    error 2e-6."""
+    """1,000 arms with random probabilities, 1,000 sets: always 40 arms, and no arm too often or too
+    rarely; error 2e-6.
+    """
     rng, oracle = np.random.default_rng(0), DependentRounding()
     theta = _scaled_to_sum(rng.random(1000) ** 3, 40)
     counts = np.zeros(1000)

@@ -30,8 +30,9 @@ def test_epsilon_random_explores_with_probability_epsilon():
 
 
 def test_epsilon_random_explores_by_its_schedule():
-    """Every round while c/t >= 1, and about c ln(T/c) of the others: within 5 standard deviations;
-    error 6e-7."""
+    """Every round while c/t >= 1, and about c ln(T/c) of the later rounds: within 5 standard
+    deviations; error 6e-7.
+    """
     found = explored(EpsilonRandom(sa.Singletons(), decaying(20)), 3000, np.random.default_rng(0))
     chances = np.minimum(1, 20 / np.arange(1, 3001))
     assert found[:20].all()

@@ -26,8 +26,9 @@ def told(counts, means, n_updates=40):
 
 @pytest.mark.parametrize("c", [0.0, 4.0])
 def test_escb_finds_the_largest_index(c):
-    """Random problems of up to 11 arms, a third of them with few distinct means and counts, so with
-    ties."""
+    """Random problems of up to 11 arms; a third of them have few distinct means and counts, so that
+    there are ties.
+    """
     rng = np.random.default_rng(0)
     for trial in range(150):
         m = int(rng.integers(3, 12))
@@ -44,8 +45,9 @@ def test_escb_finds_the_largest_index(c):
 
 
 def test_the_search_is_exact_where_sets_are_too_many_to_look_up_at_once():
-    """6 to 11 of 18 arms, so that it bounds and branches: 20 problems against all of up to 48,620
-    sets."""
+    """6 to 11 of 18 arms, so that the search has to branch: 20 problems against all of up to 48,620
+    sets.
+    """
     rng = np.random.default_rng(1)
     for _ in range(20):
         a, b = rng.random(18), 0.05 * rng.random(18) ** 3 + 1e-4
@@ -75,8 +77,9 @@ def test_escb_says_when_it_gave_up():
 
 
 def test_escb_tries_every_arm_first_and_then_learns():
-    """Seen once each after m/k rounds. Two arms of mean 1 among ten of mean 0.3 are nearly always
-    picked at the end."""
+    """Every arm is seen after m/k rounds. Two arms of mean 1 among ten of mean 0.3 are nearly
+    always chosen at the end.
+    """
     mu = np.full(12, 0.3)
     mu[[4, 9]] = 1.0
     policy, rng = escb(sa.LinearReward(12), 2), np.random.default_rng(0)

@@ -1,4 +1,6 @@
-"""Exploration of every arm, then one set for ever; within constraints, and after save and load."""
+"""Every arm is explored, then one set is chosen for ever; within constraints, and after save and
+load.
+"""
 
 import json
 
@@ -45,8 +47,9 @@ def test_explore_then_commit_picks_every_arm_so_often_and_then_one_set(n_arms, k
     ],
 )
 def test_exploring_within_choices_ends(choices):
-    """Every arm that is in some set and not in all is picked three times, in at most three rounds
-    each."""
+    """Every arm that is in some sets but not in all is chosen three times, in at most three rounds
+    each.
+    """
     oracle, rng, known = (
         ExploreThenCommit(sa.TopK(), 3),
         np.random.default_rng(0),

@@ -23,7 +23,7 @@ def random_pools(seed, n_tests, p=0.5):
     seed=st.integers(0, 2**32), k=st.integers(1, 7), delta=st.sampled_from([0.05, 0.25, 1.0, 30.0])
 )
 def test_equals_algorithm_2_line_by_line(name, quantize, decoder, tests, seed, k, delta):
-    """Arms, grades and what is left of the generator, for every option; delta = 30 leaves one level and only ties."""
+    """Arms, grades and the generator, for every option; delta = 30 leaves nothing but ties."""
     reward, theta = parts.REWARDS[name](), np.random.default_rng(seed).random(7)
     pools = random_pools(seed, 12)
     oracle = sa.GroupTesting(
@@ -109,7 +109,7 @@ def test_the_report_says_why():
 
 
 def test_enough_tests_find_the_best_arms():
-    """Centred scores see a gap of 0.8 through 10 arms with 4,000 tests: the grades' gap is above 8 standard errors."""
+    """Centred scores see a gap of 0.8 in 10 arms by 4,000 tests: it is above 8 standard errors."""
     theta = np.array([0.1, 0.9, 0.05, 0.0, 0.1, 0.95, 0.0, 0.1, 0.92, 0.1])
     for decoder in ("sum", "centred"):
         oracle = sa.GroupTesting(delta=0.25, n_tests=4000, decoder=decoder)
@@ -126,7 +126,8 @@ def test_number_of_tests():
 
     assert used(sa.LinearReward(5000), delta=0.25) == 310  # section 5's "about 310"
     assert used(sa.LinearReward(5000), delta=0.25, n_tests=302) == 302
-    # Lemma 1 where it can be run: B = M = 1, delta = 4, p = 1/2: 8 / 16 / (1/16 · 1/4) · ln(5 · 5 / 0.1) = 176.7
+    # Lemma 1 where it can be run: B = M = 1, delta = 4, p = 1/2:
+    # 8 / 16 / (1/16 · 1/4) · ln(5 · 5 / 0.1) = 176.7
     assert used(sa.AnySuccess(10), delta=4.0, n_tests="lemma", failure=0.1) == 177
     assert (
         used(sa.AnySuccess(5), delta=4.0, n_tests="lemma", failure=0.1) == 0

@@ -1,4 +1,4 @@
-"""LazyGreedy decides as Greedy does, with fewer evaluations, and says so when a reward breaks its word."""
+"""LazyGreedy decides as Greedy does, with fewer evaluations, and names wrong declarations."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from superarm.oracles._lazy.gains import Base, RememberedGains, pack
 
 
 def rough(arms, means):
-    """Submodular, but falling as well as rising in the means: a concave function of a sum, less a cost."""
+    """Submodular, but not monotone in the means: a concave function of a sum, less a cost."""
     return float(3 + np.sqrt(np.sum(1 + np.sin(3 * means + arms))) - 0.1 * np.sum(means))
 
 
@@ -31,7 +31,7 @@ REWARDS = {
 
 
 def play(reward, rounds, k=4, seed=0, **options):
-    """Thompson sampling by the lazy oracle, each decision compared with Greedy's for the same theta."""
+    """Thompson sampling by the lazy oracle; each decision is compared with Greedy's."""
     rng, ties = np.random.default_rng(seed), np.random.default_rng(1)
     mu = rng.random(reward.n_arms)
     belief, lazy, plain = sa.BetaBelief(reward.n_arms), sa.LazyGreedy(**options), sa.Greedy()
@@ -84,7 +84,7 @@ def test_declaring_diminishing_pays():
 
 
 def test_equal_arms_are_chosen_alike():
-    """6 equal arms, 2 of them: each arm is in with chance 1/3. 600 draws, within 5 standard errors; error 6e-7 each."""
+    """Each of 6 equal arms is in with probability 1/3: 5 standard errors, error 6e-7 each."""
     oracle, rng, n = sa.LazyGreedy(), np.random.default_rng(0), 600
     reward = sa.AnySuccess(6)
     counts = np.bincount(
@@ -136,7 +136,7 @@ def test_a_contradiction_within_a_budget(budget):
 
 
 def test_a_wrong_claim_of_diminishing_is_given_up():
-    """Submodular as a set function, but convex in the means, so that remembered bounds are too low."""
+    """Submodular as a set function, but convex in the means: remembered bounds are too low."""
 
     def convex(arms, means):
         return float(np.sqrt(np.sum(means**4)))

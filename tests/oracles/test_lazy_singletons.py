@@ -1,4 +1,4 @@
-"""LazySingletons decides as Singletons does, with far fewer evaluations, whatever the reward is like."""
+"""LazySingletons decides as Singletons does, with far fewer evaluations, for any reward."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def waves(arms, means):
 
 
 def few_ties(arms, means):
-    """The plateaus, at a height of its own for most arms, so that a tie at the k-th place is rarer."""
+    """The plateaus, at a height of its own for most arms: ties at the k-th place are rarer."""
     return float(
         sum(
             (1 + arm % 31 / 31) * plateaus(arm, mean) for arm, mean in zip(arms, means, strict=True)
@@ -62,7 +62,7 @@ REWARDS = {
 
 
 def play(reward, rounds, seed=0, k=4, **options):
-    """Thompson sampling by the lazy oracle, each decision compared with Oracle+'s for the same theta."""
+    """Thompson sampling by the lazy oracle; each decision is compared with Oracle+'s."""
     rng, ties = np.random.default_rng(seed), np.random.default_rng(1)
     mu = rng.random(reward.n_arms)
     belief, lazy, plain = (
@@ -126,7 +126,7 @@ def test_evaluations_die_away():
 
 
 def test_declarations_pay():
-    """What is declared can only help: concave, monotone, and neither, on the same network and the same seeds."""
+    """Declarations can only help: concave, monotone and neither, on one network."""
     network = REWARDS["network"]()
     declared = {
         "n_arms": 60,

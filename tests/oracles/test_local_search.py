@@ -31,7 +31,7 @@ def test_local_search_ends_where_no_swap_helps(name):
 
 
 def test_local_search_improves_on_oracle_plus_where_it_is_not_exact():
-    """The network of the counter-example to Theorem 2: Oracle+ picks {0, 2}, the best pair is {0, 1}."""
+    """The counter-example to Theorem 2: Oracle+ picks {0, 2}, the best pair is {0, 1}."""
     reward = sa.NetworkReward([[6.0, 0.01, 3.0], [0.01, 2.0, 0.01]], [1.0, 0.4])
     oracle = sa.LocalSearch()
     assert oracle.select(reward, np.ones(3), 2, rng=np.random.default_rng(0)).tolist() == [0, 1]
@@ -61,7 +61,7 @@ def test_local_search_keeps_to_its_budget(budget):
 
 
 def test_local_search_remembers_with_its_start():
-    """The start keeps its memory from round to round, so that later rounds cost hardly more than the swaps."""
+    """The start keeps its memory, so that later rounds cost hardly more than the swaps."""
     reward, oracle, rng = sa.LinearReward(50), sa.LocalSearch(), np.random.default_rng(0)
     for _ in range(60):
         oracle.select(reward, rng.random(50), 3, rng=rng)

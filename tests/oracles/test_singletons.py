@@ -1,4 +1,4 @@
-"""Singletons, and what the simple oracles have in common."""
+"""Singletons, and properties that the simple oracles share."""
 
 import numpy as np
 import pytest

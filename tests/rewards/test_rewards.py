@@ -52,7 +52,7 @@ def test_random_pools_of_every_kind_are_worth_their_sets(name, p):
 
 @pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "network, signed"])
 def test_lipschitz_and_upper_cannot_be_smaller(name):
-    """All arms at 1 are worth M, and each arm alone rises at the rate B_i from 0."""
+    """All arms at means of 1 have the value M, and each arm alone rises at the rate B_i from 0."""
     reward = parts.REWARDS[name]()
     assert reward(np.arange(7), np.ones(7)) == pytest.approx(reward.upper)
     step = 1e-7
@@ -123,7 +123,7 @@ def test_a_black_box_cannot_spoil_its_pools():
 
 
 class Slips:
-    """An executor that writes down in what pieces it is given its work."""
+    """An executor that records the chunks of its work."""
 
     def __init__(self, **about):
         self.sizes = []

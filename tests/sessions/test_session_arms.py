@@ -110,7 +110,7 @@ def test_arms_of_a_structure_cannot_be_retired():
 
 
 def test_retiring_arms_costs_no_answers():
-    """What a lazy oracle remembers of the others stays good."""
+    """A lazy oracle keeps what it remembers of the other arms."""
     instance = sa.network_instance(60, 3, 0.1, rng=np.random.default_rng(0))
     session = sa.Session(sa.cts(instance.reward, 3, oracle=sa.LazySingletons()), seed=3)
     for _ in range(200):
@@ -126,7 +126,7 @@ def test_retiring_arms_costs_no_answers():
 
 
 class Heedless:
-    """An oracle that takes constraints and does not keep to them."""
+    """An oracle that accepts constraints and violates them."""
 
     report = None
 
@@ -142,3 +142,12 @@ def test_a_set_that_breaks_the_constraints_is_refused():
         session.ask(feasible=session.feasible(must=["eel"]))
     assert session.open == []
     assert session.rounds == 0
+
+
+def test_a_grown_policy_chooses_among_all_arms():
+    session = sa.Session(sa.cts(sa.LinearReward(4), 2), list("abcd"), seed=1)
+    session.add_arms(["e", "f"], reward=sa.LinearReward(6))
+    assert session.policy.feasible.n_arms == 6
+    assert len(session.policy.ask(rng=np.random.default_rng(0))) == 2
+    session.retire("a", "b", "c", "d")
+    assert session.ask().arms == ("e", "f")

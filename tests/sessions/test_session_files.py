@@ -269,7 +269,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_session(tmp_path):
 
 
 def test_a_snapshot_is_of_its_moment():
-    """What is done between taking and writing it is not in it."""
+    """A snapshot does not contain changes that are made before it is written."""
     session = played(rewards=sa.LinearReward)
     session.fork("before")
     now, snapshot = session.to_bytes(), session.snapshot()

@@ -110,7 +110,7 @@ class SessionMachine(RuleBasedStateMachine):
             self.folder.cleanup()
 
     def both(self, action):
-        """Do the same with both, and see that the same comes of it, an error included."""
+        """Do the same with both sessions. The results or errors must be the same."""
         answers = []
         for session in (self.plain, self.saved):
             try:

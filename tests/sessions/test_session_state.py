@@ -26,7 +26,7 @@ def make(oracle, n_arms, **more):
 
 
 def play(session, rounds, log):
-    """Play, and write down what was given out and told; the log is plain JSON."""
+    """Play, and log every decision and every outcome as plain JSON."""
     for number in rounds:
         n = 1 + number % 2
         feasible = session.feasible(must_not=[number % 5]) if number % 4 == 3 else None

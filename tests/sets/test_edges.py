@@ -1,4 +1,4 @@
-"""What matchings, paths and trees have in common: oracles, ties, and bad graphs."""
+"""Properties that matchings, paths and trees share: oracles, ties, and bad graphs."""
 
 import itertools
 
@@ -69,7 +69,7 @@ def test_other_oracles_say_what_they_need(make):
 
 @pytest.mark.parametrize("name", graphs())
 def test_ties_are_broken_by_chance(name):
-    """Each edge of these graphs is in a best set: never in one of 100, if in one of four, with 3e-13."""
+    """Each edge is in a best set; never in 100 draws with probability 3e-13, if in one of four."""
     structure, rng = graphs()[name], np.random.default_rng(0)
     chosen = {
         i
@@ -85,7 +85,7 @@ def test_ties_are_broken_by_chance(name):
 @pytest.mark.parametrize("name", graphs())
 @pytest.mark.parametrize("oracle", [sa.TopK, sa.LazySingletons])
 def test_a_policy_learns_a_structure(name, oracle):
-    """Regret of the second half below a third of chance's: seeded, and below 0.03 of it with 10 other seeds."""
+    """Regret of the second half is below a third of the random baseline (0.03 with other seeds)."""
     structure, rng = graphs()[name], np.random.default_rng(0)
     mu = np.where(np.arange(structure.n_arms) % 3 == 0, 0.85, 0.25)
     reward, environment = sa.LinearReward(structure.n_arms), sa.BernoulliArms(mu)

@@ -2,40 +2,11 @@
 
 import numpy as np
 import pytest
+from drawn_constraints import draw_feasible
 
-import naive
 import parts
 import superarm as sa
 from superarm.sets.feasible import Feasible, Group
-
-
-def draw_constraints(rng, n_arms, *, weights=True):
-    """Any constraints, possible or not."""
-    given = {"at_most": bool(rng.integers(2))}
-    if rng.random() < 0.5:
-        given["available"] = rng.random(n_arms) < 0.8
-    if rng.random() < 0.5:
-        given["must"] = rng.choice(n_arms, rng.integers(0, 3), replace=False).tolist()
-    if rng.random() < 0.5:
-        given["must_not"] = rng.choice(n_arms, rng.integers(0, 3), replace=False).tolist()
-    if rng.random() < 0.7:
-        label = rng.integers(0, 4, n_arms)
-        quotas = [(label == g, int(rng.integers(0, 2)), int(rng.integers(1, 4))) for g in range(3)]
-        given["groups"] = [
-            Group(np.flatnonzero(mine).tolist(), least, most) for mine, least, most in quotas
-        ]
-    if weights and rng.random() < 0.5:
-        given["weights"] = rng.integers(0, 6, n_arms).astype(float)
-        given["budget"] = float(rng.integers(1, 20))
-    return int(rng.integers(1, n_arms + 1)), given
-
-
-def draw_feasible(rng, n_arms, **options):
-    """Constraints that some set fulfils."""
-    while True:
-        k, given = draw_constraints(rng, n_arms, **options)
-        if naive.feasible_sets(n_arms, k, **given):
-            return Feasible(k, n_arms=n_arms, **given)
 
 
 @pytest.mark.parametrize("name", [name for name in parts.ORACLES if name not in parts.PLAIN_K])
@@ -75,7 +46,7 @@ EXACT = {
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("of", ["linear, weighted", "linear", "black box"])
 def test_sums_are_solved_exactly(name, of):
-    """All of these rewards are sums. Greedy and local search are exact without weights only, which is a matroid."""
+    """These rewards are sums. Greedy and local search are exact for matroids: without weights."""
     make, with_weights = EXACT[name]
     rng, reward = np.random.default_rng(1), parts.REWARDS[of]()
     for _ in range(25):
@@ -106,7 +77,7 @@ def test_exhaustive_finds_the_best_of_a_reward_that_is_no_sum():
 
 
 def test_greedy_keeps_its_guarantees():
-    """Half of the best for a monotone submodular reward without weights; (1 - 1/e) / 2 with nothing but weights."""
+    """Half of the best for submodular rewards without weights; (1 - 1/e) / 2 with only weights."""
     rng = np.random.default_rng(3)
     for _ in range(60):
         reward, theta = sa.CoverageReward(rng.random((7, 4)) ** 4), rng.random(7)
@@ -197,7 +168,7 @@ def test_local_search_leaves_no_swap_that_helps():
 
 
 class Listening(sa.LinearReward):
-    """Remembers which arms it was asked about."""
+    """Records which arms were evaluated."""
 
     def batch(self, pools, theta):
         self.heard.update(pools.members.tolist())
@@ -232,8 +203,10 @@ def test_evaluations_keep_to_a_budget_within_constraints(name):
 
 
 def test_top_k_draws_few_when_few_are_missing_and_by_the_same_law():
-    """How often each of 4 arms that stand out is the best available: two samples of 1,500 within 4.5 standard errors,
-    which 1 in 30,000 is not, for the three arms that can be."""
+    """How often each of 4 arms that stand out is the best available.
+
+    Two samples of 1,500 are within 4.5 standard errors; error 1 in 30,000 for the three arms.
+    """
     a = np.ones(4096)
     a[:4] = 20_000, 12_000, 16_000, 14_000
     belief, reward, here = (

@@ -1,4 +1,4 @@
-"""Many runs at once: the law of simulate, and for given tests its very decisions."""
+"""Many runs at once: the law of `simulate`, and for given tests the same decisions."""
 
 from itertools import combinations
 
@@ -37,7 +37,7 @@ DRAWS = {
     ],  # drawing one for each run would take longer than playing it
 }
 ORACLES = {
-    "chance": RandomSets(),
+    "random": RandomSets(),
     "cts": sa.Singletons(),
     "p=1/2": sa.GroupTesting(delta=0.2, n_tests=20),
     "p=2/3, naive": sa.GroupTesting(delta=0.2, n_tests=20, p=2 / 3, quantize=False),
@@ -62,11 +62,10 @@ def replicated(draw, oracle, **options):
 
 @pytest.mark.parametrize(("family", "name"), PLAYED)
 def test_regret_has_the_law_of_simulate(family, name):
-    """The whole law by Kolmogorov and Smirnov, means by Welch, spreads by Brown and Forsythe, at
-    three times.
+    """The law by Kolmogorov-Smirnov, means by Welch, spreads by Brown-Forsythe, at three rounds.
 
-    Nine tests in each of 15 cases at a level of 1e-4: a right engine would fail one in 74 times,
-    and these seeds are fixed. Other instances on the two sides, so that all that varies is
+    Nine tests in each of 15 cases at a level of 1e-4: a correct engine fails with probability 1/74,
+    and the seeds are fixed. The two sides have different instances, so that all randomness is
     compared.
     """
     draw, oracle, at = DRAWS[family], ORACLES[name], np.array([5, 20, 60])
@@ -88,7 +87,7 @@ def test_regret_has_the_law_of_simulate(family, name):
 def test_for_given_theta_and_tests_it_decides_as_group_testing(
     family, quantize, decoder, p, delta, monkeypatch
 ):
-    """The tests that the engine draws are overheard, and given to `GroupTesting` as fixed pools."""
+    """The tests that the engine draws are recorded, and given to `GroupTesting` as fixed pools."""
     n_runs, n_tests = 6, 21
     rng = np.random.default_rng(5)
     instances = [DRAWS[family](rng) for _ in range(n_runs)]
@@ -117,7 +116,9 @@ def test_for_given_theta_and_tests_it_decides_as_group_testing(
 
 
 def overheard(monkeypatch, n_runs, n_tests, n_arms):
-    """A function that gives the tests that were drawn, as (n_runs, n_tests, n_arms) of 0 and 1."""
+    """A function that returns the tests that were drawn, as 0 and 1, shape (n_runs, n_tests,
+    n_arms).
+    """
     found = []
     draw, random_cells = _bits.draw, on_numpy.random_cells
 
@@ -161,8 +162,7 @@ def test_scores_are_quantized_as_the_quantizer_does(delta):
 
 
 def test_ties_of_grades_are_broken_evenly():
-    """Arm 4 wins, arms 1, 2 and 3 tie for the other place. Chi-square, wrong once in 10,000
-    times."""
+    """Arm 4 wins; arms 1, 2 and 3 tie for the second place. Chi-square, error 1e-4."""
     engine = NumpyEngine(np.random.SeedSequence(1))
     grades = np.tile(np.array([-9.0, 5, 5, 5, 8]), (6000, 1))
     arms = np.sort(engine.top_k_whole(grades, 2), axis=1)
@@ -171,7 +171,7 @@ def test_ties_of_grades_are_broken_evenly():
 
 
 def test_chance_picks_every_set_alike():
-    """All 20 sets of 3 of 6 arms. Chi-square, wrong once in 10,000 times."""
+    """All 20 sets of 3 of 6 arms. Chi-square, error 1e-4."""
     engine = NumpyEngine(np.random.SeedSequence(1))
     it = sa.linear_instance(6, 3, 0.1, rng=np.random.default_rng(0))
     runs = RunStack([it] * 8000, engine)

@@ -1,7 +1,6 @@
-"""The torch engine: only where the extra ``superarm[torch]`` is installed, on the CPU; kernels by
-Triton's interpreter.
+"""The torch engine on the CPU, and the kernels by Triton's interpreter; needs ``superarm[torch]``.
 
-What needs a GPU is checked by ``benchmarks/torch_engine.py``.
+``benchmarks/torch_engine.py`` checks the engine on a GPU.
 """
 
 import os
@@ -27,7 +26,7 @@ from superarm.simulation.batch.on_torch import TorchEngine  # noqa: E402
 @pytest.mark.parametrize("family", ["linear", "network"])
 @pytest.mark.parametrize("name", ORACLES)
 def test_regret_has_the_law_of_the_numpy_engine(family, name):
-    """28 tests at a level of 2e-4: wrong once in 180 times."""
+    """28 tests at a level of 2e-4: a correct engine fails with probability 1/180."""
     options = {"n_runs": 500, "horizon": 60, "rounds": [10, 60]}
     ours = simulate_batch(
         DRAWS[family], ORACLES[name], seed=1, engine="torch", device="cpu", **options
@@ -44,7 +43,7 @@ def test_regret_has_the_law_of_the_numpy_engine(family, name):
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (2, 1), (1, 7), (30, 12), (4000, 9)])
 def test_draws_of_theta_are_beta(a, b):
-    """Wrong once in 10,000 times each."""
+    """Error 1e-4 each."""
     engine = TorchEngine(np.random.SeedSequence(1), "cpu")
     drawn = (
         engine.beta(torch.full((20_000,), float(a)), torch.full((20_000,), float(b)))
@@ -57,7 +56,7 @@ def test_draws_of_theta_are_beta(a, b):
 @pytest.mark.parametrize("decoder", ["sum", "centred"])
 @pytest.mark.parametrize("quantize", [True, False])
 def test_for_given_theta_and_tests_it_decides_as_group_testing(decoder, quantize, monkeypatch):
-    """Tests in several chunks, overheard as they are drawn."""
+    """Tests in several chunks, recorded as they are drawn."""
     n_runs, n_tests = 4, 21
     rng = np.random.default_rng(5)
     instances = [DRAWS["network"](rng) for _ in range(n_runs)]

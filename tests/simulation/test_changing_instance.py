@@ -19,24 +19,24 @@ def test_dynamic_regret_is_that_of_the_best_set_of_each_round(reward):
             means.append(self.mu)
             return super().pull(arms, rng=rng)
 
-    world = ChangingInstance(Watched(np.linspace(0.1, 0.9, 6), std=0.1), reward, 2)
-    trace = sa.simulate(sa.cts(reward, 2), world, horizon=40, rng=np.random.default_rng(0))
+    environment = ChangingInstance(Watched(np.linspace(0.1, 0.9, 6), std=0.1), reward, 2)
+    trace = sa.simulate(sa.cts(reward, 2), environment, horizon=40, rng=np.random.default_rng(0))
     sets = [(i, j) for i in range(6) for j in range(i)]
     best = [max(reward(list(s), mu[list(s)]) for s in sets) for mu in means]
     values = [reward(arms, mu[arms]) for arms, mu in zip(trace.arms, means, strict=True)]
     np.testing.assert_allclose(trace.best_value, best)
     np.testing.assert_allclose(trace.regret(), np.cumsum(np.subtract(best, values)))
     assert len(np.unique(trace.best_value)) > 30
-    mu = world.mu[world.best_arms]
-    assert reward(world.best_arms, mu) == pytest.approx(world.best_value)
+    mu = environment.mu[environment.best_arms]
+    assert reward(environment.best_arms, mu) == pytest.approx(environment.best_value)
 
 
-def test_an_instance_of_a_triggered_world_observes_as_the_world_does():
+def test_an_instance_of_a_triggered_environment_observes_as_the_environment_does():
     P = np.eye(3)
     P[0, 2] = 1.0
     policy = sa.Policy(sa.BetaBelief(3), RandomSets(), sa.LinearReward(3), 1)
-    world = ChangingInstance(TriggeredArms([0.5, 0.5, 1.0], P), sa.LinearReward(3), 1)
-    trace = sa.simulate(policy, world, horizon=60, rng=np.random.default_rng(0))
+    environment = ChangingInstance(TriggeredArms([0.5, 0.5, 1.0], P), sa.LinearReward(3), 1)
+    trace = sa.simulate(policy, environment, horizon=60, rng=np.random.default_rng(0))
     assert policy.belief.a[2] - 1 == (trace.arms != 1).sum()
     assert trace.best_value == 1.0
 

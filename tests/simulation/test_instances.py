@@ -11,8 +11,9 @@ from superarm.simulation.planted_network import PlantedNetwork
 
 
 def test_linear_instances_have_the_conditional_law():
-    """Against rejection: uniform means kept if their gap is at least g. Kolmogorov-Smirnov on each
-    order statistic and on an arm's mean, 6 tests, error 1e-6 each."""
+    """Against rejection sampling: uniform means are kept if their gap is at least g. Kolmogorov-
+    Smirnov on each order statistic and on one arm's mean; 6 tests, error 1e-6 each.
+    """
     n_arms, k, gap, n = 5, 2, 0.2, 4000
     rng = np.random.default_rng(0)
     ours = np.array([sa.linear_instance(n_arms, k, gap, rng=rng).mu for _ in range(n)])
@@ -63,8 +64,9 @@ def test_network_instances_know_their_answer():
 
 
 def test_network_instances_at_the_papers_size():
-    """Weights |N(0, 1)|, a gap of 0.2, and no swap of one or two arms, of thousands tried, that
-    does better."""
+    """Weights |N(0, 1)|, a gap of 0.2, and none of thousands of swaps of one or two arms does
+    better.
+    """
     rng = np.random.default_rng(0)
     it = sa.network_instance(1000, 5, 0.2, rng=rng)
     assert it.gap == pytest.approx(0.2, abs=1e-6)
@@ -81,8 +83,9 @@ def test_network_instances_at_the_papers_size():
 
 
 def test_weights_do_not_give_the_best_arms_away():
-    """Planted arms' weights are drawn like all others: their mean over 40 networks within 5
-    standard errors."""
+    """The weights of planted arms have the law of all weights: their mean over 40 networks is
+    within 5 standard errors.
+    """
     rng = np.random.default_rng(0)
     weights = []
     for _ in range(40):
@@ -93,8 +96,9 @@ def test_weights_do_not_give_the_best_arms_away():
 
 
 def test_the_proof_is_right_when_it_claims_and_does_not_always_claim():
-    """Arbitrary arms called planted: where the bound claims a proof, no set beats the best single
-    swap."""
+    """Arbitrary arms as planted arms: where the bound claims a proof, no set beats the best single
+    swap.
+    """
     rng = np.random.default_rng(0)
     claims = []
     for _ in range(300):
@@ -147,8 +151,8 @@ def test_refuses(call, says):
 
 def test_the_true_means_cannot_be_written_to():
     mu = np.array([0.5, 0.5])
-    world = sa.BernoulliArms(mu)
+    environment = sa.BernoulliArms(mu)
     mu[0] = 1.0
-    assert world.mu[0] == 0.5
+    assert environment.mu[0] == 0.5
     with pytest.raises(ValueError, match="read-only"):
-        world.mu[0] = 1.0
+        environment.mu[0] = 1.0

@@ -11,7 +11,7 @@ from superarm.sets import Paths
 
 
 class Known:
-    """A belief that is sure, and writes down what it is told."""
+    """A belief with fixed means that records its updates."""
 
     def __init__(self, theta):
         self.theta, self.n_arms, self.told = np.array(theta), len(theta), []
@@ -33,16 +33,18 @@ class Known:
 def test_best_first_is_by_what_was_sampled(oracle):
     belief = Known([0.1, 0.7, 0.2, 0.9, 0.8])
     policy = sa.Policy(belief, oracle(), sa.LinearReward(5), 3)
-    world = CascadingArms([0.0, 0.0, 0.0, 0.0, 1.0])
-    trace = sa.simulate(policy, world, horizon=2, rng=np.random.default_rng(0), order="best first")
+    environment = CascadingArms([0.0, 0.0, 0.0, 0.0, 1.0])
+    trace = sa.simulate(
+        policy, environment, horizon=2, rng=np.random.default_rng(0), order="best first"
+    )
     assert trace.arms.tolist() == [[3, 4, 1]] * 2
     np.testing.assert_array_equal(trace.outcomes, [[0, 1, np.nan]] * 2)
     assert belief.told == [([3, 4], [0.0, 1.0])] * 2
     assert trace.values.tolist() == [1.0, 1.0]
-    plain = sa.simulate(policy, world, horizon=1, rng=np.random.default_rng(0))
+    plain = sa.simulate(policy, environment, horizon=1, rng=np.random.default_rng(0))
     assert plain.arms.tolist() == [[1, 3, 4]]
     with pytest.raises(ValueError, match="order must be 'ascending' or 'best first', got 'worst'"):
-        sa.simulate(policy, world, horizon=1, rng=np.random.default_rng(0), order="worst")
+        sa.simulate(policy, environment, horizon=1, rng=np.random.default_rng(0), order="worst")
 
 
 def test_best_first_without_a_sample_is_ascending():

@@ -121,7 +121,7 @@ def test_runs_differ_but_more_runs_begin_like_fewer():
 
 
 class Fixed:
-    """Always the same arms; draws ``n_draws`` numbers on the way, as policies of other kinds do."""
+    """Always the same arms; makes ``n_draws`` draws in each round, as other policies do."""
 
     report = None
 
@@ -135,7 +135,7 @@ class Fixed:
 
 @pytest.mark.parametrize("n_draws", [0, 7])
 def test_policies_replicated_with_one_seed_are_pairs(n_draws):
-    """The same instances, and worlds that draw alike, however much the policies themselves draw."""
+    """The same instances and the same draws of the environment, whatever the policies draw."""
 
     def make_fixed(rng):
         it = sa.linear_instance(30, 3, 0.2, rng=rng)
@@ -218,19 +218,19 @@ def test_going_on_after_save_and_load_is_the_same_bit_for_bit():
 
 
 class Blinking:
-    """The means turn over in every third round, and arm 0 is never seen."""
+    """The means swap in every third round, and the outcome of arm 0 is never seen."""
 
     n_arms = 4
 
     def __init__(self):
-        self.rounds, self.worlds = (
+        self.rounds, self.environments = (
             0,
             (np.array([0.1, 0.9, 0.5, 0.3]), np.array([0.9, 0.1, 0.5, 0.7])),
         )
 
     @property
     def mu(self):
-        return self.worlds[self.rounds // 3 % 2]
+        return self.environments[self.rounds // 3 % 2]
 
     @property
     def best_value(self):
@@ -241,12 +241,12 @@ class Blinking:
         return np.where(arms == 0, np.nan, 1.0)
 
 
-def test_a_changing_world_is_judged_by_the_means_of_each_round():
-    world = Blinking()
+def test_a_changing_environment_is_judged_by_the_means_of_each_round():
+    environment = Blinking()
     trace = sa.simulate(
-        sa.random_sets(sa.LinearReward(4), 2), world, horizon=20, rng=np.random.default_rng(0)
+        sa.random_sets(sa.LinearReward(4), 2), environment, horizon=20, rng=np.random.default_rng(0)
     )
-    means = [world.worlds[t // 3 % 2] for t in range(20)]
+    means = [environment.environments[t // 3 % 2] for t in range(20)]
     values = [mu[arms].sum() for mu, arms in zip(means, trace.arms, strict=True)]
     best = [np.sort(mu)[-2:].sum() for mu in means]
     np.testing.assert_allclose(trace.values, values)
@@ -265,7 +265,7 @@ def test_what_is_not_seen_is_not_told():
     np.testing.assert_array_equal(policy.belief.b, np.ones(4))
 
 
-def test_a_constant_world_is_judged_once():
+def test_a_constant_environment_is_judged_once():
     asked = []
 
     def total(arms, means):
@@ -273,7 +273,9 @@ def test_a_constant_world_is_judged_once():
         return float(means.sum())
 
     reward = sa.BlackBox(total, n_arms=5, lipschitz=1.0, upper=5.0)
-    world = sa.BernoulliArms([0.1, 0.2, 0.3, 0.4, 0.5])
-    trace = sa.simulate(sa.random_sets(reward, 2), world, horizon=200, rng=np.random.default_rng(0))
+    environment = sa.BernoulliArms([0.1, 0.2, 0.3, 0.4, 0.5])
+    trace = sa.simulate(
+        sa.random_sets(reward, 2), environment, horizon=200, rng=np.random.default_rng(0)
+    )
     assert len(asked) == len(set(asked)) == len(np.unique(trace.arms, axis=0))
     assert np.isnan(trace.best_value)

@@ -23,7 +23,7 @@ def policy(ratio=1.0, spread=0.0, evaluations=302.0):
         "regret": [100 * (ratio + step * spread) for step in (-1, -0.5, 0, 0.5, 1)],
         "minus_cts": interval(100 * ratio - 100, 100 * ratio - 100),
         "of_random": interval(0.5, 0.5),
-        "evaluations_a_round": evaluations,
+        "evaluations_per_round": evaluations,
     }
 
 
@@ -55,7 +55,7 @@ def test_slightly_larger_regret(ratio, spread, verdict):
 
 
 def test_the_best_of_many_settings_is_judged_more_strictly():
-    """An interval that would do for one setting does not for the best of five."""
+    """An interval that suffices for one setting does not suffice for the best of five."""
     one = {"CTS": policy(), "GT+QTS, p=1/2": policy(1.15, 0.1)}
     many = {**one, **{name: policy(1.2, 0.1) for name in claims.LITERAL[1:]}}
     assert claims.slightly_larger_regret("linear", {"policies": one}).verdict is YES

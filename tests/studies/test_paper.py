@@ -114,7 +114,7 @@ def test_the_report_stands_alone_and_says_that_it_is_quick(tiny):
 
 
 def test_identifiers_of_the_page_are_unique(tiny):
-    """Inline pictures bring identifiers of their own, which must not meet."""
+    """Inline pictures have identifiers, which must not clash."""
     found = re.findall(r' id="([^"]+)"', (tiny[0] / "report.html").read_text())
     assert len(found) == len(set(found))
 

@@ -37,8 +37,9 @@ def test_lemma_1_is_smallest_at_two_thirds():
 
 
 def test_lemma_1_promise_holds_where_it_can_be_run():
-    """The sum decoder must find the best arm of 3 at least 9 times in 10 with the tests of the
-    lemma."""
+    """With the tests of the lemma, the sum decoder must find the best of 3 arms at least 9 times in
+    10.
+    """
     reward, theta = sa.LinearReward(3), np.array([0.05, 0.95, 0.1])
     n = theory.n_tests(n_arms=3, k=1, delta=0.85, lipschitz=1, upper=3, p=2 / 3, failure=0.1)
     rng = np.random.default_rng(0)
@@ -79,11 +80,11 @@ def test_lemma_2():
 
 
 def test_lemma_2_promise_on_random_instances():
-    """Delta = F⁻¹(gamma): the quantized optimum is a true one in at least 1 - 2 gamma of the
+    """Delta = F⁻¹(gamma): the quantized optimum is a true optimum in at least 1 - 2 gamma of the
     instances.
 
-    Uniform means of 5 arms, 2 to pick, gamma = 0.1 from 2,000 sampled gaps; then 500 fresh
-    instances, of which at least 80% must do, less 5 standard errors (error 3e-7).
+    Uniform means of 5 arms, sets of 2 arms, gamma = 0.1 from 2,000 sampled gaps; then 500 new
+    instances, of which at least 80% minus 5 standard errors must succeed (error 3e-7).
     """
     rng, reward = np.random.default_rng(0), sa.LinearReward(5)
 
@@ -200,8 +201,9 @@ def test_separation_equals_the_definition():
 
 
 def test_theorem_2_does_not_hold_as_stated():
-    """Two neurons, three arms, positive weights: the best pair is {0, 1}, but arm 2 alone is worth
-    more than arm 1."""
+    """Two neurons, three arms, positive weights: the best pair is {0, 1}, but arm 2 alone has a
+    higher value than arm 1.
+    """
     reward = sa.NetworkReward([[6.0, 0.01, 3.0], [0.01, 2.0, 0.01]], [1.0, 0.4])
     theta = np.ones(3)
     assert naive.best_sets(reward, theta, 2)[0] == [(0, 1)]

@@ -12,15 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core.arguments import (
-    FloatArray,
-    IndexArray,
-    as_count,
-    as_feedback,
-    as_fraction,
-    as_k,
-    as_state,
-)
+from superarm.core.arguments import FloatArray, as_count, as_feedback, as_fraction, as_k, as_state
 
 
 def exp3_gamma(n_arms: int, k: int, horizon: int) -> float:
@@ -134,7 +126,7 @@ class Exp3Belief:
         return np.minimum(p, 1.0), lowered
 
 
-def _lowered(weights: FloatArray, k: int, share: float) -> tuple[IndexArray, float]:
+def _lowered(weights: FloatArray, k: int, share: float) -> tuple[NDArray[np.intp], float]:
     """The arms whose weights are lowered, and alpha, the weight they are lowered to.
 
     With the j largest weights lowered, alpha = share · (j · alpha + the sum of the other weights).

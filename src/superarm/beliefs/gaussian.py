@@ -26,8 +26,8 @@ class GaussianBelief:
     The exact posterior of a mean in [0, 1] with a Gaussian prior and Gaussian noise of known
     variance: 1 / var_i = 1 / prior_var + n_i / noise_var, and mean_i weighs the prior mean and the
     outcomes accordingly. The default noise variance 1/4 is the largest that an outcome in [0, 1]
-    can have. ``sample`` costs n_arms normal quantiles and ``update`` O(arms updated). Takes 16
-    bytes per arm.
+    can have. ``sample`` costs n_arms normal quantiles and ``update`` O(arms updated). Counts and
+    sums are in ``outcomes``, an `OutcomeCounts` of 16 bytes per arm.
 
     Parameters
     ----------
@@ -37,11 +37,6 @@ class GaussianBelief:
         The mean, in [0, 1], and the variance before the first outcome.
     noise_var
         The variance of an outcome about its mean.
-
-    Attributes
-    ----------
-    outcomes
-        The counts and sums of the outcomes of each arm.
 
     Examples
     --------

@@ -29,8 +29,8 @@ class KLUCBBelief:
 
     An arm without outcomes has theta_i = 1. kl is the divergence between Bernoulli distributions, t
     is one more than the number of updates, and n_i the number of outcomes of arm i. Draws nothing.
-    ``sample`` costs a handful of Newton steps over all arms and ``update`` O(arms updated). Takes
-    16 bytes per arm.
+    ``sample`` costs a handful of Newton steps over all arms and ``update`` O(arms updated). The
+    `OutcomeCounts` ``outcomes`` takes 16 bytes per arm.
 
     Parameters
     ----------
@@ -38,11 +38,6 @@ class KLUCBBelief:
         How many arms there are.
     c
         The factor of ln ln t, at least 0. The proofs use 3, and the authors recommend 0.
-
-    Attributes
-    ----------
-    outcomes
-        The counts and sums of the outcomes of each arm.
 
     Examples
     --------

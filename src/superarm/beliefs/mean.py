@@ -24,8 +24,8 @@ class MeanBelief:
     n_arms
         How many arms there are.
     unseen
-        The theta_i of an arm without outcomes, in [0, 1]. With 1 the arm is tried soon, with 0 only
-        by chance.
+        The theta_i of an arm without outcomes, in [0, 1]. With 1 the arm is tried soon. With 0 it
+        is tried only if the oracle explores at random.
 
     Attributes
     ----------

@@ -20,7 +20,8 @@ class UCBBelief:
 
     t is one more than the number of updates, and n_i the number of outcomes of arm i. Draws
     nothing: while many arms are at 1, the oracle's random tie-breaking chooses among them.
-    ``sample`` costs O(n_arms) and ``update`` O(arms updated). Takes 16 bytes per arm.
+    ``sample`` costs O(n_arms) and ``update`` O(arms updated). Takes 16 bytes per arm, for the
+    counts and sums in its `OutcomeCounts`, ``outcomes``.
 
     Parameters
     ----------
@@ -28,11 +29,6 @@ class UCBBelief:
         How many arms there are.
     exploration
         The factor of ln t / n_i; 3/2 in the paper of CUCB.
-
-    Attributes
-    ----------
-    outcomes
-        The counts and sums of the outcomes of each arm.
 
     Examples
     --------

@@ -11,8 +11,10 @@ import click
 from superarm.cli import compare, demo, inspect, keys, plan, replay, reproduce, run, serve
 from superarm.version import __version__
 
+# In the order of the help: first look, studies, choosing an oracle, service.
 _COMMANDS = (demo, run, compare, reproduce, inspect, plan, serve, replay, keys)
 
+# Defaults are shown for every option. Lines of help may be longer than the 80 columns of click.
 _SETTINGS = {"show_default": True, "max_content_width": 100}
 
 
@@ -21,6 +23,7 @@ class _InOrder(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands, first added first."""
+        # click sorts by name, which would put compare before demo.
         return list(self.commands)
 
 

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 # SQLite addresses are paths, PostgreSQL addresses have a password. Other users of a machine can
 # read command lines, so an address with a password belongs into this variable.
-DATABASE_VARIABLE = "SUPERARM_DATABASE"
-DATABASE_FILE = "superarm.db"
-DATABASE_HELP = "An SQLite file, or postgresql://..."
+_DATABASE_VARIABLE = "SUPERARM_DATABASE"
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the data as JSON instead of tables."
@@ -27,13 +25,17 @@ json_option = click.option(
 rewards_option = click.option(
     "--rewards", metavar="MODULE", help="A Python module with your own rewards."
 )
-database_option = click.option(
-    "--database",
-    envvar=DATABASE_VARIABLE,
-    show_envvar=True,
-    default=DATABASE_FILE,
-    help=DATABASE_HELP,
-)
+
+
+def database_option(more: str = "") -> Callable[[FC], FC]:
+    """The option ``--database``, with ``more`` sentences in its help."""
+    return click.option(
+        "--database",
+        envvar=_DATABASE_VARIABLE,
+        show_envvar=True,
+        default="superarm.db",
+        help=f"An SQLite file, or postgresql://... {more}".strip(),
+    )
 
 
 def seed_option(help: str) -> Callable[[FC], FC]:
@@ -51,6 +53,7 @@ def runs_option(
     help: str, *, default: int | None = None, shown: str | None = None
 ) -> Callable[[FC], FC]:
     """The option ``--runs``. Two runs are the fewest that have a standard error."""
+    # Without a default of its own the study decides, and ``shown`` says how.
     return click.option(
         "--runs",
         type=click.IntRange(min=2),
@@ -75,6 +78,7 @@ def from_option(what: str) -> Callable[[FC], FC]:
 
 def need(module: str, extra: str, why: str) -> None:
     """Refuse the command if an optional package is not installed."""
+    # Looked for, not imported: the command itself imports the package, if it gets that far.
     if find_spec(module) is None:
         raise click.BadParameter(f"{why} and needs {module}: pip install 'superarm[{extra}]'")
 
@@ -98,13 +102,15 @@ def show(study: Callable[[Console], Done], what: str) -> None:
     from superarm.reporting.tables import as_rich
     from superarm.studies import RequestError
 
-    console = Console()
+    console = Console()  # made here, because it looks at the width and colours of the terminal
     try:
         done = study(console)
     except RequestError as error:
+        # A request that cannot be met is a usage error: exit code 2, and no traceback.
         raise click.BadParameter(str(error)) from None
     for table in done.tables:
         console.print(as_rich(table))
+    # Not printed by rich, which would break a long path into lines that cannot be copied.
     click.echo(f"{what}: {done.path.resolve()}")
 
 

@@ -6,24 +6,16 @@ from pathlib import Path
 
 import click
 
-from superarm.cli.common import (
-    from_option,
-    out_option,
-    refuse_beside_from,
-    runs_option,
-    seed_option,
-    show,
-    workers_option,
-)
+from superarm.cli import common
 
 
 @click.command("compare")
 @click.option("--quick", is_flag=True, help="Small sizes, to see in seconds that all works.")
-@runs_option("Paired runs.", shown="20")
-@workers_option("The results")
-@seed_option("Seed of everything.")
-@out_option("superarm-comparison", "rows, picture and page")
-@from_option("picture and page")
+@common.runs_option("Paired runs.", shown="20")
+@common.workers_option("The results")
+@common.seed_option("Seed of everything.")
+@common.out_option("superarm-comparison", "rows, picture and page")
+@common.from_option("picture and page")
 def command(
     quick: bool, runs: int | None, workers: int, seed: int, out: Path, from_: Path | None
 ) -> None:
@@ -40,11 +32,11 @@ def command(
     from superarm.studies import Scale, comparison
 
     if from_ is not None:
-        refuse_beside_from(quick or runs or seed)
-        show(lambda console: comparison.rebuild(from_), "All results")
+        common.refuse_beside_from(quick or runs or seed)
+        common.show(lambda console: comparison.rebuild(from_), "All results")
         return
     scale = Scale("quick" if quick else "paper", runs=runs, seed=seed)
-    show(
+    common.show(
         lambda console: comparison.compare(scale, out, workers=workers, console=console),
         "All results",
     )

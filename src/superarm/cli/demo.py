@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from superarm.cli.common import out_option, runs_option, seed_option, show, workers_option
+from superarm.cli import common
 
 
 @click.command("demo")
-@runs_option("Runs per policy. All policies play the same instances.", default=10)
+@common.runs_option("Runs per policy. All policies play the same instances.", default=10)
 @click.option("--horizon", type=click.IntRange(min=1), default=2000, help="Rounds per run.")
-@seed_option("Seed of everything but the measured times.")
-@workers_option("The results")
-@out_option("superarm-demo", "the picture")
+@common.seed_option("Seed of everything but the measured times.")
+@common.workers_option("The results")
+@common.out_option("superarm-demo", "the picture")
 def command(runs: int, horizon: int, seed: int, workers: int, out: Path) -> None:
     """Compare policies on two small problems.
 
@@ -30,7 +30,7 @@ def command(runs: int, horizon: int, seed: int, workers: int, out: Path) -> None
     """
     from superarm.studies import demo
 
-    show(
+    common.show(
         lambda console: demo.play(
             runs=runs, horizon=horizon, seed=seed, workers=workers, folder=out, console=console
         ),

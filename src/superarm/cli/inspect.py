@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from superarm.cli.common import json_option, seed_option
+from superarm.cli import common
 from superarm.core import Reward
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ _STYLES = {"ERROR": "bold red", "fails": "yellow", "ok": "green", "holds": "gree
 @click.option(
     "--tolerance", type=float, default=1e-9, help="Relative difference that counts as rounding."
 )
-@seed_option("Seed of the probes.")
-@json_option
+@common.seed_option("Seed of the probes.")
+@common.json_option
 def command(
     target: str, k: int | None, probes: int, tolerance: float, seed: int, as_json: bool
 ) -> None:
@@ -54,11 +54,12 @@ def command(
 
     from superarm.advice import inspect, n_evaluations
 
-    reward = load_reward(target)
+    reward = load_reward(target)  # before anything is evaluated
     rng = np.random.default_rng(seed)
     try:
         size = min(_DEFAULT_K if k is None else k, reward.n_arms)
         most = n_evaluations(reward.n_arms, size, probes)
+        # On the error stream, so that --json leaves nothing but JSON on the output stream.
         click.echo(f"Making at most {most:,} evaluations of {target} ...", err=True)
         found = inspect(reward, k=k, probes=probes, tolerance=tolerance, rng=rng)
     except (TypeError, ValueError) as error:
@@ -67,6 +68,7 @@ def command(
         click.echo(json.dumps(found.as_dict(), indent=2))
     else:
         _print(found)
+    # For scripts and CI: a reward that breaks its declarations fails.
     raise click.exceptions.Exit(0 if found.ok else 1)
 
 
@@ -82,6 +84,7 @@ def load_reward(target: str) -> Reward:
     if not hasattr(module, name):
         raise click.BadParameter(f"{where} has no attribute {name!r}")
     found = getattr(module, name)
+    # A reward is callable, too: only classes and functions that are not rewards make one.
     if callable(found) and (isinstance(found, type) or not isinstance(found, Reward)):
         found = _call(found, name)
     if not isinstance(found, Reward):
@@ -107,6 +110,7 @@ def _load_module(where: str) -> ModuleType:
     sys.path.insert(0, str(path.resolve().parent if where.endswith(".py") else Path.cwd()))
     if not where.endswith(".py"):
         return importlib.import_module(where)
+    # A file may have the name of a module that is loaded already, such as inspect.py.
     name = path.stem if path.stem not in sys.modules else f"inspected_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
@@ -137,4 +141,5 @@ def _print(found: Inspection) -> None:
         table.add_row(name, f"[{_STYLES.get(verdict, 'dim')}]{verdict}[/]", *rest)
     console.print(table)
     for line in [*found.remarks(), "", *str(found.recommendation).splitlines()]:
+        # Brackets in these lines are Python, not markup.
         console.print(line, markup=False, highlight=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from superarm.cli.common import database_option, need_service, stop
+from superarm.cli import common
 
 if TYPE_CHECKING:
     from superarm.service.log.store import Store
@@ -31,19 +31,22 @@ def command() -> None:
     help="What the key allows. Each role includes the roles before it.",
 )
 @click.option("--note", default="", help="A note for yourself, such as the owner of the key.")
-@database_option
+@common.database_option()
 def add(role: Literal["read", "decide", "admin"], note: str, database: str) -> None:
-    """Make a key and print it. It is shown only once, because the database keeps only its digest."""
+    """Make a key and print it.
+
+    It is shown only once, because the database keeps only its digest.
+    """
     with _opened(database, "write") as store:
         from superarm.service.http.keys import make
 
         key, row = make(role, note)
         store.add_key(row)
-    click.echo(key)
+    click.echo(key)  # only when the database has it
 
 
 @command.command("list")
-@database_option
+@common.database_option()
 def list_(database: str) -> None:
     """List the ids, roles, notes and dates of the keys."""
     from rich.console import Console
@@ -53,28 +56,30 @@ def list_(database: str) -> None:
     table = Table("id", "role", "note", "made")
     with _opened(database, "read") as store:
         for row in store.key_rows():
+            # UTC, as everywhere in the service.
             made = time.strftime("%Y-%m-%d %H:%M", time.gmtime(row.created))
+            # A note is free text, and may contain what rich takes for markup.
             table.add_row(row.id, row.role, escape(row.note), made)
     Console().print(table)
 
 
 @command.command("drop")
 @click.argument("id")
-@database_option
+@common.database_option()
 def drop(id: str, database: str) -> None:
     """Drop the key with this ID. The key stops working within seconds."""
     with _opened(database, "write") as store:
         if not store.drop_key(id):
-            stop(f"ID must be the id of a key, got {id!r}; superarm keys list shows the ids")
+            common.stop(f"ID must be the id of a key, got {id!r}; superarm keys list shows the ids")
 
 
 @contextmanager
 def _opened(database: str, mode: Literal["read", "write"]) -> Iterator[Store]:
-    need_service()
+    common.need_service()
     from superarm.service import server
 
     try:
         with server.opened(database, mode) as store:
             yield store
     except server.StartError as error:
-        stop(str(error))
+        common.stop(str(error))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from superarm.cli.common import json_option, seed_option
+from superarm.cli import common
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,8 +29,8 @@ _count = click.IntRange(min=1)
     help="Seconds per evaluation of the reward.",
 )
 @click.option("--horizon", type=_count, required=True, help="Number of rounds.")
-@seed_option("Seed of the measured problem. The measured times vary.")
-@json_option
+@common.seed_option("Seed of the measured problem. The measured times vary.")
+@common.json_option
 def command(n_arms: int, k: int, cost_s: float, horizon: int, seed: int, as_json: bool) -> None:
     """Show what each oracle would cost.
 
@@ -46,6 +46,7 @@ def command(n_arms: int, k: int, cost_s: float, horizon: int, seed: int, as_json
         found = plan(n_arms=n_arms, k=k, cost_s=cost_s, horizon=horizon, rng=rng)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
+    # The same numbers, for programs and for people.
     if as_json:
         click.echo(json.dumps(found.as_dict(), indent=2))
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from superarm.cli.common import need_service, rewards_option, stop
+from superarm.cli import common
 
 if TYPE_CHECKING:
     from superarm.service.bandits.replay import Replayed
@@ -26,7 +26,7 @@ _VERDICTS = {
 @click.command("replay")
 @click.argument("database")
 @click.argument("bandit", required=False)
-@rewards_option
+@common.rewards_option
 @click.option(
     "--decide", is_flag=True, help="Also make every decision again, and check that it is the same."
 )
@@ -42,15 +42,16 @@ def command(database: str, bandit: str | None, rewards: str | None, decide: bool
     Changes nothing, and can run while a server is running. Ends with exit code 1 if a log is
     damaged, if a belief differs, or if the reward of a bandit is not available.
     """
-    need_service()
+    common.need_service()
     from superarm.service import server
 
     try:
         own = server.own_rewards(rewards)
         with server.opened(database, "read") as store:
+            # All bandits are replayed, also after a damaged one: the operator wants to know all.
             verdicts = [_replay(store, one, own, decide) for one in _chosen(store, bandit)]
     except server.StartError as error:
-        stop(str(error))
+        common.stop(str(error))
     if not all(verdicts):
         raise click.exceptions.Exit(1)
 
@@ -84,12 +85,15 @@ def _chosen(store: Store, bandit: str | None) -> list[Bandit]:
         return _every_bandit(store)
     found = store.bandit(bandit) or store.bandit_named(bandit)
     if found is None:
-        stop(f"BANDIT must be the id or the name of a bandit of this database, got {bandit!r}")
+        common.stop(
+            f"BANDIT must be the id or the name of a bandit of this database, got {bandit!r}"
+        )
     return [found]
 
 
 def _every_bandit(store: Store) -> list[Bandit]:
     every: list[Bandit] = []
+    # In pages, because a database may have very many bandits.
     while some := store.bandits(_BANDITS_PER_READ, every[-1].number if every else 0):
         every += some
     return every

@@ -6,31 +6,23 @@ from pathlib import Path
 
 import click
 
-from superarm.cli.common import (
-    from_option,
-    out_option,
-    refuse_beside_from,
-    runs_option,
-    seed_option,
-    show,
-    workers_option,
-)
+from superarm.cli import common
 
 
 @click.command("reproduce")
 @click.argument("experiments", nargs=-1)
 @click.option("--quick", is_flag=True, help="Small sizes, to see in a minute that all works.")
-@runs_option("Runs per cell.", shown="those of the experiment")
+@common.runs_option("Runs per cell.", shown="those of the experiment")
 @click.option(
     "--engine",
     default="process",
     help="process; or batch or torch, which play many runs at once, for fig2a, fig2b and fig2c.",
 )
-@workers_option("The rows")
+@common.workers_option("The rows")
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this dask scheduler.")
-@seed_option("Seed of every row.")
-@out_option("superarm-reproduction", "rows, pictures and report")
-@from_option("report")
+@common.seed_option("Seed of every row.")
+@common.out_option("superarm-reproduction", "rows, pictures and report")
+@common.from_option("report")
 def command(
     experiments: tuple[str, ...],
     quick: bool,
@@ -55,12 +47,15 @@ def command(
     """
     from superarm.studies import Scale, paper
 
+    # --from makes the report again and runs nothing, so options of a run would be ignored silently.
     if from_ is not None:
-        refuse_beside_from(experiments or quick or runs or dask or seed or engine != "process")
-        show(lambda console: paper.rebuild(from_), "The report")
+        common.refuse_beside_from(
+            experiments or quick or runs or dask or seed or engine != "process"
+        )
+        common.show(lambda console: paper.rebuild(from_), "The report")
         return
     scale = Scale("quick" if quick else "paper", runs=runs, seed=seed)
-    show(
+    common.show(
         lambda console: paper.reproduce(
             experiments, scale, out, engine=engine, workers=workers, dask=dask, console=console
         ),

@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from superarm.cli.common import out_option, runs_option, seed_option, show, workers_option
+from superarm.cli import common
 
 
 class _PolicyOption(click.Option):
@@ -17,6 +17,7 @@ class _PolicyOption(click.Option):
         """The option and its help."""
         from superarm.studies import own_table
 
+        # Set here and not in the decorator, so that `superarm --help` imports no study.
         self.help = f"A policy to play: {', '.join(own_table.POLICIES)}. Can be repeated."
         self.show_default = ", ".join(own_table.USUAL)
         return super().get_help_record(ctx)
@@ -37,7 +38,7 @@ class _PolicyOption(click.Option):
     metavar="NAME",
     help="A policy to play. Can be repeated.",
 )
-@runs_option("Runs per policy. All policies play the same rows.", default=10)
+@common.runs_option("Runs per policy. All policies play the same rows.", default=10)
 @click.option(
     "--order",
     type=click.Choice(["given", "shuffled"]),
@@ -56,9 +57,9 @@ class _PolicyOption(click.Option):
     multiple=True,
     help="A column that is not an arm: its name, or its number from 1. Can be repeated.",
 )
-@seed_option("Seed of everything.")
-@workers_option("The files")
-@out_option("superarm-run", "the report and the numbers")
+@common.seed_option("Seed of everything.")
+@common.workers_option("The files")
+@common.out_option("superarm-run", "the report and the numbers")
 def command(
     table: Path,
     k: int,
@@ -84,7 +85,7 @@ def command(
     from superarm.studies import own_table
 
     try:
-        show(
+        common.show(
             lambda console: own_table.run(
                 table,
                 k=k,
@@ -100,5 +101,6 @@ def command(
             ),
             "The report",
         )
+    # A bad table is shown with the name of its file; its message has the line and the column.
     except own_table.TableError as error:
         raise click.BadParameter(str(error), param_hint=str(table)) from None

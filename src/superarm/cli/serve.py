@@ -6,27 +6,14 @@ from typing import Any
 
 import click
 
-from superarm.cli.common import (
-    DATABASE_FILE,
-    DATABASE_HELP,
-    DATABASE_VARIABLE,
-    need_service,
-    rewards_option,
-    stop,
-)
+from superarm.cli import common
 
 _at_least_one = click.IntRange(min=1)
 _HIGHEST_PORT = 65535
 
 
 @click.command("serve")
-@click.option(
-    "--database",
-    envvar=DATABASE_VARIABLE,
-    show_envvar=True,
-    default=DATABASE_FILE,
-    help=f"{DATABASE_HELP} A file that does not exist is created.",
-)
+@common.database_option("A file that does not exist is created.")
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option(
     "--port",
@@ -34,11 +21,11 @@ _HIGHEST_PORT = 65535
     default=8321,
     help="Port to listen on. 0 chooses a free port.",
 )
-@rewards_option
+@common.rewards_option
 @click.option(
     "--keys/--no-keys",
     "with_keys",
-    default=None,
+    default=None,  # three values: the service decides by the host if none is given
     show_default="required unless the host is a loopback address",
     help="Require API keys.",
 )
@@ -109,15 +96,18 @@ def command(
     """Serve bandits over HTTP.
 
     Decisions have ids, and outcomes may come at any later time. Every decision is on the disk
-    before it is answered, and every outcome before it is acknowledged. SIGTERM or Ctrl-C ends the server after the requests that have begun. The log goes
-    to the error stream as JSON lines.
+    before it is answered, and every outcome before it is acknowledged.
+
+    SIGTERM or Ctrl-C ends the server after the requests that have begun. The log goes to the error
+    stream as JSON lines.
     """
-    need_service()
+    common.need_service()
     from superarm.service import server
     from superarm.service.settings import Limits, Settings
 
+    # The options have the names of the settings. Limits are a group of their own.
     limits = Limits(most_body, most_arms, most_open, most_samples, rate)
     try:
         server.serve(Settings(limits=limits, log_requests=not quiet, **settings))
     except server.StartError as error:
-        stop(str(error))
+        common.stop(str(error))

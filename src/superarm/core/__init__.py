@@ -1,13 +1,18 @@
 """The vocabulary of superarm: read `protocols` first, then `policy`."""
 
 from superarm.core._top_k import top_k
-from superarm.core.k_of_m import KOfM
+from superarm.core.k_of_m import (
+    KOfM,
+    as_feasible,
+    as_k_of_m,
+    as_selection,
+    lipschitz_constant,
+)
 from superarm.core.policy import Counted, Policy
 from superarm.core.pools import Pools
 from superarm.core.protocols import Belief, Environment, FeasibleSets, Oracle, Reward
 from superarm.core.reports import Report, Scores
 from superarm.core.sample import Sample
-from superarm.core.selection import as_feasible, as_k_of_m, as_selection, lipschitz_constant
 
 __all__ = [
     "Belief",

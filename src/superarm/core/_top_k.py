@@ -41,12 +41,14 @@ def top_k(
         raise ValueError("values must be numbers to be ordered, got NaN")
     if k == len(values):
         return np.arange(k)
+    # A cheap bound leaves few candidates, so that one pass over all values is enough.
     likely = (values >= bound - tolerance).nonzero()[0]
     worth = values.take(likely)
     least = _least_of_top(worth, k)
     at_least = likely[worth >= least - tolerance]
     if len(at_least) == k:
         return at_least
+    # Arms above the tie are in; the others draw lots for the places that are left.
     is_sure = values[at_least] > least + tolerance
     sure, tied = at_least[is_sure], at_least[~is_sure]
     return np.sort(np.concatenate([sure, rng.choice(tied, k - len(sure), replace=False)]))
@@ -76,6 +78,7 @@ def _below_kth_largest(values: FloatArray, k: int) -> float:
     if size < _LEAST_SIZE:
         return float(values.min())
     maxima = values[: size * n_groups].reshape(size, n_groups).max(axis=0)
+    # The values that are left over when the groups are filled.
     rest = values[size * n_groups :]
     np.maximum(maxima[: len(rest)], rest, out=maxima[: len(rest)])
     # A maximum over a NaN is NaN, and sorting puts it last.

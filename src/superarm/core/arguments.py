@@ -80,6 +80,7 @@ def as_arms(arms: ArrayLike, n_arms: int) -> IndexArray:
         raise ValueError(f"arms must be between 0 and {n_arms - 1}, got {least} to {most}")
     distinct = given.astype(np.intp, copy=False)
     if not ascending:
+        # Ascending arms are distinct already.
         ordered = np.sort(distinct)
         repeated = ordered[1:][ordered[1:] == ordered[:-1]]
         if repeated.size:

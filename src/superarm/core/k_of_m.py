@@ -1,17 +1,24 @@
-"""All sets of k arms: what a plain ``k`` means."""
+"""All sets of k arms, which is what a plain ``k`` means, and where a number becomes these sets.
+
+`Policy` and every oracle check their arguments here before they spend an evaluation. A whole number
+k becomes a `KOfM` here and nowhere else, so that oracles see feasible sets only.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, combinations, islice
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core._top_k import top_k
-from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_k
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_k, as_unit
+from superarm.core.protocols import FeasibleSets, Reward
+from superarm.core.sample import Sample
 
 # Sets are listed in blocks of this many, so that the memory for them is bounded.
 _SETS_PER_BLOCK = 1 << 16
@@ -111,6 +118,7 @@ class KOfM:
         arms = range(self.n_arms) if order is None else as_arms(order, self.n_arms).tolist()
         every = combinations(arms, self.k)
         while block := list(islice(every, _SETS_PER_BLOCK)):
+            # One pass over all numbers is several times faster than an array of tuples.
             flat = np.fromiter(chain.from_iterable(block), np.intp, len(block) * self.k)
             yield np.sort(flat.reshape(-1, self.k), axis=1)
 
@@ -140,3 +148,51 @@ class KOfM:
         mask = np.full(self.n_arms, at_least <= len(taken) <= at_most)
         mask[taken] = False
         return mask
+
+
+def as_selection(
+    reward: Reward, theta: ArrayLike, k: int | FeasibleSets
+) -> tuple[FloatArray, FeasibleSets]:
+    """theta as an array of shape (n_arms,), and the sets to choose from, for the reward's arms."""
+    values = theta.whole() if isinstance(theta, Sample) else theta  # here a sample is drawn
+    n_arms = reward.n_arms
+    return as_unit(values, "theta", (n_arms,)), as_feasible(k, n_arms)
+
+
+def as_feasible(k: int | FeasibleSets, n_arms: int) -> FeasibleSets:
+    """The sets to choose from, where a whole number k stands for all sets of k arms."""
+    if isinstance(k, KOfM) and k.n_arms == n_arms:  # what a policy passes on, in most rounds
+        return k
+    # Python caches this check by type, so it costs little in every round.
+    if issubclass(type(k), _ForArms):
+        return k.for_arms(n_arms)  # type: ignore[union-attr]
+    return _k_of_m(as_k(k, n_arms), n_arms)
+
+
+def as_k_of_m(k: int | FeasibleSets, n_arms: int) -> KOfM:
+    """The same for oracles that choose among all sets of k arms only: other sets are refused."""
+    feasible = as_feasible(k, n_arms)
+    if not isinstance(feasible, KOfM):
+        raise TypeError(
+            f"k must be a whole number here, where constraints are not known, got {feasible!r}"
+        )
+    return feasible
+
+
+def lipschitz_constant(reward: Reward) -> float:
+    """The reward's B as one number: the largest where it declares one per arm."""
+    declared = reward.lipschitz
+    return float(declared if isinstance(declared, float) else np.max(declared))
+
+
+@runtime_checkable
+class _ForArms(Protocol):
+    """What tells feasible sets from a number."""
+
+    def for_arms(self, n_arms: int) -> FeasibleSets: ...
+
+
+# The same object in every round, so that what it has worked out is worked out once.
+@lru_cache(maxsize=8)
+def _k_of_m(k: int, n_arms: int) -> KOfM:
+    return KOfM(k, n_arms)

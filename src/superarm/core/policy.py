@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.k_of_m import as_feasible
 from superarm.core.optional import is_concave, is_diminishing
 from superarm.core.pools import Pools
 from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
 from superarm.core.sample import Sample
-from superarm.core.selection import as_feasible
 
 
 class Counted:
@@ -24,9 +24,9 @@ class Counted:
 
     def __init__(self, reward: Reward) -> None:
         self.uncounted = reward
+        self.n_arms = reward.n_arms
         self.evaluations = 0
 
-    n_arms = property(lambda self: self.uncounted.n_arms)
     lipschitz = property(lambda self: self.uncounted.lipschitz)
     upper = property(lambda self: self.uncounted.upper)
     monotone = property(lambda self: self.uncounted.monotone)
@@ -75,6 +75,8 @@ class Policy:
         The given reward, wrapped in `Counted`.
     k
         How many arms a set has, the paper's K; or `FeasibleSets`, such as a `Feasible`.
+    feasible
+        The sets to choose from: ``k``, for the arms of the reward.
 
     Examples
     --------
@@ -93,8 +95,10 @@ class Policy:
     oracle: Oracle
     reward: Any  # a Reward when given, a Counted from then on
     k: int | FeasibleSets
+    feasible: FeasibleSets = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        # Each policy counts its own evaluations.
         if isinstance(self.reward, Counted):
             self.reward = self.reward.uncounted
         if self.belief.n_arms != self.reward.n_arms:
@@ -102,14 +106,10 @@ class Policy:
                 f"belief and reward must be about the same arms, "
                 f"got a belief of {self.belief.n_arms} and a reward of {self.reward.n_arms}"
             )
-        feasible = as_feasible(self.k, self.reward.n_arms)
-        self.k = int(self.k) if isinstance(self.k, int | np.integer) else feasible
+        self.feasible = as_feasible(self.k, self.reward.n_arms)
+        # What the user gave, but a numpy integer as a plain one, and sets for these arms.
+        self.k = int(self.k) if isinstance(self.k, int | np.integer) else self.feasible
         self.reward = Counted(self.reward)
-
-    @property
-    def feasible(self) -> FeasibleSets:
-        """The sets to choose from: ``k``, for the arms of the reward."""
-        return as_feasible(self.k, self.reward.n_arms)
 
     @property
     def evaluations(self) -> int:
@@ -126,7 +126,9 @@ class Policy:
         self, *, rng: np.random.Generator, feasible: int | FeasibleSets | None = None
     ) -> tuple[IndexArray, Sample]:
         """The same as ``ask``, and theta as far as the oracle looked at it."""
-        sets = as_feasible(self.k if feasible is None else feasible, self.reward.n_arms)
+        sets = self.feasible
+        if feasible is not None:
+            sets = as_feasible(feasible, self.reward.n_arms)
         with Sample(self.belief, rng) as theta:
             arms = self.oracle.select(self.reward, theta, sets, rng=rng)
         if not sets.is_feasible(arms):

@@ -75,6 +75,7 @@ class Pools:
         both = np.intersect1d(base, arms)
         if both.size:
             raise ValueError(f"arms must not be in base already, got arm {both[0]} in both")
+        # All pools have the same size, so one array holds them.
         rows = np.empty((len(arms), len(base) + 1), np.intp)
         rows[:, :-1] = base
         rows[:, -1] = arms
@@ -158,9 +159,11 @@ class Pools:
             return _bits.row_sums(self._bits, values, len(self))
         if values.ndim == 1 and self._rows is not None:
             return _sums(self._rows, values.take(self.members), len(self))
+        # The sum over a single arm is its value.
         if self._are_singletons:
             return values[self.members]
         if values.ndim == 1:
+            # reduceat gives a wrong sum for an empty pool, so these are left at 0.
             filled = self.sizes.nonzero()[0]
             sums = np.zeros(len(self))
             sums[filled] = (
@@ -193,6 +196,7 @@ class Pools:
             return slice(None), self
         if not len(self.members):
             return np.zeros(1, np.intp), Pools._trusted(self.members, self.offsets, 1)
+        # The arms get new numbers, 0 for the first one that occurs.
         arms, renamed = np.unique(self.members, return_inverse=True)
         return arms, Pools._trusted(renamed, self.offsets, len(arms))
 
@@ -269,6 +273,7 @@ def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[Index
             f"members must be between 0 and {n_arms - 1}, got {members.min()} to {members.max()}"
         )
     members, offsets = members.astype(np.intp), offsets.astype(np.intp)
+    # Members need not ascend from the end of one pool to the start of the next.
     starts = np.zeros(len(members) + 1, bool)
     starts[offsets] = True
     unordered = np.flatnonzero((np.diff(members) <= 0) & ~starts[1:-1])

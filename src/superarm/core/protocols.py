@@ -2,10 +2,10 @@
 
 One round of a combinatorial semi-bandit is four lines, and every noun in them is a Protocol below:
 
-    theta    = belief.sample(rng=rng)                     what the means might be
-    (n_arms,) arms     = oracle.select(reward, theta, k, rng=rng)   the set that looks best for
-    theta (k,) outcomes = environment.pull(arms, rng=rng)            what the picked arms did
-    (k,) belief.update(arms, outcomes, rng=rng)
+    theta    = belief.sample(rng=rng)                    # what the means might be, (n_arms,)
+    arms     = oracle.select(reward, theta, k, rng=rng)  # the set that looks best, (k,)
+    outcomes = environment.pull(arms, rng=rng)           # what the picked arms did, (k,)
+    belief.update(arms, outcomes, rng=rng)               # learn
 
 `Policy` joins a belief, an oracle and a reward into ``ask`` and ``tell``, and counts the
 evaluations of the reward. It passes theta as a `Sample`, which is drawn when the oracle looks at

@@ -51,6 +51,7 @@ class Sample(NDArrayOperatorsMixin):
             return self._top
         if self._theta is None or self._belief is None:
             self._refuse_late_look()
+        # Without sample_top, or if all values are known, the top comes from the whole sample.
         if self._theta is not None or not issubclass(type(self._belief), SamplesTop):
             theta = self.whole()
             arms = top_k(theta, as_k(k, self.n_arms), rng=self._rng)

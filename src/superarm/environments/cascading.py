@@ -46,5 +46,6 @@ class CascadingArms:
         """0 for each arm before the first success, 1 for the first success, NaN after it."""
         arms = as_arms(arms, self.n_arms)
         outcomes = (rng.random(len(arms)) < self.mu[arms]).astype(np.float64)
+        # An arm is not looked at if there was a success before it.
         outcomes[1:][np.cumsum(outcomes[:-1]) > 0] = np.nan
         return outcomes

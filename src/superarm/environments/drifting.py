@@ -47,6 +47,7 @@ class DriftingArms:
         """One outcome, 0 or 1, per arm; then all means move."""
         arms = as_arms(arms, self.n_arms)
         outcomes = (rng.random(self.n_arms) < self.mu)[arms].astype(np.float64)
+        # A new array: `simulate` keeps the old one to value the rounds so far.
         moved = self.mu + self.std * rng.standard_normal(self.n_arms)
         # Reflected at 0 and 1, as often as needed.
         self.mu = 1 - np.abs(1 - moved % 2)

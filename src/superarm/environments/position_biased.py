@@ -60,6 +60,7 @@ class PositionBiasedArms:
                 f"arms must be at most {len(self.weights)}, one for each of the weights, "
                 f"got {len(arms)}"
             )
+        # The model: an arm is looked at, independently of whether it would succeed.
         return self.weights[: len(arms)] * self.mu[arms]
 
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:

@@ -99,6 +99,7 @@ class ReplayEnvironment:
 
     def fresh(self) -> ReplayEnvironment:
         """The same environment before its first pull, sharing the table; use one per run."""
+        # A shallow copy: the table is shared, and its checks are not repeated.
         other = copy.copy(self)
         other._played, other._rows = 0, None
         return other
@@ -137,6 +138,7 @@ class ReplayEnvironment:
 
         ``arms`` and ``outcomes`` are those of a `Trace`, shape (T, k).
         """
+        # Rows of sets with fewer arms are filled up with -1.
         there = arms >= 0
         filled = np.where(np.isnan(outcomes), self.means[np.where(there, arms, 0)], outcomes)
         return np.where(there, filled, 0.0).sum(axis=1)
@@ -183,6 +185,7 @@ def _as_table(table: Any) -> NDArray[Any]:
 
 
 def _as_names(names: Any, n_arms: int) -> tuple[str, ...]:
+    # Names of any type are kept as text, so that columns 0 and "0" clash.
     known = tuple(str(name) for name in (range(n_arms) if names is None else names))
     if len(known) != n_arms or len(set(known)) != n_arms:
         raise ValueError(

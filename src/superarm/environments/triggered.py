@@ -55,7 +55,9 @@ class TriggeredArms:
     ) -> tuple[IndexArray, FloatArray]:
         """The triggered arms, ascending, and one outcome, 0 or 1, for each."""
         arms = as_arms(arms, self.n_arms)
+        # An arm is not triggered only if every arm of the set fails to trigger it.
         chances = 1 - np.prod(1 - self.P[arms], axis=0)
+        # Both draws are made for all arms, so that the stream does not depend on what is triggered.
         triggered = np.flatnonzero(rng.random(self.n_arms) < chances)
         return triggered, (rng.random(self.n_arms) < self.mu)[triggered].astype(np.float64)
 

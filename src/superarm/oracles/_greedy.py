@@ -47,6 +47,7 @@ def greedy(
     """
     if feasible.weights is None:
         return _Run(reward, theta, feasible, None, budget).play(rng)
+    # Each of the two runs gets half of the budget.
     half = None if budget is None else budget // 2
     by_weight = _Run(reward, theta, feasible, feasible.weights, half).play(rng)
     rest = None if budget is None else budget - by_weight.evaluations
@@ -103,6 +104,7 @@ class _Run:
                 if falls(value, worth) and may_stop(self.feasible, self.order):
                     break
             else:
+                # Nothing can be evaluated: the likeliest arm is added.
                 winner, value = likeliest(self.reward, self.theta, left, 1, rng=rng)[0], np.nan
             worth = value
             self.order, self.values = np.append(self.order, winner), np.append(self.values, worth)
@@ -129,6 +131,7 @@ class _Run:
         """How many arms this step may evaluate: all that are left, or a share of the budget."""
         if self.budget is None:
             return n_left
+        # The budget is shared evenly among the steps that are left.
         room = self.budget - self.evaluations
         steps = max(1, self.feasible.n_most - len(self.order))
         n_wanted = steps * n_left

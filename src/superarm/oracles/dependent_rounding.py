@@ -102,6 +102,7 @@ def _rounded(p: FloatArray, rng: np.random.Generator) -> IndexArray:
     """The arms whose probability has become 1; changes ``p``."""
     open_ = np.flatnonzero((p > _ROUNDING) & (p < 1 - _ROUNDING))
     while len(open_) > 1:
+        # With an odd number of arms, the last one waits for the next turn.
         half = len(open_) // 2
         one, other = open_[:half], open_[half : 2 * half]
         gain, loss = np.minimum(1 - p[one], p[other]), np.minimum(p[one], 1 - p[other])

@@ -21,7 +21,7 @@ from superarm.oracles._sets import enumerable, is_uniform, tie_noise
 
 # A bound within this share of the index proves that the set is the best.
 _PROVED = 1e-9
-# Indices that differ by this share are equal but for rounding.
+# Indices that differ by this share are equal up to rounding.
 _ROUNDING = 1e-12
 
 
@@ -118,6 +118,7 @@ class ESCBIndex:
         if unseen.any():
             self.report = ESCBReport(math.inf, math.inf, 0)
             return _most_unseen(theta, unseen, feasible, rng)
+        # The variance per arm: the root of its sum over a set is the width.
         var = self._level(feasible.n_most) / 2 / np.maximum(counts, 1)
         if is_uniform(feasible):
             return self._largest(theta, var, feasible.n_most, rng)
@@ -148,6 +149,7 @@ class ESCBIndex:
         rng: np.random.Generator,
     ) -> IndexArray:
         """The largest index of all feasible sets, one by one."""
+        # One more than the limit shows that there are too many.
         every = chain.from_iterable(feasible.blocks())
         seen = list(islice(every, self.limit + 1))
         if len(seen) > self.limit:

@@ -13,7 +13,7 @@ from superarm.core.optional import Enumerable
 from superarm.oracles._budget import as_budget
 from superarm.oracles._sets import enumerable
 
-# Values that differ by this share are equal but for rounding.
+# Values that differ by this share are equal up to rounding.
 _ROUNDING = 1e-12
 
 
@@ -72,6 +72,7 @@ class Exhaustive:
         theta, feasible = as_selection(reward, theta, k)
         listed = enumerable(self, feasible)
         left = self._n_evaluations(listed)
+        # If not all sets can be evaluated, the likeliest ones come first.
         order = _ranked(reward, theta, rng) if left < listed.n_candidates else None
         best, complete = _BestSets(), True
         for sets in listed.blocks(order):
@@ -114,6 +115,7 @@ class _BestSets:
         self.value = max(self.value, float(values.max()))
         least = self.value - _ROUNDING * max(1.0, abs(self.value))
         good = np.flatnonzero(values >= least)
+        # A better set may rule out sets that were the best so far.
         kept = [number for number, value in enumerate(self._values) if value >= least]
         self.sets = [self.sets[number] for number in kept] + list(sets[good])
         self._values = [self._values[number] for number in kept] + values[good].tolist()

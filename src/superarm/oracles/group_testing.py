@@ -275,6 +275,7 @@ class GroupTesting:
                 f"every one of the {n_tests} tests is repeated, so q is estimated as 0 and no "
                 "number of tests suffices; use a smaller delta, another p, or set q to a number"
             )
+        # The first tests count towards the number for the estimated q.
         n_more = rules.resolve(k, q, self.budget) - n_spent - n_tests
         more = self._random_tests(reward, theta, n_more, rng=rng)
         return _Tests(

@@ -193,6 +193,7 @@ class LazyGreedy:
         theta = now.theta
         first = self._first(now, feasible, rng=rng)
         order, values, certified = self._begin(now, feasible, first)
+        # What an arm adds alone bounds what it adds to any set.
         upper, assumed = first.alone.copy(), np.zeros(len(theta), bool)
         while len(order) and (allowed := feasible.extend(order)).any():
             now.limit(max(1, feasible.n_most - len(order)))
@@ -242,6 +243,7 @@ class LazyGreedy:
         arms, report = self._select_alone(now, one, rng)
         lower, upper = report.lower[arms[0]], report.upper[arms[0]]
         worth = float(lower) if lower == upper else np.nan
+        # The set is complete, or only one arm is left to complete it.
         if plain and (steps == 1 or steps == len(theta) == 2):
             return _First(arms, worth, report.certified, report.upper)
         # Further arms are compared with the value of the first one, and bounded by what they add

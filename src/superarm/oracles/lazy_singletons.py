@@ -115,6 +115,7 @@ class LazySingletons:
         lower, upper = known.bounds(theta, reward.upper)
         asked = np.zeros(len(theta), bool)
         while True:
+            # Sets of different sizes are compared by what arms add to the empty set.
             gains = (lower - base, upper - base) if base else (lower, upper)
             arms, contested, n_necessary = best_and_rivals(feasible, *gains, rng=rng)
             if not len(contested) or not questions.left():
@@ -127,6 +128,7 @@ class LazySingletons:
                 # A second evaluation in the same round is at theta, which settles the arm.
                 x = np.where(asked[chosen], x, ahead)
             asked[chosen] = True
+            # A corrected declaration changes the bounds of all arms.
             if questions.ask(chosen, x):
                 lower, upper = known.bounds(theta, reward.upper)
             else:
@@ -187,6 +189,7 @@ class LazySingletons:
         if len(new) and zero_is_absent and known.empty is not None:
             known.memory.add_for_all(0.0, known.empty)
         elif len(new):
+            # A small budget goes to the arms of the largest means.
             likely = new[np.argsort(-theta[new], kind="stable")[: questions.left()]]
             questions.ask(likely, theta[likely])
         return 0.0 if feasible.same_size or known.empty is None else known.empty

@@ -16,7 +16,7 @@ from superarm.oracles._budget import as_budget
 from superarm.oracles._sets import completable
 from superarm.oracles.lazy_singletons import LazySingletons
 
-# Values that differ by this share are equal but for rounding.
+# Values that differ by this share are equal up to rounding.
 _ROUNDING = 1e-12
 
 
@@ -153,6 +153,7 @@ class _Search:
         n_settled, turn = 0, 0
         while n_settled < self._n_places() and self._left() > 0 and not math.isnan(self.value):
             swapped, settled = self._try(turn % self._n_places(), rng)
+            # After a swap, every place has to be tried again.
             n_settled = 0 if swapped else n_settled + settled
             turn += 1
         return n_settled >= self._n_places() or len(self.arms) == self.reward.n_arms
@@ -167,6 +168,7 @@ class _Search:
 
         Whether this is a swap, and whether all arms were tried.
         """
+        # The place after the last arm is the empty one.
         stay = np.delete(self.arms, [place] if place < len(self.arms) else [])
         others = np.setdiff1d(np.flatnonzero(self.feasible.completed_by(stay)), self.arms)
         n_others = len(others)

@@ -90,6 +90,6 @@ class Singletons:
 
 def _values_alone(reward: Reward, theta: FloatArray, arms: IndexArray) -> FloatArray:
     """Shape (n_arms,): the value of each of these arms alone, NaN for the others."""
-    values = np.full(reward.n_arms, np.nan)
-    values[arms] = reward.batch(Pools.singletons(arms, reward.n_arms), theta)
+    values = np.full(len(theta), np.nan)
+    values[arms] = reward.batch(Pools.singletons(arms, len(theta)), theta)
     return values

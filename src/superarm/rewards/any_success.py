@@ -54,5 +54,6 @@ class AnySuccess:
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         """The values of many sets."""
         theta = as_theta(theta, self.n_arms, pools)
+        # A product over each pool is the exponential of a sum of logarithms.
         arms, pools = pools.compact()
         return -np.expm1(pools.sum(log_failure(theta[arms])))

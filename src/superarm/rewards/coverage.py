@@ -53,6 +53,7 @@ class CoverageReward:
                 f"got {self.weights.shape}"
             )
         self.lipschitz: FloatArray = self.reach @ self.weights
+        # Read-only, because lipschitz and upper were computed from them.
         for array in (self.reach, self.weights, self.lipschitz):
             array.flags.writeable = False
         self.upper = float((1 - np.prod(1 - self.reach, axis=0)) @ self.weights)
@@ -66,5 +67,6 @@ class CoverageReward:
         """The values of many sets."""
         theta = as_theta(theta, self.n_arms, pools)
         arms, pools = pools.compact()
+        # For each pool and target, the log probability that no arm covers the target.
         missed = pools.sum(log_failure(self.reach[arms] * theta[arms, None]))
         return -np.expm1(missed) @ self.weights

@@ -53,6 +53,7 @@ class LinearReward:
             if not self.weights.any():
                 raise ValueError("weights must not all be 0: the value of every set would be 0")
             self.weights.flags.writeable = False
+            # With equal weights the order of theta is the order of the values.
             self.additive = bool((self.weights == self.weights[0]).all())
             self.lipschitz = self.weights
             self.upper = float(self.weights.sum())
@@ -67,5 +68,6 @@ class LinearReward:
         theta = as_theta(theta, self.n_arms, pools)
         if self.weights is None:
             return pools.sum(theta)
+        # Only the arms that occur in the pools are multiplied.
         arms, pools = pools.compact()
         return pools.sum(self.weights[arms] * theta[arms])

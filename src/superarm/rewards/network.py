@@ -56,6 +56,7 @@ class NetworkReward:
         self.monotone = bool((self.W1[self.w2 > 0] >= 0).all())
         # The sigmoid is concave for inputs of at least 0.
         self.concave = self.diminishing = self.monotone
+        # One contiguous row per arm: sets read few arms of many.
         self._columns = np.ascontiguousarray(self.W1.T)
         for array in (self.W1, self.w2, self.lipschitz):
             array.flags.writeable = False

@@ -32,6 +32,7 @@ def configure() -> None:
     handler.setFormatter(JSONLines())
     for name, level in (("superarm.service", logging.INFO), ("uvicorn.error", logging.WARNING)):
         logger = logging.getLogger(name)
+        # Not to the root logger, whose handlers would write other formats.
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
 

@@ -72,6 +72,7 @@ class Metrics:
         """Count the answer to a request."""
         # Clients can invent methods, and each label costs memory.
         method = method if method in _METHODS else "other"
+        # Looking up labels is slow, so the counters are kept.
         found = self._known.get((method, route, status))
         if found is None:
             found = self._requests.labels(method, route, str(status)), self._seconds.labels(route)

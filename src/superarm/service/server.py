@@ -47,6 +47,7 @@ def serve(settings: Settings) -> None:
     except StoreError as error:
         raise StartError(str(error)) from error
     try:
+        # Before the first request: nothing may be appended to a damaged log.
         check_logs(store, whole=settings.check_all)
         if with_keys and not store.key_rows():
             raise StartError(
@@ -83,6 +84,7 @@ def _check_proxies(proxies: tuple[str, ...]) -> None:
 
 
 def _names(settings: Settings) -> frozenset[str]:
+    # A name of loopback is accepted anyway.
     own = () if is_loopback(settings.host) else (settings.host,)
     return frozenset(name.lower() for name in (*own, *settings.allowed_hosts))
 
@@ -153,6 +155,7 @@ def open_store(database: str, mode: Literal["serve", "write", "read"] = "serve")
         return SQLiteStore(Path(database), mode)
     if find_spec("psycopg") is None:
         raise StartError("PostgreSQL needs psycopg: pip install 'superarm[postgres]'")
+    # Imported here: psycopg is optional.
     from superarm.service.log.postgres import PostgresStore
 
     return PostgresStore(database)
@@ -177,6 +180,7 @@ def own_rewards(module: str | None) -> dict[str, parts.Factory]:
     """The operator's rewards. The module may also be in the current folder."""
     if module is None:
         return {}
+    # Installed programs do not look into the current folder by themselves.
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:

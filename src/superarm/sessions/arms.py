@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.core import Counted, FeasibleSets, KOfM, Policy, Reward
+from superarm.core import Counted, FeasibleSets, KOfM, Policy, Reward, as_feasible
 from superarm.core.arguments import IndexArray
 from superarm.core.optional import Forgetful, Growable
 from superarm.sessions.decisions import Name
@@ -107,9 +107,7 @@ class NamedArms:
 
 
 def without_retired(feasible: FeasibleSets, retired: NDArray[np.bool_]) -> FeasibleSets:
-    """The feasible sets that have no retired arm. Refuses if there is none."""
-    if not retired.any():
-        return feasible
+    """The feasible sets without the retired arms. Refuses if no set is left."""
     if isinstance(feasible, KOfM):
         return Feasible(feasible.k, available=~retired)
     if isinstance(feasible, Feasible):
@@ -151,6 +149,8 @@ def add_arms(
     belief.add_arms(n_new, prior)
     counted.evaluations = policy.evaluations  # the policy's count goes on
     policy.reward = counted
+    if not isinstance(policy.k, FeasibleSets):  # a number k is for any number of arms
+        policy.feasible = as_feasible(policy.k, total)
     if isinstance(oracle, Forgetful):
         oracle.forget()  # its cached answers are about the old reward
 

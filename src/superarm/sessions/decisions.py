@@ -106,19 +106,14 @@ class Decision:
         )
 
 
-def decision_id(key: str, number: int) -> str:
-    """The id of a decision: the key of its session and its number.
+def decision_number(id: str) -> int:
+    """The number of a decision, the last part of its id.
 
     Examples
     --------
-    >>> decision_id("shop", 7), decision_number("shop-7")
-    ('shop-7', 7)
+    >>> decision_number("shop.left-7")
+    7
     """
-    return f"{key}-{number}"
-
-
-def decision_number(id: str) -> int:
-    """The number of a decision, the last part of its id."""
     return int(id.rpartition("-")[2])
 
 
@@ -182,11 +177,6 @@ class Record:
     arms: IndexArray
     outcomes: dict[int, float] = field(default_factory=dict)
     status: Status = "open"
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all outcomes are known."""
-        return len(self.outcomes) == len(self.arms)
 
     def new_outcomes(self, given: Mapping[Name, Any]) -> dict[int, float]:
         """The outcomes that were not known before, by ascending number of the arm.
@@ -255,7 +245,7 @@ class Ledger:
     def add(self, record: Record) -> None:
         """Add a decision that was issued. One with no arms is complete at once."""
         self.open[record.decision.id] = record
-        if record.is_complete:
+        if not len(record.arms):
             self.close(record, "told")
 
     def find(self, decision: Decision | str) -> Record:

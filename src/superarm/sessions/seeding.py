@@ -71,7 +71,7 @@ class Seeding:
         if not isinstance(name, str) or not re.fullmatch(r"\w+", name, re.ASCII):
             raise ValueError(f"label must be letters, digits and _, got {label!r}")
         if name in self.forks:
-            raise ValueError(f"label must be another one for each fork, got {name!r} again")
+            raise ValueError(f"label must be different for each fork, got {name!r} again")
         return replace(self, path=(*self.path, name), forks=[])
 
     def _generator(self, spawn_key: tuple[int, ...]) -> np.random.Generator:

@@ -16,7 +16,7 @@ from superarm.core.optional import HasPosterior
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
 from superarm.offpolicy import Propensities, propensities
 from superarm.sessions.arms import NamedArms, without_retired
-from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record, decision_id
+from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record
 from superarm.sessions.explain import Evidence, Explanation, explain
 from superarm.sessions.seeding import Seeding
 
@@ -58,8 +58,9 @@ class UnlockedSession:
 
     def feasible(self, given: int | FeasibleSets | None) -> FeasibleSets:
         """The sets that may be chosen in a round. Refuses if there is none."""
-        sets = self.policy.feasible if given is None else as_feasible(given, len(self.arms))
-        return without_retired(sets, self.arms.is_retired)
+        sets = as_feasible(self.policy.k if given is None else given, len(self.arms))
+        retired = self.arms.is_retired
+        return without_retired(sets, retired) if retired.any() else sets
 
     def ask(self, n: int, given: int | FeasibleSets | None, n_samples: int) -> list[Decision]:
         """Make and issue n decisions, or none if one of them fails."""
@@ -86,7 +87,7 @@ class UnlockedSession:
         # The belief may still refuse, so the record changes after it.
         self.policy.tell(arms, np.array(list(new.values())), rng=self.rng)
         record.outcomes.update(new)
-        if record.is_complete:
+        if len(record.outcomes) == len(record.arms):
             self.ledger.close(record, "told")
         return tuple(self.arms.names[arm] for arm in new)
 
@@ -108,7 +109,7 @@ class UnlockedSession:
     def next_records(self, decisions: Sequence[Decision]) -> list[Record]:
         """The records of decisions that another session issued and that are the next ones here."""
         for place, one in enumerate(decisions, start=1):
-            wanted = decision_id(self.seeding.key, self.n_decisions + place), self.rounds + 1
+            wanted = self._id(self.n_decisions + place), self.rounds + 1
             if (one.id, one.round) != wanted:
                 raise ValueError(
                     f"the next decision must be {wanted[0]} of round {wanted[1]}, got {one}"
@@ -125,7 +126,8 @@ class UnlockedSession:
     def set_retired(self, names: Sequence[Name], retired: bool) -> None:
         """Retire or restore arms."""
         changed = self.arms.retiring(names, retired)
-        without_retired(self.policy.feasible, changed)  # refuses if no set would be left
+        if changed.any():
+            without_retired(self.policy.feasible, changed)  # refuses if no set would be left
         self.arms.is_retired = changed
 
     def explain(self, decision: Decision | str) -> Explanation:
@@ -171,7 +173,7 @@ class UnlockedSession:
             report = None
         values = theta.drawn(arms)
         decision = Decision(
-            id=decision_id(self.seeding.key, number),
+            id=self._id(number),
             arms=tuple([self.arms.names[arm] for arm in arms.tolist()]),
             values=None if values is None else tuple(values.tolist()),
             certified=report is not None and bool(report.certified),
@@ -185,6 +187,9 @@ class UnlockedSession:
         if self.explain_last and issubclass(type(belief), HasPosterior):
             posterior = belief.posterior(arms)  # type: ignore[attr-defined]
         return decision, Evidence(arms, theta, report, posterior, feasible)
+
+    def _id(self, number: int) -> str:
+        return f"{self.seeding.key}-{number}"  # decision_number reads it
 
     def _is_late(self, record: Record) -> bool:
         """Whether feedback comes too late and is ignored. Raises if it is to be refused."""

@@ -53,6 +53,7 @@ def quotas_of(
     ]
     for number, (one, name) in enumerate(zip(groups, names, strict=True)):
         arms = _named_arms(one.arms, n_arms, name)
+        # Arms that an earlier group has already.
         twice = arms[group[arms] != n_groups]
         if len(twice):
             raise ValueError(
@@ -83,6 +84,7 @@ def refuse_clashes(
         )
     if len(must) > k:
         raise ValueError(f"must and k clash: {len(must)} arms must be in, but a set has {k}")
+    # How many arms of each group must be in, and can be in.
     inside, there = quotas.counts(must), quotas.counts(quotas.possible)
     for number, name in enumerate(names):
         if inside[number] > quotas.most[number]:
@@ -96,12 +98,14 @@ def refuse_clashes(
                 f"available, must_not and {name} clash: it must have at least "
                 f"{quotas.least[number]} arm(s), but {there[number]} of its arms can be in"
             )
+    # Required arms count towards the lower quota of their group.
     needed = int(np.maximum(quotas.least, inside).sum())
     if needed > k:
         raise ValueError(
             f"must, the groups' least and k clash: together they need {needed} arms or more, "
             f"but a set has {k}"
         )
+    # The largest set that the groups and the availability allow.
     most = int(np.minimum(quotas.most, there).sum())
     if most < k and not quotas.at_most:
         raise ValueError(

@@ -63,11 +63,13 @@ class Quotas:
         O(n_arms) without groups, and O(n_arms log n_arms) with groups. The values of arms that must
         be in, or cannot be in, do not matter.
         """
+        # Without groups nothing needs to be sorted.
         if len(self.least) == 1:
             sure, others = np.flatnonzero(must), np.flatnonzero(self.possible & ~must)
         else:
             sure, others = self._by_group(np.where(must, np.inf, values), must, rng)
         if self.at_most:
+            # An arm of negative value is worse than an empty place.
             others = others[values[others] >= 0]
         n_free = min(self.k - len(sure), len(others))
         if n_free == 0:
@@ -82,8 +84,10 @@ class Quotas:
         least = np.maximum(self.least, self.counts(must))
         arms = arms[np.lexsort((-values[arms], self.group[arms]))]
         group = self.group[arms]
+        # The place of each arm within its group, 0 for the best.
         rank = np.arange(len(arms)) - np.searchsorted(group, group)
         bound = (rank == least[group]) | (rank == self.most[group])
+        # A tie matters only at the edge of a quota, where one of the equal arms is left out.
         tied = bound[1:] & (group[1:] == group[:-1]) & (values[arms[1:]] == values[arms[:-1]])
         if tied.any():
             arms = rng.permutation(arms)  # so that equal arms come in random order
@@ -97,6 +101,7 @@ class Quotas:
         taken = int(np.maximum(counts, self.least).sum())
         if (counts > self.most).any() or taken > self.k or (fixed & ~self.possible).any():
             return np.zeros(len(fixed), bool)
+        # A group has room if it is below its lower quota, or if a free place is left.
         room = (counts < self.most) & ((counts < self.least) | (taken < self.k))
         return self.possible & ~fixed & room[self.group]
 
@@ -116,6 +121,7 @@ class Quotas:
         spare = heaviest[counts > self.least].max(initial=-np.inf)
         if self.at_most and base.sum() < self.k:
             spare = max(spare, 0.0)  # an empty place
+        # The heaviest arm that can leave for an arm of each group.
         leaves = np.maximum(heaviest, np.where(counts < self.most, spare, -np.inf))[self.group]
         total = float(weights[base].sum())
         return total, np.where(base, total, total + weights - leaves)

@@ -17,7 +17,7 @@ from superarm.sets._knapsack import best_within_budget
 
 # Sets are listed in blocks of this many candidates, so that the memory for them is bounded.
 _CANDIDATES_PER_BLOCK = 1 << 14
-# Sampling the top of a belief pays while it is below one in so many of the arms.
+# Sampling only the largest values pays while they are fewer than one in this many arms.
 _FEW_OF_ALL = 16
 # A set may weigh more than the budget by this share: it is rounding.
 _ROUNDING = 1e-9
@@ -70,9 +70,9 @@ class Feasible:
     array([0, 4, 7])
     >>> feasible.is_feasible([0, 1, 4])
     False
-    >>> Feasible(3, must=[0, 1], groups=[sport], n_arms=9)
-    Traceback (most recent call last): ValueError: must and the group 'sport' clash: it may have at
-    most 1 arm(s), got arms [0 1] in must
+    >>> Feasible(2, must=[0], must_not=[0], n_arms=9)
+    Traceback (most recent call last):
+    ValueError: must and must_not clash: arms [0] are in both
     """
 
     def __init__(
@@ -108,6 +108,7 @@ class Feasible:
             "weights": heavy,
             "budget": most,
         }
+        # A bool or a weight per arm says how many arms there are.
         if n_arms is None and here is not None and here.dtype == bool:
             n_arms = here.size
         if n_arms is None and heavy is not None:
@@ -160,6 +161,7 @@ class Feasible:
     def extend(self, chosen: ArrayLike) -> NDArray[np.bool_]:
         """Shape (n_arms,): which arms may join the chosen ones, on the way to a feasible set."""
         fixed = self._mask(as_arms(chosen, self._known()))
+        # Places for the required arms are kept free.
         reserved = fixed | self._quotas.must
         mask = self._quotas.addable(reserved)
         if self.weights is not None and mask.any():
@@ -172,6 +174,7 @@ class Feasible:
         quotas, fixed = self._quotas, self._mask(chosen)
         counts, missing = quotas.counts(fixed), quotas.must & ~fixed
         short = np.maximum(quotas.least - counts, 0)
+        # One more arm must bring the size, the lower quotas and the required arms in order.
         size_fits = len(chosen) < self.k if self.at_most else len(chosen) == self.k - 1
         one_is_enough = size_fits and short.sum() <= 1 and missing.sum() <= 1
         in_order = not (fixed & ~quotas.possible).any() and bool((counts <= quotas.most).all())
@@ -229,16 +232,13 @@ class Feasible:
         self, arms: IndexArray, values: FloatArray, *, rng: np.random.Generator
     ) -> tuple[IndexArray, FloatArray]:
         """The best set and its values, given the arms of the ``n_top`` largest values."""
+        # At least k of these arms are available, by the choice of n_top.
         here = self.undecided[arms]
         best = top_k(values[here], self.k, rng=rng)
         return arms[here][best], values[here][best]
 
     def __repr__(self) -> str:
-        given = {
-            name: value
-            for name, value in self._given.items()
-            if value is not None and np.size(value)
-        }
+        given = [name for name, one in self._given.items() if one is not None and np.size(one)]
         parts = ["at_most=True"] * self.at_most + [f"{name}=..." for name in given]
         return f"Feasible({', '.join([str(self.k), *parts])})"
 

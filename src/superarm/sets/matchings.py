@@ -53,6 +53,7 @@ class Matchings:
             (np.ones(self.n_arms), (self.rows, self.columns)), shape=self._shape
         )
         self.n_most = int((scipy.sparse.csgraph.maximum_bipartite_matching(graph) >= 0).sum())
+        # The arm of each cell, -1 where a pair is not an arm.
         self._arm = np.full(self._shape, -1, np.intp)
         self._arm[self.rows, self.columns] = np.arange(self.n_arms)
 
@@ -68,6 +69,7 @@ class Matchings:
         worth = as_values(values, slice(None), self.n_arms, rng=rng)
         # A cell without an arm is a pair that is not made: worth nothing or, in full matchings,
         # less than all other pairs together.
+        # Below what any matching can gain by leaving out a pair.
         nothing = -(1 + float(worth.max() - worth.min())) * (self.n_most + 1) + float(worth.min())
         table = np.full(self._shape, nothing if self.same_size else 0.0)
         table[self.rows, self.columns] = worth if self.same_size else np.maximum(worth, 0.0)

@@ -67,6 +67,7 @@ class Paths:
         used = (
             (self.heads != self.source) & (self.tails != self.target) & (self.tails != self.heads)
         )
+        # Only edges that can be reached from the source, and that reach the target.
         used &= self._reached(used, self.tails, self.heads, self.source)[self.tails]
         used &= self._reached(used, self.heads, self.tails, self.target)[self.heads]
         if not used.any():
@@ -144,6 +145,7 @@ class Paths:
         """Shape (n_nodes,): the longest path to each node, in edges; and whether that exists."""
         tails, heads = self.tails[self._used], self.heads[self._used]
         level = np.zeros(self.n_nodes)
+        # Without cycles, the levels are final after at most n_nodes passes.
         for _ in range(self.n_nodes):
             risen = level.copy()
             np.maximum.at(risen, heads, level[tails] + 1)

@@ -248,22 +248,20 @@ def network_instance(
         spread = rng.random(n_arms - k)
         # The planted arms come first here; `places` maps them to the arms of the instance.
         planted_network = PlantedNetwork(network.W1[:, places], network.w2, k)
-        largest_gap = max(largest_gap, planted_network.swap_gap(planted, 0 * spread))
         x = planted_network.largest_x(planted, spread, gap)
         if x > 0:
-            break
-    else:
-        raise ValueError(
-            f"gap must be at most about {largest_gap:.3g}, the largest that {_MOST_DRAWS} networks "
-            f"of {n_hidden} neurons and std {std:g} reached, got {gap:g}; "
-            f"use a smaller gap or more neurons"
-        )
-    mu = np.empty(n_arms)
-    mu[places] = np.concatenate([planted, x * spread])
-    best_arms = np.sort(places[:k])
-    best_value = network(best_arms, mu[best_arms])
-    found = planted_network.swap_gap(planted, x * spread)
-    return Instance(BernoulliArms(mu), network, k, best_arms, best_value, found)
+            mu = np.empty(n_arms)
+            mu[places] = np.concatenate([planted, x * spread])
+            best_arms = np.sort(places[:k])
+            best_value = network(best_arms, mu[best_arms])
+            found = planted_network.swap_gap(planted, x * spread)
+            return Instance(BernoulliArms(mu), network, k, best_arms, best_value, found)
+        largest_gap = max(largest_gap, planted_network.swap_gap(planted, 0 * spread))
+    raise ValueError(
+        f"gap must be at most about {largest_gap:.3g}, the largest that {_MOST_DRAWS} networks "
+        f"of {n_hidden} neurons and std {std:g} reached, got {gap:g}; "
+        f"use a smaller gap or more neurons"
+    )
 
 
 def _checked(n_arms: int, k: int, gap: float) -> tuple[int, int, float]:

@@ -36,7 +36,7 @@ def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
         isinstance(belief, Belief),
         f"{name_of(belief)} must have n_arms, sample, update, state and load",
     )
-    claim(belief.n_arms == 5, f"n_arms must be what was asked for, got {belief.n_arms}")
+    claim(belief.n_arms == 5, f"n_arms must be 5, as requested, got {belief.n_arms}")
     _check_sample(belief, seed)
     for _ in range(200):
         belief.update([4, 1], [1.0, 0.0], rng=rng)

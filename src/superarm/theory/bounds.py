@@ -221,10 +221,9 @@ def regret_bound(
         each = as_finite(gaps, "gaps", ndim=1, least=gap_min)
     if len(each) != n_arms:
         raise ValueError(f"gaps must have shape ({n_arms},), got {each.shape}")
-    log_sets = gammaln(n_arms + 1) - gammaln(k + 1) - gammaln(n_arms - k + 1)
-    log_union = n_arms * math.log(2) + log_sets + math.log(horizon)  # log(2^m |I| T)
     margins = each - gap_min / 2 - (k**2 + 2) * lipschitz * epsilon
-    learning = (2 * math.log(k) + 6) * lipschitz**2 * log_union * float((1 / margins).sum())
+    factor = (2 * math.log(k) + 6) * lipschitz**2 * _log_union(n_arms, k, horizon)
+    learning = factor * float((1 / margins).sum())
     log_eps2 = 2 * math.log(epsilon)
     # The four terms of eq. theorem1, in its order; 13, 8 and pi²/6 are its constants.
     log_terms = [
@@ -240,6 +239,12 @@ def regret_bound(
     if log:
         return total
     return math.exp(total) if total < math.log(np.finfo(float).max) else math.inf
+
+
+def _log_union(n_arms: int, k: int, horizon: int) -> float:
+    """log(2^m |I| T), where |I| is the number of sets of k arms."""
+    log_sets = gammaln(n_arms + 1) - gammaln(k + 1) - gammaln(n_arms - k + 1)
+    return float(n_arms * math.log(2) + log_sets + math.log(horizon))
 
 
 def _as_epsilon(epsilon: float | None, *, gap_min: float, k: int, lipschitz: float) -> float:

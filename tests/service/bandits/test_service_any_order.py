@@ -1,4 +1,4 @@
-"""Random requests with restarts in between: replaying the log gives the same bandit, bit for bit."""
+"""Random requests with restarts between them: replaying the log gives the same bandit exactly."""
 
 import random
 

@@ -82,6 +82,7 @@ class Weights:
         if self.rounds == 0:
             share = np.full(n_classes, 1 / n_classes)
         else:
+            # The rest of the tests goes to the classes in proportion to what they tell.
             share = (1 - n_classes * _WATCH) * self.telling / self.telling.sum() + _WATCH
         counts = np.floor(share * n_tests).astype(np.intp)
         counts[int(np.argmax(share))] += n_tests - counts.sum()

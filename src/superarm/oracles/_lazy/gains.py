@@ -95,6 +95,7 @@ class Base:
         if not diminishing:
             moved = lipschitz[self.base] @ np.abs(theta[self.base] - self.at)
             return self.values + moved + lipschitz[self.arms] * np.abs(x - self.x) - worth
+        # An answer at mean 0 says nothing about higher means.
         known = (x <= self.x) | (self.x > 0)
         share = np.maximum(1.0, np.divide(x, self.x, out=np.ones_like(x), where=self.x > 0))
         return np.where(known, np.maximum(self.values - worth, 0.0) * share, np.inf)

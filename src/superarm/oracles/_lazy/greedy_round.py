@@ -162,6 +162,7 @@ class GreedyRound:
             size = max(self.batch, int(_SHARE_PER_BATCH * (self.evaluations - before)))
             self._evaluate(stage, strong[: min(size, self.room())])
             best = int(np.argmax(stage.exact))
+            # Later steps expect the share that the best arm has shown.
             if stage.alone[best] > 0:
                 share = max(0.0, stage.exact[best] - stage.worth) / stage.alone[best]
         known.shares[len(stage.base)] = share
@@ -175,6 +176,7 @@ class GreedyRound:
         for base, hope in self._hopes(stage, gain):
             if not self.room():
                 break
+            # Bounds that were used in the meantime may have ruled out the same arms.
             if len(np.unique(hope[stage.in_question(gain)[hope]])) < 2:
                 continue
             worth = self._worth_now(base, stage)
@@ -260,6 +262,6 @@ class GreedyRound:
             known.submodular = False
             message = f"the reward is not submodular, or not lipschitz as declared: {what} it can"
         if not known.warned:
-            warnings.warn(f"{message}. LazyGreedy goes on without that assumption", stacklevel=6)
+            warnings.warn(f"{message}. LazyGreedy continues without that assumption", stacklevel=6)
         known.warned = True
         raise ContradictionError

@@ -7,7 +7,7 @@ import numpy as np
 from superarm.core import FeasibleSets
 from superarm.core._top_k import kth_largest
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.oracles._sets import is_uniform
+from superarm.core.optional import Uniform
 
 # Values closer than this may be equal, as far as bounds can tell.
 _TIE = 1e-12
@@ -29,7 +29,7 @@ def best_and_rivals(
     lower, upper
         Shape (n_arms,): bounds on what each arm adds.
     """
-    if is_uniform(feasible):
+    if issubclass(type(feasible), Uniform):
         arms = feasible.best(lower + upper, rng=rng)
         return arms, *_contested(arms, lower, upper)
     arms = feasible.best((lower + upper) / 2, rng=rng)
@@ -40,7 +40,7 @@ def last_place(
     feasible: FeasibleSets, lower: FloatArray, upper: FloatArray, arms: IndexArray
 ) -> tuple[float, float]:
     """Bounds on the value at the last place of the set ``arms``, among the undecided arms."""
-    if is_uniform(feasible):
+    if issubclass(type(feasible), Uniform):
         return kth_largest(lower, len(arms)), kth_largest(upper, len(arms))
     undecided = feasible.undecided
     lower, upper = lower[undecided], upper[undecided]

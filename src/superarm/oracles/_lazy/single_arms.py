@@ -99,6 +99,7 @@ class SingleArms:
         right = (xs <= theta).sum(axis=0)
         left = np.maximum(right - 1, 0)
         slope = np.maximum(self.used * self.lipschitz[arms], _TINY)
+        # The value at theta, if the slope is as it was so far.
         guess = fs[left, at] + slope * (theta - xs[left, at])
         wanted = theta + _SHORT_OF * (np.clip(guess, low, high) - guess) / slope
         # The answer must be between the neighbours of theta, or it would not bound f_i(theta_i).
@@ -190,6 +191,7 @@ class Questions:
         (x, f), (x0, f0), known = new, old, self.known
         rise, reach = f - f0, known.lipschitz[arm] * abs(x - x0)
         slack = _ROUNDING * max(1.0, abs(f), abs(f0))
+        # Points that are too close show nothing about the slope.
         if reach > slack:
             known.used += _NEW_SHARE * (min(1.0, abs(rise) / reach) - known.used)
         too_steep = abs(rise) > reach + slack
@@ -224,5 +226,5 @@ class Questions:
 
     def _warn(self, message: str) -> None:
         if not self.known.warned:
-            warnings.warn(f"{message}. LazySingletons goes on with a corrected value", stacklevel=6)
+            warnings.warn(f"{message}. LazySingletons corrects the value", stacklevel=6)
         self.known.warned = True

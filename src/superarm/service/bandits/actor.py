@@ -40,6 +40,7 @@ class Actor:
         """Add a request. Returns whether the caller has to send a thread."""
         with self._lock:
             self._queue.append(waiting)
+            # The lock makes the check and the change one step: two threads never work for a bandit.
             idle, self._busy = not self._busy, True
             return idle
 
@@ -52,6 +53,7 @@ class Actor:
     def take(self) -> list[Waiting]:
         """The requests that wait now. If there are none, the thread may leave."""
         with self._lock:
+            # Under the same lock as `put`, so no request is left behind by a thread that leaves.
             taken = [self._queue.popleft() for _ in range(min(len(self._queue), _MOST_TAKEN))]
             self._busy = bool(taken)
             return taken

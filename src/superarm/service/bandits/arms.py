@@ -35,6 +35,7 @@ def add_arms(
     earlier = None if key is None else event_with(key, live, turn)
     if earlier is not None:
         return _same_answer(earlier, request)
+    # Without repetitions, in the order of the request.
     session, names = live.session, dict.fromkeys(arms)
     added = [name for name in names if name not in session]
     restored = [name for name in names if name in session and session.is_retired(name)]
@@ -51,6 +52,7 @@ def add_arms(
         session.add_arms(added, prior=start)
     except (ValueError, TypeError, OverflowError) as error:
         raise Problem(422, f"arms cannot be added: {shown_error(error)}") from error
+    # After adding, which may fail: then nothing is restored.
     session.restore(*restored)
     changes: dict[str, Answer] = {
         "arms_added": {"arms": added, "prior": start},
@@ -68,6 +70,7 @@ def retire(live: Live, turn: Turn, name: str, key: str | None, now: Callable[[],
     live.advance(now())
     if name not in live.session:
         raise Problem(404, f"bandit {live.bandit.id} has no arm {shown(name)}")
+    # Retiring twice is not an error, and not an event.
     retired = [] if live.session.is_retired(name) else [name]
     try:
         live.session.retire(*retired)

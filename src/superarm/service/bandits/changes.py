@@ -33,13 +33,16 @@ def decide(
 
     ``asked`` is the body of the request without the members that were left out.
     """
+    # First of all: a repeated request must not be refused by limits that it passed once.
     earlier = None if key is None else event_with(key, live, turn)
     if earlier is not None:
         return _same_answer(live, earlier, asked)
     _check_samples(asked, limits)
+    # Expired decisions do not count as open.
     live.advance(now())
     _check_open(live, asked, limits)
     _check_size(live, asked)
+    # Readers find the event of a batch by the number of its first decision.
     first = live.session.n_decisions + 1
     body = _ask(live, asked)
     live.log("decided", body, decision=first, key=key)
@@ -116,6 +119,7 @@ def _same_answer(live: Live, event: Event, asked: dict[str, Any]) -> Answer:
 
 def event_with(key: str, live: Live, turn: Turn) -> Event | None:
     """The event that an earlier request with this idempotency key made."""
+    # The same key may have come twice in this turn, before the first event is committed.
     return next((event for event in live.pending if event.key == key), None) or turn.by_key(key)
 
 
@@ -140,6 +144,7 @@ def tell(
         raise Problem(410, str(error)) from error
     except (ValueError, TypeError) as error:
         raise Problem(422, str(error)) from error
+    # Only new outcomes are logged, so that the log has every outcome once.
     if new:
         body = {"decision": id, "outcomes": {arm: outcomes[arm] for arm in new}}
         live.log("told", body, decision=decision_number(id))
@@ -149,6 +154,7 @@ def tell(
 
 def _tell_closed(live: Live, store: Store, id: str, outcomes: Mapping[str, float]) -> Answer:
     """The answer for a decision that is closed and no longer in memory: nothing can be new."""
+    # Memory has forgotten the decision (keep), but the log has it.
     known = find(store, live, id)
     last = store.last(live.bandit.number)
     if last is None or last.seq != live.seq - len(live.pending):
@@ -164,6 +170,7 @@ def _tell_closed(live: Live, store: Store, id: str, outcomes: Mapping[str, float
                 409,
                 f"arm {shown(arm)} of decision {id} had the outcome {before} before, got {outcome}",
             )
+        # An outcome that nobody told while the decision was open: it had expired.
         if before is None and live.session.expiry.late == "refuse":
             raise Problem(410, f"decision {id} has expired, so its outcomes are refused")
     return {"id": id, "new": [], "status": known["status"]}

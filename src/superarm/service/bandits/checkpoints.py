@@ -41,12 +41,14 @@ class Checkpoints:
         self.make(actor, least=max(self.every, n_arms // 10))
 
     def make(self, actor: Actor, *, least: int = 1) -> None:
-        """Make a checkpoint of a bandit with at least so many new events."""
+        """Make a checkpoint of a bandit with at least ``least`` new events."""
         live = actor.live
         if live is None or live.seq - live.checkpointed < least:
             return
+        # Set even if storing fails later: the next attempt comes after as many events again.
         live.checkpointed = live.seq
         try:
+            # The snapshot is taken now, by the thread of the bandit. Encoding and storing can wait.
             self._thread.submit(self._put, actor.bandit, *live.snapshot())
         except Exception as error:
             _warn(actor.bandit, error)

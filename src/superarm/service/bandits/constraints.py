@@ -19,6 +19,7 @@ def feasible_of(session: Session, k: int, asked: dict[str, Any]) -> Any:
     size = asked.get("k", k)
     check_k(size, session.policy.reward.n_arms)
     given = {name: value for name, value in asked.items() if name not in _NOT_CONSTRAINTS}
+    # None means the policy's own k, which needs no constraint object.
     if not given:
         return asked.get("k")
     # The library calls a limit on weights budget; over HTTP, budget limits evaluations.

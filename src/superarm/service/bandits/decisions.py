@@ -43,6 +43,7 @@ def find(store: Store, live: Live, id: str) -> Answer:
 def _find_closed(store: Store, live: Live, id: str) -> Answer:
     """A decision that is not in memory, so it is closed: all open decisions are in memory."""
     number = decision_number(id)
+    # Events of this turn are not in the database yet.
     pending = [event for event in live.pending if event.kind == "decided"]
     for event in [*pending, *store.decided_before(live.bandit.number, number, 1)]:
         for one in _answers(live, event):
@@ -78,6 +79,7 @@ def _with_logged_outcomes(store: Store, live: Live, one: Answer) -> Answer:
     pending = [event for event in live.pending if event.kind == "told" and event.decision == number]
     outcomes: dict[str, float] = {}
     for event in [*store.about(live.bandit.number, number), *pending]:
+        # Each outcome is logged once, so the order does not matter.
         outcomes |= json.loads(event.body)["outcomes"]
     status = "told" if len(outcomes) == len(one["arms"]) else "expired"
     in_order = {arm: outcomes[arm] for arm in one["arms"] if arm in outcomes}
@@ -91,6 +93,7 @@ def list_decisions(
     newest = live.session.n_decisions
     if before is not None:
         newest = min(before - 1, newest)
+    # Open decisions are all in memory. Looking for them in the log could take long.
     if status == "open":
         return _list_open(turn.store, live, newest, limit)
     found: list[Answer] = []
@@ -124,6 +127,7 @@ def _newest_first(store: Store, live: Live, number: int, limit: int) -> Iterator
         for event in events:
             for one in reversed(_answers(live, event)):
                 if decision_number(one["id"]) <= number:
+                    # The next read begins here, perhaps in the middle of a batch.
                     number = decision_number(one["id"]) - 1
                     yield one
 
@@ -131,6 +135,7 @@ def _newest_first(store: Store, live: Live, number: int, limit: int) -> Iterator
 def history(live: Live, turn: Turn, points: int) -> Answer:
     """The bandit after decisions that are evenly spread over all decisions."""
     n, store = live.session.n_decisions, turn.store
+    # Rounding may give a number twice if there are few decisions.
     spread = np.linspace(1, n, min(points, n)).round().astype(int)
     found = _with_counts(store, live, np.unique(spread).tolist())
     made = [_point(live, _with_outcomes(store, live, one), counts) for one, counts in found]
@@ -144,6 +149,7 @@ def _with_counts(
     batch: list[Answer] = []
     counts: list[int] = []
     for number in numbers:
+        # Many points may fall into one batch of thousands of decisions.
         if not batch or number > decision_number(batch[-1]["id"]):
             for event in store.decided_before(live.bandit.number, number, 1):
                 batch = _answers(live, event)

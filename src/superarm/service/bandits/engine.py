@@ -79,9 +79,12 @@ class Engine:
         self.metrics = Metrics() if metrics is None else metrics
         self.checkpoints = Checkpoints(store, self.metrics, checkpoint_every)
         self._most_loaded = most_loaded
+        # The last failure of the database, and when it last worked: see `health`.
         self._failing: StoreError | None = None
         self._written = -math.inf
         self._closed = False
+        # Threads, not processes: numpy releases the lock of the interpreter where it computes,
+        # and a reward that waits for a network leaves the others their turn.
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="superarm")
         # Readers of the database have threads of their own: they need not wait for slow rewards.
         self._readers = ThreadPoolExecutor(_N_READERS, thread_name_prefix="superarm-read")
@@ -112,6 +115,7 @@ class Engine:
             actor = self._actors.setdefault(id, Actor(await self.find(id)))
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
+        # Only the first request of an idle bandit sends a thread, which serves the later ones, too.
         if actor.put(Waiting(operation, not reads, future)):
             self._pool.submit(self._work, actor, loop)
         return await future
@@ -153,6 +157,7 @@ class Engine:
     def close(self) -> None:
         """Finish running operations, make checkpoints of changed bandits, close the database."""
         self._closed = True
+        # First the operations, then the checkpoints: an operation may still change a bandit.
         self._pool.shutdown(wait=True)
         self._readers.shutdown(wait=True)
         for actor in self._actors.values():
@@ -164,6 +169,7 @@ class Engine:
         id = "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
         live = Live.new(Bandit(0, id, spec["name"], spec["k"], self.clock()), spec, self.own)
         try:
+            # The database gives the number, and refuses a name that is taken.
             live.bandit = self.store.create(live.bandit, live.pending.pop())
         except StoreError as error:
             self._failing = error
@@ -197,6 +203,7 @@ class Engine:
         """
         try:
             to_write = any(waiting.writes for waiting in batch)
+            # Another process may have appended events that this memory has not seen.
             seen = None if actor.live is None else actor.live.seq
             with self.store.turn(actor.bandit, seen, to_write=to_write) as turn:
                 live = self._current(actor, turn)
@@ -210,6 +217,8 @@ class Engine:
 
     def _run(self, actor: Actor, live: Live, turn: Turn, batch: list[Waiting]) -> list[Any]:
         answers: list[Any] = []
+        # Requests of fast operations share one commit. A slow operation is committed alone, so that
+        # its answer does not wait for the operations behind it.
         end = time.perf_counter() + LONGEST_S
         for waiting in batch:
             try:
@@ -227,6 +236,7 @@ class Engine:
         return answers
 
     def _commit(self, live: Live, turn: Turn) -> None:
+        # Empty before the commit: after a failure the bandit is dropped with its events.
         events, live.pending = live.pending, []
         if not events:
             return
@@ -262,10 +272,12 @@ class Engine:
 
     def _make_room(self, used: Actor) -> None:
         """Drop idle bandits from memory if there are too many, the least recently used first."""
+        # An ordered dict is a queue of the least recently used.
         self._loaded[used.bandit.id] = used
         self._loaded.move_to_end(used.bandit.id)
         too_many = 0 if self._closed else len(self._loaded) - self._most_loaded
         for id in list(islice(self._loaded, max(0, too_many))):
+            # A bandit at work is skipped. It is asked again after its next turn.
             if self._loaded[id].claim():
                 self._pool.submit(self._drop, self._loaded.pop(id), asyncio.get_running_loop())
 

@@ -69,6 +69,7 @@ class Live:
         """A bandit whose first event is pending."""
         clock = Clock()
         live = cls(bandit, spec, session_of(bandit.id, spec, own, clock), clock)
+        # The first event has the time of the creation.
         clock.now = bandit.created
         live.log("created", {"spec": spec})
         return live
@@ -97,6 +98,7 @@ class Live:
         live = cls(bandit, spec, session, clock)
         live.seq = live.checkpointed = meta["seq"]
         live.digest = bytes.fromhex(meta["digest"])
+        # The session does not count these: it forgets closed decisions (keep).
         live.told, live.expired, clock.now = meta["told"], meta["expired"], meta["time"]
         return live
 
@@ -132,6 +134,7 @@ class Live:
 
     def advance(self, now: float) -> None:
         """Move the clock forward, never back, and close the decisions that have expired."""
+        # A clock that is set back must not make an event older than the one before it.
         self._clock.now = max(now, self._clock.now)
         closed = self.session.expire()
         if closed:
@@ -154,6 +157,7 @@ class Live:
 
         A session with ``keep=0`` forgets a complete decision, so its status cannot be asked later.
         """
+        # The number of open decisions tells whether this one was closed.
         n_open = self.session.n_open
         new = list(self.session.tell(id, outcomes))
         is_complete = self.session.n_open < n_open
@@ -180,6 +184,7 @@ class Live:
         No reward is evaluated. With ``decide``, decisions are made again, with evaluations, and the
         same sets and samples must result.
         """
+        # Before anything changes: a damaged event must not reach the session.
         check(self.digest, self.seq, event)
         body = json.loads(event.body)
         self._clock.now = event.time
@@ -192,6 +197,7 @@ class Live:
             raise DamagedLogError(
                 f"event {event.seq} ({event.kind}) cannot be applied: {error}"
             ) from error
+        # The counts catch a log that is intact but was made by other code.
         if self.counts != body["counts"]:
             raise DamagedLogError(
                 f"event {event.seq} ({event.kind}) gives {self.counts}, but the log has "
@@ -203,12 +209,14 @@ class Live:
         session = self.session
         if kind == "decided":
             made = [decision_of(one, body["round"], time) for one in body["decisions"]]
+            # Adopting takes the generator from the mark, so nothing is drawn and nothing evaluated.
             mark = {**body["mark"], "evaluations": body["counts"][EVALUATIONS]}
             session.adopt(made, mark, feasible=feasible_of(session, self.spec["k"], body["ask"]))
             self.told += sum(not one.arms for one in made)
         elif kind == "told":
             self.tell(body["decision"], body["outcomes"])
         elif kind == "expired":
+            # The clock stands at the time of the event, so the same decisions expire.
             self.expired += len(session.expire())
         elif kind == "arms_added":
             session.add_arms(body["arms"], prior=body["prior"])

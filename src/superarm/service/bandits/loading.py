@@ -58,12 +58,14 @@ def from_checkpoint(
     meta = chain.checkpoint_meta(bandit, checkpoint)
     if checkpoint is None or meta is None:
         return None
+    # A checkpoint ahead of its log would hide that events are missing.
     chain.check_checkpoint(store, bandit, meta)
     spec = chain.spec_of(chain.first_event(store, bandit))
     try:
         return Live.from_checkpoint(bandit, spec, own, meta, checkpoint.data)
     except (SessionFileError, Problem, KeyError, ValueError) as error:
         fields = {"bandit": bandit.id, "why": str(error)}
+        # The log has everything, so an unusable checkpoint only costs time.
         _log.warning("checkpoint_unusable", extra={"fields": fields})
         return None
 

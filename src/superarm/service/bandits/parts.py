@@ -19,6 +19,7 @@ Factory = Callable[..., Any]
 _DEEPEST = 3  # levels of oracles inside oracles
 
 
+# Sorted, so that descriptions and error messages do not depend on the order of the catalog.
 def _offered(parts: Mapping[str, Part]) -> dict[str, Part]:
     return {name: parts[name] for name in sorted(parts) if parts[name].over_http}
 
@@ -78,6 +79,7 @@ def own_rewards(module: str) -> dict[str, Factory]:
     """
     found = importlib.import_module(module)
     listed = getattr(found, "__all__", None)
+    # Imported names are not rewards, unless the module lists them.
     names = [name for name in vars(found) if not name.startswith("_")] if listed is None else listed
     own = {
         name: thing
@@ -124,6 +126,7 @@ def reward(given: Mapping[str, Any], n_arms: int, own: Mapping[str, Factory]) ->
         made = _make_own(name, own[name], n_arms, params)
     else:
         made = _make_part(REWARDS, name, "reward", params, n_arms, known={*REWARDS, *own})
+    # A reward may take its size from a parameter, such as the rows of a matrix.
     if getattr(made, "n_arms", None) != n_arms:
         raise Problem(
             422, f"reward must be of {n_arms} arms, got one of {getattr(made, 'n_arms', None)}"
@@ -175,6 +178,7 @@ def _value(parameter: Parameter, value: Any, depth: int) -> Any:
     """A value of a request, once its limits are checked. The part checks everything else."""
     if value is None and not parameter.required and parameter.default is None:
         return None
+    # Words come before numbers: n_tests takes both.
     if isinstance(value, str) and value in parameter.choices:
         return value
     if parameter.kind == "oracle":
@@ -189,6 +193,7 @@ def _value(parameter: Parameter, value: Any, depth: int) -> Any:
 
 
 def _as_int(value: Any, parameter: Parameter) -> int:
+    # Limits protect the server: a huge cache or window would exhaust its memory.
     number = as_count(value, parameter.name, least=int(parameter.least or 0))
     if parameter.most is not None and number > parameter.most:
         most = int(parameter.most)
@@ -216,6 +221,7 @@ def _as_pair(pair: Any, name: str) -> tuple[float, float]:
 def _make_own(name: str, factory: Factory, n_arms: int, params: dict[str, Any]) -> Any:
     """A reward of the operator. Its messages are for the operator, not for clients."""
     try:
+        # Apart from the call: a TypeError inside the reward is not the fault of the client.
         inspect.signature(factory).bind(n_arms, **params)
     except TypeError as error:
         raise Problem(422, f"the parameters of reward {name} do not fit: {error}") from None

@@ -41,11 +41,13 @@ def complete(given: Spec, own: Mapping[str, parts.Factory], *, most_arms: int) -
         "reward": reward,
         "prior": None if given["prior"] is None else list(given["prior"]),
         "expiry": given["expiry"],
+        # A drawn seed is logged, too, so that replay needs nothing else.
         "seed": secrets.randbits(64) if given["seed"] is None else given["seed"],
         "keep": given["keep"],
         "explain_last": explain_last,
     }
     try:
+        # JSON has no NaN. Parameters of rewards may contain one at any depth.
         json.dumps(spec, allow_nan=False)
     except ValueError:
         raise Problem(422, "parameters must be finite numbers, got a NaN or an infinity") from None
@@ -90,6 +92,7 @@ def policy_of(spec: Spec, own: Mapping[str, parts.Factory]) -> Callable[[int], P
     def make(n_arms: int) -> Policy:
         reward = parts.reward(spec["reward"], n_arms, own)
         oracle = parts.oracle(spec["oracle"])
+        # TopK would pick silently wrong sets.
         if spec["oracle"]["kind"] == "top_k" and not reward.additive:
             raise Problem(
                 422,

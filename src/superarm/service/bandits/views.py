@@ -76,6 +76,7 @@ def _with_query(names: tuple[Any, ...], query: str) -> Any:
     """The numbers of the arms with ``query`` in their names."""
     if not query:
         return np.arange(len(names))
+    # People search without regard to case.
     wanted = query.casefold()
     return np.array([i for i, name in enumerate(names) if wanted in name.casefold()], np.intp)
 
@@ -83,7 +84,9 @@ def _with_query(names: tuple[Any, ...], query: str) -> Any:
 def _largest(means: Any, among: Any, top: int) -> Any:
     """The ``top`` of some arms, by descending mean."""
     if len(among) > top:
+        # O(n_arms) instead of a full sort: a bandit may have millions of arms.
         among = among[np.argpartition(-means[among], top)[:top]] if top else among[:0]
+    # Stable: equal means keep the order of the arms.
     return among[np.argsort(-means[among], kind="stable")]
 
 

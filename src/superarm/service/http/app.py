@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Receive, Scope, Send
 
 from superarm.service.http import bandit_routes, decision_routes, server_routes
 from superarm.service.http.endpoint import Endpoint, json_response
@@ -51,20 +52,37 @@ def make_app(service: Service) -> Starlette:
         },
         lifespan=lifespan,
     )
+    # Paths are exact. The description has no redirects.
     app.router.redirect_slashes = False
     app.state.service = service
     return app
 
 
+class _Responder:
+    """The ASGI application of one endpoint.
+
+    Starlette handles exceptions of functions twice, once per route and once per application. An
+    ASGI application as endpoint saves the first time.
+    """
+
+    def __init__(self, endpoint: Endpoint, service: Service) -> None:
+        self._endpoint, self._service = endpoint, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._endpoint.respond(self._service, Request(scope, receive))
+        await response(scope, receive, send)
+
+
 def _route(endpoint: Endpoint, service: Service) -> Route:
-    respond = functools.partial(endpoint.respond, service)
-    route = Route(endpoint.path, respond, methods=[endpoint.method], name=endpoint.name)
+    responder = _Responder(endpoint, service)
+    route = Route(endpoint.path, responder, methods=[endpoint.method], name=endpoint.name)
     # Starlette adds HEAD to GET, which the description does not have.
     route.methods = {endpoint.method}
     return route
 
 
 def _describe(service: Service) -> Callable[[Request], Any]:
+    # Made at the first request: a server that nobody asks for it starts faster.
     made = functools.cache(lambda: description(ENDPOINTS, with_keys=service.with_keys))
 
     async def describe(request: Request) -> Response:

@@ -58,8 +58,10 @@ def _same_bandit(engine: Engine, wanted: spec.Spec, any_seed: bool) -> Bandit:
             headers={"Retry-After": "1"},
         )
     found = chain.spec_of(engine.store.events(bandit.number, 0, 1)[0])
+    # A request without a seed is the same request, whatever seed was drawn.
     if any_seed:
         wanted = {**wanted, "seed": found["seed"]}
+    # Through JSON, as the log has it: tuples become lists.
     if found != json.loads(json.dumps(wanted)):
         fix = f"take another name, or use the bandit {bandit.id}"
         raise Problem(409, f"another bandit has the name {shown(name)}", fix=fix)
@@ -154,6 +156,7 @@ async def _lines(
 ) -> AsyncIterator[bytes]:
     """Lines up to the present last event, or without an end until the server stops."""
     engine = service.engine
+    # Fixed at the start: a busy bandit would otherwise never end the answer.
     newest = None if follow else await engine.in_thread(engine.store.last, bandit.number)
     last = _NEVER if newest is None else newest.seq
 

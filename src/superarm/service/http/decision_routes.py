@@ -36,6 +36,7 @@ async def decide(
     service: Service, id: str, key: str | None, body: bodies.DecideBody = _NO_CONSTRAINTS
 ) -> Answer:
     """Issue a decision, or ``n`` of them. It is in the log before it is answered."""
+    # Without defaults, as the log has it: a request with the same key is compared with the log.
     asked = body.model_dump(exclude_defaults=True) if body.model_fields_set else {}
     engine = service.engine
     operation = partial(

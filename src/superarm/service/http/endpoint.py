@@ -26,6 +26,7 @@ from superarm.service.problems import Problem, shown
 
 Function = Callable[..., Awaitable[Any]]
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
+_ENCODER = json.JSONEncoder(allow_nan=False)  # json.dumps would make one per answer
 _MOST_ERRORS = 10  # errors of a body that one answer lists
 _LONGEST_TEXT = 300
 
@@ -99,6 +100,7 @@ class Endpoint:
         given: dict[str, Any] = dict(request.path_params)
         if self.body is not None:
             raw = await _body(request)
+            # An empty body that is not needed leaves the default of the function.
             if raw or self.needs_body:
                 given["body"] = _parsed(raw, self.body)
         if self.query is not None:
@@ -118,7 +120,7 @@ def endpoint(method: str, path: str, **declared: Any) -> Callable[[Function], En
 
 def json_response(members: Any, status: int = 200) -> Response:
     """A response with JSON."""
-    return Response(json.dumps(members, allow_nan=False), status, media_type="application/json")
+    return Response(_ENCODER.encode(members), status, media_type="application/json")
 
 
 async def _body(request: Request) -> bytes:
@@ -147,6 +149,7 @@ async def _body(request: Request) -> bytes:
 
 def _parsed(raw: bytes, model: type[BaseModel]) -> BaseModel:
     try:
+        # From bytes, not from parsed JSON: strict models then take lists for tuples.
         return model.model_validate_json(raw)
     except ValidationError as error:
         raise _body_problem(error) from None
@@ -154,6 +157,7 @@ def _parsed(raw: bytes, model: type[BaseModel]) -> BaseModel:
 
 def _body_problem(error: ValidationError) -> Problem:
     found = error.errors(include_url=False, include_context=False)
+    # 400 for text that is not JSON, 422 for JSON that does not fit.
     if found[0]["type"] == "json_invalid":
         return Problem(400, f"the body must be JSON: {_printable(found[0]['msg'])}")
     errors = [
@@ -177,6 +181,7 @@ def _printable(text: str) -> str:
 def _checked(request: Request, model: type[BaseModel]) -> BaseModel:
     """The query. A parameter that comes several times counts once, the last one."""
     try:
+        # Not strict: everything in a query is text.
         return model.model_validate(dict(request.query_params))
     except ValidationError as error:
         errors = [

@@ -68,6 +68,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        # Starting and stopping of the application.
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -81,6 +82,7 @@ class Guard:
 
         try:
             headers = {name: value for name, value in scope["headers"] if name in _HEADERS}
+            # With keys the headers do not matter: another website does not know the key.
             if self._keys is None:
                 visitors.check(scope["method"], headers, self._names)
             key_id = await self._admit(scope, headers)
@@ -132,7 +134,9 @@ class Guard:
         now, most = time.monotonic(), max(1.0, _BURST_S * self._rate)
         left, before = self._buckets.pop(client, (most, now))
         left = min(most, left + (now - before) * self._rate)
+        # A refused request takes nothing, so a client that waits is served again.
         self._buckets[client] = (left - 1 if left >= 1 else left, now)
+        # Addresses are easy to change, so the memory for them is bounded.
         if len(self._buckets) > _MOST_CLIENTS:
             self._buckets.popitem(last=False)
         if left < 1:
@@ -155,6 +159,7 @@ class Guard:
             nonlocal n_bytes
             message = await receive()
             if message["type"] == "http.request":
+                # A client may send more than it declared, or declare nothing.
                 n_bytes += len(message.get("body", b""))
                 if n_bytes > most:
                     raise _too_long(most)

@@ -58,6 +58,7 @@ class Keys:
 
     def refresh(self) -> None:
         """Read the keys again."""
+        # The command line changes keys beside a running server.
         self._rows = self._store.key_rows()
         self._until = self._clock() + _FRESH_S
 

@@ -60,6 +60,7 @@ def _operation(endpoint: Endpoint, with_keys: bool) -> dict[str, Any]:
         }
     needs_key = with_keys and (endpoint.path.startswith("/v1/") or endpoint.path == "/metrics")
     if needs_key:
+        # The same paths as in `guard._needed_role`.
         operation["security"] = [{"key": []}]
     operation["responses"] = _responses(endpoint, needs_key)
     return operation
@@ -99,6 +100,7 @@ def _success(endpoint: Endpoint) -> dict[str, Any]:
         content = _content(answer.type, {"type": "string"})
         return {"description": answer.description, "content": content}
     schema = TypeAdapter(answer).json_schema(mode="serialization", ref_template=_REF)
+    # A union has no name that a reference could use.
     if "anyOf" in schema:
         title = f"Response {endpoint.name.replace('_', ' ').title()}"
         schema = {"anyOf": schema["anyOf"], "title": title}

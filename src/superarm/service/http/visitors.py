@@ -8,6 +8,7 @@ Programs send no Origin, and the Host that they were configured with.
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import re
 from collections.abc import Collection, Mapping
@@ -16,6 +17,7 @@ from superarm.service.problems import Problem, shown
 
 HEADERS = frozenset({b"host", b"origin", b"sec-fetch-site"})
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^:]*)(:[0-9]*)?")
+_MOST_NAMES = 256  # names whose verdict is remembered
 _SAFE = ("GET", "HEAD", "OPTIONS")  # they change nothing, and no website can read the answers
 
 
@@ -49,6 +51,7 @@ def check(method: str, headers: Mapping[bytes, bytes], names: Collection[str]) -
     origin = headers.get(b"origin")
     if origin is not None:
         place = origin.decode("latin-1").lower().partition("://")[2]
+        # Other ports of the same name are other websites, except for names of the operator.
         if place != host and _name(place) not in names:
             sent = shown(origin.decode("latin-1"))
             raise _refused(f"Origin must be that of the service itself, got {sent}")
@@ -59,12 +62,17 @@ def check(method: str, headers: Mapping[bytes, bytes], names: Collection[str]) -
 def _name(place: str) -> str:
     """The name in ``name:port``; empty for other forms."""
     found = _HOST.fullmatch(place)
+    # A final dot names the same host.
     return found[1].rstrip(".") if found else ""
 
 
 def _is_own(name: str, names: Collection[str]) -> bool:
-    if name == "localhost" or name.endswith(".localhost") or name in names:
-        return True
+    return name == "localhost" or name.endswith(".localhost") or name in names or _is_address(name)
+
+
+@functools.lru_cache(maxsize=_MOST_NAMES)
+def _is_address(name: str) -> bool:
+    # Cached: parsing takes longer than the other checks, and most requests have the same Host.
     try:
         ipaddress.ip_address(name.strip("[]"))
     except ValueError:

@@ -38,6 +38,7 @@ def first_event(store: Store, bandit: Bandit) -> Event:
         raise DamagedLogError(f"the log of bandit {bandit.id} must begin with its creation")
     check(root(bandit.id), 0, found[0])
     spec = spec_of(found[0])
+    # The table of bandits has no digest of its own, so it is compared with the log.
     if (spec["name"], spec["k"], found[0].time) != (bandit.name, bandit.k, bandit.created):
         raise DamagedLogError(f"bandit {bandit.id} differs from its creation: {bandit}")
     return found[0]
@@ -57,6 +58,7 @@ def verify(store: Store, bandit: Bandit, *, whole: bool = False) -> int:
     meta = checkpoint_meta(bandit, store.checkpoint(bandit.number))
     seq, digest = 0, root(bandit.id)
     if meta is not None:
+        # Also before a whole check: events cut off at the end leave the chain intact.
         check_checkpoint(store, bandit, meta)
         if not whole:
             seq, digest = meta["seq"], bytes.fromhex(meta["digest"])

@@ -7,6 +7,8 @@ import json
 from typing import Any, NamedTuple
 
 KINDS = ("created", "decided", "told", "arms_added", "arms_retired", "arms_restored", "expired")
+# Compact, and NaN is refused: other programs must be able to read the log.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
 class Event(NamedTuple):
@@ -84,7 +86,7 @@ def seal(
     body: dict[str, Any],
 ) -> Event:
     """Make the event that follows the digest ``before``."""
-    text = json.dumps(body, separators=(",", ":"), allow_nan=False)
+    text = _ENCODER.encode(body)
     digest = _digest(before, seq, time, kind, decision, key, text)
     return Event(seq, time, kind, decision, key, text, digest)
 

@@ -136,10 +136,12 @@ class PostgresStore(Queries):
                     connection.execute(_psycopg(INSERT_EVENT), (row[0], *first))
                     return bandit._replace(number=row[0])
             except errors.UniqueViolation as error:
+                # A clash of random ids would be a bug, a clash of names is an ordinary answer.
                 if "name" in (error.diag.constraint_name or ""):
                     raise NameTakenError(bandit.name) from error
                 raise
 
+        # Not repeated: the first attempt may have been committed before the connection was lost.
         return self._do(make, again=False)
 
     def put_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
@@ -173,6 +175,7 @@ class PostgresStore(Queries):
         """Run an action on this thread's connection, and once more if the connection was lost."""
         with _translated():
             connection = self._connection()
+            # Inside a turn the lock is lost with the connection, so the turn must fail.
             in_turn = connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
             try:
                 return action(connection)
@@ -223,6 +226,7 @@ class _PostgresTurn:
 
 def _make_tables(connection: Connection) -> None:
     with connection.transaction():
+        # Servers that start at the same time must not create the tables twice.
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
         connection.execute("CREATE SCHEMA IF NOT EXISTS superarm")
         connection.execute("CREATE TABLE IF NOT EXISTS meta (version INTEGER NOT NULL)")
@@ -246,6 +250,7 @@ def _psycopg(query: str) -> str:
 
 def _options(address: str) -> dict[str, Any]:
     given = conninfo_to_dict(address)
+    # Later options win: those of the operator override ours, except the schema.
     options = f"{_SERVER_TIMEOUTS} {given.get('options') or ''} -c search_path=superarm"
     return {**_TIMEOUTS, **given, "options": options}
 

@@ -107,6 +107,7 @@ class Queries:
 
     def drop_key(self, id: str) -> bool:
         """Remove an API key. Returns whether it existed."""
+        # SQLite's shared transactions return no counts, so it is looked up before.
         existed = any(key.id == id for key in self.key_rows())
         self._write([("DELETE FROM keys WHERE id = ?", (id,))])
         return existed

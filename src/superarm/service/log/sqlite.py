@@ -67,6 +67,7 @@ class SQLiteStore(Queries):
         self._queue_lock = threading.Lock()
         self._write_lock = threading.Lock()
         self._read_lock = threading.Lock()
+        # Two connections: in WAL mode, readers do not wait for the writer.
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
         try:
@@ -84,6 +85,7 @@ class SQLiteStore(Queries):
             writing = self._writing = connect(self.path)
             if writing.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
                 raise StoreError(f"{self.path} must be on a file system that supports SQLite's WAL")
+            # A commit returns when the data is on the disk. An acknowledgement promises that.
             writing.execute("PRAGMA synchronous = FULL")
             if version == 0:
                 with _transaction(writing):
@@ -120,6 +122,7 @@ class SQLiteStore(Queries):
                     connection.execute(INSERT_EVENT, (made.number, *first))
                 return made
             except Exception as error:
+                # The only constraint that a request can violate.
                 if isinstance(error, sqlite3.IntegrityError) and "bandits.name" in str(error):
                     raise NameTakenError(bandit.name) from error
                 raise as_store_error(error, self.path) from error
@@ -135,6 +138,7 @@ class SQLiteStore(Queries):
 
     def close(self) -> None:
         """Close the file and release its lock."""
+        # Both locks: no thread may be using a connection that is closed.
         with self._write_lock, self._read_lock:
             for connection in (self._writing, self._reading):
                 if connection is not None:
@@ -155,6 +159,7 @@ class SQLiteStore(Queries):
         with self._queue_lock:
             self._queue.append(mine)
         with self._write_lock:
+            # Another thread may have committed these statements while this one waited for the lock.
             if not mine.is_taken:
                 with self._queue_lock:
                     together, self._queue = self._queue, []
@@ -213,6 +218,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Commit everything in the block, or nothing if anything fails."""
     _roll_back(connection)  # an earlier transaction whose own rollback failed
     try:
+        # IMMEDIATE takes the lock now, so that the commit cannot fail for want of it.
         connection.execute("BEGIN IMMEDIATE")
         yield
         connection.execute("COMMIT")

@@ -24,6 +24,7 @@ _TYPES = {
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """Open a connection that all threads may use, one at a time, with explicit transactions."""
+    # A URI, because only a URI can open a file without the right to create it.
     address = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
     return sqlite3.connect(
         address, uri=True, isolation_level=None, check_same_thread=False, timeout=_BUSY_S
@@ -64,6 +65,7 @@ def as_store_error(error: Exception, path: Path) -> StoreError:
     code = getattr(error, "sqlite_errorcode", None)
     kind = None if code is None else code & _ERROR_CLASS
     full = kind == sqlite3.SQLITE_FULL
+    # All of these mean that a write would fail again until a person helps.
     read_only = kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN)
     return StoreError(
         f"{path}: {str(error) or type(error).__name__}", full=full, read_only=read_only

@@ -90,6 +90,7 @@ def answer(path: str, if_none_match: str | None = None) -> Answer | None:
         if found is None or found[2] not in files:
             return None
         name, is_lasting = found[2], found[1] == digest
+    # The name is one of the files that were read at the start, so no path leads elsewhere.
     body = files[name]
     tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
     headers = {
@@ -98,6 +99,7 @@ def answer(path: str, if_none_match: str | None = None) -> Answer | None:
         "Cache-Control": f"public, max-age={_A_YEAR_S}, immutable" if is_lasting else "no-cache",
         "ETag": tag,
     }
+    # The header may have several tags, and W/ before them.
     if if_none_match is not None and tag in re.findall(r'"[^"]*"', if_none_match):
         return Answer(304, headers, b"")
     return Answer(200, headers, body)

@@ -1,4 +1,4 @@
-"""The cell that measures how often group testing finds the best arms, by Lemma 1's numbers of tests."""
+"""The cell that measures how often group testing with Lemma 1's tests finds the best arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cell that checks Lemma 2: the quantized optimum is a true one with probability 1 - 2 gamma."""
+"""The cell that checks Lemma 2: how often the quantized optimum is not a true one."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ from superarm.studies.cells.checkpoints import checkpoints
 
 Spec = dict[str, Any]
 
-INSTANCES = {
+INSTANCES: dict[str, Callable[..., Instance]] = {
     "linear": linear_instance,
     "planted": planted_instance,
     "network": network_instance,

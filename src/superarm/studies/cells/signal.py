@@ -53,7 +53,7 @@ def _measured(
     settings: dict[str, int],
     rng: np.random.Generator,
 ) -> list[float]:
-    """Mean and standard deviation of the contribution of one test to the difference of two grades."""
+    """Mean and standard deviation of one test's part in the difference of two grades."""
     tests = Pools.random(settings["n_checks"], len(mu), p, rng=rng)
     scores = tests.sum(mu) - (p * mu.sum() if decoder == "centred" else 0.0)
     rows = np.repeat(np.arange(len(tests)), tests.sizes)

@@ -1,4 +1,4 @@
-"""The cell of a table of one's own: one run of one policy over the rows of the table."""
+"""The cell of your own table: one run of one policy over the rows of the table."""
 
 from __future__ import annotations
 

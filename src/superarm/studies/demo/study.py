@@ -85,7 +85,7 @@ def play(
 
 
 def study(horizon: int) -> Study:
-    """The demo with so many rounds per run."""
+    """The demo with ``horizon`` rounds per run."""
     return Study("demo", "Two small problems", partial(cells_of, horizon=horizon), analyse)
 
 

@@ -1,4 +1,4 @@
-"""A table of one's own as a study: from a CSV file to a folder with a report."""
+"""Your own table as a study: from a CSV file to a folder with a report."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def read(path: Path, *, skip: Sequence[str] = (), progress: Progress | None = No
     skip
         Columns that are no arms: names, or numbers from 1.
     progress
-        Called now and then with the number of bytes that are read.
+        Called repeatedly with the number of bytes read so far.
     """
     refuse_binary(path)
     with path.open("rb") as file:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core.arguments import FloatArray
 from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
 from superarm.reporting.palette import look
 from superarm.reporting.statistics import (
@@ -32,23 +31,11 @@ def analyse_regret(rows: Rows, title: str) -> Findings:
             "minus_cts": vars(paired_difference(final, exact)),
             "of_cts": vars(paired_ratio(final, exact)),
             "of_random": vars(paired_ratio(final, random)),
-            "exponent": vars(mean_interval(_exponents(rows, label))),
-            "exponent_minus_cts": vars(
-                paired_difference(_exponents(rows, label), _exponents(rows, CTS))
-            ),
-            "evaluations_a_round": float(finals(rows, "evaluations", label).mean() / horizon),
+            "evaluations_per_round": float(finals(rows, "evaluations", label).mean() / horizon),
         }
     gap = float(np.min([row["gap"] for row in rows]))
     numbers = {"policies": policies, "horizon": horizon, "n_runs": len(exact), "gap": gap}
     return Findings(numbers, [_table(numbers)], lambda figure: _draw(figure, rows, title))
-
-
-def _exponents(rows: Rows, label: str) -> FloatArray:
-    """The b of regret ~ t^b over the last tenfold, one per run; 1 if nothing is learned."""
-    at = np.array(rows[0]["checkpoints"], np.float64)
-    runs = curves(rows, "regret", label)
-    before = np.array([np.interp(at[-1] / 10, at, run) for run in runs])
-    return np.log10(runs[:, -1] / before)
 
 
 def _table(numbers: dict[str, Any]) -> Table:
@@ -62,7 +49,7 @@ def _table(numbers: dict[str, Any]) -> Table:
                 str(Interval(**policies[label][name]))
                 for name in ("minus_cts", "of_cts", "of_random")
             ),
-            f"{policies[label]['evaluations_a_round']:,.0f}",
+            f"{policies[label]['evaluations_per_round']:,.0f}",
         ]
         for label in order
     ]

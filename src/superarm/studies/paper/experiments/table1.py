@@ -74,7 +74,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
         "horizons": horizons,
         "seconds": seconds,
         "ratio": {calls: _ratio(found) for calls, found in seconds.items()},
-        "evaluations_a_round": evaluations,
+        "evaluations_per_round": evaluations,
         "overhead_s": overhead_s,
         "break_even_s": _break_even_s(evaluations, overhead_s),
         "paper": {label: list(found.values()) for label, found in PAPER.items()},

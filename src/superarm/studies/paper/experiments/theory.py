@@ -65,7 +65,6 @@ def analyse(rows: Rows, times: Rows) -> Findings:
         "growth": {name: _exponent(counted, name) for name in _RULES},
         "at_paper": {name: at_paper[name] for name in ("n_arms", *_RULES)},
         "networks": _networks([row for row in rows if row["kind"] == "swap_search"]),
-        "log10_q": _log10_q(at_paper),
         "bound": _bound([row for row in rows if row["kind"] == "play"]),
     }
     tables = [_rules_table(counted), _networks_table(numbers), _bound_table(numbers)]
@@ -76,12 +75,6 @@ def _exponent(counted: Rows, name: str) -> float:
     """The b of tests ~ m^b that fits best on logarithmic scales."""
     sizes = [row["n_arms"] for row in counted]
     return float(np.polyfit(np.log(sizes), np.log([row[name] for row in counted]), 1)[0])
-
-
-def _log10_q(row: dict[str, Any]) -> float:
-    """An upper bound on the paper's q at p = 1/2, for a sum: M = m and B = 1."""
-    n_levels = math.ceil(2 * row["n_arms"] / row["delta"])
-    return theory.log10_q_limit(n_arms=row["n_arms"], n_levels=n_levels, p=0.5)
 
 
 def _networks(searched: Rows) -> dict[str, Any]:

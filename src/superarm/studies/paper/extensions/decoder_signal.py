@@ -45,7 +45,7 @@ def cells(scale: Scale) -> list[Cell]:
 
 
 def analyse(rows: Rows, times: Rows) -> Findings:
-    """The largest signal over noise over all p, and the tests that four standard deviations take."""
+    """The largest signal over noise over all p, and the tests that a decision takes."""
     p = np.array(rows[0]["p"])
     found: dict[str, Any] = {}
     for name in _LOOKS:

@@ -1,4 +1,4 @@
-"""Lemma 2: with Delta = F^-1(gamma), the quantized optimum is a true one with probability 1 - 2 gamma.
+"""Lemma 2: with Delta = F^-1(gamma), the quantized optimum is true with probability 1 - 2 gamma.
 
 F is the distribution of the minimum gap. Here the reward is a sum of uniform means, F is estimated
 from as many instances as are judged, and B = 1.

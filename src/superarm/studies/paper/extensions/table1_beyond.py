@@ -28,7 +28,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
     found = {
         label: {
             "seconds": {calls: _seconds(times, calls, label) for calls in table1.CALLS},
-            "evaluations_a_round": table1.evaluations_per_round(rows, label),
+            "evaluations_per_round": table1.evaluations_per_round(rows, label),
         }
         for label in labels(rows)
     }
@@ -46,7 +46,7 @@ def _table(numbers: dict[str, Any]) -> Table:
         [
             label,
             *(f"{one['seconds'][calls]:,.3g}" for calls in table1.CALLS),
-            f"{one['evaluations_a_round']:,.2f}",
+            f"{one['evaluations_per_round']:,.2f}",
         ]
         for label, one in numbers["policies"].items()
     ]
@@ -62,5 +62,5 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
     overhead_s = {
         label: one["seconds"]["batch"] / numbers["horizon"] for label, one in found.items()
     }
-    evaluations = {label: one["evaluations_a_round"] for label, one in found.items()}
+    evaluations = {label: one["evaluations_per_round"] for label, one in found.items()}
     draw_model(figure, overhead_s, evaluations)
