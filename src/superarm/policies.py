@@ -64,8 +64,8 @@ def cucb(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None)
     Examples
     --------
     >>> import superarm as sa
-    >>> type(cucb(sa.LinearReward(5), k=2).belief).__name__
-    'UCBBelief'
+    >>> cucb(sa.LinearReward(5), k=2).belief.exploration  # as in the paper of CUCB
+    1.5
     """
     return Policy(UCBBelief(reward.n_arms), _or_singletons(oracle), reward, k)
 
@@ -99,6 +99,7 @@ def escb(reward: Reward, k: int | FeasibleSets, *, c: float = 0.0, limit: int = 
     True
     """
     belief = MeanBelief(reward.n_arms)
+    # The oracle reads the counts from the same belief that the policy updates.
     return Policy(belief, ESCBIndex(belief, c=c, limit=limit), reward, k)
 
 
@@ -161,6 +162,7 @@ def exp3(
             f"either horizon or gamma must be given, got horizon={horizon!r} and gamma={gamma!r}"
         )
     if gamma is None:
+        # The best gamma is known for plain k only, and so is the probability of each arm.
         gamma = exp3_gamma(reward.n_arms, k, horizon)  # type: ignore[arg-type]  # horizon is given
     return Policy(Exp3Belief(reward.n_arms, k, gamma=gamma), DependentRounding(), reward, k)
 

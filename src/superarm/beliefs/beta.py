@@ -81,6 +81,7 @@ class BetaBelief:
         """
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
         coins = flip(outcomes, rng=rng)
+        # What sample_top keeps depends on a and b: it is told before they change, and after.
         self._top.before_update(self, len(arms))
         self.a[arms] += coins
         self.b[arms] += 1 - coins
@@ -150,6 +151,7 @@ class BetaBelief:
 
     def sample_many(self, n: int, *, rng: np.random.Generator) -> FloatArray:
         """n samples, shape (n, n_arms)."""
+        # A subclass with another law of a sample must not get the law of this class.
         if type(self).sample is not BetaBelief.sample:
             return np.array([self.sample(rng=rng) for _ in range(n)])
         return rng.beta(self.a, self.b, (n, self.n_arms))
@@ -197,6 +199,7 @@ class BetaBelief:
         return as_k(top["k"], self.n_arms), as_fraction(top["margin"], "state['top']['margin']")
 
     def __getstate__(self) -> dict[str, Any]:
+        # The level determines the rest, together with a and b. The rest is large.
         return {**self.__dict__, "_top": self.level}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

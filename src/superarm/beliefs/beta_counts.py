@@ -1,13 +1,13 @@
 """Beta posteriors as a prior plus counts, for beliefs in which evidence loses its weight.
 
-`DiscountedBetaBelief` and `SlidingBetaBelief` keep a `BetaCounts` as their attribute ``counts`` and
-take over the functions below as methods (``sample = beta_counts.sample``).
+`DiscountedBetaBelief` and `SlidingBetaBelief` are `FromCounts`: they decide which evidence counts
+for how much, and the rest follows from the counts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,33 +93,40 @@ class BetaCounts:
         return {"a": self.prior_a.tolist(), "b": self.prior_b.tolist()}
 
 
-class HasBetaCounts(Protocol):
-    """A belief that keeps a `BetaCounts`."""
+class FromCounts:
+    """A belief whose posteriors follow from its `BetaCounts`, ``counts``, alone."""
 
     n_arms: int
     counts: BetaCounts
 
+    @property
+    def a(self) -> FloatArray:
+        """The prior's a plus the successes that count, shape (n_arms,)."""
+        return self.counts.a
 
-def mean(self: HasBetaCounts) -> FloatArray:
-    """The posterior means, shape (n_arms,)."""
-    a = self.counts.a
-    return a / (a + self.counts.b)
+    @property
+    def b(self) -> FloatArray:
+        """The prior's b plus the failures that count, shape (n_arms,)."""
+        return self.counts.b
 
+    def mean(self) -> FloatArray:
+        """The posterior means, shape (n_arms,)."""
+        # Each access to a computes it anew, so that it is read once.
+        a = self.counts.a
+        return a / (a + self.counts.b)
 
-def posterior(self: HasBetaCounts, arms: IndexArray) -> BetaPosterior:
-    """The posteriors of some arms at this moment. Later updates do not change the answer."""
-    return self.counts.posterior(arms)
+    def posterior(self, arms: IndexArray) -> BetaPosterior:
+        """The posteriors of some arms at this moment. Later updates do not change the answer."""
+        return self.counts.posterior(arms)
 
+    def sample(self, *, rng: np.random.Generator) -> FloatArray:
+        """One draw from every posterior, in the order of the arms."""
+        return rng.beta(self.counts.a, self.counts.b)
 
-def sample(self: HasBetaCounts, *, rng: np.random.Generator) -> FloatArray:
-    """One draw from every posterior, in the order of the arms."""
-    return rng.beta(self.counts.a, self.counts.b)
-
-
-def add_arms(self: HasBetaCounts, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
-    """Append n arms with a prior of their own, (1, 1) by default. O(n_arms)."""
-    counts = self.counts
-    counts.prior_a, counts.prior_b, counts.successes, counts.failures = grown(
-        n, prior, counts.prior_a, counts.prior_b, counts.successes, counts.failures
-    )
-    self.n_arms = len(counts.successes)
+    def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
+        """Append n arms with a prior of their own, (1, 1) by default. O(n_arms)."""
+        counts = self.counts
+        counts.prior_a, counts.prior_b, counts.successes, counts.failures = grown(
+            n, prior, counts.prior_a, counts.prior_b, counts.successes, counts.failures
+        )
+        self.n_arms = len(counts.successes)

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.beliefs import beta_counts
 from superarm.beliefs._beta import as_counts, as_prior, flip
-from superarm.beliefs.beta_counts import BetaCounts
-from superarm.core.arguments import FloatArray, as_count, as_feedback, as_fraction, as_state
+from superarm.beliefs.beta_counts import BetaCounts, FromCounts
+from superarm.core.arguments import as_count, as_feedback, as_fraction, as_state
 
 
-class DiscountedBetaBelief:
+class DiscountedBetaBelief(FromCounts):
     """theta_i ~ Beta(a_i, b_i), where each new round multiplies older evidence by ``discount``.
 
     a_i is the prior's a plus the sum of discount^age over the successes of arm i; the newest
@@ -83,21 +82,6 @@ class DiscountedBetaBelief:
         belief.counts.successes, belief.counts.failures = won, lost
         return belief
 
-    @property
-    def a(self) -> FloatArray:
-        """The prior's a plus the discounted successes, shape (n_arms,)."""
-        return self.counts.a
-
-    @property
-    def b(self) -> FloatArray:
-        """The prior's b plus the discounted failures, shape (n_arms,)."""
-        return self.counts.b
-
-    mean = beta_counts.mean
-    posterior = beta_counts.posterior
-    sample = beta_counts.sample
-    add_arms = beta_counts.add_arms
-
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Discount the evidence about all arms, then count the outcomes. No arms, no round.
 
@@ -105,7 +89,9 @@ class DiscountedBetaBelief:
         """
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
         if len(arms):
+            # The coins come first: if drawing fails, nothing has faded yet.
             coins = flip(outcomes, rng=rng)
+            # Fade first, so that the outcomes of this round have age 0 and count in full.
             self.counts.fade(self.discount)
             self.counts.add(arms, coins)
 
@@ -132,6 +118,9 @@ class DiscountedBetaBelief:
         )
         prior = as_prior((arrays["a"], arrays["b"]), self.n_arms)
         discount = as_fraction(state["discount"], "state['discount']", high="]")
+        # Saved with the counts rather than multiplied into them: a restored belief must have the
+        # same floats, not only nearly the same means.
         unit = as_fraction(state["unit"], "state['unit']", high="]")
+        # Assigned last, when all of the state has been checked.
         self.discount = discount
         self.counts = BetaCounts(*prior, arrays["successes"], arrays["failures"], unit)

@@ -82,6 +82,7 @@ class Exp3Belief:
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """w_i *= exp(gamma k x_i / (p_i n_arms)) where p_i is below 1; draws nothing."""
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
+        # The probabilities that the set was drawn with, if no update came in between.
         p, lowered = self._probabilities()
         growth = self.gamma * self.k / self.n_arms * outcomes / p[arms]
         self.log_weights[arms] += np.where(lowered[arms], 0.0, growth)
@@ -91,6 +92,8 @@ class Exp3Belief:
         n = as_count(n, "n", least=1)
         if prior is not None:
             raise TypeError(f"an Exp3Belief has no prior, got prior={prior!r}; leave it out")
+        # Weight 1 would never catch up with weights that have grown, and the largest would rule at
+        # once.
         self.log_weights = np.append(self.log_weights, np.full(n, np.median(self.log_weights)))
         self.n_arms += n
 
@@ -113,6 +116,7 @@ class Exp3Belief:
         n_arms, k, gamma = self.n_arms, self.k, self.gamma
         if k == n_arms or gamma == 1:
             return np.full(n_arms, k / n_arms), np.full(n_arms, k == n_arms)
+        # Only ratios of weights matter. The largest is 1, so that nothing overflows.
         weights = np.exp(self.log_weights - self.log_weights.max())
         lowered = np.zeros(n_arms, bool)
         # The share of the sum of all weights at which p_i is 1.
@@ -122,6 +126,7 @@ class Exp3Belief:
             lowered[arms] = True
             weights[arms] = alpha
         p = k * ((1 - gamma) * weights / weights.sum() + gamma / n_arms)
+        # Exactly 1 by the choice of alpha, but for rounding.
         p[lowered] = 1.0
         return np.minimum(p, 1.0), lowered
 

@@ -87,13 +87,8 @@ class GaussianBelief:
 
     def state(self) -> dict[str, Any]:
         """The counts, the prior and the noise as plain JSON."""
-        return {
-            "belief": "GaussianBelief",
-            "n_arms": self.n_arms,
-            "prior": [self.prior_mean, self.prior_var],
-            "noise_var": self.noise_var,
-            **self.outcomes.state(),
-        }
+        prior = [self.prior_mean, self.prior_var]
+        return self.outcomes.state("GaussianBelief", prior=prior, noise_var=self.noise_var)
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""

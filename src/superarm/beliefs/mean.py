@@ -62,8 +62,7 @@ class MeanBelief:
 
     def state(self) -> dict[str, Any]:
         """The counts and the setting as plain JSON."""
-        about = {"belief": "MeanBelief", "n_arms": self.n_arms, "unseen": self.unseen}
-        return {**about, **self.outcomes.state()}
+        return self.outcomes.state("MeanBelief", unseen=self.unseen)
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""

@@ -56,6 +56,7 @@ class OutcomeCounts:
         arms, outcomes = as_feedback(arms, outcomes, len(self.counts))
         self.counts[arms] += 1
         self.sums[arms] += outcomes
+        # t of the confidence bounds: a round without feedback does not make them wider.
         self.rounds += len(arms) > 0
 
     def add_arms(self, n: int, prior: object, belief: str) -> int:
@@ -72,9 +73,10 @@ class OutcomeCounts:
         self.sums = np.append(self.sums, np.zeros(n))
         return len(self.counts)
 
-    def state(self) -> dict[str, Any]:
-        """Everything as plain JSON."""
-        return {"rounds": self.rounds, "counts": self.counts.tolist(), "sums": self.sums.tolist()}
+    def state(self, belief: str, **settings: Any) -> dict[str, Any]:
+        """The state of a belief with these settings and counts, as plain JSON."""
+        about = {"belief": belief, "n_arms": len(self.counts), **settings, "rounds": self.rounds}
+        return {**about, "counts": self.counts.tolist(), "sums": self.sums.tolist()}
 
     @classmethod
     def from_state(
@@ -84,6 +86,7 @@ class OutcomeCounts:
         arrays = as_state(
             state, belief, n_arms, arrays=("counts", "sums"), others=("rounds", *settings)
         )
+        # Such a mean would be above 1, and every bound from it meaningless.
         if (arrays["sums"] > arrays["counts"]).any():
             raise ValueError(
                 "state must have sums of outcomes in [0, 1], got a sum above its count"

@@ -20,8 +20,8 @@ from superarm.core.arguments import (
     as_count,
     as_feedback,
     as_finite,
+    as_place_weights,
     as_state,
-    as_unit,
 )
 
 # A handful of steps is enough. The limit only keeps rounding from looping for ever.
@@ -80,14 +80,7 @@ class PositionBiasedBelief:
         self, n_arms: int, weights: ArrayLike, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)
     ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
-        shares = as_finite(weights, "weights", ndim=1)
-        self.weights: FloatArray = as_unit(shares, "weights", shares.shape)
-        if not self.weights.min() > 0:
-            raise ValueError(
-                f"weights must be above 0, got {self.weights.min()}; "
-                f"leave out places nobody looks at"
-            )
-        self.weights.flags.writeable = False
+        self.weights = as_place_weights(weights)
         self._prior_a, self._prior_b = as_prior(prior, self.n_arms)
         self._successes, self._looks = np.zeros(self.n_arms), np.zeros(self.n_arms)
         self._failures = np.zeros((self.n_arms, len(self.weights)))

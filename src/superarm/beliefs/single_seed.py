@@ -89,4 +89,5 @@ class SingleSeedBelief:
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         as_state(state, "SingleSeedBelief", self.n_arms, arrays=("a", "b"))
+        # Same arrays, other law of a sample: a state of one kind must not be loaded as the other.
         self.posteriors.load({**state, "belief": "BetaBelief"})

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.beliefs import beta_counts
 from superarm.beliefs._beta import flip
-from superarm.beliefs.beta_counts import BetaCounts
+from superarm.beliefs.beta_counts import BetaCounts, FromCounts
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -31,7 +30,7 @@ from superarm.core.arguments import (
 Round = tuple[IndexArray, FloatArray]
 
 
-class SlidingBetaBelief:
+class SlidingBetaBelief(FromCounts):
     """theta_i ~ Beta(a_i, b_i), where only the last ``window`` rounds count.
 
     A round is an update with at least one outcome. Successes and failures are whole numbers, so the
@@ -55,7 +54,7 @@ class SlidingBetaBelief:
     Attributes
     ----------
     a, b
-        Shape (n_arms,): the parameters of the posteriors, computed on each access.
+        Shape (n_arms,): the prior plus the successes and failures in the window.
 
     Examples
     --------
@@ -74,21 +73,6 @@ class SlidingBetaBelief:
         self.counts = BetaCounts.empty(self.n_arms, prior)
         self._rounds: deque[Round] = deque()
 
-    @property
-    def a(self) -> FloatArray:
-        """The prior's a plus the successes in the window, shape (n_arms,)."""
-        return self.counts.a
-
-    @property
-    def b(self) -> FloatArray:
-        """The prior's b plus the failures in the window, shape (n_arms,)."""
-        return self.counts.b
-
-    mean = beta_counts.mean
-    posterior = beta_counts.posterior
-    sample = beta_counts.sample
-    add_arms = beta_counts.add_arms
-
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Count the outcomes, and drop the round that leaves the window. No arms, no round.
 
@@ -100,6 +84,7 @@ class SlidingBetaBelief:
         # Copies: the caller may write to its arrays later.
         self._add(arms.copy(), flip(outcomes, rng=rng).copy())
         if len(self._rounds) > self.window:
+            # Coins are whole numbers, so that adding and removing leaves no rounding behind.
             self.counts.remove(*self._rounds.popleft())
 
     def state(self) -> dict[str, Any]:

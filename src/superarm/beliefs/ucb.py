@@ -47,6 +47,8 @@ class UCBBelief:
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """The upper confidence bounds, shape (n_arms,)."""
         counts, log_t = self.outcomes.counts, np.log(self.outcomes.rounds + 1)
+        # sqrt(3 ln t / (2 n_i)) of the paper. An arm without outcomes is set to 1 below; the
+        # maximum only keeps the division finite.
         width = np.sqrt(self.exploration * log_t / np.maximum(counts, 1))
         return np.where(counts > 0, np.minimum(1.0, self.outcomes.mean() + width), 1.0)
 
@@ -55,8 +57,7 @@ class UCBBelief:
 
     def state(self) -> dict[str, Any]:
         """The counts and the setting as plain JSON."""
-        about = {"belief": "UCBBelief", "n_arms": self.n_arms, "exploration": self.exploration}
-        return {**about, **self.outcomes.state()}
+        return self.outcomes.state("UCBBelief", exploration=self.exploration)
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 from superarm import beliefs
 from superarm.catalog.entries import REQUIRED, Parameter, Part, by_name
 
+# Shared by all beliefs with Beta posteriors, so that pages and the service describe it in the same
+# words everywhere.
 _PRIOR = Parameter(
     "prior", "pair", "Beta prior (a, b): a - 1 successes, b - 1 failures.", (1.0, 1.0)
 )
 
+# Limits (least, most) protect a service from values that a stranger sends. The classes check their
+# arguments in any case. Entries are in the order of their names.
 BELIEFS = by_name(
     Part(
         "beta",
@@ -38,6 +42,8 @@ BELIEFS = by_name(
         "exp3",
         "Exp3Belief",
         beliefs.Exp3Belief,
+        # Not over HTTP: its samples are probabilities, which every other oracle would take for
+        # means.
         "Exp3.M weights for outcomes that follow no law. Needs the oracle DependentRounding.",
         (
             Parameter("k", "int", "Arms per set.", REQUIRED, least=1),
@@ -97,6 +103,7 @@ BELIEFS = by_name(
         beliefs.SlidingBetaBelief,
         "Beta posteriors of the last rounds only, for means that jump.",
         (
+            # A round in the window takes some 300 bytes, so that a million rounds are some 300 MB.
             Parameter(
                 "window", "int", "Number of rounds that count.", 1000, least=1, most=1_000_000
             ),

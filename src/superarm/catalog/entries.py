@@ -47,6 +47,7 @@ class _Required:
         return "REQUIRED"
 
 
+# An object of its own, since None is the default of some parameters.
 REQUIRED = _Required()
 
 
@@ -107,6 +108,8 @@ class Task:
         """Picks the best set for given means: no evaluation for sums, few otherwise."""
         if self.oracle is not None:
             return self.oracle()
+        # Both find the set that Singletons finds, so that a comparison of policies is not one of
+        # oracles.
         return oracles.TopK() if self.reward.additive else oracles.LazySingletons()
 
 
@@ -148,4 +151,5 @@ _Entry = TypeVar("_Entry", bound=_Named)
 
 def by_name(*entries: _Entry) -> dict[str, _Entry]:
     """Entries in the order given, by name."""
+    # Dictionaries keep their order: tables and menus show entries in the order given here.
     return {entry.name: entry for entry in entries}

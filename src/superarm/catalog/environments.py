@@ -5,6 +5,8 @@ from __future__ import annotations
 from superarm import environments
 from superarm.catalog.entries import Part, by_name
 
+# None is offered over HTTP: there, users report what happened, and an environment would simulate
+# it. They have no parameters here, since all of them take arrays that only Python code has.
 ENVIRONMENTS = by_name(
     Part(
         "bernoulli",

@@ -5,9 +5,13 @@ from __future__ import annotations
 from superarm import oracles
 from superarm.catalog.entries import REQUIRED, Parameter, Part, by_name
 
+# Parameters that several oracles share are written once, so that they are described and limited
+# alike.
 _BUDGET = Parameter("budget", "int", "Most evaluations per round; empty for no limit.", least=1)
+# A point takes 16 bytes per arm, so that 64 of them take a kilobyte per arm.
 _POINTS = Parameter("n_points", "int", "Answers remembered per arm.", 16, least=4, most=64)
 _BATCH = Parameter("batch", "int", "Arms evaluated together, at least.", 1, least=1)
+# Of kind "oracle": its value is the description of another oracle, so that oracles nest.
 _INNER = Parameter("oracle", "oracle", "The oracle that picks the best set.", REQUIRED)
 
 ORACLES = by_name(
@@ -15,6 +19,7 @@ ORACLES = by_name(
         "dependent_rounding",
         "DependentRounding",
         oracles.DependentRounding,
+        # Not over HTTP, like Exp3Belief, which is the only belief that it serves.
         "Samples a set in which each arm has its given probability. For Exp3Belief.",
         over_http=False,
     ),
@@ -32,6 +37,7 @@ ORACLES = by_name(
         "escb",
         "ESCBIndex",
         oracles.ESCBIndex,
+        # Not over HTTP: it reads the counts of the belief, so it must be made with that belief.
         "One confidence bound for the whole set. For sums, with MeanBelief.",
         (
             Parameter("c", "float", "Weight of the log log t term.", 0.0, least=0.0),
@@ -45,6 +51,7 @@ ORACLES = by_name(
         oracles.Exhaustive,
         "Evaluates every feasible set: exact for every reward, for small problems only.",
         (
+            # A tenth of the class's own default, because a request waits for the answer.
             Parameter(
                 "limit", "int", "Most sets that are looked at.", 100_000, least=1, most=1_000_000
             ),
@@ -72,8 +79,11 @@ ORACLES = by_name(
         oracles.GroupTesting,
         "The paper's oracle: random tests of many arms, and a decoder that grades the arms.",
         (
+            # No default: delta follows from the gap of the problem (Lemma 2), which nobody else
+            # knows.
             Parameter("delta", "float", "Quantization level.", REQUIRED, least=0.0),
             Parameter(
+                # With decoder="regression" an empty p means that p is learnt.
                 "p",
                 "float",
                 "Probability that an arm is in a test; 1/2 if empty.",
@@ -81,6 +91,8 @@ ORACLES = by_name(
                 most=1.0,
             ),
             Parameter(
+                # A number, or the name of a rule: "order" is the rule of Algorithm 2, "lemma" that
+                # of Lemma 1.
                 "n_tests",
                 "int",
                 "Tests per round, or the rule that gives them.",
@@ -121,6 +133,7 @@ ORACLES = by_name(
         "The greedy set, from remembered answers: fewer evaluations.",
         (
             _POINTS,
+            # An answer takes 24 bytes per arm at most: 4,096 of them are 96 KB per arm.
             Parameter(
                 "n_answers", "int", "Answers remembered per base set.", 64, least=1, most=4096
             ),
@@ -149,6 +162,7 @@ ORACLES = by_name(
         "A random feasible set: the baseline.",
     ),
     Part(
+        # `Scheduled` was called Rarely before. Stored bandits have the old name.
         "rarely",
         "Scheduled",
         oracles.Scheduled,

@@ -15,6 +15,8 @@ from superarm.oracles.scheduled import growing
 
 def n_explore(task: Task) -> int:
     """Trials per arm of explore-then-commit, by the two-thirds rule for the pulls per arm."""
+    # The regret is about n_explore for exploring plus T / sqrt(n_explore) for a wrong commitment:
+    # both are of the same order at T^(2/3). An arm is pulled T k / m times on average.
     return math.ceil((task.horizon * task.k / task.reward.n_arms) ** (2 / 3))
 
 
@@ -24,14 +26,19 @@ def discount(task: Task) -> float:
     Garivier, Moulines: "On upper-confidence bound policies for switching bandit problems", ALT
     2011, section 3.
     """
+    # One change is the least for which a policy that forgets makes sense, and the rule must not
+    # know the problem.
     return 1 - math.sqrt(1 / task.horizon) / 4
 
 
 def window(task: Task) -> int:
     """Rounds that count: 2 sqrt(T ln(T) / c), for c = 1 change in T rounds, from the same paper."""
+    # ln(1) = 0: a horizon of one round would give an empty window.
     return max(1, math.ceil(2 * math.sqrt(task.horizon * math.log(task.horizon))))
 
 
+# Policies differ either in the belief or in the oracle. The part that is not compared is the same
+# for all of them, so that a difference has one cause.
 def _with_belief(belief: Belief, task: Task) -> Policy:
     return Policy(belief, task.exact_oracle(), task.reward, task.k)
 
@@ -41,6 +48,8 @@ def _with_oracle(oracle: Oracle, task: Task) -> Policy:
 
 
 def _budget(task: Task) -> int | None:
+    # Local search gets the number of tests of group testing as its budget, so that the two compare
+    # at the same cost. A rule has no number before it meets a reward: then there is no limit.
     return task.n_tests if isinstance(task.n_tests, int) else None
 
 
@@ -50,6 +59,7 @@ def _gt(
     sentence: str,
     colour: str,
     dash: str = "-",
+    # A function, since p may depend on the number of arms, which is known only with the task.
     p: Callable[[Task], float | None] = lambda task: 0.5,
     **options: Any,
 ) -> PolicyPart:
@@ -195,6 +205,7 @@ POLICIES = by_name(
         "escb",
         "ESCB",
         "One confidence bound for the whole set, tighter than one per arm; slower.",
+        # Bounds the time per round. Most rounds need some dozens of nodes at most.
         lambda task: policies.escb(task.reward, task.k, limit=1000),
         "#E69F00",
         "--",
@@ -216,6 +227,7 @@ POLICIES = by_name(
         lambda task: policies.epsilon_greedy(
             task.reward,
             task.k,
+            # m/k rounds of random sets show each arm once on average.
             epsilon=decaying(task.reward.n_arms / task.k),
             oracle=task.exact_oracle(),
         ),
@@ -250,6 +262,7 @@ POLICIES = by_name(
     ),
     _gt(
         "gt-qts-two-thirds",
+        # p⁴ (1-p)² of Lemma 1 is largest at p = 2/3.
         "GT+QTS, p=2/3",
         "The paper's algorithm with the p for which Lemma 1 asks for the fewest tests.",
         "#E69F00",
@@ -265,6 +278,7 @@ POLICIES = by_name(
     ),
     _gt(
         "gt-qts-one-of-m",
+        # Close to Oracle+, which tests every arm alone.
         "GT+QTS, p=1/m",
         "The paper's algorithm with tests of one arm on average.",
         "#CC79A7",
@@ -273,6 +287,7 @@ POLICIES = by_name(
     ),
     _gt(
         "gt-naive",
+        # Isolates the effect of the quantizer: all else is as in gt-qts.
         "naive GT, p=1/2",
         "The paper's group testing without the quantizer.",
         "#E69F00",
@@ -300,6 +315,7 @@ POLICIES = by_name(
         "GT+QTS, regression",
         "The paper's tests, remembered: a regression over the tests of all rounds.",
         "#882255",
+        # None: the regression learns from tests of several sizes.
         p=lambda task: None,
         decoder="regression",
     ),

@@ -17,6 +17,8 @@ REWARDS = by_name(
     Part(
         "coverage",
         "CoverageReward",
+        # The shape of reach determines the number of arms. n_arms is accepted and ignored, since a
+        # reward's factory takes the number of arms first.
         lambda n_arms, reach, weights=None: rewards.CoverageReward(reach, weights),
         "The expected weight of the targets that the arms reach.",
         (
@@ -36,6 +38,7 @@ REWARDS = by_name(
     Part(
         "network",
         "NetworkReward",
+        # As for coverage: W1 has one column per arm.
         lambda n_arms, W1, w2: rewards.NetworkReward(W1, w2),
         "The paper's two-layer network with sigmoid neurons.",
         (

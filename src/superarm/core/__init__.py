@@ -10,7 +10,7 @@ from superarm.core.k_of_m import (
 )
 from superarm.core.policy import Counted, Policy
 from superarm.core.pools import Pools
-from superarm.core.protocols import Belief, Environment, FeasibleSets, Oracle, Reward
+from superarm.core.protocols import Belief, Environment, FeasibleSets, KOrSets, Oracle, Reward
 from superarm.core.reports import Report, Scores
 from superarm.core.sample import Sample
 
@@ -20,6 +20,7 @@ __all__ = [
     "Environment",
     "FeasibleSets",
     "KOfM",
+    "KOrSets",
     "Oracle",
     "Policy",
     "Pools",

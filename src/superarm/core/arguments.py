@@ -102,6 +102,19 @@ def as_unit(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
     return numbers
 
 
+def as_place_weights(weights: ArrayLike) -> FloatArray:
+    """How often each place is looked at, in (0, 1]; read-only."""
+    given = as_finite(weights, "weights", ndim=1)
+    shares = as_unit(given, "weights", given.shape)
+    # A place of weight 0 would make every outcome there a failure that says nothing about its arm.
+    if not shares.min() > 0:
+        raise ValueError(
+            f"weights must be above 0, got {shares.min()}; leave out places nobody looks at"
+        )
+    shares.flags.writeable = False
+    return shares
+
+
 def as_theta(theta: ArrayLike, n_arms: int, pools: Any) -> FloatArray:
     """The means of all arms, for a batch of pools over the same arms."""
     if pools.n_arms != n_arms:

@@ -74,13 +74,9 @@ class HasLevel(Protocol):
 class CountsOutcomes(Protocol):
     """A belief that counts its feedback; `ESCBIndex` uses this."""
 
-    @property
-    def n_arms(self) -> int:
-        """How many arms it is about."""
-
-    @property
-    def outcomes(self) -> Any:
-        """``counts``, shape (n_arms,): outcomes per arm; and ``rounds``: the number of updates."""
+    n_arms: int
+    outcomes: Any
+    """``counts``, shape (n_arms,): outcomes per arm; and ``rounds``: the number of updates."""
 
 
 # Oracles
@@ -135,6 +131,11 @@ class DeclaresConcave(Protocol):
         """Whether it is. `LazySingletons` then needs fewer evaluations."""
 
 
+def is_concave(reward: Reward) -> bool:
+    """Whether a reward declares ``concave``; False by default."""
+    return isinstance(reward, DeclaresConcave) and bool(reward.concave)
+
+
 @runtime_checkable
 class DeclaresDiminishing(Protocol):
     """A reward that says whether its returns diminish."""
@@ -145,11 +146,6 @@ class DeclaresDiminishing(Protocol):
 
         An absent arm counts as one of mean 0. `LazyGreedy` then needs fewer evaluations.
         """
-
-
-def is_concave(reward: Reward) -> bool:
-    """Whether a reward declares ``concave``; False by default."""
-    return isinstance(reward, DeclaresConcave) and bool(reward.concave)
 
 
 def is_diminishing(reward: Reward) -> bool:
@@ -229,6 +225,9 @@ class BestOfTop(Protocol):
 class Extendable(Protocol):
     """Feasible sets that can be built arm by arm; `Greedy` and `LazyGreedy` need this."""
 
+    def extend(self, chosen: ArrayLike) -> NDArray[np.bool_]:
+        """Shape (n_arms,): which arms may join the chosen ones, on the way to a set."""
+
     @property
     def must(self) -> IndexArray:
         """The arms that are in every set, ascending."""
@@ -236,9 +235,6 @@ class Extendable(Protocol):
     @property
     def weights(self) -> FloatArray | None:
         """Shape (n_arms,): what each arm uses of a budget; None without a budget."""
-
-    def extend(self, chosen: ArrayLike) -> NDArray[np.bool_]:
-        """Shape (n_arms,): which arms may join the chosen ones, on the way to a set."""
 
 
 @runtime_checkable

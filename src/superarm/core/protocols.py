@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray
@@ -116,11 +117,16 @@ class FeasibleSets(Protocol):
     def for_arms(self, n_arms: int) -> FeasibleSets:
         """The same for a problem of ``n_arms`` arms; refused if it is for another number."""
 
+    # The one question that every kind of sets answers: oracles that need more say so (`optional`).
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The set of the largest sum of values, which have shape (n_arms,); ascending."""
 
     def is_feasible(self, arms: ArrayLike) -> bool:
         """Whether a set may be chosen."""
+
+
+# What a user may give for k; `as_selection` makes feasible sets of either.
+KOrSets = int | FeasibleSets
 
 
 @runtime_checkable
@@ -131,9 +137,7 @@ class Oracle(Protocol):
     def report(self) -> Any:
         """What the last ``select`` found out: a `Report`, or None if there is nothing to tell."""
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """One of the feasible sets, ascending: k distinct arms for a plain k.
 
         Ties are broken at random by ``rng``, which is not used otherwise. Begin with

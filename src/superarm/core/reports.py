@@ -32,7 +32,9 @@ class Scores:
 
     meaning: str
     values: FloatArray
+    # Greedy has an order of its own: what an arm adds depends on the arms before it.
     order: IndexArray | None = None
+    # Only for oracles that certify by bounds; explanations then show a range.
     lower: FloatArray | None = None
     upper: FloatArray | None = None
     tests: Pools | None = None

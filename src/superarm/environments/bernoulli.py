@@ -31,4 +31,6 @@ class BernoulliArms:
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
         """One outcome, 0 or 1, per arm."""
         arms = as_arms(arms, self.n_arms)
+        # rng.random() is below 1 always and may be 0: so mean 1 always succeeds and mean 0 never
+        # does.
         return (rng.random(len(arms)) < self.mu[arms]).astype(np.float64)

@@ -61,5 +61,6 @@ class ChangingArms:
         """One outcome, 0 or 1, per arm."""
         arms = as_arms(arms, self.n_arms)
         outcomes = (rng.random(len(arms)) < self.mu[arms]).astype(np.float64)
+        # After the draw: a pull that was refused is not a round.
         self.rounds += 1
         return outcomes

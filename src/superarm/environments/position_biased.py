@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, as_arms, as_finite, as_unit
+from superarm.core.arguments import FloatArray, as_arms, as_place_weights
 from superarm.environments._means import as_means
 
 
@@ -25,8 +25,7 @@ class PositionBiasedArms:
     Parameters
     ----------
     mu
-        Shape (n_arms,): the probability that an arm that is looked at succeeds, in [0, 1]. Kept as
-        a read-only copy.
+        Shape (n_arms,): the probabilities of success, given a look, in [0, 1]; copied.
     weights
         Shape (n_places,): how often each place is looked at, in (0, 1]. A set can't have more arms
         than there are places.
@@ -42,14 +41,7 @@ class PositionBiasedArms:
 
     def __init__(self, mu: ArrayLike, weights: ArrayLike) -> None:
         self.mu: FloatArray = as_means(mu)
-        shares = as_finite(weights, "weights", ndim=1)
-        self.weights: FloatArray = as_unit(shares, "weights", shares.shape)
-        if not self.weights.min() > 0:
-            raise ValueError(
-                f"weights must be above 0, got {self.weights.min()}; "
-                f"leave out places nobody looks at"
-            )
-        self.weights.flags.writeable = False
+        self.weights = as_place_weights(weights)
         self.n_arms = len(self.mu)
 
     def expected(self, arms: ArrayLike) -> FloatArray:
@@ -65,5 +57,6 @@ class PositionBiasedArms:
 
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
         """One outcome per arm: 1 if the arm was looked at and succeeded, else 0."""
+        # One draw instead of two: looked at and succeeded, with the product of the probabilities.
         chances = self.expected(arms)
         return (rng.random(len(chances)) < chances).astype(np.float64)

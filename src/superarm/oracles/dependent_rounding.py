@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, Reward, Sample, as_k_of_m, as_selection
+from superarm.core import KOrSets, Reward, Sample, as_k_of_m, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 
 # A probability this close to 0 or 1 is 0 or 1.
@@ -65,12 +66,9 @@ class DependentRounding:
     array([0.894, 0.592, 0.32 , 0.194])
     """
 
-    def __init__(self) -> None:
-        self.report: DependentRoundingReport | None = None
+    report: DependentRoundingReport | None = None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """A random set with these probabilities."""
         theta, feasible = as_selection(reward, theta, k)
         margins = _scaled_to_sum(theta, as_k_of_m(feasible, reward.n_arms).k)

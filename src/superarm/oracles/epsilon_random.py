@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, Oracle, Reward, as_selection
+from superarm.core import KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import IndexArray, as_count, as_fraction, as_positive
 from superarm.core.optional import Forgetful, Stateful
+from superarm.oracles._state import check_state
 from superarm.oracles.random_sets import RandomSets
 
 
@@ -51,6 +52,7 @@ class EpsilonRandom:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import superarm as sa
     >>> belief, oracle = sa.beliefs.MeanBelief(50), EpsilonRandom(sa.Singletons(), 0.25)
     >>> policy, rng = sa.Policy(belief, oracle, sa.LinearReward(50), k=3), np.random.default_rng(0)
@@ -73,9 +75,7 @@ class EpsilonRandom:
         """The report of the oracle; None if the last set was a random one."""
         return self.oracle.report if self._asked else None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """A random set, or the oracle's."""
         t = self._round + 1
         epsilon = self.epsilon
@@ -95,8 +95,7 @@ class EpsilonRandom:
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
-        if not isinstance(state, dict) or state.get("oracle") != "EpsilonRandom":
-            raise ValueError(f"state must be that of an EpsilonRandom, got {state!r:.60}")
+        check_state(state, "EpsilonRandom")
         t = as_count(state.get("round"), "state['round']")
         if isinstance(self.oracle, Stateful) and state.get("asked") is not None:
             self.oracle.load(state["asked"])

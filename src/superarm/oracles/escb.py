@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core import FeasibleSets, Pools, Reward, Sample, as_selection
+from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.optional import CountsOutcomes, Enumerable
 from superarm.oracles._branch_and_bound import largest_root
+from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import enumerable, is_uniform, tie_noise
 
 # A bound within this share of the index proves that the set is the best.
 _PROVED = 1e-9
-# Indices that differ by this share are equal up to rounding.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,8 @@ class ESCBIndex:
     True
     """
 
+    report: ESCBReport | None = None
+
     def __init__(self, belief: CountsOutcomes, *, c: float = 0.0, limit: int = 10_000) -> None:
         if not isinstance(belief, CountsOutcomes):
             raise TypeError(
@@ -97,11 +99,8 @@ class ESCBIndex:
         self.belief = belief
         self.c = float(as_finite([c], "c", ndim=1, least=0.0)[0])
         self.limit = as_count(limit, "limit", least=1)
-        self.report: ESCBReport | None = None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The set of the largest index."""
         theta, feasible = as_selection(reward, theta, k)
         if not reward.additive:
@@ -160,7 +159,7 @@ class ESCBIndex:
         pools = Pools.of(seen, reward.n_arms)
         values = pools.sum(theta) + np.sqrt(pools.sum(var))
         most = float(values.max())
-        best = np.flatnonzero(values >= most - _ROUNDING * max(1.0, most))
+        best = np.flatnonzero(values >= most - rounding_at(most))
         self.report = ESCBReport(most, most, len(seen))
         return np.array(seen[int(best[rng.integers(len(best))] if len(best) > 1 else best[0])])
 

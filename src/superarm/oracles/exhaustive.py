@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, Pools, Reward, Sample, as_selection
+from superarm.core import KOrSets, Pools, Reward, Sample, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.optional import Enumerable
 from superarm.oracles._budget import as_budget
+from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import enumerable
-
-# Values that differ by this share are equal up to rounding.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -60,14 +59,13 @@ class Exhaustive:
     array([1, 3])
     """
 
+    report: ExhaustiveReport | None = None
+
     def __init__(self, limit: int = 1_000_000, *, budget: int | None = None) -> None:
         self.limit = as_count(limit, "limit", least=1)
         self.budget = as_budget(budget)
-        self.report: ExhaustiveReport | None = None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The best set of all."""
         theta, feasible = as_selection(reward, theta, k)
         listed = enumerable(self, feasible)
@@ -83,6 +81,7 @@ class Exhaustive:
                 break
         self.report = ExhaustiveReport(best.value, len(best.sets), complete)
         n_best = len(best.sets)
+        # Nothing is drawn if there is no tie. A copy, since the sets are rows of a larger block.
         return np.array(best.sets[int(rng.integers(n_best)) if n_best > 1 else 0])
 
     def _n_evaluations(self, feasible: Enumerable) -> int:
@@ -113,7 +112,7 @@ class _BestSets:
         offsets = np.arange(len(sets) + 1) * sets.shape[1]
         values = reward.batch(Pools(sets.ravel(), offsets, reward.n_arms), theta)
         self.value = max(self.value, float(values.max()))
-        least = self.value - _ROUNDING * max(1.0, abs(self.value))
+        least = self.value - rounding_at(self.value)
         good = np.flatnonzero(values >= least)
         # A better set may rule out sets that were the best so far.
         kept = [number for number, value in enumerate(self._values) if value >= least]

@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, Oracle, Reward, as_selection
+from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.oracles._sets import tie_noise
+from superarm.oracles._state import check_state
 from superarm.oracles.scheduled import Scheduled
 
 
@@ -55,18 +57,16 @@ class ExploreThenCommit:
         self._committed = False
 
     @property
-    def oracle(self) -> Oracle:
-        """The oracle whose set is committed to."""
-        return self._commit.oracle
-
-    @property
     def report(self) -> Any:
         """The report of the oracle, from the round in which it ran; None while exploring."""
         return self._commit.report if self._committed else None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    @property
+    def oracle(self) -> Oracle:
+        """The oracle whose set is committed to."""
+        return self._commit.oracle
+
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The least picked arms, or the set that was committed to."""
         theta, feasible = as_selection(reward, theta, k)
         picked = self._picked if len(self._picked) == reward.n_arms else np.zeros(reward.n_arms)
@@ -93,8 +93,7 @@ class ExploreThenCommit:
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
-        if not isinstance(state, dict) or state.get("oracle") != "ExploreThenCommit":
-            raise ValueError(f"state must be that of an ExploreThenCommit, got {state!r:.60}")
+        check_state(state, "ExploreThenCommit")
         n_explore = as_count(state.get("n_explore"), "state['n_explore']")
         given: Any = state.get("picked")
         picked = np.zeros(0)  # as before the first round

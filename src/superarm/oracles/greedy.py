@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, Reward, Sample, Scores, as_selection
+from superarm.core import KOrSets, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import as_budget
 from superarm.oracles._greedy import greedy, scores_of_order
@@ -70,15 +71,15 @@ class Greedy:
     array([1.8, 2.3])
     """
 
+    report: GreedyReport | None = None
+
     def __init__(self, *, budget: int | None = None) -> None:
         self.budget = as_budget(budget)
-        self.report: GreedyReport | None = None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms that greedy adds."""
         theta, feasible = as_selection(reward, theta, k)
         found = greedy(reward, theta, extendable(self, feasible), self.budget, rng=rng)
         self.report = GreedyReport(found.order, found.values)
+        # The report keeps the order of the additions. Sets are ascending everywhere.
         return np.sort(found.order)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from superarm import theory
-from superarm.core import FeasibleSets, Pools, Reward, as_selection
+from superarm.core import KOrSets, Pools, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_positive
 from superarm.oracles._budget import as_budget
 from superarm.oracles._group_testing.report import GroupTestingReport
@@ -16,6 +17,7 @@ from superarm.oracles._group_testing.rules import NTests, Rules
 from superarm.oracles._group_testing.settings import as_n_tests, as_pools, one_of
 from superarm.oracles._group_testing.weights import Weights
 from superarm.oracles._sets import best_up_to, is_uniform
+from superarm.oracles._state import check_state
 
 _EPS = float(np.finfo(np.float64).eps)
 # The paper leaves p open.
@@ -104,6 +106,8 @@ class GroupTesting:
     (array([4, 5]), array([1., 2., 3., 4., 5., 6.]))
     """
 
+    report: GroupTestingReport | None = None
+
     def __init__(
         self,
         *,
@@ -137,15 +141,12 @@ class GroupTesting:
             raise ValueError(
                 f'q="estimate" needs a rule, n_tests="order" or "lemma", got n_tests={n_tests}'
             )
-        self.report: GroupTestingReport | None = None
         self._weights: Weights | None = None
         self._reward: Reward | None = None
         self._rules: Rules | None = None
         self._rules_of: Reward | None = None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms of the largest grades."""
         theta, feasible = as_selection(reward, theta, k)
         if self.pools is not None and self.pools.n_arms != reward.n_arms:
@@ -181,9 +182,7 @@ class GroupTesting:
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, for the reward of the next ``select``."""
-        kind = state.get("oracle") if isinstance(state, dict) else None
-        if kind != "GroupTesting" or "weights" not in state:
-            raise ValueError(f"state must be that of a GroupTesting, got {state!r:.60}")
+        check_state(state, "GroupTesting", "weights")
         if state["weights"] is not None and self.decoder != "regression":
             raise ValueError(
                 f'state has weights, which decoder="regression" needs, got decoder="{self.decoder}"'

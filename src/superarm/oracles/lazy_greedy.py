@@ -6,29 +6,30 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOfM, Reward, Sample, Scores, as_selection, top_k
+from superarm.core import FeasibleSets, KOfM, KOrSets, Reward, Sample, Scores, as_selection, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles._budget import as_budget
 from superarm.oracles._greedy import falls, greedy, may_stop, scores_of_order
 from superarm.oracles._lazy.greedy_round import ContradictionError, GreedyRound, KnownSets
 from superarm.oracles._lazy.stage import Stage
 from superarm.oracles._sets import extendable, is_uniform
+from superarm.oracles._state import check_state
 from superarm.oracles.lazy_singletons import LazySingletons, LazySingletonsReport
 from superarm.sets.feasible import Feasible
 
 
 @dataclass(frozen=True, eq=False)
 class LazyGreedyReport:
-    """How a set was built.
+    """What greedy added, and whether the bounds prove it.
 
     Attributes
     ----------
-    order
-        Shape (k,): the arms in the order in which they were added.
-    values
-        Shape (k,): the value of the set after each arm; NaN where it was not needed.
+    order, values
+        Shape (k,) each: the arms in the order in which they were added, and the value of the set
+        after each arm. A value is NaN if no decision needed it.
     evaluations
         How many evaluations it took.
     certified
@@ -115,6 +116,8 @@ class LazyGreedy:
     True
     """
 
+    report: LazyGreedyReport | None = None
+
     def __init__(
         self, *, n_points: int = 16, n_answers: int = 64, batch: int = 1, budget: int | None = None
     ) -> None:
@@ -122,14 +125,11 @@ class LazyGreedy:
         self.n_answers = as_count(n_answers, "n_answers")
         self.batch = as_count(batch, "batch", least=1)
         self.budget = as_budget(budget)
-        self.report: LazyGreedyReport | None = None
         self._reward: Reward | None = None
         self._known: KnownSets | None = None
         self._alone = self._new_alone()
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms that greedy adds."""
         theta, feasible = as_selection(reward, theta, k)
         sets = extendable(self, feasible)
@@ -155,9 +155,7 @@ class LazyGreedy:
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, for the reward of the next ``select``."""
-        kind = state.get("oracle") if isinstance(state, dict) else None
-        if kind != "LazyGreedy" or "alone" not in state:
-            raise ValueError(f"state must be that of a LazyGreedy, got {state!r:.60}")
+        check_state(state, "LazyGreedy", "alone")
         if state["alone"] is None:
             self.forget()
             return

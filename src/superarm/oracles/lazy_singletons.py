@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, Reward, Sample, Scores, as_selection
+from superarm.core import FeasibleSets, KOrSets, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles._budget import as_budget
 from superarm.oracles._lazy.rivals import best_and_rivals, last_place
 from superarm.oracles._lazy.single_arms import Questions, SingleArms
+from superarm.oracles._state import check_state
 
 # A batch is at least this share of the evaluations so far, so that there are O(log) batches.
 _SHARE_PER_BATCH = 1 / 8
@@ -96,17 +98,16 @@ class LazySingletons:
     True
     """
 
+    report: LazySingletonsReport | None = None
+
     def __init__(self, *, n_points: int = 16, batch: int = 1, budget: int | None = None) -> None:
         self.n_points = as_count(n_points, "n_points", least=4)
         self.batch = as_count(batch, "batch", least=1)
         self.budget = as_budget(budget)
-        self.report: LazySingletonsReport | None = None
         self._reward: Reward | None = None
         self._known: SingleArms | None = None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms worth most alone."""
         theta, feasible = as_selection(reward, theta, k)
         known = self._meet(reward)
@@ -144,9 +145,7 @@ class LazySingletons:
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, for the reward of the next ``select``."""
-        kind = state.get("oracle") if isinstance(state, dict) else None
-        if kind != "LazySingletons" or "memory" not in state:
-            raise ValueError(f"state must be that of a LazySingletons, got {state!r:.60}")
+        check_state(state, "LazySingletons", "memory")
         if state["memory"] is None:
             self.forget()
             return

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import Counted, FeasibleSets, Oracle, Pools, Reward, Sample, as_selection, top_k
+from superarm.core import Counted, KOrSets, Oracle, Pools, Reward, Sample, as_selection, top_k
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import Forgetful, Stateful
 from superarm.oracles._budget import as_budget
+from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import completable
+from superarm.oracles._state import check_state
 from superarm.oracles.lazy_singletons import LazySingletons
-
-# Values that differ by this share are equal up to rounding.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,30 +73,29 @@ class LocalSearch:
     Examples
     --------
     >>> import superarm as sa
-    >>> reward = sa.CoverageReward([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
-    >>> oracle = LocalSearch()
-    >>> rng = np.random.default_rng(0)
-    >>> oracle.select(reward, [0.9, 0.8, 0.5], 2, rng=rng)  # the first two overlap
+    >>> reward = sa.CoverageReward([[1, 1, 0], [1, 1, 0], [0, 0, 1]])  # the first two overlap
+    >>> oracle, rng = LocalSearch(), np.random.default_rng(0)
+    >>> oracle.select(reward, [0.9, 0.8, 0.5], 2, rng=rng)
     array([0, 2])
     >>> oracle.report.start, oracle.report.n_swaps
     (array([0, 1]), 2)
     """
 
+    report: LocalSearchReport | None = None
+
     def __init__(self, start: Oracle | None = None, *, budget: int | None = None) -> None:
         self.budget = as_budget(budget)
         self.start: Oracle = LazySingletons(budget=self.budget) if start is None else start
-        self.report: LocalSearchReport | None = None
         self._counted: Counted | None = None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """A set that no swap of one arm improves."""
         theta, feasible = as_selection(reward, theta, k)
         if self._counted is None or self._counted.uncounted is not reward:
             # The same one in every round: a start that remembers answers knows its reward by
             # identity.
             self._counted = Counted(reward)
+        # Made before the start runs, so that the evaluations of the start count.
         search = _Search(self._counted, theta, completable(self, feasible), self.budget)
         start = self.start.select(self._counted, theta, feasible, rng=rng)
         certified = search.improve(start, rng=rng)
@@ -114,9 +113,7 @@ class LocalSearch:
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
-        kind = state.get("oracle") if isinstance(state, dict) else None
-        if kind != "LocalSearch" or "start" not in state:
-            raise ValueError(f"state must be that of a LocalSearch, got {state!r:.60}")
+        check_state(state, "LocalSearch", "start")
         if isinstance(self.start, Stateful) and state["start"] is not None:
             self.start.load(state["start"])
 
@@ -179,7 +176,7 @@ class _Search:
         values = self.reward.batch(Pools.extensions(stay, others, self.reward.n_arms), self.theta)
         best = int(top_k(values, 1, rng=rng)[0])
         # Rounding must not look like progress, or two equal sets would be swapped for ever.
-        if values[best] > self.value + _ROUNDING * max(1.0, abs(self.value)):
+        if values[best] > self.value + rounding_at(self.value):
             self.arms, self.value = np.sort(np.append(stay, others[best])), float(values[best])
             self.n_swaps += 1
             return True, False

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, Reward, as_selection
+from superarm.core import KOrSets, Reward, as_selection
 from superarm.core.arguments import IndexArray
 from superarm.oracles._sets import random_set
 
@@ -19,6 +19,7 @@ class RandomSets:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import superarm as sa
     >>> RandomSets().select(sa.LinearReward(100), np.zeros(100), 3, rng=np.random.default_rng(0))
     array([51, 63, 83])
@@ -26,9 +27,8 @@ class RandomSets:
 
     report = None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """Any k arms."""
+        # theta is checked even though nobody reads it: mistakes should not depend on the oracle.
         _, feasible = as_selection(reward, theta, k)
         return random_set(feasible, reward.n_arms, rng=rng)

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, Oracle, Reward, as_feasible, as_selection
+from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_feasible, as_selection
 from superarm.core.arguments import IndexArray, as_arms, as_count
 from superarm.core.optional import Forgetful, Stateful
 from superarm.oracles._sets import is_uniform
@@ -82,9 +83,7 @@ class Scheduled:
         """The report of the oracle, from the last round in which it ran."""
         return self.oracle.report
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The oracle's set, new or repeated."""
         theta, feasible = as_selection(reward, theta, k)
         arms = self._arms

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, Pools, Reward, Sample, Scores, as_selection
+from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import as_budget, gains_of_some, likeliest
 
@@ -59,22 +60,23 @@ class Singletons:
     array([0.1, 0.8, 0.3, 0.6])
     """
 
+    report: SingletonsReport | None = None
+
     def __init__(self, *, budget: int | None = None) -> None:
         self.budget = as_budget(budget)
-        self.report: SingletonsReport | None = None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms worth most alone."""
         theta, feasible = as_selection(reward, theta, k)
         arms = np.flatnonzero(feasible.undecided)
+        # One more for the empty set, which sets of several sizes are compared with.
         n_wanted = len(arms) if feasible.same_size else len(arms) + 1
         if self.budget is not None and self.budget < n_wanted:
             return self._select_within_budget(reward, theta, feasible, rng=rng)
 
         values = _values_alone(reward, theta, arms)
         self.report = SingletonsReport(values)
+        # A constant per arm changes nothing among sets of one size, so that an evaluation is saved.
         gains = values if feasible.same_size else values - reward([], [])
         return feasible.best(gains, rng=rng)
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm.core import (
     FeasibleSets,
+    KOrSets,
     Reward,
     Sample,
     Scores,
@@ -65,12 +67,9 @@ class TopK:
     (5, 0)
     """
 
-    def __init__(self) -> None:
-        self.report: TopKReport | None = None
+    report: TopKReport | None = None
 
-    def select(
-        self, reward: Reward, theta: ArrayLike, k: int | FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms of the largest means."""
         _check_additive(reward)
         feasible: Any = as_feasible(k, reward.n_arms)

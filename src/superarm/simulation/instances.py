@@ -54,14 +54,14 @@ class Instance:
         """How many arms there are."""
         return self.environment.n_arms
 
+    def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
+        """One outcome per arm, from the environment."""
+        return self.environment.pull(arms, rng=rng)
+
     @property
     def mu(self) -> FloatArray:
         """The true means, shape (n_arms,)."""
         return self.environment.mu
-
-    def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
-        """One outcome per arm, from the environment."""
-        return self.environment.pull(arms, rng=rng)
 
 
 class ChangingInstance:
@@ -160,6 +160,8 @@ def linear_instance(n_arms: int, k: int, gap: float, *, rng: np.random.Generator
     n_arms, k, gap = _checked(n_arms, k, gap)
     if gap >= 1:
         raise ValueError(f"gap must be below 1 for means in [0, 1], got {gap}")
+    # Beta(n_arms - k, k + 1) is the law of the (k+1)-th largest of n_arms uniform numbers.
+    # Scaled, it leaves room for the gap above it.
     x = (1 - gap) * rng.beta(n_arms - k, k + 1)
     best = rng.uniform(x + gap, 1, k)
     others = np.append(rng.uniform(0, x, n_arms - k - 1), x)
@@ -256,6 +258,8 @@ def network_instance(
             best_value = network(best_arms, mu[best_arms])
             found = planted_network.swap_gap(planted, x * spread)
             return Instance(BernoulliArms(mu), network, k, best_arms, best_value, found)
+        # With x = 0 the gap is the largest that this network allows: it tells the user what is
+        # possible.
         largest_gap = max(largest_gap, planted_network.swap_gap(planted, 0 * spread))
     raise ValueError(
         f"gap must be at most about {largest_gap:.3g}, the largest that {_MOST_DRAWS} networks "

@@ -59,6 +59,7 @@ def replicate(
     >>> [round(float(trace.regret()[-1]), 2) for trace in traces]
     [51.29, 66.04, 50.29]
     """
+    # One child per run, whatever the executor: the result does not depend on who plays a run when.
     seeds = np.random.SeedSequence(seed).spawn(as_count(n_runs, "n_runs"))
     if executor is not None:
         return _with_executor(executor, make, horizon, seeds, order, progress)
@@ -103,8 +104,10 @@ def _with_executor(
             future.result()  # the first failure ends the wait
             if progress is not None:
                 progress(n_done)
+    # Also for a keyboard interrupt: runs that have not started would go on for hours.
     except BaseException:
         for future in futures:
             future.cancel()
         raise
+    # In the order of the runs, not in the order in which they finished.
     return [future.result() for future in futures]

@@ -71,16 +71,20 @@ def simulate(
     """
     horizon = as_count(horizon, "horizon")
     _check(policy, environment, order)
+    # Valuing the sets is the experimenter's work: it must not count as the policy's evaluations.
     true_reward = policy.reward.uncounted if reward is None else reward
     recorder = Recorder(policy, environment, true_reward, horizon)
     pull = _observe if isinstance(environment, Observes) else _pull
     for t in range(horizon):
+        # Only the decision is timed and counted, not the environment.
         before, start = policy.evaluations, time.perf_counter()
         arms = _ask(policy, order, rng=rng)
         ask_s, evaluations = time.perf_counter() - start, policy.evaluations - before
+        # Before the pull, since a pull may change the means that this round is valued with.
         recorder.asked(t, arms, ask_s=ask_s, evaluations=evaluations)
         shown, seen, outcomes = pull(environment, arms, rng=world_rng or rng)
         recorder.pulled(t, shown)
+        # Only what was seen: a NaN would be refused.
         policy.tell(seen, outcomes, rng=rng)
         if progress is not None:
             progress(t + 1)
@@ -108,6 +112,7 @@ def _pull(
         shown = as_unit(outcomes, what, arms.shape)
         return shown, arms, shown
     shown = as_unit(np.where(is_seen, outcomes, 0.0), what, arms.shape)
+    # The check refuses NaN, so 0 stood in for them.
     shown[~is_seen] = np.nan
     return shown, arms[is_seen], shown[is_seen]
 

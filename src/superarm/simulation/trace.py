@@ -58,6 +58,8 @@ class Trace:
                 "regret needs best_value, the value of the best set: this environment did not "
                 "know it"
             )
+        # Sum over t of r(S*; mu) - r(S_t; mu): by values at the true means, not by outcomes, so
+        # that the noise of the outcomes is not part of it.
         return np.cumsum(best - self.values)
 
 
@@ -78,6 +80,8 @@ class Recorder:
         self, policy: Policy, environment: Environment, reward: Reward, horizon: int
     ) -> None:
         shape = horizon, policy.feasible.n_most
+        # Sets may be smaller than n_most: -1 and NaN fill the rest, which no arm and no outcome can
+        # be.
         self.arms = np.full(shape, -1, np.intp)
         self.outcomes = np.full(shape, np.nan)
         self.evaluations = np.empty(horizon, np.intp)

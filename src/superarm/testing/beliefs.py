@@ -31,6 +31,8 @@ def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
     Whether samples have the right law, only your own tests can say.
     """
     rng = np.random.default_rng(seed)
+    # Five arms: the check needs one that wins, one that loses, one in between, and two that are
+    # never updated.
     belief = make(5)
     claim(
         isinstance(belief, Belief),
@@ -38,9 +40,12 @@ def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
     )
     claim(belief.n_arms == 5, f"n_arms must be 5, as requested, got {belief.n_arms}")
     _check_sample(belief, seed)
+    # Arms out of order, and outcomes inside (0, 1) as well, which a Beta belief turns into coins.
+    # 200 rounds move any sensible prior further than the 0.5 that is asked for below.
     for _ in range(200):
         belief.update([4, 1], [1.0, 0.0], rng=rng)
         belief.update([2], [rng.random()], rng=rng)
+    # A round in which nothing was seen is not an error: all outcomes of a round may be missing.
     belief.update([], [], rng=rng)
     _check_sample(belief, seed)
     mean = np.mean([belief.sample(rng=rng) for _ in range(200)], axis=0)
@@ -56,6 +61,8 @@ def check_belief(make: Callable[[int], Belief], *, seed: int = 0) -> None:
 
 
 def _check_sample(belief: Belief, seed: int) -> None:
+    # Two generators of the same seed, used one after the other: a sample that changed the belief
+    # would show in the second.
     theta = belief.sample(rng=np.random.default_rng(seed))
     again = belief.sample(rng=np.random.default_rng(seed))
     shape = (belief.n_arms,)
@@ -91,10 +98,12 @@ def _check_options(belief: Any, seed: int) -> None:
 
 
 def _check_state(make: Callable[[int], Belief], belief: Belief, seed: int) -> None:
+    # Through text, as in a session file: a numpy number in the state would fail here.
     saved = json.loads(json.dumps(belief.state()))
     twin = make(5)
     twin.load(saved)
     claim(_json(twin) == _json(belief), "load(state()) must restore the belief exactly")
+    # The same feedback to both. A state that lacks something shows up only in what follows.
     for one in (belief, twin):
         one.update([0, 3], [0.25, 1.0], rng=np.random.default_rng(seed))
     samples = [one.sample(rng=np.random.default_rng(seed)) for one in (belief, twin)]
@@ -116,12 +125,14 @@ def _check_refusals(make: Callable[[int], Belief], belief: Belief, rng: Any) -> 
     }
     for what, (arms, outcomes) in feedback.items():
         _check_refused(belief, partial(belief.update, arms, outcomes, rng=rng), what)
+    # Read by index, such a state would give arms the outcomes of others.
     other = make(4).state()
     _check_refused(belief, lambda: belief.load({}), "an empty state")
     _check_refused(belief, lambda: belief.load(other), "a state of another number of arms")
 
 
 def _check_refused(belief: Belief, action: Callable[[], Any], what: str) -> None:
+    # A deep copy, since the state may share lists with the belief.
     before = copy.deepcopy(belief.state())
     claim_refused(action, what)
     claim(belief.state() == before, f"refusing {what} must change nothing")
@@ -133,6 +144,7 @@ def _check_growth(make: Callable[[int], Belief], belief: Any, seed: int) -> None
     twin.load(json.loads(json.dumps(belief.state())))
     twin.add_arms(2, None)
     claim(twin.n_arms == 7, f"add_arms(2) must make 7 arms of 5, got {twin.n_arms}")
+    # The new arms take part in samples at once.
     _check_sample(twin, seed)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 def claim(holds: Any, message: str) -> None:
     """An AssertionError with this message, unless the claim holds."""
+    # Not an assert statement: python -O removes these, and a check that checks nothing would pass.
     if not holds:
         raise AssertionError(message)
 
@@ -18,6 +19,7 @@ def claim_refused(action: Callable[[], Any], what: str) -> None:
     """The action must raise a ValueError or a TypeError."""
     try:
         action()
+    # Other errors pass through: an IndexError deep inside numpy is no answer to a user.
     except (ValueError, TypeError):
         return
     raise AssertionError(f"{what} must be refused with a ValueError or TypeError")
@@ -25,6 +27,7 @@ def claim_refused(action: Callable[[], Any], what: str) -> None:
 
 def claim_arms(arms: Any, n_arms: int) -> None:
     """Arms must be an ascending array of distinct whole numbers below ``n_arms``."""
+    # intp is what numpy indexes with; another type would be converted in every round.
     is_array = isinstance(arms, np.ndarray) and arms.dtype == np.intp
     claim(is_array, f"arms must be an intp array, got {arms!r}")
     claim((np.diff(arms) > 0).all(), f"arms must be distinct and ascending, got {arms}")

@@ -30,8 +30,10 @@ def check_environment(make: Callable[[], Environment], *, seed: int = 0) -> None
     environment = make()
     claim(isinstance(environment, Environment), f"{name_of(environment)} must have n_arms and pull")
     n_arms = environment.n_arms
+    # Descending, so that an environment that sorts the arms is found out.
     arms = np.array([n_arms - 1, 0])
     outcomes = environment.pull(arms, rng=np.random.default_rng(seed))
+    # A fresh one, since a pull may change the means of the next round.
     again = make().pull(arms, rng=np.random.default_rng(seed))
     claim(outcomes.shape == (2,), f"pull must give one outcome per arm, got {outcomes.shape}")
     claim(
@@ -49,6 +51,7 @@ def check_environment(make: Callable[[], Environment], *, seed: int = 0) -> None
 
 
 def _check_observe(make: Callable[[], Any], arms: IndexArray, seed: int) -> None:
+    # Several seeds: what is seen is random in most environments that have observe.
     for j in range(20):
         seen, did = make().observe(arms, rng=np.random.default_rng([seed, j]))
         pulled = make().pull(arms, rng=np.random.default_rng([seed, j]))
@@ -68,10 +71,12 @@ def _check_observe(make: Callable[[], Any], arms: IndexArray, seed: int) -> None
 def _check_means(environment: Any, arms: IndexArray, rng: np.random.Generator) -> None:
     off, errors, expects = False, np.zeros(2), isinstance(environment, Expects)
     for _ in range(_N_PULLS):
+        # The means of the next pull. The copy shows whether the pull wrote into the array.
         mu = environment.mu
         before = np.array(mu)
         expected = environment.expected(arms) if expects else before[arms]
         outcomes = environment.pull(arms, rng=rng)
+        # An outcome that is not seen adds no error, as if it had been equal to its mean.
         errors += np.where(np.isnan(outcomes), 0.0, outcomes - expected)
         off = off or not np.array_equal(mu, before)
     claim(not off, "mu must not be written into: an environment that changes has another array")

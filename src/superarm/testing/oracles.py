@@ -48,10 +48,12 @@ def check_oracle(
     seed
         Where the randomness of the check comes from.
     """
+    # A sum: its best set is known, and every oracle should find it.
     reward = _Sum(6)
     claim(isinstance(make(), Oracle), f"{name_of(make())} must have select and report")
     if not draws:
         _check_draws_nothing(make, reward, 3, seed)
+    # One arm, some arms and all arms: the ends are where an off-by-one shows.
     for k in (1, 3, 6):
         _check_answer(make, reward, k, exact=exact, seed=seed)
     oracle, rng = make(), np.random.default_rng(seed)
@@ -76,8 +78,11 @@ def _check_answer(
         np.array_equal(arms, again),
         f"the same generator must give the same arms, got {arms} and {again}",
     )
+    # The caller goes on with its theta: explanations read it after the decision.
     claim(np.array_equal(theta, _THETA), "select must not write into theta")
     rng = np.random.default_rng(seed)
+    # As in Policy, sample and oracle share a generator. _Guess draws nothing, so that ties must
+    # fall as they do for an array.
     sample = Sample(_Guess(theta), rng)
     drawn = make().select(reward, sample, k, rng=rng)
     claim(
@@ -117,6 +122,7 @@ def _check_draws_nothing(
 
 
 def _check_refusals(oracle: Oracle, reward: _Sum, rng: np.random.Generator) -> None:
+    # Evaluations may cost minutes each, so that a check must come before the first one.
     asked, theta = reward.n_asked, _THETA
     for bad in (theta[:5], np.append(theta[:5], _NAN), np.append(theta[:5], 1.5), theta[None]):
         claim_refused(partial(oracle.select, reward, bad, 2, rng=rng), f"theta = {bad}")
@@ -135,12 +141,14 @@ def _check_options(make: Callable[[], Oracle], reward: _Sum, seed: int) -> None:
         restored = json.dumps(twin.state(), sort_keys=True)  # type: ignore[attr-defined]
         claim(restored == state, "load(state()) must restore the oracle exactly")
         claim_refused(lambda: oracle.load({}), "an empty state")
+    # A replayed log knows the arms already, and must not pay for them again.
     if isinstance(oracle, Adopts):
         asked = reward.n_asked
         oracle.adopt(np.array([0, 1]), 2, 6)
         claim(reward.n_asked == asked, "adopt must not cost evaluations")
     if isinstance(oracle, Forgetful):
         oracle.forget()
+        # After forgetting, the oracle must still work, not only be empty.
         again: Any = oracle
         claim_arms(again.select(reward, _THETA, 2, rng=np.random.default_rng(seed)), 6)
     if isinstance(oracle, SelectsMany):
@@ -157,6 +165,8 @@ def _check_constraints(
     for request in requests:
         try:
             arms = make().select(reward, _THETA, request, rng=np.random.default_rng(seed))
+        # Refusing constraints is allowed, ignoring them is not: an infeasible set may be illegal to
+        # show.
         except TypeError:
             claim(not required, f"an oracle that knows constraints must take a {request}")
             return
@@ -164,6 +174,7 @@ def _check_constraints(
         claim(known.is_feasible(arms), f"a set must be feasible for {request}, got {arms}")
         claim_arms(arms, 6)
         best = max(float(_THETA[one].sum()) for one in known.sets())
+        # With weights the problem is a knapsack, for which exact oracles promise nothing.
         if exact and known.weights is None:
             claim(
                 float(_THETA[arms].sum()) > best - 1e-9,
@@ -187,6 +198,7 @@ def _check_constraints(
 def _constraints() -> list[Feasible]:
     """Constraints of every kind, on six arms."""
     pairs = [Group([0, 1], most=1), Group([2, 3], least=1), Group([4, 5], most=1)]
+    # The arm of the largest mean weighs most, so that taking the k largest means breaks the budget.
     weights = np.array([1.0, 5.0, 1.0, 2.0, 4.0, 1.0])
     return [
         Feasible(2, available=[0, 2, 3, 5]),

@@ -28,8 +28,10 @@ def check_reward(reward: Reward, *, n_probes: int = 200, seed: int = 0) -> None:
     n_arms, slack = reward.n_arms, _ROUNDING * max(1.0, reward.upper)
     sizes = rng.integers(0, n_arms + 1, n_probes)
     sets = [np.sort(rng.choice(n_arms, size, replace=False)) for size in sizes]
+    # The empty set and the full set are rarely drawn, and often wrong.
     sets += [np.arange(0), np.arange(n_arms)]
     pools = Pools.of(sets, n_arms)
+    # Besides random means the two corners, where formulas divide by zero.
     for theta in (rng.random(n_arms), np.zeros(n_arms), np.ones(n_arms)):
         _check_values(reward, pools, theta, slack)
         _check_change(reward, pools, theta, rng.random(n_arms), slack)
@@ -62,6 +64,7 @@ def _check_change(
     change = np.abs(reward.batch(pools, moved) - values)
     allowed = pools.sum(reward.lipschitz * np.abs(moved - theta)) + slack
     claim((change <= allowed).all(), "the declared lipschitz must bound how values change")
+    # Mean-only (assumption 1): the arms of the set keep their means, all others move.
     one, outside = pools[0], moved.copy()
     outside[one] = theta[one]
     alone = reward.batch(Pools.of([one], reward.n_arms), outside)
@@ -81,6 +84,8 @@ def _check_declarations(reward: Reward, slack: float, rng: np.random.Generator) 
             np.allclose(alone, empty, rtol=0, atol=slack),
             "zero_is_absent: a mean of 0 must be worth the empty set",
         )
+    # An even grid, so that second differences have the sign of the curvature. 33 points have steps
+    # of 1/32, which are exact in binary.
     grid = np.linspace(0, 1, 33)
     curves = np.array([reward.batch(singletons, np.full(n_arms, x)) for x in grid])
     if reward.monotone:
@@ -102,6 +107,8 @@ def _check_declarations(reward: Reward, slack: float, rng: np.random.Generator) 
 def _check_diminishing(reward: Reward, slack: float, rng: np.random.Generator) -> None:
     n_arms = reward.n_arms
     for _ in range(50):
+        # Half of the means are 0, since an absent arm is one of mean 0: this probes submodularity
+        # too.
         low = rng.random(n_arms) * (rng.random(n_arms) < 0.5)
         high = low + (1 - low) * rng.random(n_arms) * (rng.random(n_arms) < 0.5)
         arm = int(rng.integers(n_arms))
@@ -126,6 +133,7 @@ def _check_additive(
         (np.diff(alone[np.argsort(theta)]) >= -slack).all(),
         "additive: the order of theta must be the order of value",
     )
+    # Each single value includes that of the empty set, and the pair includes it once.
     pair = reward([0, 1], theta[:2])
     claim(
         abs(pair - alone[0] - alone[1] + empty) <= slack,

@@ -24,6 +24,7 @@ def check_feasible_sets(make: Callable[[], FeasibleSets], n_arms: int, *, seed: 
     claim(isinstance(feasible, FeasibleSets), f"{name_of(feasible)} must have all of FeasibleSets")
     shape = feasible.for_arms(n_arms).undecided.shape
     claim(shape == (n_arms,), f"undecided must have shape ({n_arms},), got {shape}")
+    # Random values, so that ties do not occur and the best set is unique almost surely.
     for _ in range(20):
         best = feasible.best(rng.random(n_arms), rng=rng)
         claim_arms(best, n_arms)
@@ -32,6 +33,7 @@ def check_feasible_sets(make: Callable[[], FeasibleSets], n_arms: int, *, seed: 
         claim(fits and len(best) <= feasible.n_most, f"sizes must be as declared, got {best}")
     for wrong in (n_arms - 1, n_arms + 1):
         claim_refused(partial(feasible.for_arms, wrong), f"{wrong} arms")
+    # Executors send feasible sets to other processes.
     copy, values = pickle.loads(pickle.dumps(feasible)), rng.random(n_arms)
     same = np.array_equal(copy.best(values, rng=rng), feasible.best(values, rng=rng))
     claim(same, "a pickled copy must do the same")
@@ -51,6 +53,7 @@ def _check_options(sets: FeasibleSets, n_arms: int, rng: np.random.Generator) ->
         claim(np.array_equal(found, best), f"the best of the top must be {best}, got {found}")
     if isinstance(sets, Extendable):
         chosen = np.sort(feasible.must)
+        # Any order of additions must end in a set: an oracle that extends greedily never goes back.
         while (allowed := np.flatnonzero(feasible.extend(chosen))).size:
             claim(not np.isin(allowed, chosen).any(), "a chosen arm must not be added again")
             chosen = np.sort(np.append(chosen, rng.choice(allowed)))

@@ -52,6 +52,7 @@ def n_tests(
         * as_positive(lipschitz, "lipschitz")
         / (as_positive(delta, "delta") * as_fraction(q, "q", high="]"))
     )
+    # p⁴ (1-p)² is the square of p² (1-p), and so is the rest: one root, squared at the end.
     return _whole(8 * _log_pairs(n_arms, k, failure), ratio / p / p / (1 - p))
 
 
@@ -86,11 +87,13 @@ def non_repeated(tests: Pools, scores: ArrayLike) -> NDArray[np.bool_]:
             f"scores must have shape ({len(tests)},), one per test, got {scores.shape}"
         )
     sizes = tests.sizes
+    # By size, then by score: equal tests are neighbours, and n log n comparisons replace n².
     order = np.lexsort([scores, sizes])
     # Equal scores may differ by rounding. Different levels of a quantizer differ by much more.
     close = np.diff(scores[order]) <= _ROUNDING * np.abs(scores).max(initial=0.0)
     same = close & (np.diff(sizes[order]) == 0)
     is_unique = np.ones(len(tests), bool)
+    # Both of two equal neighbours are repeated.
     is_unique[order[1:]] &= ~same
     is_unique[order[:-1]] &= ~same
     return is_unique
@@ -148,6 +151,7 @@ def quantization_level(gap: Callable[[float], float] | ArrayLike, gamma: float) 
         level = float(gap(gamma))
     else:
         samples = as_finite(gap, "gap", ndim=1, least=0.0)
+        # "inverted_cdf" is F⁻¹ of the lemma. Interpolation would give a gap that no sample has.
         level = float(np.quantile(samples, gamma, method="inverted_cdf"))
     if not 0 < level < math.inf:
         raise ValueError(
@@ -221,6 +225,7 @@ def regret_bound(
         each = as_finite(gaps, "gaps", ndim=1, least=gap_min)
     if len(each) != n_arms:
         raise ValueError(f"gaps must have shape ({n_arms},), got {each.shape}")
+    # The denominators of the first term. They are above 0 because epsilon is below its limit.
     margins = each - gap_min / 2 - (k**2 + 2) * lipschitz * epsilon
     factor = (2 * math.log(k) + 6) * lipschitz**2 * _log_union(n_arms, k, horizon)
     learning = factor * float((1 / margins).sum())
@@ -235,6 +240,7 @@ def regret_bound(
         math.log(math.pi**2 / 6 * gap_max),
         math.log(n_arms * gap_max) + float(np.logaddexp(2 * math.log(k) - log_eps2, 0.0)),
     ]
+    # The sum of the four terms, without leaving logarithms.
     total = float(logsumexp(log_terms))
     if log:
         return total
@@ -243,6 +249,7 @@ def regret_bound(
 
 def _log_union(n_arms: int, k: int, horizon: int) -> float:
     """log(2^m |I| T), where |I| is the number of sets of k arms."""
+    # ln C(m, k) by gamma functions, since C(m, k) itself overflows for some thousand arms.
     log_sets = gammaln(n_arms + 1) - gammaln(k + 1) - gammaln(n_arms - k + 1)
     return float(n_arms * math.log(2) + log_sets + math.log(horizon))
 

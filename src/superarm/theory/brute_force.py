@@ -29,6 +29,7 @@ def gap_range(reward: Reward, theta: ArrayLike, k: int) -> tuple[float, float]:
     """
     values = _all_values(reward, theta, k)[1]
     gaps = values.max() - values
+    # Sets that are equal up to rounding are all optimal: their gap is 0, not tiny.
     positive = gaps[gaps > _rounding(values)]
     return float(positive.min()) if positive.size else math.nan, float(gaps.max())
 
@@ -63,6 +64,7 @@ def separation(reward: Reward, theta: ArrayLike, k: int) -> float:
     for s in best:
         for t in others:
             rest = masks[~inside[:, s] & ~inside[:, t]]
+            # Adding an arm to a set sets its bit, so that S + s is the row S | 1 << s.
             difference = all_values[rest | 1 << s] - all_values[rest | 1 << t]
             least = min(least, float(difference.min()))
     return least if math.isfinite(least) else math.nan

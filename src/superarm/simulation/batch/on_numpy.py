@@ -31,6 +31,7 @@ class NumpyEngine:
         self.rng = np.random.default_rng(seeds)
         self.clock = np.zeros(1, np.intp)
 
+    # numpy arrays are arrays of this engine: the conversions exist for torch alone.
     def put(self, values: NDArray[Any]) -> NDArray[Any]:
         """A numpy array as an array of this engine."""
         return values
@@ -73,10 +74,13 @@ class NumpyEngine:
 
     def top_k(self, values: FloatArray, k: int) -> IndexArray:
         """The k largest of each row, in any order."""
+        # Draws of continuous values have no ties, so that nothing has to be broken at random.
         return np.argpartition(values, -k, axis=1)[:, -k:]
 
     def top_k_whole(self, grades: FloatArray, k: int) -> IndexArray:
         """The k largest whole numbers of each row; ties are broken at random."""
+        # The grade is in the high bits, a random number in the low ones: one partition orders by
+        # both.
         keys = grades.astype(np.int64) << TIE_BITS
         keys |= self.rng.integers(0, 1 << TIE_BITS, keys.shape)
         return np.argpartition(keys, -k, axis=1)[:, -k:]
@@ -88,6 +92,7 @@ class NumpyEngine:
 
     def slices(self, n_runs: int, size: int) -> Iterator[slice]:
         """Runs to decode together, for ``size`` numbers per run."""
+        # At least one run, even if a single run is larger than the cache.
         step = max(1, _AT_ONCE // size)
         return (slice(start, min(start + step, n_runs)) for start in range(0, n_runs, step))
 

@@ -28,13 +28,11 @@ class BatchTrace:
 
     Attributes
     ----------
-    rounds
-        Shape (n_recorded,): the recorded rounds, counted from 1.
+    rounds, evaluations
+        Shape (n_recorded,) each: the recorded rounds, counted from 1, and the number of sets that
+        each run has evaluated by then, which is the same for all runs.
     regret
         Shape (n_runs, n_recorded): the cumulative regret (eq. regret) of each run.
-    evaluations
-        Shape (n_recorded,): the number of sets that each run has evaluated so far; the same for all
-        runs.
     instances
         The instance of each run.
     play_s
@@ -140,6 +138,7 @@ def _play(
     rows, mu, clock = runs.rows, runs.mu, engine.clock
 
     def one_round() -> None:
+        # Drawn only if the oracle looks at theta; random sets do not.
         arms = choose(lambda: engine.beta(a, b))
         outcomes = 1.0 * (engine.uniform(arms.shape) < mu[rows, arms])
         a[rows, arms] += engine.like(outcomes, a)
@@ -170,6 +169,7 @@ def _random_sets(runs: RunStack, engine: Any, nobody: Array) -> Array:
     arms = 1 * nobody
     for place, last in enumerate(range(n_arms - k, n_arms)):
         arm = engine.whole_numbers(engine.xp.floor(draws[:, place] * (last + 1)))
+        # Floyd: if the draw is taken already, the last candidate enters. It can't be taken yet.
         taken = (arms == arm[:, None]).any(1)
         arms[:, place] = arm + taken * (last - arm)
     return arms
@@ -187,6 +187,7 @@ def _engine(name: str, device: str | None, seeds: np.random.SeedSequence) -> Any
     try:
         from superarm.simulation.batch.on_torch import TorchEngine
     except ModuleNotFoundError as error:
+        # torch is installed but something that it imports is missing: that error says more.
         if error.name != "torch":
             raise
         raise ModuleNotFoundError(

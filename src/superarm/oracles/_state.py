@@ -1,0 +1,17 @@
+"""The check that oracles make of a saved state before they load it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def check_state(state: Any, oracle: str, *keys: str) -> None:
+    """Refuse what is not a state of this oracle with these keys.
+
+    Called before anything is assigned, so that a refused state leaves the oracle as it was.
+    """
+    # A state may come from a file that a user edited: it need not even be a dict.
+    kind = state.get("oracle") if isinstance(state, dict) else None
+    if kind != oracle or any(key not in state for key in keys):
+        article = "an" if oracle[0] in "AEIOU" else "a"
+        raise ValueError(f"state must be that of {article} {oracle}, got {state!r:.60}")
