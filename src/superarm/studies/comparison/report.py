@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def render(found: dict[str, Any]) -> str:
         _TEMPLATE,
         found=found,
         policies=Table(["policy", "settings"], _policies(), n_texts=2),
-        intervals=_intervals_table(found),
+        intervals=_by_problem(found, _interval),
         problems=[{**one, "about": PROBLEMS[name]} for name, one in found["problems"].items()],
         n_runs=len(found["problems"]["linear"]["policies"][RANDOM]["regret"]),
         lazy=_evaluations(found["problems"]["network"]),
@@ -71,19 +72,14 @@ def shown(label: str) -> str:
 
 def summary(found: dict[str, Any]) -> Table:
     """The gap closed by every policy on every problem."""
-    problems = found["problems"]
-    rows = [
-        [shown(label), *(_percent(one["policies"].get(label)) for one in problems.values())]
-        for label in LABELS
-    ]
-    return Table(["policy", *(PROBLEMS[name].title for name in problems)], rows)
+    return _by_problem(found, _percent)
 
 
-def _intervals_table(found: dict[str, Any]) -> Table:
-    """The same in percent, with the 95% intervals."""
+def _by_problem(found: dict[str, Any], cell: Callable[[dict[str, Any] | None], str]) -> Table:
+    """One row per policy and one column per problem; ``cell`` gets None for what was not played."""
     problems = found["problems"]
     rows = [
-        [shown(label), *(_interval(one["policies"].get(label)) for one in problems.values())]
+        [shown(label), *(cell(one["policies"].get(label)) for one in problems.values())]
         for label in LABELS
     ]
     return Table(["policy", *(PROBLEMS[name].title for name in problems)], rows)

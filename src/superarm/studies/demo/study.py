@@ -54,24 +54,24 @@ PROBLEMS = (
 
 
 def play(
+    folder: Path,
     *,
     runs: int = 10,
     horizon: int = 2000,
     seed: int = 0,
     workers: int = 2,
-    folder: Path,
     console: Console | None = None,
 ) -> Done:
     """Play every policy of every problem, and draw the regret curves.
 
     Parameters
     ----------
+    folder
+        Where the picture is written.
     runs, horizon, seed
         Runs per policy, rounds per run, and the seed. All policies meet the same instances.
     workers
         The number of processes. The results are the same for any number.
-    folder
-        Where the picture is written.
     console
         Where to show progress.
     """

@@ -18,6 +18,7 @@ from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import Analysis, analyse, numbers
 from superarm.studies.own_table.table_file import OwnTable, read
+from superarm.studies.policies import SINGLE_ARM_POLICIES
 from superarm.studies.run import record_with_bar, recorded_rows, run_cells
 from superarm.studies.store import Memory
 from superarm.studies.study import Done, Scale
@@ -26,20 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 # The policies of the catalog that suit a table of outcomes, whose reward is a sum.
-POLICIES = (
-    "cts",
-    "single-seed",
-    "gaussian",
-    "discounted",
-    "sliding",
-    "cucb",
-    "kl-ucb",
-    "escb",
-    "epsilon-greedy",
-    "explore-then-commit",
-    "exp3",
-    "random",
-)
+POLICIES = (*SINGLE_ARM_POLICIES, "explore-then-commit", "exp3", "random")
 USUAL = ("cts", "cucb", "random")
 USUAL_HORIZON = 20_000  # rounds that are played of a longer table
 
