@@ -90,6 +90,7 @@ def _evaluations(problem: dict[str, Any]) -> str:
     found = [
         np.mean(one["evaluations"]) / problem["horizon"] for one in problem["policies"].values()
     ]
+    # Policies that never evaluate the reward have 0. Oracles that are not lazy have more.
     lazy = [n for n in found if 0 < n < _FEW * problem["n_arms"]]
     return f"{min(lazy):.2f} to {max(lazy):.2f}"
 
@@ -143,6 +144,7 @@ def _interval(policy: dict[str, Any] | None) -> str:
 
 def _number(interval: Interval, *, signed: bool = False) -> str:
     size = np.floor(np.log10(max(abs(interval.mean), 1e-9)))
+    # At most two digits after the point: more would claim a precision that the runs lack.
     digits = int(np.clip(_DIGITS - 1 - size, 0, 2))
     form = f"{'+' if signed else ''},.{digits}f"
     mean, low, high = (f"{value:{form}}" for value in interval.numbers)
@@ -155,6 +157,7 @@ def draw(figure: Any, found: dict[str, Any]) -> None:
     labels = list(LABELS)
     n_rows = -(-len(found["problems"]) // 2)
     figure.set_size_inches(WIDTH, n_rows * (0.9 + _ROW * len(labels)))
+    # Two panels side by side: the rows of all panels have the same names, which are written once.
     axes = figure.subplots(n_rows, 2, sharey=True).ravel()
     for axis, (name, problem) in zip(axes, found["problems"].items(), strict=False):
         for place, label in enumerate(labels):

@@ -80,6 +80,7 @@ def play(
     cells = demo.cells(Scale(runs=runs, seed=seed))
     store = Memory()
     record_with_bar({demo.name: cells}, store, unit="runs", workers=workers, console=console)
+    # Nothing is kept besides the picture, so that the rows stay in memory.
     findings = demo.analyse(*recorded_rows(cells, store))
     return Done(folders.write(folder / "regret.svg", render(findings.draw)), findings.tables)
 
@@ -96,6 +97,7 @@ def cells_of(scale: Scale, *, horizon: int) -> list[Cell]:
             "problem": problem.settings,
             "horizon": horizon,
             "label": POLICIES[name].label,
+            # As in the paper, where both problems have a quantization level that equals the gap.
             "policy": {"name": name, "delta": problem.gap},
         }
         for problem in PROBLEMS
@@ -135,6 +137,7 @@ def _policy(rows: Rows, times: Rows) -> dict[str, Any]:
 
 def _table(problem: Problem, found: dict[str, Any]) -> Table:
     finals = {label: np.array(one["regret"])[:, -1] for label, one in found.items()}
+    # Regret has no natural unit, so that the table shows it as a share of the baseline, too.
     baseline = finals[POLICIES["random"].label].mean()
     rows = [
         [
