@@ -81,6 +81,8 @@ def slightly_larger_regret(name: str, analysis: Numbers) -> Claim:
         label: vars(paired_ratio(one["regret"], policies[CTS]["regret"], level))
         for label, one in found.items()
     }
+    # The best setting stands for all: the paper does not say which setting it used, so that the
+    # claim gets the benefit of the doubt.
     best = min(ratios, key=lambda label: ratios[label]["mean"])
     more = found[best]["minus_cts"]
     return Claim(
@@ -103,6 +105,8 @@ def fewer_tests_suffice(fig2c: Numbers) -> Claim:
     low, high = 1 - WITHIN, 1 + WITHIN
     verdict = _inside(ratio, low, high)
     because = f"reproduced if the interval of the ratio is within {low:g} and {high:g}"
+    # Two policies that learn nothing have the same regret. This supports the words of the claim,
+    # but not what it is meant to say.
     if verdict is Verdict.REPRODUCED and of_random["high"] >= LIKE_RANDOM:
         verdict = Verdict.CONDITIONALLY
         because += (
@@ -163,6 +167,8 @@ def less_time(table1: Numbers) -> Claim:
     low, high = LESS_TIME * (1 - ABOUT), LESS_TIME * (1 + ABOUT)
     verdict = _inside(ratios["single"], low, high)
     because = f"reproduced if the interval with single calls is within {low:g} and {high:g}"
+    # An advantage that other ways of calling undo is an advantage over that way of calling, not of
+    # the algorithm.
     undone = [calls for calls in ("by size", "batch") if ratios[calls]["low"] < 1]
     if verdict is Verdict.REPRODUCED and undone:
         verdict = Verdict.CONDITIONALLY
@@ -187,6 +193,7 @@ def networks_are_separable(theory: Numbers) -> Claim:
     steepest = next(iter(networks))
     violated = [std for std, found in networks.items() if found["improved"]]
     clean = [std for std, found in networks.items() if not found["improved"]]
+    # One violation refutes a theorem. No number of searches without one proves it.
     if not violated:
         verdict, because = (
             Verdict.UNDECIDED,
@@ -218,6 +225,8 @@ def networks_are_separable(theory: Numbers) -> Claim:
 
 def logarithmic_tests(theory: Numbers) -> Claim:
     """Lemma 1 is O(log m): by the exponent of m, with M fixed and with M for pools of pm arms."""
+    # In the proof M bounds the reward of a pool. Pools have about pm arms, so that M grows with m
+    # for a sum.
     growth, paper = theory["growth"], theory["at_paper"]
     fixed, real = growth["lemma_m_is_k"], growth["lemma_m_is_n_arms"]
     if real <= LOGARITHMIC:
@@ -264,6 +273,7 @@ def judge(numbers: Mapping[str, Numbers]) -> list[Claim]:
     ]
 
 
+# An interval that contains the limit decides nothing: more runs may decide either way.
 def _below(interval: Mapping[str, float], limit: float) -> Verdict:
     if interval["high"] <= limit:
         return Verdict.REPRODUCED
