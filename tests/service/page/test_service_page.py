@@ -7,7 +7,7 @@ import re
 
 from page_steps import FRUIT, create, decide, tell, tile, wait_for_text
 
-from server_process import Server
+from forked_server import ForkedServer
 from superarm.service.http import keys
 from superarm.service.log.sqlite import SQLiteStore
 
@@ -166,7 +166,7 @@ def test_a_key_is_requested_and_stays_in_the_tab(visit, tmp_path):
     for _, row in made.values():
         store.add_key(row)
     store.close()
-    with Server(str(database), tmp_path / "server.log", "--keys") as server:
+    with ForkedServer(str(database), tmp_path / "server.log", "--keys") as server:
         page = visit(at=server.url, expect=["status of 401", "status of 403"])
         dialog = page.get_by_role("dialog", name="Key of this server")
         dialog.get_by_label("Key", exact=True).fill("not this one")
