@@ -5,7 +5,7 @@ import shutil
 
 import httpx
 import pytest
-from page_steps import FRUIT
+from page_steps import FRUIT, PATIENCE_MS
 
 from forked_server import ForkedServer
 
@@ -46,7 +46,7 @@ def new_context(browser, **more):
     """A context without animations, because they change colours while these are measured."""
     settings = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
     context = browser.new_context(**{**settings, **more})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE_MS)
     return context
 
 
