@@ -1,4 +1,4 @@
-"""Lemma 1 by enumeration and by simulation: false as printed, true as repaired; signal over noise."""
+"""Lemma 1 by enumeration and simulation: false as printed, true as repaired; signal over noise."""
 
 import numpy as np
 import pytest

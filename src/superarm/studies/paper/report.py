@@ -13,7 +13,8 @@ from superarm.reporting.figures import inline, render
 from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell, canonical
 from superarm.studies.paper import catalogue
-from superarm.studies.paper.claims import Claim, Verdict, judge
+from superarm.studies.paper.claims import judge
+from superarm.studies.paper.verdicts import Claim, Verdict
 from superarm.studies.run import recorded_rows
 from superarm.studies.store import Store
 from superarm.studies.study import Done, Findings, Rows, Scale, Study
