@@ -8,6 +8,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# Bytecode is kept, or every process that a test starts would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 # mkdocs prints a notice about its own future, which does not concern our readers.
 export NO_MKDOCS_2_WARNING := 1
 

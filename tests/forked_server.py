@@ -42,11 +42,16 @@ def _start_forking():
 
 
 class Forked:
-    """``python ARGUMENTS`` in a forked process, with the methods of `Popen`."""
+    """``python ARGUMENTS`` in a forked process, with the methods of `Popen`.
 
-    def __init__(self, arguments, log):
+    The process calls ``prepare`` first, if given.
+    """
+
+    def __init__(self, arguments, log, prepare=None):
         _start_forking()
-        self._process = _FORKS.Process(target=_run, args=(arguments, str(log)), daemon=True)
+        self._process = _FORKS.Process(
+            target=_run, args=(arguments, str(log), prepare), daemon=True
+        )
         self._process.start()
         self.pid = self._process.pid
 
@@ -72,15 +77,17 @@ class Forked:
 
 
 class ForkedServer(Server):
-    """A `Server` whose processes are forked. It has no ``prefix``, which needs a new program."""
+    """A `Server` whose processes are forked. Its ``prefix`` is a function that they call first."""
 
-    python = staticmethod(lambda arguments, log, prefix=(): Forked(arguments, log))
+    python = staticmethod(lambda arguments, log, prefix=(): Forked(arguments, log, prefix or None))
 
 
-def _run(arguments, log):
+def _run(arguments, log, prepare):
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for stream in (1, 2):
         os.dup2(out, stream)
+    if prepare is not None:
+        prepare()
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import importlib.util
 import json
+import sys
 
 import httpx
 
@@ -11,6 +13,11 @@ from superarm.service.http.app import make_app
 from superarm.service.http.service import Service
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.settings import Limits
+
+# httpx looks for sniffio in every request. Where sniffio is not installed, the search through all
+# folders takes longer than the request itself. None in its place ends the search at once.
+if "sniffio" not in sys.modules and importlib.util.find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None
 
 
 class Client:

@@ -10,6 +10,7 @@ from both_clients import async_client, sync_client
 import superarm as sa
 import superarm.client as sc
 import superarm.offpolicy as op
+from forked_server import ForkedServer
 from serving import client_of
 
 ARMS = ["a", "b/c", "ä ?#%", "..", "😀", "e&f=g"]
@@ -176,10 +177,8 @@ def test_long_lists_and_logs(client):
 
 def test_following_a_log(tmp_path):
     """Over a real connection, because the in-process transport waits for the whole answer."""
-    from server_process import Server
-
     with (
-        Server(str(tmp_path / "s.db"), tmp_path / "log") as server,
+        ForkedServer(str(tmp_path / "s.db"), tmp_path / "log") as server,
         sync_client(server.url) as client,
     ):
         bandit = client.create("followed", 4, 2)

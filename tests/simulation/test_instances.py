@@ -156,3 +156,42 @@ def test_the_true_means_cannot_be_written_to():
     assert environment.mu[0] == 0.5
     with pytest.raises(ValueError, match="read-only"):
         environment.mu[0] = 1.0
+
+
+@pytest.mark.parametrize("others", ["uniform", "equal"])
+def test_planted_instances_have_the_gap_and_the_best_mean(others):
+    rng = np.random.default_rng(5)
+    it = sa.simulation.planted_instance(9, 3, 0.25, best=0.8, others=others, rng=rng)
+    assert it.mu[it.best_arms].tolist() == [0.8] * 3
+    assert theory.gap_range(it.reward, it.mu, 3)[0] == pytest.approx(it.gap) == pytest.approx(0.25)
+    assert it.best_value == pytest.approx(2.4)
+    rest = np.delete(it.mu, it.best_arms)
+    assert rest.max() == pytest.approx(0.55)
+    assert (len(set(rest.tolist())) == 1) is (others == "equal")
+
+
+def test_means_below_the_gap_of_planted_instances_are_uniform():
+    """4,000 means: the test of Kolmogorov and Smirnov fails for one seed in a thousand."""
+    it = sa.simulation.planted_instance(4006, 5, 0.25, best=0.75, rng=np.random.default_rng(6))
+    below = np.delete(it.mu, [*it.best_arms, int(np.flatnonzero(it.mu == 0.5)[0])])
+    assert stats.kstest(below, "uniform", args=(0, 0.5)).pvalue > 0.001
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"best": 0.2}, "at least the gap"),
+        ({"best": 0.9, "others": "many"}, "'uniform' or"),
+    ],
+)
+def test_planted_instances_that_cannot_be_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        sa.simulation.planted_instance(9, 3, 0.25, **options, rng=np.random.default_rng(0))
+
+
+def test_networks_can_be_planted_lower():
+    it = sa.network_instance(30, 2, 0.05, best=0.6, rng=np.random.default_rng(7))
+    assert 0.5 <= it.mu[it.best_arms].min() <= it.mu.max() <= 0.6
+    assert theory.gap_range(it.reward, it.mu, 2)[0] == pytest.approx(it.gap)
+    with pytest.raises(ValueError, match=r"above 0\.1"):
+        sa.network_instance(30, 2, 0.05, best=0.05, rng=np.random.default_rng(7))

@@ -83,6 +83,7 @@ class Evaluator:
         return float("nan")
 
     def _fail_all(self, sets: Sequence[IndexArray], theta: FloatArray, what: str) -> FloatArray:
+        # `_fail` below counts the first one.
         self.n_failed += len(sets) - 1
         first = np.sort(sets[0])
         return np.full(len(sets), self._fail(first, theta[first], what))

@@ -188,6 +188,7 @@ def plan(
     rng = np.random.default_rng(0) if rng is None else rng
     if reward is not None and reward.n_arms != n_arms:
         raise ValueError(f"reward must have n_arms = {n_arms} arms, got {reward.n_arms}")
+    # A reward or means of the user have one size. Only our own problem can be made smaller.
     given = reward is not None or mu is not None  # then nothing is scaled
     size = (n_arms, k) if given else (min(n_arms, max(_MOST_ARMS, 2 * k)), min(k, _MOST_K))
     measured = NetworkReward.random(size[0], rng=rng) if reward is None else reward
@@ -201,6 +202,7 @@ def plan(
         _row(name, (n_arms, k), size, cost_s, horizon, rewards[name], arms, seed)
         for name in _chosen(oracles, rewards)
     ]
+    # The fastest first. Which oracle that is depends on cost_s.
     rows.sort(key=lambda row: row.round_s)
     on = f"{type(measured).__name__}, {size[1]} of {size[0]:,} arms"
     return Plan(n_arms, k, cost_s, horizon, tuple(rows), _break_even(rows), on)
@@ -209,6 +211,7 @@ def plan(
 def _rewards(reward: Reward | None, measured: Reward, n_arms: int, k: int) -> dict[str, Reward]:
     """The reward to measure each oracle with, for the oracles that can solve the problem."""
     rewards: dict[str, Reward] = dict.fromkeys(ORACLE_COSTS, measured)
+    # It would refuse the problem, so that it has no row.
     if math.comb(n_arms, k) > Exhaustive().limit:
         del rewards["Exhaustive"]
     if reward is None:

@@ -130,6 +130,7 @@ def _case(rows: dict[str, Property], n_arms: int, k: int) -> tuple[str, str]:
     separable = rows["separable"].holds or k == n_arms
     # The order of the rules is their priority.
     unreliable = [name for name in _RELIED_ON if rows[name].is_error]
+    # First: every later rule relies on remembered answers or on what the reward declares.
     if unreliable:
         why = f"remembered answers prove nothing while this is violated: {', '.join(unreliable)}"
         return ("separable, unreliable" if separable else "other, unreliable"), why
@@ -178,6 +179,7 @@ def _suggestions(rows: dict[str, Property], used: float, case: str, loss: float)
     if rows["additive"].holds and rows["additive"].kind == "undeclared":
         n_probes = rows["additive"].n_probes
         lines.append(f"LinearReward, or declaring additive: it held in all {n_probes} probes")
+    # A B that is too large is correct but costs evaluations: lazy oracles certify less with it.
     if rows["lipschitz"].holds and used < _STEEP:
         lines.append(
             f"a smaller lipschitz, perhaps one per arm: the steepest slope seen is {used:.2f} of "

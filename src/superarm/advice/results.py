@@ -48,6 +48,7 @@ class Witness:
         return cls(
             tuple(tuple(np.asarray(arms, np.intp).tolist()) for arms in sets),
             tuple(tuple(np.asarray(row, np.float64).tolist()) for row in means),
+            # JSON has no NaN. None stands for a value that the reward did not give.
             tuple(float(value) if math.isfinite(value) else None for value in values),
             what,
         )

@@ -49,6 +49,7 @@ class Decision:
     @classmethod
     def from_json(cls, answer: dict[str, Any]) -> Decision:
         """Read the service's JSON. A new decision comes without status and outcomes."""
+        # A decision is open when it is issued, so that the answer of `ask` does not say it.
         known = _known_fields(cls, {"status": "open", **answer})
         known["arms"] = tuple(answer["arms"])
         known["values"] = _tuple_or_none(answer["values"])
@@ -97,6 +98,7 @@ class Bandit:
 
 
 def _known_fields(cls: type, answer: dict[str, Any]) -> dict[str, Any]:
+    # A newer service may send more members. A client must not fail because of them.
     return {field.name: answer[field.name] for field in fields(cls) if field.name in answer}
 
 

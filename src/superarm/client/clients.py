@@ -8,7 +8,7 @@ import inspect
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
 
@@ -21,41 +21,87 @@ from superarm.version import __version__
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Transport = TypeVar("Transport")
 
 DEFAULT_URL = "http://127.0.0.1:8321"
 
 
-def _blocking(verb: Callable[P, Steps[T]]) -> Callable[Concatenate[Client, P], T]:
-    """Make a method of `Client` from a verb."""
+class _Method(Generic[P, T]):
+    """A verb as a method of both clients: `Client` runs it, `AsyncClient` awaits it.
 
-    @functools.wraps(verb)
-    def method(self: Client, *args: P.args, **options: P.kwargs) -> T:
+    A descriptor, so that type checkers know for each client what its methods return.
+    """
+
+    def __init__(self, verb: Callable[P, Steps[T]]) -> None:
+        self._verb = verb
+
+    @overload
+    def __get__(self, client: Client, owner: type[Client]) -> Callable[P, T]: ...
+
+    @overload
+    def __get__(
+        self, client: AsyncClient, owner: type[AsyncClient]
+    ) -> Callable[P, Coroutine[Any, Any, T]]: ...
+
+    @overload
+    def __get__(self, client: None, owner: type[Any]) -> Callable[..., Any]: ...
+
+    def __get__(self, client: Any, owner: type[Any]) -> Any:
+        function = _function(self._verb, inspect.iscoroutinefunction(owner._run))
+        return function if client is None else function.__get__(client, owner)
+
+
+# Cached: reading signatures takes longer than everything else that happens before a request.
+@functools.cache
+def _function(verb: Callable[..., Steps[Any]], is_awaited: bool) -> Any:
+    """The method of a verb before it is bound to a client, for help() and the docs, too."""
+
+    def blocking(self: Any, *args: Any, **options: Any) -> Any:
         return self._run(verb(*args, **options))
 
-    return _with_self(method)
-
-
-def _awaitable(
-    verb: Callable[P, Steps[T]],
-) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
-    """Make a method of `AsyncClient` from a verb."""
-
-    @functools.wraps(verb)
-    async def method(self: AsyncClient, *args: P.args, **options: P.kwargs) -> T:
+    async def awaitable(self: Any, *args: Any, **options: Any) -> Any:
         return await self._run(verb(*args, **options))
 
-    return _with_self(method)
-
-
-def _with_self(method: Any) -> Any:
-    """Give the method the verb's signature, with ``self`` in front, for help() and the docs."""
-    self = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    signature = inspect.signature(method)
-    method.__signature__ = signature.replace(parameters=[self, *signature.parameters.values()])
+    method: Any = functools.wraps(verb)(awaitable if is_awaited else blocking)
+    # `wraps` copies the signature of the verb, which has no self.
+    self_ = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.signature(verb)
+    method.__signature__ = signature.replace(parameters=[self_, *signature.parameters.values()])
     return method
 
 
-class Client:
+class _AnyClient(Generic[Transport]):
+    """What both clients have in common: settings, and all verbs except `log`, which streams."""
+
+    _open: ClassVar[type[Any]]
+    _http: Any
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        key: str | None = None,
+        retries: Retries | None = None,
+        timeout_s: float = 10.0,
+        transport: Transport | None = None,
+    ) -> None:
+        self._retries = retries or Retries()
+        self._http = self._open(transport=transport, **_options(url, key, timeout_s))
+
+    create = _Method(verbs.create)
+    bandits = _Method(verbs.bandits)
+    bandit = _Method(verbs.bandit)
+    ask = _Method(verbs.ask)
+    tell = _Method(verbs.tell)
+    decision = _Method(verbs.decision)
+    explain = _Method(verbs.explain)
+    add_arms = _Method(verbs.add_arms)
+    retire = _Method(verbs.retire)
+    restore = _Method(verbs.restore)
+    health = _Method(verbs.health)
+
+
+class Client(_AnyClient[httpx.BaseTransport]):
     """A client of the service with blocking calls. Threads may share one client.
 
     Parameters
@@ -82,29 +128,8 @@ class Client:
     ('ant',)
     """
 
-    def __init__(
-        self,
-        url: str | None = None,
-        *,
-        key: str | None = None,
-        retries: Retries | None = None,
-        timeout_s: float = 10.0,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        self._retries = retries or Retries()
-        self._http = httpx.Client(transport=transport, **_options(url, key, timeout_s))
-
-    create = _blocking(verbs.create)
-    bandits = _blocking(verbs.bandits)
-    bandit = _blocking(verbs.bandit)
-    ask = _blocking(verbs.ask)
-    tell = _blocking(verbs.tell)
-    decision = _blocking(verbs.decision)
-    explain = _blocking(verbs.explain)
-    add_arms = _blocking(verbs.add_arms)
-    retire = _blocking(verbs.retire)
-    restore = _blocking(verbs.restore)
-    health = _blocking(verbs.health)
+    _open = httpx.Client
+    _http: httpx.Client
 
     def log(
         self, bandit: Bandit | str, *, after: int = 0, follow: bool = False
@@ -156,7 +181,7 @@ class Client:
             return error
 
 
-class AsyncClient:
+class AsyncClient(_AnyClient[httpx.AsyncBaseTransport]):
     """A client of the service with coroutines, for many requests at once.
 
     The parameters are those of `Client`.
@@ -173,29 +198,8 @@ class AsyncClient:
     ('ant',)
     """
 
-    def __init__(
-        self,
-        url: str | None = None,
-        *,
-        key: str | None = None,
-        retries: Retries | None = None,
-        timeout_s: float = 10.0,
-        transport: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        self._retries = retries or Retries()
-        self._http = httpx.AsyncClient(transport=transport, **_options(url, key, timeout_s))
-
-    create = _awaitable(verbs.create)
-    bandits = _awaitable(verbs.bandits)
-    bandit = _awaitable(verbs.bandit)
-    ask = _awaitable(verbs.ask)
-    tell = _awaitable(verbs.tell)
-    decision = _awaitable(verbs.decision)
-    explain = _awaitable(verbs.explain)
-    add_arms = _awaitable(verbs.add_arms)
-    retire = _awaitable(verbs.retire)
-    restore = _awaitable(verbs.restore)
-    health = _awaitable(verbs.health)
+    _open = httpx.AsyncClient
+    _http: httpx.AsyncClient
 
     async def log(
         self, bandit: Bandit | str, *, after: int = 0, follow: bool = False

@@ -98,8 +98,10 @@ def error_from(response: httpx.Response) -> ProblemError:
     try:
         problem = response.json()
     except (json.JSONDecodeError, UnicodeDecodeError):
+        # Proxies answer with HTML. The status still says what kind of error it is.
         problem = None
     if not isinstance(problem, dict):
         problem = {"title": response.reason_phrase, "detail": response.text[:_LONGEST_DETAIL]}
+    # Unknown statuses: from 500 on the service is to blame, below it the request.
     default = ServerError if response.status_code >= 500 else InvalidError
     return _BY_STATUS.get(response.status_code, default)(response.status_code, problem)

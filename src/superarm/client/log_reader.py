@@ -36,6 +36,8 @@ class LogReader:
         """Read the event in a line, and move past it."""
         try:
             event = json.loads(line)
+            # The position moves with every event, so that a new connection starts after the last
+            # event that was delivered. An event is a success, so that failures are counted anew.
             self.after, self._n_failed = int(event["seq"]), 0
         except (ValueError, KeyError, TypeError):
             raise UnreachableError(
@@ -52,6 +54,8 @@ class LogReader:
         self._n_failed += 1
         if isinstance(reply, httpx.Response) and reply.is_success:
             self._n_failed = 0
+            # A pause all the same: a proxy that closes at once would otherwise get requests in a
+            # loop.
             return self._retries.pause_after(1, reply)
         if isinstance(reply, httpx.Response) and reply.status_code not in RETRIED_STATUSES:
             raise error_from(reply)

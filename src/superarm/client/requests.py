@@ -47,11 +47,14 @@ class Request:
 
     def for_following(self) -> dict[str, Any]:
         """Give the arguments for a stream of events, which may be silent for any time."""
+        # Connecting must not take for ever, but silence in between only means that nothing
+        # happened.
         return {**self.for_httpx(), "timeout": httpx.Timeout(10.0, read=None)}
 
 
 def new_key() -> str:
     """Make an Idempotency-Key."""
+    # Random, not a counter: clients on several machines must never use the same key.
     return uuid.uuid4().hex
 
 
@@ -92,6 +95,7 @@ def _id_of(thing: Bandit | Decision | str) -> str:
         raise TypeError(
             f"a bandit or decision must be given as itself or as its id, got {thing!r:.60}"
         )
+    # Even "/" is quoted, so that an id cannot name another path.
     return quote(found, safe="")
 
 

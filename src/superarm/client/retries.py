@@ -19,6 +19,7 @@ from superarm.core.arguments import as_count, as_positive
 
 T = TypeVar("T")
 
+# Overloaded, or not reachable behind a proxy. Other statuses would come again.
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 _MOST_DOUBLINGS = 60  # keeps 2**n within floating point for any number of tries
 
@@ -65,7 +66,9 @@ class Retries:
     def pause_after(self, n_failed: int, reply: httpx.Response | Exception) -> Pause:
         """Give the pause after ``n_failed`` failed tries, the last of which got ``reply``."""
         full = min(self.most_s, self.first_s * 2 ** min(n_failed - 1, _MOST_DOUBLINGS))
+        # Not numpy's generator: pauses must not depend on anybody's seed.
         seconds = full * random.uniform(0.5, 1.0)
+        # A service that asks for more time gets it, but not so much that a program seems to hang.
         return Pause(max(seconds, min(_retry_after(reply), self.longest_s)))
 
 
@@ -88,9 +91,11 @@ def with_retries(steps: Steps[T], retries: Retries) -> Generator[Request | Pause
 
 def _try(request: Request, retries: Retries) -> Generator[Request | Pause, Any, Any]:
     for n_failed in range(1, retries.tries + 1):
+        # The same object each time, so that all tries carry the same Idempotency-Key.
         reply = yield request
         if isinstance(reply, httpx.Response) and reply.status_code not in RETRIED_STATUSES:
             return _json_of(reply)
+        # No pause after the last try: nothing would follow it.
         if n_failed < retries.tries:
             yield retries.pause_after(n_failed, reply)
     raise error_after(request, reply, retries.tries)

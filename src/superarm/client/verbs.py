@@ -74,6 +74,8 @@ def create(
         "keep": keep,
         "explain_last": explain_last,
     }
+    # Members that are None stay out, so that the defaults are those of the service, whichever
+    # version it has.
     request = Request("POST", "/v1/bandits", body=without_none(body), key=key or new_key())
     return Bandit.from_json((yield request))
 
@@ -85,6 +87,7 @@ def bandits() -> Steps[list[Bandit]]:
     while True:
         answer = yield Request("GET", "/v1/bandits", params)
         found += map(Bandit.from_json, answer["bandits"])
+        # Pages, because a service may have more bandits than fit in one answer.
         if not answer.get("next"):
             return found
         params = {"limit": _BANDITS_PER_REQUEST, "after": answer["next"]}
@@ -136,6 +139,7 @@ def tell(decision: Decision | str, outcomes: Mapping[Any, float]) -> Steps[tuple
 
     Returns the arms whose outcomes were not known before.
     """
+    # No key is needed: the same outcomes again are the same request.
     body = {"outcomes": {str(arm): float(outcome) for arm, outcome in outcomes.items()}}
     answer = yield Request("POST", decision_path(decision, "outcomes"), body=body)
     return tuple(answer["new"])
@@ -175,6 +179,7 @@ def retire(bandit: Bandit | str, *names: Name) -> Steps[None]:
 
 def restore(bandit: Bandit | str, *names: Name) -> Steps[None]:
     """Pick retired arms again. Unknown names are refused, while `add_arms` would add them."""
+    # All names are checked before the first change, so that a refused call changes nothing.
     wanted = names_of(names, "names")
     retired = (yield Request("GET", bandit_path(bandit), {"top": 0}))["retired"]
     for name in wanted:
@@ -198,6 +203,7 @@ def log(bandit: Bandit | str, after: int, follow: bool) -> Request:
 
 def _checked(options: AskOptions) -> dict[str, Any]:
     """Write the keywords of `ask` as JSON."""
+    # Checked here: the service would refuse it after a request, with a less helpful message.
     unknown = sorted(options.keys() - AskOptions.__annotations__.keys())
     if unknown:
         known = ", ".join(AskOptions.__annotations__)
@@ -213,6 +219,7 @@ def _checked(options: AskOptions) -> dict[str, Any]:
 
 
 def _refuse_unknown(bandit: Bandit | str, name: str) -> Steps[None]:
+    # The service searches for parts of names, so that the exact name must be found among them.
     params = {"top": _MOST_ARMS_PER_SEARCH, "query": name}
     found = yield Request("GET", bandit_path(bandit), params)
     if name not in [row["arm"] for row in found["posterior"]]:

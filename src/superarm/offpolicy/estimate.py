@@ -28,11 +28,9 @@ class Estimate:
 
     Attributes
     ----------
-    value
-        The estimate.
-    std_error
-        Its standard error. It includes the spread of the rounds and, if the target was sampled,
-        the spread of the samples.
+    value, std_error
+        The estimate and its standard error. The error includes the spread of the rounds and, if
+        the target was sampled, the spread of the samples.
     low, high
         The ends of its interval: Student's, with ``effective_n`` - 1 degrees of freedom.
     level

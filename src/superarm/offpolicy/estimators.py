@@ -196,6 +196,7 @@ def _finish(
 
 
 def _fixed(log: WeightedLog, means: FloatArray) -> _Model:
+    # Padding has no outcome and must not get a mean either.
     here = np.where(log.inverse > 0, means[log.units], 0.0)
     return _Model(here, np.full(len(here), float(log.wanted @ means)), means)
 
@@ -215,6 +216,7 @@ def _past(log: WeightedLog) -> _Model:
         target[t] = log.wanted @ means
         won[arms] += outcomes
         seen[arms] += 1
+        # After the round was used: its outcomes count from the next round on.
         all_won += outcomes.sum()
         all_seen += len(arms)
     return _Model(here, target, total / len(target))

@@ -77,12 +77,14 @@ class WeightedLog:
 
     def by_unit(self, values: FloatArray) -> FloatArray:
         """Shape (n_units,): the mean over rounds of what each unit earns at weight 1."""
+        # 1 / p without q: the value that a unit would earn if the target always had it.
         earned = (self.inverse * values).ravel()
         sums = np.bincount(self.units.ravel(), earned, minlength=len(self.wanted))
         return sums / len(self.units)
 
     def target_var(self, of_units: FloatArray) -> float:
         """The variance due to the target's samples, for a value that is the sum over units."""
+        # A target with exact probabilities has no sampling error.
         if self.samples is None or len(self.samples) < 2:
             return 0.0
         return float(self.samples.sum(of_units).var(ddof=1)) / len(self.samples)
@@ -95,6 +97,7 @@ def by_arm(log: Log, target: AnyTarget, per: Per, clip: float | None) -> Weighte
     _check_complete(log)
     wanted = as_target(target, log.n_arms)
     there = log.there
+    # Padding points at unit 0. Its inverse is 0, so that it adds nothing there.
     units = np.where(there, log.arms, 0)
     inverse = np.divide(1.0, log.propensities, out=np.zeros(units.shape), where=there)
     return _weighted(
@@ -168,6 +171,7 @@ def _weighted(
         limit = np.divide(most, q, out=np.full(q.shape, np.inf), where=q > 0)
         inverse = np.minimum(inverse, limit)
         weights = q * inverse
+    # After clipping: clipping is the remedy for weights that are too large.
     check_weights(weights.sum(axis=1) / size)
     return WeightedLog(
         units, values, inverse, weights, wanted, size, per, samples, bounds, clipped, mean_weight

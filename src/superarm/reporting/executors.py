@@ -51,6 +51,7 @@ def run_all(
         breaks its executor, a new executor is started for the jobs that are left.
     """
     if start is None:
+        # A copy, because finished jobs are removed from the dictionary.
         for key, job in list(jobs.items()):
             done(job, work(job))
             del jobs[key]
@@ -62,6 +63,7 @@ def run_all(
             with start() as executor:
                 _run_on(executor, work, jobs, done)
         except BrokenExecutor:
+            # Progress resets the count: a long study may well lose a worker now and then.
             deaths = deaths + 1 if len(jobs) == before else 0
             if deaths == _MOST_RESTARTS:
                 raise RuntimeError(
@@ -118,6 +120,7 @@ def dask_workers(address: str, versions: Callable[[], dict[str, str]]) -> StartE
         connect: Callable[..., Any] = distributed.Client
         client = connect(address, set_as_default=False)
         for worker, found in client.run(versions).items():
+            # Checked on every worker: a cluster may have been updated in part.
             if found != versions():
                 client.close()
                 raise RequestError(

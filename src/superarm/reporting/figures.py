@@ -64,12 +64,17 @@ def render(draw: Callable[[Any], None], *, size: tuple[float, float] = (WIDTH, _
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         figure.savefig(
-            buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+            # No date and no program: the same data must give the same bytes.
+            buffer,
+            format="svg",
+            transparent=True,
+            metadata={"Date": None, "Creator": None},
         )
     svg = buffer.getvalue().decode()
     svg = re.sub(r"<!DOCTYPE.*?>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"font-family: [^;\"]*;? ?", "", svg)
+    # `currentColor` follows the text around the picture, on light and on dark pages.
     svg = svg.replace(INK, "currentColor")
     head = '<svg font-family="system-ui, sans-serif" '
     svg = svg.replace("<svg ", head, 1).replace("<defs>", f"{_OWN_COLOURS}\n <defs>", 1)
@@ -94,6 +99,7 @@ def inline(svg: str, name: str, title: str) -> str:
     # The style sheet inside would be that of the whole page.
     body = re.sub(r"<style type=.*?</style>", "", body, flags=re.DOTALL)
     body = re.sub(r' xmlns(:xlink)?="[^"]*"', "", body)
+    # Identifiers are global in a page: two pictures must not share them.
     body = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{name}-", body)
     label = f'<svg role="img" aria-label="{escape(title)}" stroke-linejoin="round" '
     return body.replace("<svg ", label, 1)
@@ -116,6 +122,7 @@ def band(
     """The mean over runs, shape (n_runs, len(x)), with its 95% interval, cut off at ``least``."""
     mean, low, high = mean_band(np.asarray(runs, np.float64))
     axis.plot(x, mean, color=look.colour, linestyle=look.dash, linewidth=1.7)
+    # The interval of a single run is unbounded.
     if len(runs) > 1:
         bottom = np.maximum(least, low)
         axis.fill_between(x, bottom, high, color=look.colour, alpha=0.18, linewidth=0)

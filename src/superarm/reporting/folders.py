@@ -17,11 +17,13 @@ def write(path: Path, content: str | bytes) -> Path:
     A reader, and a run that continues after a crash, see the old file or the new one.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder: a rename is atomic only within one file system.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
+            # Before the rename, so that a crash cannot leave the new name with old or no content.
             os.fsync(file.fileno())
         Path(temporary).chmod(0o644)  # mkstemp makes files that only their owner can read
         Path(temporary).replace(path)
@@ -34,6 +36,7 @@ def write(path: Path, content: str | bytes) -> Path:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold the folder's lock, so that two commands do not overwrite each other's manifest."""
+    # A lock of the operating system: it is released even if the process is killed.
     from filelock import FileLock
 
     with FileLock(folder / ".lock"):

@@ -32,6 +32,7 @@ def render(template: Path, **data: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader([template.parent, _SHARED]),
         autoescape=select_autoescape(["html"]),
+        # A misspelt name fails in the tests instead of leaving a gap in a page.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

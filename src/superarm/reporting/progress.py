@@ -55,6 +55,7 @@ def bar(
         "{task.percentage:>3.0f}%," if unit is None else f"{{task.fields[done]}}/{n_steps} {unit},"
     )
     columns = (
+        # Fixed width, so that the bar does not jump. No markup: labels may have brackets.
         TextColumn("{task.description:<26}", markup=False),
         BarColumn(),
         TextColumn(count),

@@ -59,6 +59,8 @@ def mean_band(runs: FloatArray, level: float = LEVEL) -> tuple[FloatArray, Float
     """
     n_runs = len(runs)
     mean = runs.mean(axis=0)
+    # One value says nothing about the spread. An infinite interval is honest, and NaN would be
+    # taken for an error.
     if n_runs == 1:
         unbounded = np.full(len(mean), np.inf)
         return mean, -unbounded, unbounded

@@ -70,6 +70,7 @@ def as_rich(table: Table) -> RichTable:
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     """Rows as CSV, with a first line of their keys."""
+    # The first row need not have all keys, and columns keep the order of their first row.
     columns = list(dict.fromkeys(key for row in rows for key in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")

@@ -47,10 +47,8 @@ class Reason:
 
     Attributes
     ----------
-    arm
-        The name of the arm.
-    rank
-        Its place by score, 1 for the best.
+    arm, rank
+        The name of the arm, and its place by score: 1 for the best.
     value
         The value that was sampled for it.
     mean, low, high
@@ -93,11 +91,9 @@ class Explanation:
 
     Attributes
     ----------
-    decision
-        The decision.
-    score_is
-        What the oracle ordered the arms by, in words. None if it did not order arms, or did not
-        report on this round.
+    decision, score_is
+        The decision, and what the oracle ordered the arms by, in words. ``score_is`` is None if the
+        oracle did not order arms, or did not report on this round.
     reasons
         One `Reason` per arm of the set, the best first.
     best_left_out

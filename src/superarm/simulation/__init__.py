@@ -6,6 +6,7 @@ from superarm.simulation.instances import (
     Instance,
     linear_instance,
     network_instance,
+    planted_instance,
 )
 from superarm.simulation.replicate import replicate, run_one
 from superarm.simulation.simulate import simulate
@@ -18,6 +19,7 @@ __all__ = [
     "Trace",
     "linear_instance",
     "network_instance",
+    "planted_instance",
     "replicate",
     "run_one",
     "simulate",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core import Environment, Reward, top_k
-from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite, as_k
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite, as_fraction, as_k
 from superarm.core.optional import KnownMeans, Observes
 from superarm.environments import BernoulliArms
 from superarm.oracles import Exhaustive
@@ -19,8 +20,8 @@ from superarm.simulation.planted_network import PlantedNetwork
 _MOST_DRAWS = 200
 # The proof of the optimum looks at 2^k subsets.
 _MOST_PLANTED = 12
-# Planted arms have means from here to 1.
-_LEAST_PLANTED = 0.9
+# The means of the planted arms of a network are spread over an interval of this width.
+_PLANTED_WIDTH = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +173,41 @@ def linear_instance(n_arms: int, k: int, gap: float, *, rng: np.random.Generator
     return Instance(BernoulliArms(mu), LinearReward(n_arms), k, best_arms, best_value, found)
 
 
+def planted_instance(
+    n_arms: int,
+    k: int,
+    gap: float,
+    *,
+    best: float,
+    others: Literal["uniform", "equal"] = "uniform",
+    rng: np.random.Generator,
+) -> Instance:
+    """A sum whose k best arms all have the mean ``best``, at random places.
+
+    The other arms have means uniform on [0, best - gap], one of them exactly best - gap, or all of
+    them have that mean. The paper does not say how its means were drawn; `linear_instance` is one
+    law with its gap, and this is another.
+
+    Examples
+    --------
+    >>> instance = planted_instance(100, 5, 0.25, best=0.8, rng=np.random.default_rng(0))
+    >>> round(instance.best_value, 3), round(instance.gap, 3)
+    (4.0, 0.25)
+    """
+    n_arms, k, gap = _checked(n_arms, k, gap)
+    best = as_fraction(best, "best", high="]")
+    if best < gap:
+        raise ValueError(f"best must be at least the gap, {gap}, got {best}")
+    if others not in ("uniform", "equal"):
+        raise ValueError(f"others must be 'uniform' or 'equal', got {others!r}")
+    spread = rng.random(n_arms - k - 1) if others == "uniform" else np.ones(n_arms - k - 1)
+    places = rng.permutation(n_arms)
+    mu = np.empty(n_arms)
+    mu[places] = np.concatenate([np.full(k, best), (best - gap) * np.append(spread, 1.0)])
+    arms = np.sort(places[:k])
+    return Instance(BernoulliArms(mu), LinearReward(n_arms), k, arms, float(mu[arms].sum()), gap)
+
+
 def network_instance(
     n_arms: int,
     k: int,
@@ -179,16 +215,17 @@ def network_instance(
     *,
     n_hidden: int = 20,
     std: float = 1.0,
+    best: float = 1.0,
     rng: np.random.Generator,
 ) -> Instance:
     """A two-layer network with planted best arms and a minimum gap of at least ``gap``.
 
     Weights are |N(0, 1)| as in section 5, those of the hidden layer times ``std``; they do not
-    depend on which arms are best. k random arms have means uniform on [0.9, 1], and all other arms
-    have means uniform on [0, x]. x is the largest number for which the planted set beats every
-    single swap by the gap. (With uniform means for all arms, as in section 5, the gap would be far
-    smaller than the paper's 0.2.) Networks that miss the gap for every x are drawn again. A bound
-    from submodularity proves that no set of several swaps comes closer, so ``best_arms`` and
+    depend on which arms are best. k random arms have means uniform on [best - 0.1, best], and all
+    other arms have means uniform on [0, x]. x is the largest number for which the planted set beats
+    every single swap by the gap. (With uniform means for all arms, as in section 5, the gap would
+    be far smaller than the paper's 0.2.) Networks that miss the gap for every x are drawn again. A
+    bound from submodularity proves that no set of several swaps comes closer, so ``best_arms`` and
     ``gap`` are exact. The proof looks at 2^k subsets, so k is at most 12.
 
     Examples
@@ -198,6 +235,8 @@ def network_instance(
     (0.2, 14.4673)
     """
     n_arms, k, gap = _checked(n_arms, k, gap)
+    if not (best := as_fraction(best, "best", high="]")) > _PLANTED_WIDTH:
+        raise ValueError(f"best must be above {_PLANTED_WIDTH}, got {best}")
     if k > _MOST_PLANTED:
         raise ValueError(
             f"k must be at most {_MOST_PLANTED} (the proof of the optimum looks at 2^k subsets), "
@@ -207,7 +246,8 @@ def network_instance(
     for _ in range(_MOST_DRAWS):
         network = NetworkReward.random(n_arms, n_hidden=n_hidden, std=std, rng=rng)
         places = rng.permutation(n_arms)
-        planted, spread = rng.uniform(_LEAST_PLANTED, 1.0, k), rng.random(n_arms - k)
+        planted = rng.uniform(round(best - _PLANTED_WIDTH, 12), best, k)
+        spread = rng.random(n_arms - k)
         # The planted arms come first here; `places` maps them to the arms of the instance.
         planted_network = PlantedNetwork(network.W1[:, places], network.w2, k)
         x = planted_network.largest_x(planted, spread, gap)

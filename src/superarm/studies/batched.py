@@ -40,6 +40,7 @@ def about(engine: str) -> dict[str, str]:
     """What the manifest says about an engine."""
     if engine != "torch":
         return {"engine": engine}
+    # Imported here: torch is an extra, and it takes seconds to load.
     import torch
 
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
@@ -64,9 +65,12 @@ def run_together(
     played and stored again as a whole, and a folder holds the same rows whether its experiments
     were requested together or one after the other.
     """
+    # groupby needs equal settings side by side. The run comes last in the key, so that the last
+    # cell of a group has the largest number of a run.
     ordered = sorted(cells, key=lambda cell: (canonical(cell.settings), cell.seed, cell.run))
     for _, group in groupby(ordered, key=lambda cell: (canonical(cell.settings), cell.seed)):
         runs = list(group)
+        # Only missing cells advance the progress bar, although all cells of the group are played.
         missing = {cell.key for cell in runs if not store.has(cell)}
         if not missing:
             continue
@@ -92,6 +96,7 @@ def _simulate(runs: list[Cell], engine: str) -> BatchTrace:
     return simulate_batch(
         instance,
         policy.oracle,
+        # Rows are looked up by the number of the run, so that all runs from 0 on are played.
         n_runs=runs[-1].run + 1,
         horizon=horizon,
         seed=runs[0].seed,
@@ -110,4 +115,5 @@ def _recorded(trace: BatchTrace, run: int, engine: str) -> Recorded:
         "gap_max": gap_max(instance),
         "engine": engine,
     }
+    # All runs were played together, so that each run can only be given an equal part of the time.
     return Recorded(row, {"seconds": trace.play_s / len(trace.instances)})

@@ -37,6 +37,8 @@ class Cell:
     @property
     def key(self) -> str:
         """A name that changes with everything the row depends on, superarm's version included."""
+        # The version is in the key, because another version may draw other random numbers: its rows
+        # must not be taken for the rows of this one.
         return digest([__version__, self.kind, self.settings, self.seed, self.run])[:_KEY_LENGTH]
 
     @property
@@ -64,4 +66,5 @@ def digest(value: Any) -> str:
 
 def canonical(value: Any) -> str:
     """Plain data as JSON in one spelling."""
+    # Sorted and without spaces: equal data must have equal digests, in whatever order it was built.
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

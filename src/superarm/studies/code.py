@@ -40,6 +40,8 @@ def versions(*kinds: str) -> dict[str, str]:
 def code_digest(modules: Iterable[str], root: Path = _ROOT) -> str:
     """A digest of the source files of these modules and of everything that they can import."""
     content = hashlib.sha256()
+    # Sorted, and with the names in between: the digest must not depend on the order of imports, nor
+    # be the same after code moves from one file to another.
     for name, path in sorted(reachable(modules, root).items()):
         content.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return content.hexdigest()[:_DIGITS]
@@ -54,6 +56,7 @@ def reachable(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
     found: dict[str, Path] = {}
     left = list(modules)
     around = {above for name in left for above in _packages(name)}
+    # A search without recursion: modules may import each other in circles.
     while left:
         name = left.pop()
         path = _file(name, root)
@@ -72,10 +75,13 @@ def _imported(source: str, name: str, is_package: bool) -> tuple[str, ...]:
     """The modules of the package that a source file names in its import statements."""
     package = name if is_package else name.rpartition(".")[0]
     found: list[str] = []
+    # The source is parsed, not imported: an import would run it, and would miss imports inside
+    # functions.
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found += [one.name for one in node.names]
         elif isinstance(node, ast.ImportFrom):
+            # One dot is the package itself, two dots are the package above it, and so on.
             above = package.split(".")[: len(package.split(".")) - node.level + 1]
             base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
             # `from package import module` names a module that the package need not import.

@@ -40,6 +40,7 @@ def run_cell(cell: Cell) -> Recorded:
     """Run one cell, in whichever process this is called, and note how long it took."""
     start = time.perf_counter()
     name = f"{cells.__name__}.{cell.kind}"
+    # Checked first: an ImportError inside a runner must not be taken for a missing runner.
     if find_spec(name) is None:
         raise ValueError(f"cells of the kind {cell.kind!r} have no runner: there is no {name}")
     recorded: Recorded = import_module(name).run(cell)
@@ -60,6 +61,7 @@ def run_cells(
         if progress is not None:
             progress(cell)
 
+    # By key, so that a cell that stands in two sweeps is played once.
     left = {cell.key: cell for cell in wanted if not store.has(cell)}
     run_all(run_cell, left, done, start=start)
 
@@ -108,8 +110,10 @@ def record_with_bar(
     """
     distinct = {cell.key: cell for sweep in sweeps.values() for cell in sweep}
     left = [cell for cell in distinct.values() if not store.has(cell)]
+    # Only what is left to run: a resumed study starts at 0% of the rest.
     total = sum(map(cost, left))
     kinds = sorted({cell.kind for cell in left})
+    # The workers use all cores already, and the threads of BLAS would only compete with them.
     with one_blas_thread(), bar(console, unit, n_steps=len(left), total=total) as step:
         record(
             sweeps,
@@ -132,6 +136,7 @@ def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
     rows, times = [], []
     for cell in cells:
         recorded = store.get(cell)
+        # Rows come after the settings: what was recorded must win over what was asked for.
         about = {"kind": cell.kind, "run": cell.run, **cell.settings}
         rows.append({**about, **recorded.row})
         times.append({**about, **recorded.times})
@@ -141,6 +146,7 @@ def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
 def cost(cell: Cell) -> float:
     """About how many seconds a cell takes: for the order, and for the remaining time."""
     s = cell.settings
+    # Other kinds are short, so that a wrong guess does not matter.
     if cell.kind != "play":
         return 1.0
     n_arms, n_tests = s["problem"]["n_arms"], s["policy"].get("n_tests", 0)

@@ -74,13 +74,18 @@ class Store:
         A folder with other settings, other cells of the same name or other files is refused and
         not changed.
         """
+        # Before the lock, which is a file in the folder.
         self.folder.mkdir(parents=True, exist_ok=True)
         with folders.locked(self.folder):
             found = self.manifest()
+            # A folder without a manifest is new only if it is empty. Otherwise files of somebody
+            # else could be overwritten.
             if found is None:
                 self._refuse_other_files()
                 found = {**manifest, "sweeps": {}}
             self._refuse_other_settings(found, manifest)
+            # Experiments may be added to a folder later, but an experiment that is there must have
+            # the same cells: its report would mix two designs otherwise.
             for name, cells in sweeps.items():
                 sweep = digest([asdict(cell) for cell in cells])
                 if found["sweeps"].setdefault(name, sweep) != sweep:
@@ -103,6 +108,7 @@ class Store:
 
     def has(self, cell: Cell) -> bool:
         """Whether a cell is recorded."""
+        # A file that exists is complete, because files are written whole or not at all.
         return self._path(cell).exists()
 
     def put(self, cell: Cell, recorded: Recorded) -> None:

@@ -37,6 +37,7 @@ class Scale:
         """The value for this size; "tiny" is as "quick" without a value of its own."""
         if self.size == "paper":
             return paper
+        # `is not None`, because 0 and empty lists are values.
         return tiny if self.size == "tiny" and tiny is not None else quick
 
     def cells(

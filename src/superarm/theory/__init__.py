@@ -11,18 +11,30 @@ from superarm.theory.bounds import (
     regret_bound,
 )
 from superarm.theory.brute_force import gap_range, separation
+from superarm.theory.decoding import (
+    Decodability,
+    decodability,
+    log10_q_limit,
+    n_tests_repaired,
+    signal_to_noise,
+)
 from superarm.theory.quantizer import Quantizer
 
 __all__ = [
+    "Decodability",
     "Quantizer",
+    "decodability",
     "epsilon_limit",
     "estimate_q",
     "gap_range",
+    "log10_q_limit",
     "n_tests",
     "n_tests_order",
+    "n_tests_repaired",
     "non_repeated",
     "q_sample_size",
     "quantization_level",
     "regret_bound",
     "separation",
+    "signal_to_noise",
 ]

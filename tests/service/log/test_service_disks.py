@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 import broken_disks
 from forked_server import ForkedServer
-from server_process import Server
 from serving import client_of, events_of
 from superarm import cli
 from superarm.client import Client, ProblemError, Retries
@@ -51,7 +50,7 @@ def in_log(client, bandit):
 def test_a_full_disk_refuses_and_loses_nothing(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
-    server = Server(f"{disk}/s.db", tmp_path / "log", prefix=broken_disks.small(disk, "2m"))
+    server = ForkedServer(f"{disk}/s.db", tmp_path / "log", prefix=broken_disks.small(disk, "2m"))
     with server, Client(server.url, retries=ONCE) as client:
         inside = Path(f"/proc/{server.process.pid}/root{disk}")
         (inside / "ballast").write_bytes(bytes(900_000))
@@ -71,7 +70,7 @@ def test_a_full_disk_refuses_and_loses_nothing(tmp_path):
 
 def test_a_file_that_may_not_grow(tmp_path):
     database = tmp_path / "s.db"
-    server = Server(str(database), tmp_path / "log", prefix=broken_disks.small_files(600_000))
+    server = ForkedServer(str(database), tmp_path / "log", prefix=broken_disks.small_files(600_000))
     with server, Client(server.url, retries=ONCE) as client:
         bandit = client.create("small", 20, 2, seed=1)
         done, problem = acknowledged_until_no(client, bandit)
@@ -136,7 +135,7 @@ def test_a_read_only_disk_is_refused_at_the_start(history, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     (disk / "s.db").write_bytes(history[0])
-    server = Server(f"{disk}/s.db", tmp_path / "log", prefix=broken_disks.read_only(disk))
+    server = ForkedServer(f"{disk}/s.db", tmp_path / "log", prefix=broken_disks.read_only(disk))
     with pytest.raises(RuntimeError, match="must be writable"), server:
         pass
     assert {path.name: path.read_bytes() for path in disk.iterdir()} == {"s.db": history[0]}

@@ -5,9 +5,9 @@ import shutil
 
 import httpx
 import pytest
-from page_steps import FRUIT
+from page_steps import FRUIT, PATIENCE_MS
 
-from server_process import Server
+from forked_server import ForkedServer
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
@@ -16,7 +16,7 @@ FLAGS += ["--disable-background-networking", "--disable-component-update"]
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
-    with Server(str(folder / "page.db"), folder / "server.log") as server:
+    with ForkedServer(str(folder / "page.db"), folder / "server.log") as server:
         yield server.url
         server.stop()
 
@@ -34,19 +34,48 @@ def browser():
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def tab(browser):
+    """A tab per file: a new tab costs as much as the page in it."""
+    context = new_context(browser)
+    yield context.new_page()
+    context.close()
+
+
+def new_context(browser, **more):
+    """A context without animations, because they change colours while these are measured."""
+    settings = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
+    context = browser.new_context(**{**settings, **more})
+    context.set_default_timeout(PATIENCE_MS)
+    return context
+
+
+def forget(tab):
+    """Leave the page, and remove what it has stored. The empty page stays in the same process."""
+    tab.unroute_all()
+    with tab.expect_navigation(url="about:blank"):
+        tab.evaluate(
+            "localStorage.clear(), sessionStorage.clear(), void location.replace('about:blank')"
+        )
+
+
 @pytest.fixture
-def visit(browser, server):
-    """Open the page in its own browser context: ``visit(path, **context)``."""
+def visit(browser, tab, server):
+    """Open the page, in its own context if it needs one: ``visit(path, **context)``."""
     contexts, said, asked, expected = [], [], [], []
+    listeners = {
+        "console": lambda message: said.append(message.text),
+        "pageerror": lambda error: said.append(str(error)),
+        "request": lambda request: asked.append(request.url),
+    }
 
     def open_page(path="/", *, at=server, expect=(), **more):
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **more})
-        context.set_default_timeout(20_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        page = tab
+        if more or at != server or tab.url != "about:blank":
+            contexts.append(new_context(browser, **more))
+            page = contexts[-1].new_page()
+        for event, listener in listeners.items():
+            page.on(event, listener)
         expected.extend(expect)
         page.goto(at + path)
         return page
@@ -54,6 +83,10 @@ def visit(browser, server):
     yield open_page
     for context in contexts:
         context.close()
+    if tab.url != "about:blank":
+        forget(tab)
+        for event, listener in listeners.items():
+            tab.remove_listener(event, listener)
     assert [text for text in said if not any(part in text for part in expected)] == []
     assert asked
     assert {re.match(r"https?://([^:/]+)", url)[1] for url in asked} == {"127.0.0.1"}

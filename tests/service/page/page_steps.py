@@ -2,6 +2,7 @@
 
 import re
 
+PATIENCE_MS = 20_000
 FRUIT = ["apple", "banana", "cherry", "damson", "elder", "fig"]
 
 
@@ -28,3 +29,20 @@ def tile(page, name):
 
 def wait_for_text(locator, text):
     locator.filter(has_text=re.compile(text)).first.wait_for(state="attached")
+
+
+# The page draws its parts some time after their values have changed, so a test waits for what it
+# expects.
+def wait_for_count(locator, n):
+    _expect(locator).to_have_count(n)
+
+
+def wait_for_texts(locator, texts):
+    _expect(locator).to_have_text(texts, use_inner_text=True)
+
+
+def _expect(locator):
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=PATIENCE_MS)
+    return expect(locator)

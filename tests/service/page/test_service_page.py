@@ -5,9 +5,18 @@ Every test also checks that no request left this host, and that the console stay
 
 import re
 
-from page_steps import FRUIT, create, decide, tell, tile, wait_for_text
+from page_steps import (
+    FRUIT,
+    create,
+    decide,
+    tell,
+    tile,
+    wait_for_count,
+    wait_for_text,
+    wait_for_texts,
+)
 
-from server_process import Server
+from forked_server import ForkedServer
 from superarm.service.http import keys
 from superarm.service.log.sqlite import SQLiteStore
 
@@ -19,14 +28,14 @@ def test_a_bandit_is_created_decides_and_learns(visit, server):
     page.get_by_text("No decisions yet.").wait_for()
     page.get_by_role("button", name="Decide", exact=True).click()
     wait_for_text(tile(page, "open"), "^1$")
-    assert page.locator(".decision .chip").count() == 2
+    wait_for_count(page.locator(".decision .chip"), 2)
     page.get_by_role("button", name=re.compile("^Tell outcomes")).click()
     page.get_by_role("button", name="all 1").click()
     page.get_by_role("button", name="Tell", exact=True).click()
     wait_for_text(page.locator(".decision .status.told"), "^complete$")
     wait_for_text(tile(page, "told"), "^1$")
     wait_for_text(page.locator(".arms .arm .figure"), r"^0\.667")  # Beta(2, 1)
-    assert page.locator(".decision .chip.good").count() == 2
+    wait_for_count(page.locator(".decision .chip.good"), 2)
 
 
 def test_changes_by_other_clients_appear(visit, other, bandit):
@@ -38,10 +47,9 @@ def test_changes_by_other_clients_appear(visit, other, bandit):
     wait_for_text(page.locator("#arrivals"), "Decided: " + ", ".join(decision["arms"]))
     tell(other, decision, 0.25)
     wait_for_text(row.locator(".status.told"), "^complete$")
-    assert [text.split()[-1] for text in row.locator(".outcome").all_inner_texts()] == [
-        "0.25",
-        "0.25",
-    ]
+    outcomes = row.locator(".outcome")
+    wait_for_count(outcomes, 2)
+    assert [text.split()[-1] for text in outcomes.all_inner_texts()] == ["0.25", "0.25"]
     wait_for_text(page.locator("#arrivals"), f"Told: {decision['arms'][0]} 0.25")
     wait_for_text(page.locator(".readout"), "Round 1 at")
     other("DELETE", f"/v1/bandits/{bandit['id']}/arms/fig")
@@ -62,7 +70,7 @@ def test_a_paused_page_shows_nothing_new(visit, other, bandit):
     )
     page.get_by_role("button", name="Paused").click()
     page.locator(f".decision[data-key='{last['id']}']").wait_for()
-    assert page.locator(".decision").count() == 30
+    wait_for_count(page.locator(".decision"), 30)
     wait_for_text(page.locator("#arrivals"), r"^2\d\d events, the last: Decided")
     page.get_by_role("button", name="Show more").click()
     page.locator(".decision").nth(59).wait_for()
@@ -95,7 +103,7 @@ def test_a_decision_is_explained(visit, other):
     page.keyboard.press("Escape")
     panel.wait_for(state="detached")
     assert page.url.endswith(f"/b/{bandit['id']}")
-    assert button.evaluate("node => node === document.activeElement")
+    page.wait_for_function("node => node === document.activeElement", arg=button.element_handle())
     page.goto(page.url + f"/d/{decision['id']}")  # an explanation has its own address
     panel.locator("figure").wait_for()
 
@@ -119,20 +127,20 @@ def test_arms_are_added_found_and_ordered(visit, other, bandit):
     wait_for_text(page.locator(".facts"), "2 of 8 arms")
     page.get_by_label("Search arms").fill("GUA")
     wait_for_text(page.locator("section p.muted"), "1 arm found")
-    assert page.locator(".arms .name").all_inner_texts() == ["guava"]
+    wait_for_texts(page.locator(".arms .name"), ["guava"])
     page.get_by_label("Search arms").fill("nothing like it")
     wait_for_text(page.locator("section p.muted"), "No arm has")
     page.get_by_label("Search arms").fill("")
     wait_for_text(page.locator("section p.muted"), "All 8 arms")
     page.get_by_label("Order of the arms").select_option("name")
-    assert page.locator(".arms .name").all_inner_texts() == sorted([*FRUIT, "grape", "guava"])
+    wait_for_texts(page.locator(".arms .name"), sorted([*FRUIT, "grape", "guava"]))
 
 
 def test_only_the_best_of_many_arms_are_shown(visit, other):
     bandit = other("POST", "/v1/bandits", {"name": "many", "arms": 5000, "k": 3})
     page = visit(f"/#/b/{bandit['id']}")
     wait_for_text(page.locator("section p.muted"), "The best 20 of 5,000 by mean")
-    assert page.locator(".arms .arm").count() == 20
+    wait_for_count(page.locator(".arms .arm"), 20)
     page.get_by_label("How many arms").select_option("50")
     wait_for_text(page.locator("section p.muted"), "The best 50 of 5,000")
 
@@ -166,7 +174,7 @@ def test_a_key_is_requested_and_stays_in_the_tab(visit, tmp_path):
     for _, row in made.values():
         store.add_key(row)
     store.close()
-    with Server(str(database), tmp_path / "server.log", "--keys") as server:
+    with ForkedServer(str(database), tmp_path / "server.log", "--keys") as server:
         page = visit(at=server.url, expect=["status of 401", "status of 403"])
         dialog = page.get_by_role("dialog", name="Key of this server")
         dialog.get_by_label("Key", exact=True).fill("not this one")

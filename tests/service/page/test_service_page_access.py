@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from page_steps import decide, tell, wait_for_text
+from page_steps import decide, tell, wait_for_count, wait_for_text
 
+IN_DIALOG = "document.activeElement.matches('dialog input')"
 AUDIT = Path(__file__).with_name("page_audit.js").read_text()
 
 HOSTILE = [
@@ -31,6 +32,7 @@ def test_everything_works_with_the_keyboard(visit, other):
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
     page.keyboard.press("n")
+    page.wait_for_function(IN_DIALOG)  # or the letters would be shortcuts
     page.keyboard.type("by keyboard")
     page.keyboard.press("Tab")
     page.keyboard.type("4")
@@ -44,7 +46,7 @@ def test_everything_works_with_the_keyboard(visit, other):
     page.keyboard.press("d")
     page.locator(".decision .status.open").wait_for()
     page.keyboard.press("t")
-    page.get_by_role("dialog").wait_for()
+    page.wait_for_function(IN_DIALOG)
     page.keyboard.type("1")
     for _ in range(3):
         page.keyboard.press("Tab")
@@ -63,7 +65,7 @@ def test_everything_works_with_the_keyboard(visit, other):
     wait_for_text(page.locator(".readout"), "^Round 1 at")
     page.locator("svg.chart").focus()
     page.keyboard.press("Home")
-    assert page.locator(".pointer:not(.at-end)").count() == 1
+    wait_for_count(page.locator(".pointer:not(.at-end)"), 1)
     page.keyboard.press("?")
     page.get_by_text("Explain the newest decision").wait_for()
     page.get_by_label("Use single-key shortcuts").uncheck()
@@ -79,6 +81,7 @@ def test_the_focus_stays_when_rows_move(visit, other, bandit):
     decision = decide(other, bandit)
     tell(other, decision)
     page.locator(".decision .status.told").wait_for()
+    wait_for_text(page.locator(".arms .arm .figure"), r"^0\.667")  # the rows have moved
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Retire elder"
 
 
@@ -94,11 +97,11 @@ def test_hostile_names_are_shown_as_text(visit, other):
     page.locator(".decision .status.told").wait_for()
     assert page.locator("main b, main script, main img").count() == 0
     assert page.title() != "hit"
+    wait_for_count(page.locator(".arms .name"), len(HOSTILE))
     shown = page.locator(".arms .name").all_inner_texts()
-    assert len(shown) == len(HOSTILE)
     assert "<script>document.title='hit'</script>" in shown
     assert "\ufffdgnp.exe" in shown  # the mark that reverses the text is replaced
-    assert page.locator(".chip .outcome").count() == len(HOSTILE)
+    wait_for_count(page.locator(".chip .outcome"), len(HOSTILE))
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     other(
         "POST",

@@ -17,7 +17,7 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, Literal
@@ -67,7 +67,7 @@ class Engine:
     def __init__(
         self,
         store: Store,
-        own: Mapping[str, parts.Factory] | None = None,
+        own: parts.Factories | None = None,
         *,
         checkpoint_every: int = 2000,
         n_threads: int = 8,

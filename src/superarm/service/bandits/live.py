@@ -65,7 +65,7 @@ class Live:
         self._clock = clock
 
     @classmethod
-    def new(cls, bandit: Bandit, spec: Spec, own: Mapping[str, parts.Factory]) -> Live:
+    def new(cls, bandit: Bandit, spec: Spec, own: parts.Factories) -> Live:
         """A bandit whose first event is pending."""
         clock = Clock()
         live = cls(bandit, spec, session_of(bandit.id, spec, own, clock), clock)
@@ -75,7 +75,7 @@ class Live:
         return live
 
     @classmethod
-    def of(cls, bandit: Bandit, first: Event, own: Mapping[str, parts.Factory]) -> Live:
+    def of(cls, bandit: Bandit, first: Event, own: parts.Factories) -> Live:
         """A bandit after its first event."""
         spec = json.loads(first.body)["spec"]
         clock = Clock()
@@ -88,7 +88,7 @@ class Live:
         cls,
         bandit: Bandit,
         spec: Spec,
-        own: Mapping[str, parts.Factory],
+        own: parts.Factories,
         meta: dict[str, Any],
         data: bytes,
     ) -> Live:

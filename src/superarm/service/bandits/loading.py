@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from superarm.errors import SessionFileError
 from superarm.service.bandits import parts
@@ -17,11 +17,7 @@ _log = logging.getLogger("superarm.service")
 
 
 def load(
-    store: Store,
-    bandit: Bandit,
-    own: Mapping[str, parts.Factory],
-    *,
-    use_checkpoint: bool = True,
+    store: Store, bandit: Bandit, own: parts.Factories, *, use_checkpoint: bool = True
 ) -> Live:
     """The bandit after its last event."""
     live = None
@@ -34,7 +30,7 @@ def load(
     return live
 
 
-def created(store: Store, bandit: Bandit, own: Mapping[str, parts.Factory]) -> Live:
+def created(store: Store, bandit: Bandit, own: parts.Factories) -> Live:
     """The bandit after its first event."""
     first = chain.first_event(store, bandit)
     try:
@@ -49,10 +45,7 @@ def created(store: Store, bandit: Bandit, own: Mapping[str, parts.Factory]) -> L
 
 
 def from_checkpoint(
-    store: Store,
-    bandit: Bandit,
-    own: Mapping[str, parts.Factory],
-    checkpoint: Checkpoint | None,
+    store: Store, bandit: Bandit, own: parts.Factories, checkpoint: Checkpoint | None
 ) -> Live | None:
     """The bandit at a checkpoint; None if there is none, or if it cannot be used."""
     meta = chain.checkpoint_meta(bandit, checkpoint)
@@ -70,7 +63,7 @@ def from_checkpoint(
         return None
 
 
-def without_reward(store: Store, own: Mapping[str, parts.Factory]) -> Iterator[tuple[Bandit, str]]:
+def without_reward(store: Store, own: parts.Factories) -> Iterator[tuple[Bandit, str]]:
     """Bandits whose rewards are unknown, with the names of the rewards."""
     for bandit in chain.all_bandits(store):
         name = chain.spec_of(chain.first_event(store, bandit))["reward"]["name"]

@@ -16,6 +16,7 @@ from superarm.service.problems import Problem, shown, shown_error
 
 _log = logging.getLogger("superarm.service")
 Factory = Callable[..., Any]
+Factories = Mapping[str, Factory]  # by the name that a request uses
 _DEEPEST = 3  # levels of oracles inside oracles
 
 
@@ -29,7 +30,7 @@ ORACLES = _offered(catalog.ORACLES)
 REWARDS = _offered(catalog.REWARDS)
 
 
-def described(own: Mapping[str, Factory]) -> dict[str, Any]:
+def described(own: Factories) -> dict[str, Any]:
     """Every part that a bandit can be made of, with its parameters, as plain JSON."""
     rewards = [_described(part) for part in REWARDS.values()]
     sentence = "A reward of the operator of this server."
@@ -118,7 +119,7 @@ def oracle(given: Any, depth: int = 0) -> Any:
     return _make_part(ORACLES, given.get("kind"), "oracle", params, depth=depth)
 
 
-def reward(given: Mapping[str, Any], n_arms: int, own: Mapping[str, Factory]) -> Any:
+def reward(given: Mapping[str, Any], n_arms: int, own: Factories) -> Any:
     """The reward of ``{"name": ..., ...}``, built in or the operator's own."""
     params = {name: value for name, value in given.items() if name != "name"}
     name = given.get("name")

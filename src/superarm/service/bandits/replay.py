@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,13 +32,7 @@ class Replayed:
     same: bool | None
 
 
-def replay(
-    store: Store,
-    bandit: Bandit,
-    own: Mapping[str, parts.Factory],
-    *,
-    decide: bool = False,
-) -> Replayed:
+def replay(store: Store, bandit: Bandit, own: parts.Factories, *, decide: bool = False) -> Replayed:
     """Rebuild the bandit from its first event on.
 
     Raises DamagedLogError if the log is not what was written, and Problem if the operator's own

@@ -18,7 +18,7 @@ _KEPT_NUMBERS = 2_000_000  # sampled values that explanations keep in memory, ab
 _MOST_EXPLAINED = 100  # decisions that can be explained by default
 
 
-def complete(given: Spec, own: Mapping[str, parts.Factory], *, most_arms: int) -> Spec:
+def complete(given: Spec, own: parts.Factories, *, most_arms: int) -> Spec:
     """A spec with every default filled in, so that the log is self-contained.
 
     ``given`` has the members of a request for a new bandit. Raises Problem for a spec that no
@@ -73,7 +73,7 @@ def _with_name(part: str | Mapping[str, Any], member: str) -> dict[str, Any]:
     return {member: part} if isinstance(part, str) else dict(part)
 
 
-def _default_oracle(reward: Spec, n_arms: int, own: Mapping[str, parts.Factory]) -> str:
+def _default_oracle(reward: Spec, n_arms: int, own: parts.Factories) -> str:
     return "top_k" if parts.reward(reward, n_arms, own).additive else "lazy_singletons"
 
 
@@ -86,7 +86,7 @@ def _repeated(names: list[str]) -> str:
     return ""
 
 
-def policy_of(spec: Spec, own: Mapping[str, parts.Factory]) -> Callable[[int], Policy]:
+def policy_of(spec: Spec, own: parts.Factories) -> Callable[[int], Policy]:
     """Makes the policy of a spec for a number of arms."""
 
     def make(n_arms: int) -> Policy:
@@ -105,14 +105,12 @@ def policy_of(spec: Spec, own: Mapping[str, parts.Factory]) -> Callable[[int], P
     return make
 
 
-def rewards_of(spec: Spec, own: Mapping[str, parts.Factory]) -> Callable[[int], Reward]:
+def rewards_of(spec: Spec, own: parts.Factories) -> Callable[[int], Reward]:
     """Makes the reward of a spec for a number of arms."""
     return lambda n_arms: parts.reward(spec["reward"], n_arms, own)
 
 
-def session_of(
-    id: str, spec: Spec, own: Mapping[str, parts.Factory], clock: Callable[[], float]
-) -> Session:
+def session_of(id: str, spec: Spec, own: parts.Factories, clock: Callable[[], float]) -> Session:
     """A new session. The ids of its decisions begin with the id of the bandit."""
     arms = spec["arms"]
     names = [str(number) for number in range(arms)] if isinstance(arms, int) else arms

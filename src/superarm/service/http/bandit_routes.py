@@ -24,6 +24,8 @@ from superarm.service.problems import Problem, shown
 _EVENTS_PER_READ = 1000
 _POLL_S = 0.25  # between two looks at the database for new events
 _NEVER = 2**63 - 1  # above the seq of any event
+# 500 is among them because the bandit may need a reward that this server was not started with.
+_OF_REBUILDING = (404, 422, 500, 503)
 
 
 @endpoint(
@@ -83,12 +85,7 @@ async def list_bandits(service: Service, query: bodies.BanditsQuery) -> Answer:
     return await engine.in_thread(look)
 
 
-@endpoint(
-    "GET",
-    "/v1/bandits/{id}",
-    answer=answers.BanditState,
-    problems=(404, 422, 500, 503),
-)
+@endpoint("GET", "/v1/bandits/{id}", answer=answers.BanditState, problems=_OF_REBUILDING)
 async def get_bandit(service: Service, id: str, query: bodies.BanditQuery) -> Answer:
     """Look up a bandit, and its best arms among those with ``query`` in their names."""
     return await service.engine.do(id, partial(views.state, **dict(query)), reads=True)
@@ -126,12 +123,7 @@ async def retire_arm(service: Service, id: str, name: str, key: str | None) -> A
     return await engine.do(id, partial(arms.retire, name=name, key=key, now=engine.clock))
 
 
-@endpoint(
-    "GET",
-    "/v1/bandits/{id}/history",
-    answer=answers.History,
-    problems=(404, 422, 500, 503),
-)
+@endpoint("GET", "/v1/bandits/{id}/history", answer=answers.History, problems=_OF_REBUILDING)
 async def get_history(service: Service, id: str, query: bodies.HistoryQuery) -> Answer:
     """Show the bandit over time, at decisions that are evenly spread over all of them."""
     operation = partial(decisions.history, points=query.points)

@@ -13,6 +13,8 @@ from superarm.service.http.service import Service
 from superarm.service.problems import Problem, shown
 
 _DECISION = re.compile(r"([a-z2-9]{10})-[1-9][0-9]{0,14}")
+# A decision can be read from the log, so a bandit that cannot be rebuilt is no problem here (500).
+_OF_READING = (404, 422, 503)
 _NO_CONSTRAINTS = bodies.DecideBody.model_validate({})
 
 
@@ -58,24 +60,14 @@ async def tell(service: Service, id: str, body: bodies.TellBody) -> Answer:
     return await engine.do(bandit_of(id), operation)
 
 
-@endpoint(
-    "GET",
-    "/v1/bandits/{id}/decisions",
-    answer=answers.DecisionList,
-    problems=(404, 422, 503),
-)
+@endpoint("GET", "/v1/bandits/{id}/decisions", answer=answers.DecisionList, problems=_OF_READING)
 async def list_decisions(service: Service, id: str, query: bodies.DecisionsQuery) -> Answer:
     """List decisions, newest first; ``before`` is the number at the end of a decision's id."""
     operation = partial(decisions.list_decisions, **dict(query))
     return await service.engine.do(id, operation, reads=True)
 
 
-@endpoint(
-    "GET",
-    "/v1/decisions/{id}",
-    answer=answers.DecisionState,
-    problems=(404, 422, 503),
-)
+@endpoint("GET", "/v1/decisions/{id}", answer=answers.DecisionState, problems=_OF_READING)
 async def get_decision(service: Service, id: str) -> Answer:
     """Look up a decision, its status and its outcomes, however old it is."""
     return await service.engine.do(bandit_of(id), partial(decisions.show, id=id), reads=True)
@@ -85,7 +77,7 @@ async def get_decision(service: Service, id: str) -> Answer:
     "GET",
     "/v1/decisions/{id}/explanation",
     answer=answers.ExplanationAnswer,
-    problems=(404, 422, 503),
+    problems=_OF_READING,
 )
 async def explain_decision(service: Service, id: str) -> Answer:
     """Say why each arm was chosen, and which arms were left out."""

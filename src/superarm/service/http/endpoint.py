@@ -44,10 +44,9 @@ class Endpoint:
 
     Attributes
     ----------
-    method, path
-        Such as "POST" and "/v1/decisions/{id}/outcomes".
-    function
-        ``await function(service, **parameters)`` gives the members of the answer, or a response.
+    method, path, function
+        Such as "POST" and "/v1/decisions/{id}/outcomes". ``await function(service, **parameters)``
+        gives the members of the answer, or a response.
     answer
         The model of the answer.
     status

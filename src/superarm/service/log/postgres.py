@@ -19,6 +19,7 @@ from superarm.service.log.queries import (
     INSERT_EVENT,
     PUT_CHECKPOINT,
     TABLES,
+    LogTurn,
     Queries,
     Statement,
 )
@@ -89,11 +90,11 @@ class PostgresStore(Queries):
         with _translated():
             if not to_write:
                 news = self._news(number, seen)
-                yield _PostgresTurn(self, self._connection(), number, news)
+                yield _PostgresTurn(self, number, news, self._connection())
                 return
             connection = self._do(lambda connection: self._lock_bandit(connection, bandit))
             try:
-                yield _PostgresTurn(self, connection, number, self._news(number, seen))
+                yield _PostgresTurn(self, number, self._news(number, seen), connection)
             finally:
                 self._end(connection)
 
@@ -208,14 +209,8 @@ class PostgresStore(Queries):
 
 
 @dataclass
-class _PostgresTurn:
-    store: PostgresStore
-    connection: Connection
-    number: int
-    news: list[Event]
-
-    def by_key(self, key: str) -> Event | None:
-        return self.store.by_key(self.number, key)
+class _PostgresTurn(LogTurn[PostgresStore]):
+    connection: Connection  # the one that holds the lock: another one could not commit under it
 
     def commit(self, events: list[Event]) -> None:
         with self.connection.cursor() as cursor:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.store import Checkpoint, KeyRow
@@ -37,6 +38,22 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, role TEXT NOT NULL, "
     "note TEXT NOT NULL, created {real} NOT NULL, digest {blob} NOT NULL)",
 )
+
+
+AnyQueries = TypeVar("AnyQueries", bound="Queries")
+
+
+@dataclass
+class LogTurn(Generic[AnyQueries]):
+    """The part of a `Turn` that is the same in every SQL database; ``commit`` is added to it."""
+
+    store: AnyQueries
+    number: int
+    news: list[Event]
+
+    def by_key(self, key: str) -> Event | None:
+        """The event that was made with an idempotency key."""
+        return self.store.by_key(self.number, key)
 
 
 class Queries:

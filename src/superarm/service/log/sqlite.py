@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from superarm.service.log.events import Bandit, Event
-from superarm.service.log.queries import INSERT_BANDIT, INSERT_EVENT, INSERT_KEY, Queries, Statement
+from superarm.service.log.queries import (
+    INSERT_BANDIT,
+    INSERT_EVENT,
+    INSERT_KEY,
+    LogTurn,
+    Queries,
+    Statement,
+)
 from superarm.service.log.sqlite_file import (
     VERSION,
     as_store_error,
@@ -200,15 +207,7 @@ class SQLiteStore(Queries):
                 raise as_store_error(error, self.path) from error
 
 
-@dataclass
-class _SQLiteTurn:
-    store: SQLiteStore
-    number: int
-    news: list[Event]
-
-    def by_key(self, key: str) -> Event | None:
-        return self.store.by_key(self.number, key)
-
+class _SQLiteTurn(LogTurn[SQLiteStore]):
     def commit(self, events: list[Event]) -> None:
         self.store.append(self.number, events)
 

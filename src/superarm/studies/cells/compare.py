@@ -26,11 +26,13 @@ def run(cell: Cell) -> Recorded:
     problem = cell.settings["problem"]
     horizon = problem["horizon"]
     instances: list[ProblemInstance] = []
+    # A stream of its own: estimating the baseline must not change what the policy meets.
     baseline_seed = np.random.SeedSequence(cell.seed, spawn_key=(cell.run, _BASELINE_STREAM))
     baseline_rng = np.random.default_rng(baseline_seed)
 
     def make(rng: np.random.Generator) -> tuple[Policy, Environment]:
         instance = draw(problem, rng=rng, baseline_rng=baseline_rng)
+        # `run_one` returns the trace only, and the row needs the instance.
         instances.append(instance)
         task = Task(instance.reward, instance.k, horizon, **cell.settings["task"])
         return POLICIES[cell.settings["policy"]].make(task), instance.environment

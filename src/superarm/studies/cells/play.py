@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +16,23 @@ from superarm.core._top_k import kth_largest
 from superarm.core.arguments import FloatArray, as_theta
 from superarm.oracles import Singletons
 from superarm.rewards import BlackBox, LinearReward, NetworkReward
-from superarm.simulation import run_one
-from superarm.simulation.instances import Instance, linear_instance, network_instance
+from superarm.simulation import (
+    Instance,
+    linear_instance,
+    network_instance,
+    planted_instance,
+    run_one,
+)
 from superarm.studies.cell import Cell, Recorded
 from superarm.studies.cells.checkpoints import checkpoints
 
 Spec = dict[str, Any]
 
-INSTANCES = {"linear": linear_instance, "network": network_instance}
+INSTANCES: dict[str, Callable[..., Instance]] = {
+    "linear": linear_instance,
+    "planted": planted_instance,
+    "network": network_instance,
+}
 
 
 def run(cell: Cell) -> Recorded:
@@ -41,11 +51,13 @@ def run(cell: Cell) -> Recorded:
         policy, instance = make(rng)
         if isinstance(instance.reward, LinearReward):
             watched.append(_Watched(policy.belief, instance))
+            # Only linear rewards: elsewhere the separation is not the difference of two means.
             policy.belief = watched[0]
         instances.append(instance)
         return policy, instance
 
     trace = run_one(make_watched, settings["horizon"], cell.seeds())
+    # Checkpoints count rounds from 1, arrays from 0.
     at = checkpoints(settings["horizon"]) - 1
     row = {
         "checkpoints": (at + 1).tolist(),
@@ -58,6 +70,7 @@ def run(cell: Cell) -> Recorded:
         row["non_separable"] = np.cumsum(watched[0].non_separable)[at].tolist()
     times = {
         "ask_s": np.cumsum(trace.ask_s)[at].tolist(),
+        # The median, because a few slow rounds, such as the first ones, would move a mean.
         "median_ask_s": float(np.median(trace.ask_s)),
     }
     return Recorded(row, times)
@@ -144,6 +157,8 @@ class RowByRow:
         return np.array([self._value(row * theta) for row in pools.dense()], np.float64)
 
     def _value(self, masked: FloatArray) -> float:
+        # Written out instead of calling the network, which would skip the absent arms and so make
+        # small sets cheaper than large ones.
         return float(self.network.w2 @ expit(self.network.W1 @ masked))
 
 
@@ -163,6 +178,8 @@ class _Watched:
         return self.theta
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        # theta is C-separable if the worst chosen arm is better than the best other arm by more
+        # than C.
         difference = kth_largest(self.theta, self.k) - kth_largest(self.theta, self.k + 1)
         self.non_separable.append(difference <= self.gap)
         self.belief.update(arms, outcomes, rng=rng)

@@ -37,11 +37,13 @@ def climb(reward: Reward, theta: FloatArray, arms: IndexArray) -> float:
         others = np.setdiff1d(np.arange(reward.n_arms), arms)
         best, best_arms = value, arms
         for out in range(len(arms)):
+            # One batch per arm that leaves the set: the network multiplies matrices.
             stay = np.delete(arms, out)
             values = reward.batch(Pools.extensions(stay, others, reward.n_arms), theta)
             if values.max() > best + BETTER:
                 best = float(values.max())
                 best_arms = np.sort(np.append(stay, others[values.argmax()]))
+        # The value rises in every step, and there are finitely many sets, so that the search ends.
         if best <= value:
             return value
         value, arms = best, best_arms

@@ -71,11 +71,14 @@ def prepare(
     """The problem of a table. In given order, only the rows that are played count in hindsight."""
     played = cells[:horizon] if order == "given" else cells
     environment = ReplayEnvironment(played, names=names, order=order)
+    # Hindsight is computed once here, not once per run: it depends on the table alone.
     members = environment.best_arms(k)
     best, random = np.empty(environment.n_rounds), np.empty(environment.n_rounds)
     step = max(1, _CELLS_AT_ONCE // environment.n_arms)
     for start in range(0, environment.n_rounds, step):
         strip = environment.table[start : start + step].astype(np.float64)
+        # A missing cell counts as the mean of its arm, for every set alike. Otherwise arms with
+        # many missing cells would look worse than they are.
         filled = np.where(np.isnan(strip), environment.means, strip)
         best[start : start + step] = filled[:, members].sum(axis=1)
         random[start : start + step] = k * filled.mean(axis=1)
@@ -100,6 +103,7 @@ def play(problem: TableProblem, policy: str, number: int, *, seed: int) -> dict[
     """
     rng, environment_rng = (
         np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, stream)))
+        # Stream 0 draws instances, and a table is no random instance.
         for stream in (1, 2)
     )
     environment = problem.environment.fresh()
@@ -117,10 +121,13 @@ def play(problem: TableProblem, policy: str, number: int, *, seed: int) -> dict[
             world_rng=environment_rng,
         )
         totals = total + np.cumsum(environment.rewards(trace.arms, trace.outcomes))
+        # The checkpoints that lie in this part of the rounds.
         here = (at > done) & (at <= done + len(totals))
         reward[here] = totals[at[here] - done - 1]
         n_shown += np.bincount(trace.arms.ravel(), minlength=environment.n_arms)
         total, done = float(totals[-1]), done + len(totals)
+    # The best fixed set and the baseline are scored in the rows that this run met, in its own
+    # order. This pairing removes the luck of the rows from the difference.
     rows = environment.rows[: problem.horizon]
     return {
         "checkpoints": at.tolist(),
@@ -138,6 +145,7 @@ def _totals(values: FloatArray, rows: IndexArray, at: IndexArray) -> list[float]
     return totals
 
 
+# A process plays one table. Mapping it instead of reading it lets all processes share the memory.
 @lru_cache(maxsize=1)
 def _saved(folder: str, k: int, horizon: int, order: Order) -> TableProblem:
     """The problem that `TableProblem.save` wrote, mapped into memory once per process."""

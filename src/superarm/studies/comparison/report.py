@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def render(found: dict[str, Any]) -> str:
         _TEMPLATE,
         found=found,
         policies=Table(["policy", "settings"], _policies(), n_texts=2),
-        intervals=_intervals_table(found),
+        intervals=_by_problem(found, _interval),
         problems=[{**one, "about": PROBLEMS[name]} for name, one in found["problems"].items()],
         n_runs=len(found["problems"]["linear"]["policies"][RANDOM]["regret"]),
         lazy=_evaluations(found["problems"]["network"]),
@@ -71,19 +72,14 @@ def shown(label: str) -> str:
 
 def summary(found: dict[str, Any]) -> Table:
     """The gap closed by every policy on every problem."""
-    problems = found["problems"]
-    rows = [
-        [shown(label), *(_percent(one["policies"].get(label)) for one in problems.values())]
-        for label in LABELS
-    ]
-    return Table(["policy", *(PROBLEMS[name].title for name in problems)], rows)
+    return _by_problem(found, _percent)
 
 
-def _intervals_table(found: dict[str, Any]) -> Table:
-    """The same in percent, with the 95% intervals."""
+def _by_problem(found: dict[str, Any], cell: Callable[[dict[str, Any] | None], str]) -> Table:
+    """One row per policy and one column per problem; ``cell`` gets None for what was not played."""
     problems = found["problems"]
     rows = [
-        [shown(label), *(_interval(one["policies"].get(label)) for one in problems.values())]
+        [shown(label), *(cell(one["policies"].get(label)) for one in problems.values())]
         for label in LABELS
     ]
     return Table(["policy", *(PROBLEMS[name].title for name in problems)], rows)
@@ -94,6 +90,7 @@ def _evaluations(problem: dict[str, Any]) -> str:
     found = [
         np.mean(one["evaluations"]) / problem["horizon"] for one in problem["policies"].values()
     ]
+    # Policies that never evaluate the reward have 0. Oracles that are not lazy have more.
     lazy = [n for n in found if 0 < n < _FEW * problem["n_arms"]]
     return f"{min(lazy):.2f} to {max(lazy):.2f}"
 
@@ -147,6 +144,7 @@ def _interval(policy: dict[str, Any] | None) -> str:
 
 def _number(interval: Interval, *, signed: bool = False) -> str:
     size = np.floor(np.log10(max(abs(interval.mean), 1e-9)))
+    # At most two digits after the point: more would claim a precision that the runs lack.
     digits = int(np.clip(_DIGITS - 1 - size, 0, 2))
     form = f"{'+' if signed else ''},.{digits}f"
     mean, low, high = (f"{value:{form}}" for value in interval.numbers)
@@ -159,6 +157,7 @@ def draw(figure: Any, found: dict[str, Any]) -> None:
     labels = list(LABELS)
     n_rows = -(-len(found["problems"]) // 2)
     figure.set_size_inches(WIDTH, n_rows * (0.9 + _ROW * len(labels)))
+    # Two panels side by side: the rows of all panels have the same names, which are written once.
     axes = figure.subplots(n_rows, 2, sharey=True).ravel()
     for axis, (name, problem) in zip(axes, found["problems"].items(), strict=False):
         for place, label in enumerate(labels):

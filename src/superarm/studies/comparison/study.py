@@ -35,6 +35,7 @@ def cells(scale: Scale) -> list[Cell]:
         }
         for problem in PROBLEMS.values()
         for name in COMPARED
+        # Policies that need an additive reward cannot play a network.
         if not (POLICIES[name].additive and problem.settings["family"] == "network")
     ]
     return scale.cells("compare", settings, runs=N_RUNS, quick_runs=N_QUICK_RUNS)
@@ -77,6 +78,7 @@ def compare(
     _need_tables()
     sweeps = {STUDY.name: STUDY.cells(scale)}
     store = Store(folder)
+    # Refuses a folder with other settings before anything is run.
     store.open(manifest_of(scale), sweeps)
     record_with_bar(sweeps, store, unit="runs", workers=workers, console=console)
     return report.write(results(store), store)
@@ -99,6 +101,7 @@ def results(store: Store) -> dict[str, Any]:
     manifest = store.manifest()
     if manifest is None or manifest.get("purpose") != STUDY.name:
         raise RequestError(f"{store.folder} holds no comparison")
+    # The rows of another version are rows of other cells (`Cell.key`).
     if manifest["superarm"] != __version__:
         raise RequestError(
             f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}"

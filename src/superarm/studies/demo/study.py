@@ -54,24 +54,24 @@ PROBLEMS = (
 
 
 def play(
+    folder: Path,
     *,
     runs: int = 10,
     horizon: int = 2000,
     seed: int = 0,
     workers: int = 2,
-    folder: Path,
     console: Console | None = None,
 ) -> Done:
     """Play every policy of every problem, and draw the regret curves.
 
     Parameters
     ----------
+    folder
+        Where the picture is written.
     runs, horizon, seed
         Runs per policy, rounds per run, and the seed. All policies meet the same instances.
     workers
         The number of processes. The results are the same for any number.
-    folder
-        Where the picture is written.
     console
         Where to show progress.
     """
@@ -80,6 +80,7 @@ def play(
     cells = demo.cells(Scale(runs=runs, seed=seed))
     store = Memory()
     record_with_bar({demo.name: cells}, store, unit="runs", workers=workers, console=console)
+    # Nothing is kept besides the picture, so that the rows stay in memory.
     findings = demo.analyse(*recorded_rows(cells, store))
     return Done(folders.write(folder / "regret.svg", render(findings.draw)), findings.tables)
 
@@ -96,6 +97,7 @@ def cells_of(scale: Scale, *, horizon: int) -> list[Cell]:
             "problem": problem.settings,
             "horizon": horizon,
             "label": POLICIES[name].label,
+            # As in the paper, where both problems have a quantization level that equals the gap.
             "policy": {"name": name, "delta": problem.gap},
         }
         for problem in PROBLEMS
@@ -135,6 +137,7 @@ def _policy(rows: Rows, times: Rows) -> dict[str, Any]:
 
 def _table(problem: Problem, found: dict[str, Any]) -> Table:
     finals = {label: np.array(one["regret"])[:, -1] for label, one in found.items()}
+    # Regret has no natural unit, so that the table shows it as a share of the baseline, too.
     baseline = finals[POLICIES["random"].label].mean()
     rows = [
         [

@@ -60,6 +60,7 @@ class Run:
 
         NaN if these are equal.
         """
+        # A division by a rounding error would give an arbitrary number of any size.
         if self.gap <= NO_GAP:
             return float("nan")
         return float(self.reward[-1] - self.random[-1]) / self.gap
@@ -119,6 +120,7 @@ def analyse(problem: TableProblem, rows: Rows) -> Analysis:
     """Everything that follows from the rows."""
     runs = [Run.of(row) for row in rows]
     results = results_of(runs)
+    # The random baseline may come first if nothing can be learnt. It is still no winner.
     learners = [result.policy for result in results if result.policy != "random"]
     as_good = not_distinguished(runs, learners[0]) if learners else []
     return Analysis(
@@ -135,6 +137,7 @@ def results_of(runs: Sequence[Run]) -> list[Result]:
             Result(
                 policy,
                 mean_interval([run.reward[-1] / run.at[-1] for run in own]),
+                # The gap is that of the table, so that either all runs have a share or none has.
                 None if np.isnan(closed).any() else mean_interval(closed),
                 mean_interval([run.regret[-1] for run in own]),
             )
@@ -151,6 +154,8 @@ def not_distinguished(runs: Sequence[Run], best: str) -> list[str]:
     return [
         policy
         for policy, got in rewards.items()
+        # Runs with the same number meet the same rows, so that the paired difference has a much
+        # narrower interval than the two means.
         if policy != best and paired_difference(rewards[best], got).low <= 0
     ]
 
@@ -176,6 +181,7 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
             "arms": [table.names[arm] for arm in table.best_arms(problem.k)],
             "reward": table.best_fixed(problem.k),
         },
+        # The word of earlier versions of the file, which programs may read.
         "chance": {"reward": table.random_set(problem.k)},
         "policies": [
             {
@@ -215,6 +221,7 @@ def _arm_rows(problem: TableProblem, runs: Sequence[Run]) -> list[dict[str, Any]
             "in_best_fixed_set": int(arm in best),
             **{f"shown_by_{policy}": float(share[arm]) for policy, share in shown.items()},
         }
+        # Stable: arms with equal means keep the order of the columns.
         for arm in np.argsort(-table.means, kind="stable").tolist()
     ]
 

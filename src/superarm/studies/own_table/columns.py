@@ -51,6 +51,7 @@ class Columns:
             )
 
     def _place(self, wanted: str) -> int:
+        # A name wins over a number: a column may be called "3".
         if wanted in self.head:
             return self.head.index(wanted)
         if wanted.isdecimal() and 1 <= int(wanted) <= len(self.head):
@@ -62,6 +63,7 @@ class Columns:
 
     def _check(self) -> None:
         """Refuse names that no arms can have."""
+        # Spreadsheets write this line to tell each other the separator.
         if self.head[0].lower().startswith("sep="):
             raise TableError(
                 f"line 1: expected the names of the arms, got {short(self.head[0])}, which is for "
@@ -73,6 +75,8 @@ class Columns:
                 f"file needs one column for each arm, with commas, semicolons or tabs between them"
             )
         self._check_each()
+        # After the other checks: a header that consists of numbers is most probably missing, and
+        # the first round would be lost silently.
         if all(is_outcome(name) for name in self.names):
             raise TableError(
                 f"line 1: expected the names of the arms, got outcomes: {some(self.names)}; "

@@ -27,6 +27,7 @@ def draw(figure: Any, analysis: Analysis) -> None:
     """Two panels: the reward per round so far, and what was lost against the best fixed set."""
     runs, horizon = analysis.runs, analysis.problem.horizon
     policies = by_policy(runs)
+    # Names stand in two columns. Two of the names are no policies.
     rewards, losses = panels(figure, 2, n_names=(len(policies) + 3) // 2)
     at = runs[0].at
     # In the first rounds the mean is mostly noise, and would set the scale.
@@ -41,6 +42,7 @@ def draw(figure: Any, analysis: Analysis) -> None:
         ends[policy] = float(means[:, -1].mean()), style
         lost[policy] = float(np.mean([run.regret[-1] for run in own])), style
     for name, values, style in (
+        # The mean over the runs of all policies: in shuffled order each run meets other rows.
         ("best fixed set", [run.best / run.at for run in runs], _BEST),
         ("random baseline", [run.random / run.at for run in runs], _RANDOM),
     ):
@@ -112,6 +114,7 @@ def _results_table(analysis: Analysis) -> Table:
             problem.environment.random_set(problem.k),
         )
     )
+    # The parentheses say that this is no policy that one could use.
     rows = [["(best fixed set)", best, "100%", "0"]]
     rows += [
         [result.policy, _four(result.reward), percent(result.gap_closed), _four(result.regret)]
@@ -148,6 +151,7 @@ def percent(interval: Interval | None) -> str:
     """A share with its interval."""
     if interval is None:
         return "–"
+    # A single run has no interval.
     if not np.isfinite(interval.low):
         return f"{interval.mean:.1%}"
     return f"{interval.mean:.1%} ({interval.low:.1%} to {interval.high:.1%})"

@@ -18,6 +18,7 @@ from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import Analysis, analyse, numbers
 from superarm.studies.own_table.table_file import OwnTable, read
+from superarm.studies.policies import SINGLE_ARM_POLICIES
 from superarm.studies.run import record_with_bar, recorded_rows, run_cells
 from superarm.studies.store import Memory
 from superarm.studies.study import Done, Scale
@@ -26,20 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 # The policies of the catalog that suit a table of outcomes, whose reward is a sum.
-POLICIES = (
-    "cts",
-    "single-seed",
-    "gaussian",
-    "discounted",
-    "sliding",
-    "cucb",
-    "kl-ucb",
-    "escb",
-    "epsilon-greedy",
-    "explore-then-commit",
-    "exp3",
-    "random",
-)
+POLICIES = (*SINGLE_ARM_POLICIES, "explore-then-commit", "exp3", "random")
 USUAL = ("cts", "cucb", "random")
 USUAL_HORIZON = 20_000  # rounds that are played of a longer table
 
@@ -78,6 +66,7 @@ def run(
     """
     need("matplotlib", "plots", "the report has a picture")
     need("jinja2", "plots", "the report is made from a template")
+    # Everything that can be refused is refused before the first run, which may take minutes.
     wanted = _known(policies or USUAL)
     table = _read(path, skip, console)
     problem = _prepare(table, k, horizon, order)
@@ -89,6 +78,7 @@ def run(
             soft_wrap=True,
             markup=False,
         )
+    # All that numbers.json needs so that somebody else can repeat the run.
     settings = {
         "table": path.name,
         "n_rows": n_rows,
@@ -115,6 +105,7 @@ def play_all(
 ) -> Analysis:
     """Play every policy ``scale.runs`` times, and analyse the rows."""
     with tempfile.TemporaryDirectory(prefix="superarm-run-") as temporary:
+        # Worker processes map the files. Sending the table to each of them would copy it.
         problem.save(Path(temporary))
         cells = _cells(scale, problem, policies, temporary)
         store = Memory()
@@ -136,6 +127,7 @@ def _cells(scale: Scale, problem: TableProblem, policies: Sequence[str], folder:
     }
     settings = [{**shared, "policy": name, "label": name} for name in policies]
     cells = scale.cells("table", settings, runs=scale.runs or 10)
+    # Policy by policy, as the reports list them. Cells come run by run.
     return sorted(cells, key=lambda cell: policies.index(cell.settings["policy"]))
 
 
@@ -146,6 +138,7 @@ def _known(policies: Sequence[str]) -> list[str]:
 
 
 def _read(path: Path, skip: Sequence[str], console: Console | None) -> OwnTable:
+    # Progress is counted in bytes, because the number of lines is not known before the end.
     total = path.stat().st_size
     last = 0
     with bar(console, None, total=total, transient=True) as step:
@@ -186,4 +179,5 @@ def _write(found: Analysis, settings: dict[str, Any], folder: Path) -> Path:
         "picture.svg": svg,
         "report.html": report.html(found, settings, svg),
     }
+    # The page comes last: whoever sees it finds all other files complete.
     return [folders.write(folder / name, text) for name, text in files.items()][-1]

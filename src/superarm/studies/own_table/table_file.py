@@ -70,6 +70,7 @@ def read(path: Path, *, skip: Sequence[str] = (), progress: Progress | None = No
         separator = separator_of(path)
         lines = csv.reader(decoded(file), delimiter=separator)
         try:
+            # Empty lines above the names are harmless, and common in exports.
             head = next((row for row in lines if row), None)
             if head is None:
                 raise TableError(
@@ -77,6 +78,7 @@ def read(path: Path, *, skip: Sequence[str] = (), progress: Progress | None = No
                     f"per round"
                 )
             columns = Columns([name.strip() for name in head], skip, separator)
+            # Where the comma separates cells, it cannot be a decimal point.
             outcomes = Outcomes(decimal_comma=separator != ",")
             strips = []
             for strip in _strips(lines, columns, outcomes):
@@ -109,8 +111,11 @@ def _strips(lines: Any, columns: Columns, outcomes: Outcomes) -> Iterator[NDArra
             raise _ragged(lines.line_num, row, columns)
         try:
             chosen = row if everything else [row[place] for place in kept]
+            # The hot loop of the file: one dictionary lookup per cell. Cells of a table repeat few
+            # texts.
             values.extend(map(outcomes.__getitem__, chosen))
         except ValueError:
+            # Only now, after a failure, is the cell searched that caused it.
             raise _bad_cell(lines.line_num, row, columns, outcomes) from None
         numbers.append(lines.line_num)
         if len(numbers) == _ROWS_AT_ONCE:
@@ -133,6 +138,7 @@ def _packed(values: array[float], numbers: array[int], n_arms: int) -> NDArray[A
             f"line {line}: all cells are empty; expected an outcome for at least one arm in every "
             f"round: delete the line"
         )
+    # float16 has 0, 1 and NaN exactly, and most tables have nothing else.
     if not ((rows == 0) | (rows == 1) | missing).all():
         return rows
     return rows.astype(np.float16 if missing.any() else np.uint8)
@@ -153,6 +159,7 @@ def _ragged(line: int, row: list[str], columns: Columns) -> TableError:
 
 
 def _bad_cell(line: int, row: list[str], columns: Columns, outcomes: Outcomes) -> TableError:
+    # At least one cell fails, so that the loop always breaks.
     for place in columns.kept:
         try:
             outcomes.outcome(row[place])

@@ -35,6 +35,8 @@ def decoded(file: Iterable[bytes]) -> Iterator[str]:
     """The lines of a file as text, from UTF-8 with or without a byte order mark."""
     for number, line in enumerate(file, start=1):
         try:
+            # Excel starts a file with a byte order mark. Left in, it would become a part of the
+            # first name.
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             raise TableError(
@@ -49,6 +51,7 @@ def separator_of(path: Path) -> str:
     A comma if none fits.
     """
     with path.open("rb") as file:
+        # Two lines are enough: the names and one round must have equally many cells.
         lines = [line for line in decoded(file.readlines(_FIRST_LINES)) if line.strip()][:2]
     widths = {sign: [len(row) for row in csv.reader(lines, delimiter=sign)] for sign in SEPARATORS}
     return max(

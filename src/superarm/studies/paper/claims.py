@@ -8,12 +8,19 @@ constants.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from superarm.reporting.statistics import LEVEL, paired_ratio
 from superarm.studies.paper.policies import CTS, LITERAL
+from superarm.studies.paper.verdicts import (
+    Claim,
+    Verdict,
+    above,
+    below,
+    both,
+    inside,
+    shown_interval,
+)
 
 Numbers = Mapping[str, Any]
 
@@ -26,26 +33,6 @@ LIKE_RANDOM = (
     0.9  # above nine tenths of the random baseline's regret, nothing measurable is learned
 )
 LOGARITHMIC = 0.25  # an exponent of m below this is logarithmic over the sizes that were tried
-
-
-class Verdict(StrEnum):
-    """What the numbers say about a claim."""
-
-    REPRODUCED = "reproduced"
-    CONDITIONALLY = "reproduced under a condition"
-    NOT_REPRODUCED = "not reproduced"
-    UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A claim, what was measured, and the verdict that follows."""
-
-    sentence: str
-    measured: str
-    interval: str
-    verdict: Verdict
-    because: str
 
 
 def fewer_evaluations(fig2a: Numbers) -> Claim:
@@ -81,6 +68,8 @@ def slightly_larger_regret(name: str, analysis: Numbers) -> Claim:
         label: vars(paired_ratio(one["regret"], policies[CTS]["regret"], level))
         for label, one in found.items()
     }
+    # The best setting stands for all: the paper does not say which setting it used, so that the
+    # claim gets the benefit of the doubt.
     best = min(ratios, key=lambda label: ratios[label]["mean"])
     more = found[best]["minus_cts"]
     return Claim(
@@ -88,8 +77,8 @@ def slightly_larger_regret(name: str, analysis: Numbers) -> Claim:
         f"best of {len(found)} settings ({best}): {ratios[best]['mean']:.2f} × CTS's regret, "
         f"{more['mean']:+,.0f} ({more['low']:+,.0f} to {more['high']:+,.0f}); "
         f"{found[best]['of_random']['mean']:.0%} of the random baseline's",
-        _interval(ratios[best], " × CTS"),
-        _below(ratios[best], SLIGHTLY),
+        shown_interval(ratios[best], " × CTS"),
+        below(ratios[best], SLIGHTLY),
         f"reproduced if the best setting's interval (for all settings together) is below "
         f"{SLIGHTLY}, not if above",
     )
@@ -101,8 +90,10 @@ def fewer_tests_suffice(fig2c: Numbers) -> Claim:
     found = fig2c["families"][family]
     ratio, of_random = found["200_of_310"], found["310_of_random"]
     low, high = 1 - WITHIN, 1 + WITHIN
-    verdict = _inside(ratio, low, high)
+    verdict = inside(ratio, low, high)
     because = f"reproduced if the interval of the ratio is within {low:g} and {high:g}"
+    # Two policies that learn nothing have the same regret. This supports the words of the claim,
+    # but not what it is meant to say.
     if verdict is Verdict.REPRODUCED and of_random["high"] >= LIKE_RANDOM:
         verdict = Verdict.CONDITIONALLY
         because += (
@@ -112,7 +103,7 @@ def fewer_tests_suffice(fig2c: Numbers) -> Claim:
     return Claim(
         "200 tests are enough for a regret within 5% of that of 310 tests.",
         f"200 tests have {ratio['mean']:.3f} × the regret of 310 ({family})",
-        _interval(ratio, " ×", digits=3),
+        shown_interval(ratio, " ×", digits=3),
         verdict,
         because,
     )
@@ -122,9 +113,7 @@ def non_separable_rounds(fig1: Numbers) -> Claim:
     """Non-separable rounds grow faster than log(t) / gap², and faster than one tenfold before."""
     found = fig1["found"]
     each = {
-        label: _both(
-            _above(one["growth_over_reference"], 1.0), _above(one["growth_over_before"], 1.0)
-        )
+        label: both(above(one["growth_over_reference"], 1.0), above(one["growth_over_before"], 1.0))
         for label, one in found.items()
     }
     faster = [label for label, verdict in each.items() if verdict is Verdict.REPRODUCED]
@@ -151,7 +140,7 @@ def non_separable_rounds(fig1: Numbers) -> Claim:
         "The number of rounds whose theta(t) is not C-separable grows faster than log(t) / gap².",
         f"share of all rounds: {shares}",
         f"last tenfold's growth over the one before, slowest ({slowest}): "
-        f"{_interval(found[slowest]['growth_over_before'], ' ×')}",
+        f"{shown_interval(found[slowest]['growth_over_before'], ' ×')}",
         verdict,
         because,
     )
@@ -161,8 +150,10 @@ def less_time(table1: Numbers) -> Claim:
     """About 4 times less time with single calls, under a condition if other calls undo it."""
     ratios = table1["ratio"]
     low, high = LESS_TIME * (1 - ABOUT), LESS_TIME * (1 + ABOUT)
-    verdict = _inside(ratios["single"], low, high)
+    verdict = inside(ratios["single"], low, high)
     because = f"reproduced if the interval with single calls is within {low:g} and {high:g}"
+    # An advantage that other ways of calling undo is an advantage over that way of calling, not of
+    # the algorithm.
     undone = [calls for calls in ("by size", "batch") if ratios[calls]["low"] < 1]
     if verdict is Verdict.REPRODUCED and undone:
         verdict = Verdict.CONDITIONALLY
@@ -175,7 +166,7 @@ def less_time(table1: Numbers) -> Claim:
         f"CTS takes {ratios['single']['mean']:.2f} × as long with single calls, "
         f"{ratios['by size']['mean']:.2f} × if the cost of a call grows with its set, "
         f"{ratios['batch']['mean']:.2f} × with batches",
-        _interval(ratios["single"], " ×"),
+        shown_interval(ratios["single"], " ×"),
         verdict,
         because,
     )
@@ -187,6 +178,7 @@ def networks_are_separable(theory: Numbers) -> Claim:
     steepest = next(iter(networks))
     violated = [std for std, found in networks.items() if found["improved"]]
     clean = [std for std, found in networks.items() if not found["improved"]]
+    # One violation refutes a theorem. No number of searches without one proves it.
     if not violated:
         verdict, because = (
             Verdict.UNDECIDED,
@@ -218,6 +210,8 @@ def networks_are_separable(theory: Numbers) -> Claim:
 
 def logarithmic_tests(theory: Numbers) -> Claim:
     """Lemma 1 is O(log m): by the exponent of m, with M fixed and with M for pools of pm arms."""
+    # In the proof M bounds the reward of a pool. Pools have about pm arms, so that M grows with m
+    # for a sum.
     growth, paper = theory["growth"], theory["at_paper"]
     fixed, real = growth["lemma_m_is_k"], growth["lemma_m_is_n_arms"]
     if real <= LOGARITHMIC:
@@ -264,30 +258,4 @@ def judge(numbers: Mapping[str, Numbers]) -> list[Claim]:
     ]
 
 
-def _below(interval: Mapping[str, float], limit: float) -> Verdict:
-    if interval["high"] <= limit:
-        return Verdict.REPRODUCED
-    return Verdict.NOT_REPRODUCED if interval["low"] > limit else Verdict.UNDECIDED
-
-
-def _above(interval: Mapping[str, float], limit: float) -> Verdict:
-    if interval["low"] > limit:
-        return Verdict.REPRODUCED
-    return Verdict.NOT_REPRODUCED if interval["high"] <= limit else Verdict.UNDECIDED
-
-
-def _both(one: Verdict, other: Verdict) -> Verdict:
-    if Verdict.NOT_REPRODUCED in (one, other):
-        return Verdict.NOT_REPRODUCED
-    return Verdict.UNDECIDED if Verdict.UNDECIDED in (one, other) else Verdict.REPRODUCED
-
-
-def _inside(interval: Mapping[str, float], low: float, high: float) -> Verdict:
-    if interval["low"] >= low and interval["high"] <= high:
-        return Verdict.REPRODUCED
-    outside = interval["high"] < low or interval["low"] > high
-    return Verdict.NOT_REPRODUCED if outside else Verdict.UNDECIDED
-
-
-def _interval(interval: Mapping[str, float], unit: str, digits: int = 2) -> str:
-    return f"{interval['low']:.{digits}f} to {interval['high']:.{digits}f}{unit}"
+# An interval that contains the limit decides nothing: more runs may decide either way.

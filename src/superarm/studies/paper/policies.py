@@ -35,6 +35,7 @@ def spec(name: str, delta: float, n_tests: int = N_TESTS) -> Spec:
     The quantization level and the number of tests are for group testing. Local search may make as
     many evaluations as there are tests.
     """
+    # Only options that the policy uses: an unused one would give equal cells different keys.
     options: Spec = {"delta": delta, "n_tests": n_tests} if name.startswith("gt-") else {}
     if name == "cts-local-search":
         options = {"n_tests": n_tests}
@@ -68,6 +69,7 @@ def further(family: str, delta: float, n_tests: int = N_TESTS) -> dict[str, Spec
 
 def of_label(rows: Rows, label: str) -> Rows:
     """The rows of one policy in the order of the runs."""
+    # By run, because ratios and differences pair the runs of two policies by their places.
     return sorted((row for row in rows if row["label"] == label), key=lambda row: row["run"])
 
 

@@ -13,7 +13,8 @@ from superarm.reporting.figures import inline, render
 from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell, canonical
 from superarm.studies.paper import catalogue
-from superarm.studies.paper.claims import Claim, Verdict, judge
+from superarm.studies.paper.claims import judge
+from superarm.studies.paper.verdicts import Claim, Verdict
 from superarm.studies.run import recorded_rows
 from superarm.studies.store import Store
 from superarm.studies.study import Done, Findings, Rows, Scale, Study
@@ -55,7 +56,10 @@ def make_report(store: Store, planned: Mapping[str, Sequence[Cell]] | None = Non
     for name in catalogue.names():
         if name in manifest["sweeps"]:
             study = catalogue.load(name)
+            # Making the cells of all experiments takes seconds, so that known ones are used again.
             cells = (planned or {}).get(name) or study.cells(scale)
+            # An interrupted experiment is left out: a mean over some of the runs would look like a
+            # result.
             if all(map(store.has, cells)):
                 sections.append(_section(study, cells, store))
     if not sections:
@@ -70,8 +74,10 @@ def make_report(store: Store, planned: Mapping[str, Sequence[Cell]] | None = Non
 
 def _manifest(store: Store) -> dict[str, Any]:
     manifest = store.manifest()
+    # Only reproductions name an engine. A folder of the comparison has a manifest, too.
     if manifest is None or "engine" not in manifest:
         raise RequestError(f"{store.folder} holds no reproduction: no manifest.json names one")
+    # The analysis of one version may not understand the rows of another version.
     if manifest["superarm"] != __version__:
         raise RequestError(
             f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}"
@@ -85,6 +91,7 @@ def _section(study: Study, cells: Sequence[Cell], store: Store) -> Section:
     findings = study.analyse(rows, times)
     svg = render(findings.draw)
     files = {
+        # Rows and times are in separate files, because only the rows are the same on every machine.
         "rows.jsonl": _lines(rows),
         "times.jsonl": _lines(times),
         "numbers.json": json.dumps(findings.numbers, indent=1) + "\n",

@@ -53,6 +53,8 @@ def reproduce(
     _refuse_engine(engine, wanted)
     need("matplotlib", "plots", "the report has pictures")
     need("jinja2", "plots", "the report is made from a template")
+    # All cells are known before the folder is opened, so that a folder with other cells is refused
+    # before anything runs.
     sweeps = {name: catalogue.load(name).cells(scale) for name in wanted}
     store = Store(folder)
     store.open(manifest_of(scale, engine), sweeps)
@@ -72,6 +74,8 @@ def rebuild(folder: Path) -> Done:
 def manifest_of(scale: Scale, engine: str = "process") -> dict[str, Any]:
     """What a folder of rows is a folder of."""
     return {
+        # All kinds, even those that are not requested now: experiments may be added to the folder
+        # later.
         **versions(*KINDS),
         **batched.about(engine),
         "size": scale.size,
@@ -86,6 +90,7 @@ def _known(names: Sequence[str]) -> list[str]:
         return known
     if unknown := [name for name in names if name not in known]:
         raise RequestError(f"experiments must be of {', '.join(known)} or all, got {unknown[0]!r}")
+    # Without repetitions, in the order of the request.
     return list(dict.fromkeys(names))
 
 

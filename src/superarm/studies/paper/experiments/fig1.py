@@ -42,6 +42,8 @@ def cells(scale: Scale) -> list[Cell]:
             "label": label,
             "policy": specs[label],
         }
+        # The settings at the largest size must equal those of figure 2A to the letter: the cells
+        # have the same keys then, and are played once.
         for problem in (*({**large, "n_arms": n_arms} for n_arms in SMALL_SIZES), large)
         for label in POLICIES
     ]
@@ -78,12 +80,14 @@ def _growth(part: Rows, label: str) -> dict[str, Any]:
     horizon = int(at[-1])
     counts = curves(part, "non_separable", label)
     last, middle, first = (_at(counts, at, t) for t in (horizon, horizon / 10, horizon / 100))
+    # log(t) / gap² grows by log(10) / gap² over a tenfold of rounds.
     reference = np.array([math.log(10) / row["gap"] ** 2 for row in of_label(part, label)])
     # For log(t) both ratios are 1: it grows by the same amount over every tenfold of rounds.
     return {
         "count": last.tolist(),
         "share": float((last / horizon).mean()),
         "growth_over_reference": vars(paired_ratio(last - middle, reference)),
+        # At least 1, since early rounds may have no non-separable round to divide by.
         "growth_over_before": vars(paired_ratio(last - middle, np.maximum(middle - first, 1.0))),
     }
 
@@ -122,6 +126,7 @@ def _part(rows: Rows, n_arms: int, label: str) -> Rows:
 
 
 def _draw(figure: Any, rows: Rows, sizes: list[int]) -> None:
+    # One reference for the picture. The table uses the gap of each instance.
     gap = np.mean([row["gap"] for row in rows])
     for axis, label in zip(panels(figure, len(POLICIES), n_names=3), POLICIES, strict=True):
         ends = {}

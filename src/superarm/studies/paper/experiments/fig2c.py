@@ -28,6 +28,7 @@ def cells(scale: Scale) -> list[Cell]:
 
     CTS and the random baseline are cells of figure 2A.
     """
+    # 200 and 310 are at every size, since the claim compares them.
     counts = scale.pick(
         [25, 50, 100, FEWER, ALL, 650, 1250, 2500],
         [25, 100, FEWER, ALL, 1000],
@@ -53,6 +54,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
         regret = {count: finals(rows, "regret", f"{family}, {count} tests") for count in counts}
         families[family] = {
             "regret": {str(count): values.tolist() for count, values in regret.items()},
+            # Ratios of the same run: instances differ in how hard they are.
             "200_of_310": vars(paired_ratio(regret[FEWER], regret[ALL])),
             "310_of_random": vars(paired_ratio(regret[ALL], random)),
             "310_of_cts": vars(paired_ratio(regret[ALL], exact)),
@@ -107,6 +109,7 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
         axis.axvline(marked, color=FAINT, linewidth=0.8, zorder=0)
         axis.annotate(f"{marked}", (marked, 0.02), xycoords=("data", "axes fraction"))
     logarithmic(axis, y=False)
+    # From 0, so that the heights can be compared by eye.
     axis.set_ylim(0)
     plain(axis, "tests per round", f"cumulative regret at T = {numbers['horizon']:,}")
     axis.set_title("(C) regret against the number of tests", loc="left")

@@ -50,6 +50,7 @@ def timed_cells(scale: Scale, policies: dict[str, dict[str, Any]]) -> list[Cell]
             "label": label,
             "policy": spec,
             "calls": calls,
+            # This keeps the cell apart from those of figure 2B: it runs alone (`run.record`).
             "purpose": "time",
         }
         for calls in CALLS
@@ -68,7 +69,10 @@ def analyse(rows: Rows, times: Rows) -> Findings:
     }
     evaluations = {label: evaluations_per_round(rows, label) for label in PAPER}
     overhead_s = {
-        label: float(np.mean(seconds["batch"][label], axis=0)[-1] / at[-1]) for label in PAPER
+        # The time with batches counts as overhead: the model is about what an evaluation costs
+        # beyond its cost in a batch.
+        label: float(np.mean(seconds["batch"][label], axis=0)[-1] / at[-1])
+        for label in PAPER
     }
     numbers: dict[str, Any] = {
         "horizons": horizons,
@@ -111,6 +115,7 @@ def _break_even_s(evaluations: dict[str, float], overhead_s: dict[str, float]) -
     """The seconds per evaluation at which the model gives both policies the same time."""
     fewer = evaluations[CTS] - evaluations[GT_QTS]
     slower_s = overhead_s[GT_QTS] - overhead_s[CTS]
+    # overhead_1 + n_1 c = overhead_2 + n_2 c, solved for c.
     return slower_s / fewer if fewer > 0 else None
 
 
@@ -121,6 +126,7 @@ def _table(numbers: dict[str, Any]) -> Table:
         for calls, name in CALLS.items()
         for label in PAPER
     ]
+    # A smaller scale has other horizons, next to which the printed seconds would mislead.
     if horizons == list(PAPER[CTS]):
         body += [
             [f"{label}, as printed", *map(str, found.values())] for label, found in PAPER.items()

@@ -49,6 +49,7 @@ def cells(scale: Scale) -> list[Cell]:
     played = {"problem": fig2a.problem(scale), "horizon": fig2a.horizon(scale)}
     bound = [{**played, "label": GT_QTS, "policy": compared(fig2a.DELTA)[GT_QTS]}]
     return [
+        # One cell each: a formula gives the same number in every run.
         *(Cell("rules", settings, scale.seed, 0) for settings in rules),
         *scale.cells("swap_search", networks, runs=N_RUNS, quick_runs=4),
         *scale.cells("play", bound, runs=N_RUNS),
@@ -58,6 +59,7 @@ def cells(scale: Scale) -> list[Cell]:
 def analyse(rows: Rows, times: Rows) -> Findings:
     """Growth of the number of tests, violations of separability, and bound next to regret."""
     counted = [row for row in rows if row["kind"] == "rules"]
+    # The nearest size, so that a list of sizes without the paper's own does not fail.
     at_paper = min(counted, key=lambda row: abs(row["n_arms"] - PAPER_SIZE))
     numbers: dict[str, Any] = {
         "sizes": [float(row["n_arms"]) for row in counted],
@@ -95,6 +97,7 @@ def _networks(searched: Rows) -> dict[str, Any]:
 def _bound(played: Rows) -> dict[str, float]:
     """Decimal logarithms of the bound, of the largest possible and of the measured regret."""
     logs = [
+        # In logarithms: the bound itself overflows.
         theory.regret_bound(
             n_arms=row["problem"]["n_arms"],
             k=row["problem"]["k"],

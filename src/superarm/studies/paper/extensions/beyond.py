@@ -84,6 +84,7 @@ def _found(part: Rows) -> dict[str, Any]:
         }
         for label in labels(part)
     }
+    # Equal to the last bit, not within an interval: lazy evaluation must not change a decision.
     same = all(
         row["regret"] == other["regret"]
         for row, other in zip(of_label(part, LAZY), of_label(part, CTS), strict=True)

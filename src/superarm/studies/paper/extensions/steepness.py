@@ -45,6 +45,8 @@ def cells(scale: Scale) -> list[Cell]:
     }
     settings = [
         {
+            # Values shrink with the weights. A gap that did not shrink could not be met by flat
+            # networks.
             "problem": {**fig2b.problem(scale), "gap": 0.2 * std, "std": std},
             "horizon": scale.pick(5_000, 400, 20),
             "label": label,
@@ -70,6 +72,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
 
 def _found(part: Rows) -> dict[str, Any]:
     """What the rows at one steepness say."""
+    # CTS with LazySingletons decides as CTS with Oracle+ does, for a part of the evaluations.
     exact = finals(part, "regret", LAZY)
     policies = {
         label: {

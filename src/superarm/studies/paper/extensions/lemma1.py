@@ -1,0 +1,110 @@
+"""Lemma 1, as printed and repaired: how often its number of tests finds the best arm.
+
+Small random sums, half of them with two nearly equal best arms. The lemma bounds the expected
+difference of two grades from below; whether the bound holds is looked up exactly. Then the numbers
+of tests that the lemma asks for are played.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from superarm.reporting.figures import panels, plain
+from superarm.reporting.palette import BLUE, ORANGE
+from superarm.reporting.statistics import share_interval
+from superarm.reporting.tables import Table
+from superarm.studies.cell import Cell
+from superarm.studies.study import Findings, Rows, Scale
+
+TITLE = "Lemma 1: the number of tests, as printed and repaired"
+
+FAILURE = 0.1
+N_RUNS = 20
+PS = (0.5, 2 / 3)
+_COLOURS = {"printed": ORANGE, "repaired": BLUE}
+
+
+def cells(scale: Scale) -> list[Cell]:
+    """Problems of four and six arms at two p."""
+    settings = [
+        {
+            "n_arms": n_arms,
+            "p": p,
+            "delta": 0.25,
+            "failure": FAILURE,
+            "n_problems": scale.pick(40, 10, 6),
+            "n_trials": scale.pick(400, 100, 50),
+        }
+        for n_arms in (4, 6)
+        for p in PS
+    ]
+    return scale.cells("lemma1", settings, runs=N_RUNS)
+
+
+def analyse(rows: Rows, times: Rows) -> Findings:
+    """How often the bound of the proof fails, and in how many problems too few trials succeed."""
+    problems = [problem for row in rows for problem in row["problems"]]
+    found = {version: _judged(problems, version) for version in _COLOURS}
+    return Findings(
+        {"n_problems": len(problems), "failure": FAILURE, "found": found},
+        [_table(found, len(problems))],
+        lambda figure: _draw(figure, found),
+    )
+
+
+def _judged(problems: list[dict[str, Any]], version: str) -> dict[str, Any]:
+    promised = [one for one in problems if one[f"n_{version}"] is not None]
+    played = [one["success"][version] for one in promised if one["success"][version] is not None]
+    violated = sum(not one[f"{version}_holds"] for one in problems)
+    # Far below the promise: a share of successes of at most 3/4 where 9/10 is promised.
+    failed = sum(share < 0.75 for share in played)
+    tests = [one[f"n_{version}"] for one in promised]
+    return {
+        "violated": violated,
+        "promised": len(promised),
+        "played": len(played),
+        "failed": failed,
+        "failed_share": vars(share_interval(failed, max(1, len(played)))),
+        "success": sorted(played),
+        "median_tests": float(np.median(tests)),
+    }
+
+
+def _table(found: dict[str, Any], n_problems: int) -> Table:
+    body = [
+        [
+            version,
+            f"{one['violated']} of {n_problems}",
+            f"{one['promised']} of {n_problems}",
+            f"{one['failed']} of {one['played']}",
+            f"{one['median_tests']:,.0f}",
+        ]
+        for version, one in found.items()
+    ]
+    return Table(
+        [
+            "Lemma 1",
+            "the proof's bound is violated",
+            "promises a number of tests",
+            "fewer than 75% successes with that number",
+            "median of the number",
+        ],
+        body,
+        caption="Random sums of 4 and 6 arms, K = 1, Delta = 0.25; "
+        f"{1 - FAILURE:.0%} successes are promised",
+    )
+
+
+def _draw(figure: Any, found: dict[str, Any]) -> None:
+    (axis,) = panels(figure, 1, n_names=1)
+    for version, one in found.items():
+        shares = np.array(one["success"])
+        at = (np.arange(len(shares)) + 1) / max(1, len(shares))
+        axis.plot(at, shares, color=_COLOURS[version], label=version, linewidth=2)
+    axis.axhline(1 - FAILURE, color="#9a9a9c", linestyle=":")
+    axis.set_ylim(-0.03, 1.03)
+    plain(axis, "share of the problems, the worst first", "share of successes")
+    axis.set_title("success with the promised number of tests", loc="left")
+    axis.legend(loc="lower right")
