@@ -91,6 +91,7 @@ def need_service() -> None:
 
 def stop(message: str) -> NoReturn:
     """Print the message as an error and end with exit code 1."""
+    # On the error stream: the standard output may be piped into another program.
     click.echo(f"Error: {message}", err=True)
     raise click.exceptions.Exit(1)
 

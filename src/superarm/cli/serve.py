@@ -69,6 +69,7 @@ _HIGHEST_PORT = 65535
     help="Events between two checkpoints of a bandit.",
 )
 @click.option(
+    # Each bandit decides on one thread at a time, so that more threads help only several bandits.
     "--threads",
     "n_threads",
     type=_at_least_one,
@@ -101,6 +102,7 @@ def command(
     SIGTERM or Ctrl-C ends the server after the requests that have begun. The log goes to the error
     stream as JSON lines.
     """
+    # Before the imports below, which would fail with a traceback.
     common.need_service()
     from superarm.service import server
     from superarm.service.settings import Limits, Settings
@@ -110,4 +112,5 @@ def command(
     try:
         server.serve(Settings(limits=limits, log_requests=not quiet, **settings))
     except server.StartError as error:
+        # The message is for the operator, who needs no traceback.
         common.stop(str(error))

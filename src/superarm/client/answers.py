@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from superarm.service.summary import Summary
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -59,7 +61,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Bandit:
+class Bandit(Summary):
     """A bandit of the service.
 
     Attributes
@@ -75,17 +77,6 @@ class Bandit:
         its last event, and the posterior of its best arms. None in a list of bandits.
     """
 
-    id: str
-    name: str
-    n_arms: int
-    k: int
-    created: float
-    rounds: int
-    decisions: int
-    evaluations: int
-    open: int
-    told: int
-    expired: int
     spec: dict[str, Any] | None = None
     retired: list[str] | None = None
     events: int | None = None

@@ -143,9 +143,12 @@ class Client(_AnyClient[httpx.BaseTransport]):
             try:
                 with self._http.stream(**reader.for_httpx) as response:
                     if response.is_success:
+                        # Events are handed on while the answer still arrives: a followed log never
+                        # ends.
                         yield from map(reader.event, response.iter_lines())
                         if not follow:
                             return
+                    # The body of a problem says what is wrong, and a stream is not read by itself.
                     response.read()
                 pause = reader.pause_after(response)
             except httpx.TransportError as error:
@@ -176,6 +179,7 @@ class Client(_AnyClient[httpx.BaseTransport]):
             time.sleep(action.seconds)
             return None
         try:
+            # Errors are given back, not raised: `with_retries` decides whether to try again.
             return self._http.request(**action.for_httpx())
         except httpx.TransportError as error:
             return error
@@ -256,6 +260,7 @@ def _options(url: str | None, key: str | None, timeout_s: float) -> dict[str, An
     """Give the options that both kinds of httpx client take."""
     url = url or os.environ.get("SUPERARM_URL") or DEFAULT_URL
     key = key or os.environ.get("SUPERARM_KEY")
+    # The version helps operators to find out which clients are outdated.
     headers = {"User-Agent": f"superarm/{__version__}"}
     if key:
         if not key.isascii() or not key.isprintable() or " " in key:

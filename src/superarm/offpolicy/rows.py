@@ -37,6 +37,7 @@ def as_row(row: Mapping[str, Any], place: int, numbers: dict[Any, int]) -> Row:
             f"round {place} must have an outcome and a propensity for each arm, got "
             f"{len(names)} arms, {len(outcomes)} outcomes and {len(propensities)} propensities"
         )
+    # Numbers, because estimators index arrays of all arms.
     arms = [numbers[name] for name in names]
     return Row(arms, outcomes, propensities, row.get("set_propensity"))
 
@@ -60,6 +61,7 @@ def as_sets(arms: ArrayLike, n_arms: int) -> IndexArray:
             f"arms must be whole numbers of shape (n_rounds, most), got {given.dtype} of shape "
             f"{given.shape}; for one arm per round write arms[:, None]"
         )
+    # A copy: later changes of the caller must not change a log that was checked.
     sets = given.astype(np.intp)
     if sets.min() < -1 or sets.max() >= n_arms:
         raise ValueError(

@@ -22,6 +22,7 @@ class JSONLines(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[1] is not None:
+            # In one member, so that a record stays one line.
             members["trace"] = "".join(traceback.format_exception(record.exc_info[1]))
         return json.dumps(members)
 
@@ -52,4 +53,5 @@ def request_line(
         "key": key_id,
         "client": client,
     }
+    # One call per line, so that lines of several threads do not mix.
     sys.stderr.write(json.dumps(members) + "\n")

@@ -90,6 +90,7 @@ def _names(settings: Settings) -> frozenset[str]:
 
 
 def _run(service: Service, settings: Settings) -> None:
+    # First, so that warnings during the start are written in the same format.
     logs.configure()
     engine = service.engine
     for bandit, reward in loading.without_reward(engine.store, engine.own):
@@ -110,8 +111,10 @@ def _uvicorn_config(service: Service, settings: Settings) -> uvicorn.Config:
         make_app(service),
         host=settings.host,
         port=settings.port,
+        # `logs` has configured the loggers. Uvicorn would replace the handlers.
         log_config=None,
         access_log=False,
+        # The name of the server would only help somebody who looks for known weaknesses.
         server_header=False,
         # Anybody can send these headers, so only those of known proxies count.
         proxy_headers=bool(settings.trusted_proxies),
@@ -128,6 +131,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         for listening in self.servers:
             for one in listening.sockets:
+                # Asked from the socket: with port 0 only the socket knows the port.
                 host, port = one.getsockname()[:2]
                 fields = {"host": host, "port": port, "url": f"http://{host}:{port}/"}
                 _log.info("listening", extra={"fields": fields})
@@ -146,6 +150,7 @@ def is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
+        # Other names are not resolved: what they point to may change after the start.
         return host == "localhost"
 
 
@@ -194,6 +199,7 @@ def own_rewards(module: str | None) -> dict[str, parts.Factory]:
 def check_logs(store: Store, *, whole: bool = False) -> None:
     """Refuse to serve a database with a damaged log."""
     try:
+        # Before serving: an event that is appended to a damaged log could hide the damage.
         for bandit in chain.all_bandits(store):
             chain.verify(store, bandit, whole=whole)
     except DamagedLogError as error:

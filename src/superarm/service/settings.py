@@ -58,6 +58,8 @@ class Settings:
         Whether to write one log line per request.
     """
 
+    # The defaults of the command line are the same. A server without options serves this machine
+    # only.
     database: str = "superarm.db"
     host: str = "127.0.0.1"
     port: int = 8321

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
 from superarm.service.bandits.decisions import ESTIMATE_IS
+from superarm.service.summary import Summary
 
 Status = Literal["open", "told", "expired"]
-
-
-class Summary(BaseModel):
-    """A bandit in numbers."""
-
-    id: str
-    name: str
-    n_arms: int
-    k: int
-    created: float
-    rounds: int
-    decisions: int
-    evaluations: int
-    open: int
-    told: int
-    expired: int
 
 
 class BanditList(BaseModel):
@@ -46,6 +32,7 @@ class ArmState(BaseModel):
     retired: bool
 
 
+@dataclass(frozen=True, slots=True)
 class BanditState(Summary):
     """A bandit, what it is made of, and its best arms."""
 

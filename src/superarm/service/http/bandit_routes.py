@@ -20,6 +20,7 @@ from superarm.service.log import chain
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import NameTakenError
 from superarm.service.problems import Problem, shown
+from superarm.service.summary import Summary
 
 _EVENTS_PER_READ = 1000
 _POLL_S = 0.25  # between two looks at the database for new events
@@ -32,7 +33,7 @@ _OF_REBUILDING = (404, 422, 500, 503)
     "POST",
     "/v1/bandits",
     status=201,
-    answer=answers.Summary,
+    answer=Summary,
     links=("decide", "get_bandit", "add_arms"),
     problems=(400, 409, 413, 415, 422, 503, 507),
 )

@@ -46,6 +46,7 @@ def check(method: str, headers: Mapping[bytes, bytes], names: Collection[str]) -
     host = headers.get(b"host", b"").decode("latin-1").lower()
     if host and not _is_own(_name(host), names):
         raise _refused(f"Host must be localhost, an address or an allowed name, got {shown(host)}")
+    # After the check of Host: a name that was made to point here could read answers, too.
     if method in _SAFE:
         return
     origin = headers.get(b"origin")

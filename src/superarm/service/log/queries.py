@@ -47,6 +47,7 @@ AnyQueries = TypeVar("AnyQueries", bound="Queries")
 class LogTurn(Generic[AnyQueries]):
     """The part of a `Turn` that is the same in every SQL database; ``commit`` is added to it."""
 
+    # Typed by the store, since `commit` uses what only this kind of store has.
     store: AnyQueries
     number: int
     news: list[Event]
