@@ -83,22 +83,22 @@ def test_ties_are_broken_by_chance(name):
 
 
 @pytest.mark.parametrize("name", graphs())
-@pytest.mark.parametrize("oracle", [sa.TopK, sa.LazySingletons])
-def test_a_policy_learns_a_structure(name, oracle):
+def test_policies_learn_a_structure(name):
     """Regret of the second half is below a third of the random baseline (0.03 with other seeds)."""
     structure, rng = graphs()[name], np.random.default_rng(0)
     mu = np.where(np.arange(structure.n_arms) % 3 == 0, 0.85, 0.25)
     reward, environment = sa.LinearReward(structure.n_arms), sa.BernoulliArms(mu)
     best = mu[structure.best(mu, rng=rng)].sum()
     regret = []
-    for one in (sa.oracles.RandomSets(), oracle()):
+    for one in (sa.oracles.RandomSets(), sa.TopK(), sa.LazySingletons()):
         trace = sa.simulate(
             sa.cts(reward, structure, oracle=one), environment, horizon=500, rng=rng
         )
         assert trace.arms.shape == (500, structure.n_most)
         assert (best - trace.values > -1e-9).all()
         regret.append(trace.regret(best)[499] - trace.regret(best)[249])
-    assert regret[1] < regret[0] / 3
+    baseline, *learnt = regret
+    assert max(learnt) < baseline / 3
 
 
 def test_replicate_takes_structures():
