@@ -182,11 +182,12 @@ def test_the_error_of_a_sampled_target_is_counted():
         propensities(policy, 50, rng=np.random.default_rng([seed, 5])) for seed in range(300)
     ]
     for estimator in (ips, snips, doubly_robust):
-        spread = np.var([estimator(log, one).value for one in samplings])
+        found = [estimator(log, one) for one in samplings]
+        spread = np.var([one.value for one in found])
         more = np.mean(
             [
-                estimator(log, one).std_error ** 2 - estimator(log, one.arms).std_error ** 2
-                for one in samplings
+                one.std_error**2 - estimator(log, sampled.arms).std_error ** 2
+                for one, sampled in zip(found, samplings, strict=True)
             ]
         )
         assert more == pytest.approx(spread, rel=4 * np.sqrt(2 / 300)), estimator
