@@ -19,7 +19,7 @@ from commands import run as command
 from superarm.reporting.tables import as_rich
 from superarm.studies import RequestError, Scale, Store, paper, run
 from superarm.studies.code import versions
-from superarm.studies.paper import reproduction
+from superarm.studies.paper import report, reproduction
 from superarm.studies.paper.report import make_report
 
 SCALE = Scale("tiny", runs=2)
@@ -39,11 +39,27 @@ def tiny(tmp_path_factory):
     out = tmp_path_factory.mktemp("reproduction") / "out"
     terminal = StringIO()
     console = Console(file=terminal, width=120)
-    done = paper.reproduce(["all"], SCALE, out, console=console)
+    done = paper.reproduce(["all"], SCALE, out, console=console, workers=1)
     for table in done.tables:
         console.print(as_rich(table))
     assert done.path == out / "report.html"
     return out, terminal.getvalue()
+
+
+@pytest.fixture
+def drawn_before(tiny, monkeypatch):
+    """Pictures are those that are there already, in the order of the report: drawing takes long.
+
+    That they are drawn again in the same way is tested where everything is rebuilt.
+    """
+    pictures = {name: (tiny[0] / name / f"{name}.svg").read_text() for name in paper.names()}
+
+    def section(study, cells, store):
+        monkeypatch.setattr(report, "render", lambda draw: pictures[study.name])
+        return make_section(study, cells, store)
+
+    make_section = report._section
+    monkeypatch.setattr(report, "_section", section)
 
 
 def test_killed_half_way_and_resumed_it_is_the_same(tiny, tmp_path):
@@ -59,7 +75,7 @@ def test_killed_half_way_and_resumed_it_is_the_same(tiny, tmp_path):
     finished = {path: path.stat().st_mtime_ns for path in out.glob("cells/*.json")}
     assert 3 <= len(finished) < 25
     assert not (out / "report.html").exists()
-    subprocess.run(arguments, stdout=subprocess.DEVNULL, check=True)
+    paper.reproduce(["fig1", "fig2c"], SCALE, out, workers=1)
     assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
     for name in ("fig1", "fig2c"):
         assert (out / name / "rows.jsonl").read_bytes() == (
@@ -152,12 +168,14 @@ def test_a_folder_with_other_settings_is_refused(tiny):
     assert "holds rows with size = 'tiny', not 'quick'" in " ".join(result.output.split())
 
 
+@pytest.mark.usefixtures("drawn_before")
 def test_running_one_experiment_again_keeps_the_report_of_all(tiny):
     before = (tiny[0] / "report.html").read_bytes()
     assert paper.reproduce(["fig1"], SCALE, tiny[0]).path == tiny[0] / "report.html"
     assert (tiny[0] / "report.html").read_bytes() == before
 
 
+@pytest.mark.usefixtures("drawn_before")
 def test_an_unfinished_experiment_is_left_out_of_the_report(tiny, tmp_path):
     out = tmp_path / "copy"
     shutil.copytree(tiny[0], out)

@@ -40,7 +40,9 @@ def test_two_workers_give_the_same_rows(alone, tmp_path):
     assert sorted(cell.key for cell in calls) == sorted(cell.key for cell in TINY)
 
 
-def test_a_dask_cluster_gives_the_same_rows(alone, tmp_path):
+@pytest.fixture(scope="module")
+def cluster():
+    """Two dask workers for all tests: starting them takes seconds."""
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -51,32 +53,26 @@ def test_a_dask_cluster_gives_the_same_rows(alone, tmp_path):
         scheduler_port=0,
         dashboard_address=None,
     ) as cluster:
-        store = recorded(
-            tmp_path, start=dask_workers(cluster.scheduler_address, partial(versions, "play"))
-        )
+        yield cluster
+
+
+def test_a_dask_cluster_gives_the_same_rows(alone, cluster, tmp_path):
+    store = recorded(
+        tmp_path, start=dask_workers(cluster.scheduler_address, partial(versions, "play"))
+    )
     assert rows(store) == rows(alone)
 
 
-def test_a_dying_dask_worker_loses_no_finished_cell(alone, tmp_path):
-    from distributed import LocalCluster
-
+def test_a_dying_dask_worker_loses_no_finished_cell(alone, cluster, tmp_path):
     killed = []
-    with LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        scheduler_port=0,
-        dashboard_address=None,
-    ) as cluster:
 
-        def kill_one_worker(cell):
-            if not killed:
-                killed.append(next(iter(cluster.workers.values())).pid)
-                os.kill(killed[0], signal.SIGKILL)
+    def kill_one_worker(cell):
+        if not killed:
+            killed.append(next(iter(cluster.workers.values())).pid)
+            os.kill(killed[0], signal.SIGKILL)
 
-        start = dask_workers(cluster.scheduler_address, partial(versions, "play"))
-        store = recorded(tmp_path, start=start, progress=kill_one_worker)
+    start = dask_workers(cluster.scheduler_address, partial(versions, "play"))
+    store = recorded(tmp_path, start=start, progress=kill_one_worker)
     assert len(killed) == 1
     assert rows(store) == rows(alone)
 

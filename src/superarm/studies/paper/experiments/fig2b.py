@@ -33,7 +33,7 @@ def problem(scale: Scale) -> dict[str, Any]:
 
 def horizon(scale: Scale) -> int:
     """The number of rounds on the network problem."""
-    return scale.pick(5_000, 1000, 150)
+    return scale.pick(5_000, 1000, 100)
 
 
 def cells(scale: Scale) -> list[Cell]:
