@@ -1,5 +1,6 @@
 """schemathesis checks that the service does what its OpenAPI description says."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,10 @@ from pathlib import Path
 from forked_server import ForkedServer
 
 ROOT = Path(__file__).parents[3]
+# schemathesis reads all variables in every request, to look for proxies. So it gets few.
+NEEDED = ("PATH", "PYTHONPATH", "HOME", "TMPDIR", "SYSTEMROOT")
+ENVIRONMENT = {name: os.environ[name] for name in NEEDED if name in os.environ}
+ENVIRONMENT["PYTHONUTF8"] = "1"
 
 
 def test_the_description_is_true(tmp_path):
@@ -26,6 +31,8 @@ def test_the_description_is_true(tmp_path):
             cwd=tmp_path,
             capture_output=True,
             text=True,
+            encoding="utf-8",
+            env=ENVIRONMENT,
         )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-1000:]
     for phase in ("Coverage", "Fuzzing", "Stateful"):
