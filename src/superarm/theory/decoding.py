@@ -36,6 +36,7 @@ from superarm.core.arguments import (
     as_positive,
     as_unit,
 )
+from superarm.theory.bounds import non_repeated
 
 _MOST_ARMS = 16
 # Scores this close, relative to the largest, are equal: quantization levels differ by more.
@@ -97,10 +98,11 @@ def decodability(
     inside = (np.arange(2**n_arms)[:, None] >> np.arange(n_arms) & 1).astype(bool)
     sizes = inside.sum(axis=1)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    values = reward.batch(Pools(np.nonzero(inside)[1], offsets, n_arms), theta)
+    tests = Pools(np.nonzero(inside)[1], offsets, n_arms)
+    values = reward.batch(tests, theta)
     scores = values if score is None else score(values)
     probability = p**sizes * (1 - p) ** (n_arms - sizes)
-    q = float(probability[_lonely(sizes, scores)].sum())
+    q = float(probability[non_repeated(tests, scores)].sum())
     pairs = [
         _pair(scores, probability, inside, s, t, p)
         for s, t in _pairs(values, inside, as_k(k, n_arms))
@@ -189,17 +191,6 @@ def signal_to_noise(
     variance = p * (1 - p) * second - mean**2
     n_tests = as_count(n_tests, "n_tests", least=1)
     return np.asarray(math.sqrt(n_tests) * mean / np.sqrt(variance))
-
-
-def _lonely(sizes: NDArray[np.intp], scores: FloatArray) -> NDArray[np.bool_]:
-    """Which tests share their score with no other test of the same size."""
-    order = np.lexsort([scores, sizes])
-    close = np.diff(scores[order]) <= _SAME * np.abs(scores).max(initial=0.0)
-    same = close & (np.diff(sizes[order]) == 0)
-    lonely = np.ones(len(scores), bool)
-    lonely[order[1:]] &= ~same
-    lonely[order[:-1]] &= ~same
-    return lonely
 
 
 def _pairs(values: FloatArray, inside: NDArray[np.bool_], k: int) -> list[tuple[int, int]]:
