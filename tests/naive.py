@@ -29,13 +29,6 @@ def top_k(values, k, *, rng, tolerance=0.0):
     return np.array(sorted(sure + tied))
 
 
-def sample_top(a, b, k, *, rng):
-    """The k largest values of one draw per posterior: arms ascending, and their values."""
-    theta = rng.beta(a, b)
-    arms = np.sort(np.argpartition(theta, -k)[-k:])
-    return arms, theta[arms]
-
-
 def levels(delta, lipschitz, upper):
     width = delta / (2 * lipschitz)
     found, i = [], 1
