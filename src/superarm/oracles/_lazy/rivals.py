@@ -9,7 +9,7 @@ from superarm.core._top_k import kth_largest
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import Uniform
 
-# Values closer than this may be equal, as far as bounds can tell.
+# Values closer than this share may be equal, as far as bounds can tell.
 _TIE = 1e-12
 _NONE = np.zeros(0, np.intp)
 
@@ -86,12 +86,13 @@ def _doubtful(
     arms.
     """
     width = upper - lower
-    largest = float(np.abs(upper[feasible.undecided]).max(initial=0.0))
-    slack = np.where(width > 0, _TIE * max(1.0, largest), 0.0)
+    undecided = feasible.undecided
+    largest = max(float(np.abs(bound[undecided]).max(initial=0.0)) for bound in (lower, upper))
+    slack = np.where(width > 0, _TIE * largest, 0.0)
     doubted = upper + slack
     doubted[arms] = (lower - slack)[arms]
     # Any of several equal rivals will do, so no draw of the caller's generator is spent on them.
     rival = feasible.best(doubted, rng=np.random.default_rng(0))
     differ = np.setxor1d(arms, rival)
-    differ = differ[(width[differ] > 0) & feasible.undecided[differ]]
+    differ = differ[(width[differ] > 0) & undecided[differ]]
     return differ[np.argsort(-width[differ], kind="stable")]

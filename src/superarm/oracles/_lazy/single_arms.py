@@ -168,7 +168,7 @@ class Questions:
 
     def _is_bent(self, arms: IndexArray, x: FloatArray, values: FloatArray) -> bool:
         """Whether an answer is on the wrong side of a chord: the arm is not concave."""
-        known, slack = self.known, _ROUNDING * np.maximum(1.0, np.abs(values))
+        known, slack = self.known, _ROUNDING * np.abs(values)
         lipschitz, monotone = known.lipschitz[arms], known.monotone
         lower, upper = known.memory.bounds(x, lipschitz, monotone=monotone, concave=True, arms=arms)
         wide_lower, wide_upper = known.memory.bounds(
@@ -190,7 +190,7 @@ class Questions:
         """Whether two answers contradict what the reward declares, which is then corrected."""
         (x, f), (x0, f0), known = new, old, self.known
         rise, reach = f - f0, known.lipschitz[arm] * abs(x - x0)
-        slack = _ROUNDING * max(1.0, abs(f), abs(f0))
+        slack = _ROUNDING * max(abs(f), abs(f0))
         # Points that are too close show nothing about the slope.
         if reach > slack:
             known.used += _NEW_SHARE * (min(1.0, abs(rise) / reach) - known.used)
@@ -203,6 +203,8 @@ class Questions:
         if too_steep:
             factor = abs(rise) / reach if reach > 0 else _RAISE_ZERO
             known.lipschitz *= max(factor, 1.0) * _MARGIN
+            # A B of 0 stays 0 under any factor.
+            known.lipschitz[arm] = max(known.lipschitz[arm], _MARGIN * abs(rise / (x - x0)))
             self._warn(
                 f"the declared lipschitz is too small, by a factor of {factor:.3g} at least: {what}"
             )
