@@ -48,6 +48,29 @@ def last_place(
     return kth_largest(lower, k), kth_largest(upper, k)
 
 
+def margins(arms: IndexArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """How far each arm's bounds are from the k-th place, in widths; for a certified set of k arms.
+
+    Infinite for arms whose value is known.
+    """
+    inside = np.zeros(len(lower), bool)
+    inside[arms] = True
+    if inside.all():
+        return np.full(len(lower), np.inf)
+    low, high = float(lower[inside].min()), float(upper[~inside].max())
+    # Arms of the set are compared with the strongest rival, and all others with the weakest arm.
+    distance, width = np.where(inside, lower - high, low - upper), upper - lower
+    return np.divide(distance, width, out=np.full(len(lower), np.inf), where=width > 0)
+
+
+def contested_if_wider(
+    feasible: FeasibleSets, arms: IndexArray, lower: FloatArray, upper: FloatArray, wider: float
+) -> IndexArray:
+    """The arms that would be in doubt if all bounds were wider by a share of their width."""
+    by = wider * (upper - lower)
+    return _doubtful(feasible, arms, lower - by, upper + by)
+
+
 def _contested(arms: IndexArray, lower: FloatArray, upper: FloatArray) -> tuple[IndexArray, int]:
     """The arms that keep a set of k arms from being certified, and how many must be evaluated.
 

@@ -10,6 +10,7 @@ import numpy as np
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.optional import is_concave
+from superarm.oracles._lazy.audits import Audits
 from superarm.oracles._lazy.remembered import Remembered
 
 # Two answers to the same question may differ by this share: batches and single calls round
@@ -48,6 +49,8 @@ class SingleArms:
         Whether a warning about a wrong declaration was given: there is at most one.
     empty
         The value of the empty set; None if it was not evaluated.
+    audits
+        What was audited.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class SingleArms:
         self.monotone, self.concave = monotone, concave
         self.used, self.warned = 1.0, False
         self.empty: float | None = None
+        self.audits = Audits()
 
     @classmethod
     def new(cls, reward: Reward, n_points: int) -> SingleArms:
@@ -116,6 +120,7 @@ class SingleArms:
             "used": self.used,
             "warned": self.warned,
             "empty": self.empty,
+            "audits": self.audits.state(),
         }
 
     @classmethod
@@ -133,6 +138,7 @@ class SingleArms:
         known = cls(memory, lipschitz, monotone=monotone, concave=concave)
         known.used, known.warned = float(state["used"]), bool(state["warned"])
         known.empty = None if state.get("empty") is None else float(state["empty"])
+        known.audits = Audits.of(state.get("audits"))
         return known
 
 
