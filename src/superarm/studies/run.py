@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -21,6 +20,7 @@ from superarm.reporting.progress import bar
 from superarm.studies import batched, cells
 from superarm.studies.cell import Cell, Recorded
 from superarm.studies.code import versions
+from superarm.studies.machine import Watch
 from superarm.studies.store import Recording
 from superarm.studies.study import Rows
 
@@ -37,14 +37,14 @@ Progress = Callable[[Cell], None]
 
 
 def run_cell(cell: Cell) -> Recorded:
-    """Run one cell, in whichever process this is called, and note how long it took."""
-    start = time.perf_counter()
+    """Run one cell, in whichever process this is called; note when, where and how long it ran."""
+    watch = Watch()
     name = f"{cells.__name__}.{cell.kind}"
     # Checked first: an ImportError inside a runner must not be taken for a missing runner.
     if find_spec(name) is None:
         raise ValueError(f"cells of the kind {cell.kind!r} have no runner: there is no {name}")
     recorded: Recorded = import_module(name).run(cell)
-    return Recorded(recorded.row, {**recorded.times, "seconds": time.perf_counter() - start})
+    return Recorded(recorded.row, {**recorded.times, **watch.times()})
 
 
 def run_cells(
@@ -87,10 +87,10 @@ def record(
         batched.run_together(together, store, engine, progress=progress)
     ordered = sorted(distinct.values(), key=cost, reverse=True)
     run_cells(
-        [cell for cell in ordered if not _is_timed(cell)], store, start=start, progress=progress
+        [cell for cell in ordered if not is_timed(cell)], store, start=start, progress=progress
     )
     run_cells(
-        [cell for cell in ordered if _is_timed(cell)], store, start=processes(1), progress=progress
+        [cell for cell in ordered if is_timed(cell)], store, start=processes(1), progress=progress
     )
 
 
@@ -162,5 +162,6 @@ def cost(cell: Cell) -> float:
     return round_s * s["horizon"]
 
 
-def _is_timed(cell: Cell) -> bool:
+def is_timed(cell: Cell) -> bool:
+    """Whether the times of a cell are its result, so that it runs alone."""
     return cell.settings.get("purpose") == "time"
