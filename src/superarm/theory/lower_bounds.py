@@ -72,5 +72,4 @@ def first_failure_regret(mu: ArrayLike, k: int) -> float:
 
 def _kl_bernoulli(p: FloatArray, q: float) -> FloatArray:
     """The Kullback-Leibler divergence of two coins."""
-    divergence: FloatArray = rel_entr(p, q) + rel_entr(1 - p, 1 - q)
-    return divergence
+    return np.asarray(rel_entr(p, q) + rel_entr(1 - p, 1 - q), np.float64)
