@@ -18,7 +18,7 @@ from superarm.studies.study import Done, Scale
 if TYPE_CHECKING:
     from rich.console import Console
 
-KINDS = ("play", "rules", "swap_search")
+KINDS = ("lemma1", "lemma2", "play", "rules", "signal", "swap_search")
 # The other experiments need what is only known run by run: theta, times, or regret that is equal
 # to the last digit.
 TOGETHER = ("fig2a", "fig2b", "fig2c")
