@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import reproduction_tables as tables
+
 from superarm.oracles.scheduled import growing
 from superarm.reporting import pages
 from superarm.reporting.figures import render
@@ -37,7 +38,7 @@ ARCHIVE = HERE / "reproduction.jsonl.xz"
 PAGE, TEMPLATE = HERE / "reproduction.md", HERE / "templates" / "reproduction.md.jinja"
 README = HERE.parent / "README.md"
 _MARKS = ("<!-- docs/reproduction_page.py makes this part -->", "<!-- until here -->")
-_WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _CUCB = 1.5  # CUCB's radius is sqrt(1.5 log(t) / n)
 
 

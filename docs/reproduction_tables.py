@@ -151,7 +151,10 @@ def steepness(found: Numbers) -> Table:
     rows.append(
         [
             "lazy, evaluations per round",
-            *(f"{one['policies'][LAZY]['evaluations'] / one['horizon']:.2f}" for one in found.values()),
+            *(
+                f"{one['policies'][LAZY]['evaluations'] / one['horizon']:.2f}"
+                for one in found.values()
+            ),
         ]
     )
     return Table(["policy", *(f"weights × {std}" for std in found)], rows)

@@ -28,10 +28,20 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 # Rough seconds, measured once, for `cost`: per round, per arm, per test and arm, per sparse test.
-_ROUND_S, _ARM_S, _TEST_ARM_S, _SPARSE_TEST_S = 1e-4, 6e-8, 8e-10, 1e-6
-# Of a round with a network, of greedy on a network, and of a call for a single set.
-_NETWORK_S, _NETWORK_GREEDY_S, _CALL_S = 3e-4, 1e-3, 2e-5
+_ROUND_S, _ARM_S, _TEST_ARM_S, _SPARSE_TEST_S = 1.5e-4, 1.5e-7, 8e-10, 1e-6
+# Of a round with a network, and of a call for a single set.
+_NETWORK_S, _CALL_S = 3e-4, 1e-5
 _TYPICAL_TESTS = 300  # where the number of tests is a rule
+# What a round takes beyond that, with oracles that do more than to sort or to test.
+_ORACLE_S = {
+    "cts-greedy": 4e-3,
+    "cts-lazy": 1e-3,
+    "cts-lazy-greedy": 2e-2,
+    "cts-local-search": 1e-2,
+    "cts-rarely": 1e-3,
+    "gt-qts-regression": 3e-3,
+}
+_KIND_S = {"signal": 10.0}  # other kinds are short, so that a wrong guess does not matter
 
 Progress = Callable[[Cell], None]
 
@@ -146,18 +156,18 @@ def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
 def cost(cell: Cell) -> float:
     """About how many seconds a cell takes: for the order, and for the remaining time."""
     s = cell.settings
-    # Other kinds are short, so that a wrong guess does not matter.
     if cell.kind != "play":
-        return 1.0
-    n_arms, n_tests = s["problem"]["n_arms"], s["policy"].get("n_tests", 0)
+        return _KIND_S.get(cell.kind, 1.0)
+    name, n_arms = s["policy"]["name"], s["problem"]["n_arms"]
+    n_tests = s["policy"].get("n_tests", 0)
     if isinstance(n_tests, str):
         n_tests = _TYPICAL_TESTS
-    is_sparse = s["policy"]["name"].endswith("of-m")  # p = K/m or 1/m
-    round_s = _ROUND_S + _ARM_S * n_arms
+    is_sparse = name.endswith("of-m")  # p = K/m or 1/m
+    round_s = _ROUND_S + _ARM_S * n_arms + _ORACLE_S.get(name, 0.0)
     round_s += n_tests * (_SPARSE_TEST_S if is_sparse else _TEST_ARM_S * n_arms)
     if s["problem"]["family"] == "network":
-        round_s += _NETWORK_GREEDY_S if s["policy"]["name"] == "cts-greedy" else _NETWORK_S
-    if s.get("calls") == "single":
+        round_s += _NETWORK_S
+    if s.get("calls", "batch") != "batch":
         round_s += _CALL_S * (n_tests or n_arms)
     return round_s * s["horizon"]
 
