@@ -24,7 +24,7 @@ from superarm.studies.paper import report, reproduction
 from superarm.studies.paper.report import make_report, recorded_sweeps
 
 SCALE = Scale("tiny", runs=2)
-MADE = ("rows.jsonl", "numbers.json")  # from rows alone; archives round the times of most cells
+MADE = ("rows.jsonl", "numbers.json")  # archives leave out times that no analysis needs
 # As a command would run it, at a size that no command offers.
 SCRIPT = """
 import sys

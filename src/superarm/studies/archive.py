@@ -20,7 +20,6 @@ from superarm.studies.run import is_timed
 from superarm.studies.store import Recording
 
 _KEPT_TIMES = ("started", "ended", "seconds", "processor_s", "machine")
-_DECIMALS = 3  # of seconds
 # A dictionary as large as all rows finds what cells share, wherever in the file they are.
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 64 * 2**20}]
 
@@ -51,9 +50,5 @@ def unpack(path: Path, store: Recording) -> dict[str, Any]:
 def _line(cell: Cell, recorded: Recorded) -> str:
     times = recorded.times
     if not is_timed(cell):
-        # Digits beyond milliseconds are noise, which does not compress.
-        times = {
-            name: round(times[name], _DECIMALS) if isinstance(times[name], float) else times[name]
-            for name in _KEPT_TIMES
-        }
+        times = {name: times[name] for name in _KEPT_TIMES}
     return canonical({"cell": asdict(cell), "row": recorded.row, "times": times})
