@@ -74,7 +74,9 @@ def test_intervals_of_ratios_are_never_negative(values):
         assert mean_interval(values).low < 0  # what the plain interval would say
 
 
-@pytest.mark.parametrize(("values", "others"), [([-1.0, 1.0], [1.0, 1.0]), ([1.0, 1.0], [0.0, 1.0])])
+@pytest.mark.parametrize(
+    ("values", "others"), [([-1.0, 1.0], [1.0, 1.0]), ([1.0, 1.0], [0.0, 1.0])]
+)
 def test_ratios_of_what_may_be_negative_are_refused(values, others):
     with pytest.raises(ValueError, match="use paired_difference"):
         paired_ratio(values, others)

@@ -10,7 +10,7 @@ from superarm.reporting import RequestError, need
 from superarm.studies import batched
 from superarm.studies.code import versions
 from superarm.studies.paper import catalogue
-from superarm.studies.paper.report import make_report
+from superarm.studies.paper.report import REDUCED, make_report
 from superarm.studies.run import record_with_bar
 from superarm.studies.store import Store
 from superarm.studies.study import Done, Scale
@@ -58,6 +58,9 @@ def reproduce(
     sweeps = {name: catalogue.load(name).cells(scale) for name in wanted}
     store = Store(folder)
     store.open(manifest_of(scale, engine), sweeps)
+    # Before anything runs, so that nobody waits for verdicts that do not come.
+    if console is not None and scale.size != "paper":
+        console.print(REDUCED)
     record_with_bar(
         sweeps, store, unit="cells", workers=workers, console=console, engine=engine, dask=dask
     )

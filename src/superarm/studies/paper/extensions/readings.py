@@ -61,15 +61,15 @@ def analyse(rows: Rows, times: Rows) -> Findings:
         "With tests drawn once, only arms in some test can be told apart, and the best of these "
         "arms are learned. The regret stays in proportion to t (exponent 1)."
     )
-    return Findings(
-        numbers, [regret_table(numbers)], lambda figure: _draw(figure, numbers), [note]
-    )
+    return Findings(numbers, [regret_table(numbers)], lambda figure: _draw(figure, numbers), [note])
 
 
 def _draw(figure: Any, numbers: dict[str, Any]) -> None:
     """One line per reading: its regret as a multiple of the random baseline's."""
     found = numbers["policies"]
-    order = sorted((label for label in found if label != RANDOM), key=lambda x: _of_random(found, x))
+    order = sorted(
+        (label for label in found if label != RANDOM), key=lambda x: _of_random(found, x)
+    )
     (axis,) = panels(figure, 1, height=1.2 + 0.26 * len(order))
     ratios = [found[label]["of_random"] for label in order]
     means = np.array([ratio["mean"] for ratio in ratios])
