@@ -34,7 +34,7 @@ class Rules:
     ----------
     reward
         The reward.
-    delta, failure, p, n_tests, quantize
+    delta, p, n_tests, quantize
         As in `GroupTesting`; ``p`` is the largest probability that an arm is in a test.
     """
 
@@ -43,16 +43,15 @@ class Rules:
         reward: Reward,
         *,
         delta: float,
-        failure: float,
         p: float,
         n_tests: NTests,
         quantize: bool,
     ) -> None:
         self.n_arms, self.upper = reward.n_arms, reward.upper
         self.lipschitz = lipschitz_constant(reward)
-        self.delta, self.failure, self.p = delta, failure, p
-        self.n_tests, self.quantize = n_tests, quantize
-        self._resolved: dict[tuple[int, float], int] = {}
+        self.delta, self.p, self.n_tests, self.quantize = delta, p, n_tests, quantize
+        # The last answer alone: q and the failure may be different in every round.
+        self._resolved: tuple[tuple[int, float, float], int] | None = None
 
     @cached_property
     def quantizer(self) -> Quantizer:
@@ -76,11 +75,12 @@ class Rules:
             return np.ones(len(scores), bool)
         return (scores > self.quantizer.width) & (scores < self.quantizer.upper)
 
-    def resolve(self, k: int, q: float, budget: int | None) -> int:
+    def resolve(self, k: int, q: float, failure: float, budget: int | None) -> int:
         """The number of tests per round, at most the budget; refused if it cannot be run."""
-        if (k, q) not in self._resolved:
-            self._resolved[k, q] = self._wanted(k, q)
-        wanted = self._resolved[k, q]
+        asked = (k, q, failure)
+        if self._resolved is None or self._resolved[0] != asked:
+            self._resolved = asked, self._wanted(*asked)
+        wanted = self._resolved[1]
         n_tests = wanted if budget is None else min(wanted, budget)
         if n_tests * self._bytes_per_test() > _MOST_BYTES:
             raise ValueError(
@@ -90,12 +90,12 @@ class Rules:
             )
         return n_tests
 
-    def _wanted(self, k: int, q: float) -> int:
+    def _wanted(self, k: int, q: float, failure: float) -> int:
         if isinstance(self.n_tests, int):
             return self.n_tests
         if self.n_tests == "order":
             return theory.n_tests_order(
-                n_arms=self.n_arms, k=k, delta=self.delta, failure=self.failure, q=q
+                n_arms=self.n_arms, k=k, delta=self.delta, failure=failure, q=q
             )
         return theory.n_tests(
             n_arms=self.n_arms,
@@ -104,7 +104,7 @@ class Rules:
             lipschitz=self.quantizer.lipschitz,
             upper=self.quantizer.upper,
             p=self.p,
-            failure=self.failure,
+            failure=failure,
             q=q,
         )
 
