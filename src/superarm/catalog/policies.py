@@ -165,6 +165,15 @@ POLICIES = by_name(
         code="`cucb`",
     ),
     PolicyPart(
+        "cucb-unclipped",
+        "CUCB, not clipped",
+        "Upper confidence bounds that may exceed 1, so that arms with few outcomes differ too.",
+        lambda task: policies.cucb(task.reward, task.k, clip=False, oracle=task.exact_oracle()),
+        "#999999",
+        "--",
+        code="`cucb`, clip=False",
+    ),
+    PolicyPart(
         "kl-ucb",
         "KL-UCB",
         "Upper confidence bounds that are tighter for outcomes of 0 and 1; slower.",
