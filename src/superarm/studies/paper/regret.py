@@ -19,6 +19,8 @@ from superarm.reporting.tables import Table
 from superarm.studies.paper.policies import CTS, RANDOM, curves, finals, labels
 from superarm.studies.study import Findings, Rows
 
+_LEAST_GROWTH = 1e-9  # of regret over a tenfold of rounds; less is a rounding error
+
 
 def analyse_regret(rows: Rows, title: str) -> Findings:
     """Regret at the horizon of every policy, next to the random baseline and to CTS; its growth."""
@@ -67,7 +69,8 @@ def tenfolds(runs: FloatArray, at: IndexArray, t: float) -> FloatArray:
     It is 1 for regret like log(t), and 10 for regret in proportion to t.
     """
     last, middle, first = (value_at(runs, at, round_) for round_ in (t, t / 10, t / 100))
-    return np.asarray((last - middle) / (middle - first))
+    # A policy that lost nothing early on has no growth to divide by.
+    return np.asarray((last - middle) / np.maximum(middle - first, _LEAST_GROWTH))
 
 
 def value_at(runs: FloatArray, at: IndexArray, t: float) -> FloatArray:
@@ -76,6 +79,7 @@ def value_at(runs: FloatArray, at: IndexArray, t: float) -> FloatArray:
 
 
 def regret_table(numbers: dict[str, Any]) -> Table:
+    """What `regret_numbers` found, for people."""
     policies = numbers["policies"]
     order = sorted(policies, key=lambda label: -np.mean(policies[label]["regret"]))
     body = [

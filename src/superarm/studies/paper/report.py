@@ -21,11 +21,16 @@ from superarm.studies.store import Recording, Store
 from superarm.studies.study import Done, Findings, Rows, Scale, Study
 
 _TEMPLATE = Path(__file__).parent / "report.html"
+REDUCED = (
+    "Reduced sizes: this run shows that everything works. Its numbers do not hold for the paper's "
+    "sizes, and claims that need those are not judged."
+)
 _MARKS = {
     Verdict.REPRODUCED: "yes",
     Verdict.CONDITIONALLY: "partly",
     Verdict.NOT_REPRODUCED: "no",
     Verdict.UNDECIDED: "open",
+    Verdict.NOT_JUDGED: "unjudged",
 }
 
 
@@ -56,7 +61,8 @@ def make_report(store: Store, planned: Mapping[str, Sequence[Cell]] | None = Non
     claims = judge({one.name: one.findings.numbers for one in sections})
     store.write("claims.json", json.dumps([vars(claim) for claim in claims], indent=1) + "\n")
     page = _page(sections, claims, manifest)
-    return Done(store.write("report.html", page), [_claims_table(claims)] if claims else [])
+    tables = [_claims_table(claims, manifest["size"])] if claims else []
+    return Done(store.write("report.html", page), tables)
 
 
 def recorded_sweeps(
@@ -108,14 +114,25 @@ def _section(study: Study, cells: Sequence[Cell], store: Store) -> Section:
 
 def _page(sections: Sequence[Section], claims: list[Claim], manifest: dict[str, Any]) -> str:
     return pages.render(
-        _TEMPLATE, sections=sections, claims=claims, manifest=manifest, marks=_MARKS
+        _TEMPLATE,
+        sections=sections,
+        claims=claims,
+        manifest=manifest,
+        marks=_MARKS,
+        reduced=REDUCED if manifest["size"] != "paper" else "",
     )
 
 
-def _claims_table(claims: list[Claim]) -> Table:
+def _claims_table(claims: list[Claim], size: str) -> Table:
     rows = [[one.sentence, one.measured, one.interval, one.verdict] for one in claims]
-    heading = ["claim", "measured", "95% interval", "verdict"]
-    return Table(heading, rows, title="The paper's claims", n_texts=len(heading), long=True)
+    return Table(
+        ["claim", "measured", "95% interval", "verdict"],
+        rows,
+        title="The paper's claims",
+        caption=REDUCED if size != "paper" else "",
+        n_texts=4,
+        long=True,
+    )
 
 
 def _lines(rows: Rows) -> str:

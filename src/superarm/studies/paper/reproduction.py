@@ -12,7 +12,7 @@ from superarm.studies.archive import unpack
 from superarm.studies.cell import Cell
 from superarm.studies.code import versions
 from superarm.studies.paper import catalogue
-from superarm.studies.paper.report import make_report, recorded_sweeps
+from superarm.studies.paper.report import REDUCED, make_report, recorded_sweeps
 from superarm.studies.run import record_with_bar
 from superarm.studies.store import NOTED, Memory, Store
 from superarm.studies.study import Done, Scale
@@ -60,6 +60,9 @@ def reproduce(
     sweeps = {name: catalogue.load(name).cells(scale) for name in wanted}
     store = Store(folder)
     store.open(manifest_of(scale, engine), sweeps)
+    # Before anything runs, so that nobody waits for verdicts that do not come.
+    if console is not None and scale.size != "paper":
+        console.print(REDUCED)
     record_with_bar(
         sweeps, store, unit="cells", workers=workers, console=console, engine=engine, dask=dask
     )

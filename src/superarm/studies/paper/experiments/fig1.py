@@ -67,7 +67,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
         f"1 in the last column. Growth in proportion to t, with non-separable rounds only, has 10."
     )
     return Findings(
-        {"sizes": sizes, "horizon": horizon, "found": found},
+        {"sizes": sizes, "n_arms": sizes[-1], "horizon": horizon, "found": found},
         [_table(found, horizon)],
         lambda figure: _draw(figure, rows, sizes),
         [note],
