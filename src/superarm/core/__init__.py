@@ -1,6 +1,14 @@
 """The vocabulary of superarm: read `protocols` first, then `policy`."""
 
-from superarm.core.k_of_m import KOfM, as_feasible, as_k_of_m, lipschitz_constant, top_k
+from superarm.core.k_of_m import (
+    KOfM,
+    as_feasible,
+    as_k_of_m,
+    best_up_to,
+    is_uniform,
+    lipschitz_constant,
+    top_k,
+)
 from superarm.core.policy import Counted, Policy, Sample, as_selection
 from superarm.core.pools import Pools
 from superarm.core.protocols import Belief, Environment, FeasibleSets, KOrSets, Oracle, Reward
@@ -23,6 +31,8 @@ __all__ = [
     "as_feasible",
     "as_k_of_m",
     "as_selection",
+    "best_up_to",
+    "is_uniform",
     "lipschitz_constant",
     "top_k",
 ]

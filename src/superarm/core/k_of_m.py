@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_k
+from superarm.core.optional import Uniform
 from superarm.core.protocols import FeasibleSets, Reward
 
 # Up to this many numbers, Python's sort is faster than a partition.
@@ -214,6 +215,22 @@ def as_k_of_m(k: int | FeasibleSets, n_arms: int) -> KOfM:
             f"k must be a whole number here, where constraints are not known, got {feasible!r}"
         )
     return feasible
+
+
+def is_uniform(feasible: FeasibleSets) -> bool:
+    """Whether all sets of ``n_most`` arms are feasible, as for a plain k."""
+    return issubclass(type(feasible), Uniform)
+
+
+def best_up_to(
+    feasible: FeasibleSets, values: FloatArray, rounding: float, *, rng: np.random.Generator
+) -> IndexArray:
+    """The best set, where values that differ by ``rounding`` count as equal."""
+    if is_uniform(feasible):
+        return feasible.best(values, rng=rng, tolerance=rounding)  # type: ignore[call-arg]
+    return feasible.best(
+        np.round(values / rounding) * rounding if rounding > 0 else values, rng=rng
+    )
 
 
 def lipschitz_constant(reward: Reward) -> float:

@@ -9,14 +9,13 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from superarm import theory
-from superarm.core import KOrSets, Pools, Reward, as_selection
+from superarm.core import KOrSets, Pools, Reward, as_selection, best_up_to, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_positive
 from superarm.oracles._budget import as_budget
 from superarm.oracles._group_testing.report import GroupTestingReport
 from superarm.oracles._group_testing.rules import NTests, Rules
 from superarm.oracles._group_testing.settings import as_n_tests, as_pools, one_of
 from superarm.oracles._group_testing.weights import Weights
-from superarm.oracles._sets import best_up_to, is_uniform
 from superarm.oracles._state import check_state
 
 _EPS = float(np.finfo(np.float64).eps)
