@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from superarm.core import Pools, Reward, Scores, top_k
+from superarm.core import Pools, Reward, Scores, is_uniform, top_k
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import likeliest
-from superarm.oracles._sets import is_uniform
 
 # A value that falls by less than this share has not fallen: it is rounding.
 ROUNDING = 1e-12
