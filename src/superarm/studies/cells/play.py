@@ -25,6 +25,7 @@ from superarm.simulation import (
 )
 from superarm.studies.cell import Cell, Recorded
 from superarm.studies.cells.checkpoints import checkpoints
+from superarm.studies.cells.readings import READING, make_reading
 
 Spec = dict[str, Any]
 
@@ -86,6 +87,8 @@ class Make:
         """The policy and the instance."""
         instance = draw(self.settings["problem"], rng=rng)
         spec, horizon = self.settings["policy"], self.settings["horizon"]
+        if spec["name"] == READING:
+            return make_reading(spec, instance, rng=rng), instance
         calls = self.settings.get("calls", "batch")
         return make_policy(spec, instance, horizon, calls=calls), instance
 
