@@ -135,7 +135,7 @@ class ESCBIndex:
         if len(np.unique(theta + 1j * var)) < len(theta):
             arms = rng.permutation(arms)  # so that equal arms are equally likely
         found = largest_root(theta[arms], var[arms], k, limit=self.limit)
-        sure = found.bound <= found.value + _PROVED * max(1.0, found.value)
+        sure = found.bound <= found.value + _PROVED * abs(found.value)
         self.report = ESCBReport(found.value, found.bound, found.n_nodes, sure)
         return np.sort(arms[found.arms])
 
