@@ -59,7 +59,7 @@ class Stage:
     def in_question(self, gain: float) -> NDArray[np.bool_]:
         """Which arms may still add ``gain`` or more, by their bounds."""
         slack = _TIE * max(1.0, abs(self.worth))
-        open_to = (self.upper >= gain - slack) & np.isneginf(self.exact)
+        open_to = (self.upper >= gain - slack) & (self.exact == -np.inf)
         open_to[self.closed] = False
         return open_to
 
