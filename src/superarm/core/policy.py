@@ -84,7 +84,7 @@ class Policy:
     ) -> tuple[IndexArray, Sample]:
         """The same as ``ask``, and theta as far as the oracle looked at it."""
         sets = self.feasible
-        if feasible is not None:
+        if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)
         with Sample(self.belief, rng) as theta:
             arms = self.oracle.select(self.reward, theta, sets, rng=rng)
