@@ -1,11 +1,12 @@
 """Make docs/reproduction.md, its pictures and the README's headline from recorded rows.
 
-    python docs/reproduction_page.py [FOLDER]
+    python docs/reproduction_page.py [FOLDER ...]
 
 FOLDER is what ``superarm reproduce all --out FOLDER`` recorded. It is packed into
-docs/reproduction.jsonl.xz first. Without it, everything is made from the rows that are there.
-The prose is in docs/templates/reproduction.md.jinja. ``tests/test_reproduction_page.py`` checks
-that the pages are what this program makes.
+docs/reproduction.jsonl.xz first. Experiments may be in several folders, from several machines or
+engines; a cell that is in two folders is taken from the first. Without a folder, everything is made
+from the rows that are there. The prose is in docs/templates/reproduction.md.jinja.
+``tests/test_reproduction_page.py`` checks that the pages are what this program makes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import reproduction_tables as tables
 from superarm.oracles.scheduled import growing
 from superarm.reporting import pages
 from superarm.reporting.figures import render
-from superarm.studies import Memory, Store
+from superarm.studies import Memory
 from superarm.studies.archive import pack, unpack
 from superarm.studies.paper import catalogue
 from superarm.studies.paper.claims import judge
@@ -32,6 +33,7 @@ from superarm.studies.paper.report import recorded_sweeps
 from superarm.studies.paper.verdicts import Claim, Verdict
 from superarm.studies.provenance import provenance
 from superarm.studies.run import recorded_rows
+from superarm.studies.store import joined
 from superarm.studies.study import Findings
 
 HERE = Path(__file__).parent
@@ -155,13 +157,12 @@ def _word(count: int) -> str:
     return _WORDS[count] if count < len(_WORDS) else str(count)
 
 
-def record(folder: Path) -> None:
-    """Pack a folder into the archive of the docs."""
-    store = Store(folder)
-    manifest = store.manifest() or {}
+def record(folders: Sequence[Path]) -> None:
+    """Pack folders into the archive of the docs."""
+    manifest, store = joined(folders)
     sweeps = recorded_sweeps(manifest, store)
     if missing := set(catalogue.names()) - set(sweeps):
-        raise SystemExit(f"{folder} must have all experiments, but lacks {', '.join(missing)}")
+        raise SystemExit(f"the rows of {', '.join(sorted(missing))} are not complete")
     manifest["recorded"] = provenance(sweeps, store)
     cells = [cell for sweep in sweeps.values() for cell in sweep]
     size = pack(ARCHIVE, manifest, cells, store).stat().st_size
@@ -171,7 +172,7 @@ def record(folder: Path) -> None:
 def main() -> None:
     """Write everything."""
     if len(sys.argv) > 1:
-        record(Path(sys.argv[1]))
+        record([Path(folder) for folder in sys.argv[1:]])
     found = results()
     if wrong := [sentence for sentence, holds in said(found).items() if not holds]:
         print("The rows do not say so, and the prose must change:", *wrong, sep="\n  ")
