@@ -75,7 +75,7 @@ def _table(found: list[dict[str, Any]]) -> Table:
 
 
 def _draw(figure: Any, found: list[dict[str, Any]]) -> None:
-    (axis,) = panels(figure, 1, n_names=1)
+    (axis,) = panels(figure, 1, n_names=3)
     for n_arms, dash in zip(SIZES, ("-", "--"), strict=True):
         mine = [one for one in found if one["reward"] == SUM and one["n_arms"] == n_arms]
         gammas, means = np.array([(one["gamma"], one["failed"]["mean"]) for one in mine]).T
@@ -86,4 +86,4 @@ def _draw(figure: Any, found: list[dict[str, Any]]) -> None:
     axis.plot([0, 0.5], [0, 1], color=FAINT, linestyle=":", label="allowed: 2 gamma")
     plain(axis, "gamma", "share of instances that fail")
     axis.set_title("how often quantization adds a wrong optimum", loc="left")
-    axis.legend(loc="upper left")
+    axis.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, borderaxespad=0)
