@@ -21,13 +21,15 @@ from commands import run as command
 from superarm import theory
 from superarm.reporting.tables import as_rich
 from superarm.studies import RequestError, Scale, Store, paper, run
+from superarm.studies.archive import pack
 from superarm.studies.code import versions
 from superarm.studies.paper import report, reproduction
 from superarm.studies.paper.claims import STATEMENTS
-from superarm.studies.paper.report import make_report
+from superarm.studies.paper.report import make_report, recorded_sweeps
 from superarm.studies.paper.verdicts import Verdict
 
 SCALE = Scale("tiny", runs=2)
+MADE = ("rows.jsonl", "numbers.json")  # archives leave out times that no analysis needs
 # As a command would run it, at a size that no command offers.
 SCRIPT = """
 import sys
@@ -180,6 +182,52 @@ def test_the_report_is_rebuilt_without_running_anything(tiny, monkeypatch):
     assert "The paper's claims" in result.output
     assert str(tiny[0] / "report.html") in result.output.replace("\n", "")
     assert {path: path.read_bytes() for path in tiny[0].rglob("*") if path.is_file()} == before
+
+
+@pytest.fixture(scope="module")
+def archive(tiny, tmp_path_factory):
+    """All rows in one file."""
+    store = Store(tiny[0])
+    manifest = store.manifest()
+    cells = [cell for sweep in recorded_sweeps(manifest, store).values() for cell in sweep]
+    return pack(tmp_path_factory.mktemp("archive") / "rows.jsonl.xz", manifest, cells, store)
+
+
+@pytest.mark.usefixtures("drawn_before")
+def test_an_archive_gives_the_same_report(tiny, archive, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "run_cell", lambda cell: pytest.fail("ran something"))
+    result = command("reproduce", "--from", archive, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "The paper's claims" in result.output
+    files = ["claims.json", *(f"{name}/{file}" for name in paper.names() for file in MADE)]
+    for file in files:
+        assert (tmp_path / "out" / file).read_bytes() == (tiny[0] / file).read_bytes()
+    found = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert found == json.loads((tiny[0] / "manifest.json").read_text())
+    # The archive's rows never end up among others.
+    result = command("reproduce", "fig1", "--quick", "--out", tmp_path / "out")
+    assert "holds rows with size = 'tiny'" in " ".join(result.output.split())
+
+
+def test_an_archive_of_other_cells_is_refused(tiny, archive, tmp_path, monkeypatch):
+    fewer = [cell for cell in paper.load("fig2c").cells(SCALE) if cell.run == 0]
+    store, manifest = Store(tiny[0]), Store(tiny[0]).manifest()
+    path = pack(tmp_path / "rows.xz", manifest, fewer, store)
+    result = command("reproduce", "--from", path, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "has other cells than that of this version" in " ".join(result.output.split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_manifest_says_where_rows_come_from(tiny):
+    manifest = json.loads((tiny[0] / "manifest.json").read_text())
+    together, alone = sorted(manifest["recorded"]["groups"], key=lambda one: one["timed_alone"])
+    assert alone["experiments"] == ["table1", "table1_beyond"]
+    assert set(paper.names()) - {"table1", "table1_beyond"} == set(together["experiments"])
+    assert manifest["recorded"]["cells"] == len(list((tiny[0] / "cells").iterdir()))
+    page = (tiny[0] / "report.html").read_text()
+    assert together["machine"]["processor"] in page
+    assert "timed alone" in page
 
 
 @pytest.mark.parametrize(
