@@ -29,12 +29,12 @@ SUM, HALF = "sum, B = 1", "half a mean, B = 1/2"
 
 def cells(scale: Scale) -> list[Cell]:
     """Sums of two sizes at five gammas, and half a mean at one gamma."""
-    settings = [
+    settings: list[dict[str, Any]] = [
         {"n_arms": n_arms, "k": 5, "gamma": gamma, "n_instances": scale.pick(5000, 1000, 200)}
         for n_arms in SIZES
         for gamma in GAMMAS
     ]
-    half = {"reward": "half", "n_arms": 2, "gamma": HALF_GAMMA}
+    half: dict[str, Any] = {"reward": "half", "n_arms": 2, "gamma": HALF_GAMMA}
     settings.append({**half, "n_instances": scale.pick(5000, 1000, 200)})
     return scale.cells("lemma2", settings, runs=N_RUNS)
 
