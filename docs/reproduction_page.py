@@ -41,7 +41,20 @@ ARCHIVE = HERE / "reproduction.jsonl.xz"
 PAGE, TEMPLATE = HERE / "reproduction.md", HERE / "templates" / "reproduction.md.jinja"
 README = HERE.parent / "README.md"
 _MARKS = ("<!-- docs/reproduction_page.py makes this part -->", "<!-- until here -->")
-_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_WORDS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+)
 _CUCB = 1.5  # CUCB's radius is sqrt(1.5 log(t) / n)
 
 
