@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import reproduction_page
@@ -35,6 +36,19 @@ def test_the_prose_says_what_the_rows_say(found):
     assert [
         sentence for sentence, holds in reproduction_page.said(found).items() if not holds
     ] == []
+
+
+def test_other_pages_quote_the_rows(found):
+    linear, network = (found.findings["beyond"].numbers[name] for name in ("linear", "network"))
+
+    def regret(label):
+        return np.mean(linear["policies"][label]["regret"])
+
+    batch = (ROOT / "docs" / "batch.md").read_text()
+    assert f"[reproduction](reproduction.md) have mean {regret('CTS'):,.0f}." in batch
+    assert f"against {regret('GT+QTS, p=1/2'):,.0f} there" in batch
+    greedy = network["policies"]["CTS, greedy"]["of_cts"]["mean"]
+    assert f"[{greedy:.2f} times the regret]" in (ROOT / "docs" / "choosing.md").read_text()
 
 
 def test_the_rows_are_those_of_all_experiments_at_the_papers_sizes(found):
