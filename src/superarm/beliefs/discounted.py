@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.beliefs import beta_counts
 from superarm.beliefs._beta import as_counts, as_prior, flip
-from superarm.beliefs.beta_counts import BetaCounts, FromCounts
+from superarm.beliefs.beta_counts import BetaCounts
 from superarm.core.arguments import as_count, as_feedback, as_fraction, as_state
 
 
-class DiscountedBetaBelief(FromCounts):
+class DiscountedBetaBelief:
     """theta_i ~ Beta(a_i, b_i), where each new round multiplies older evidence by ``discount``.
 
     a_i is the prior's a plus the sum of discount^age over the successes of arm i; the newest
@@ -51,6 +52,13 @@ class DiscountedBetaBelief(FromCounts):
     >>> belief.a, belief.b
     (array([2.5, 1. , 1. ]), array([1. , 1. , 1.5]))
     """
+
+    a = property(beta_counts.a_of)
+    b = property(beta_counts.b_of)
+    mean = beta_counts.mean
+    posterior = beta_counts.posterior
+    sample = beta_counts.sample
+    add_arms = beta_counts.add_arms
 
     def __init__(
         self, n_arms: int, discount: float = 0.99, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)

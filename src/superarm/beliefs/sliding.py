@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.beliefs import beta_counts
 from superarm.beliefs._beta import flip
-from superarm.beliefs.beta_counts import BetaCounts, FromCounts
+from superarm.beliefs.beta_counts import BetaCounts
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -30,7 +31,7 @@ from superarm.core.arguments import (
 Round = tuple[IndexArray, FloatArray]
 
 
-class SlidingBetaBelief(FromCounts):
+class SlidingBetaBelief:
     """theta_i ~ Beta(a_i, b_i), where only the last ``window`` rounds count.
 
     A round is an update with at least one outcome. Successes and failures are whole numbers, so the
@@ -64,6 +65,13 @@ class SlidingBetaBelief(FromCounts):
     >>> belief.a, belief.b  # the first success has left the window
     (array([2., 1.]), array([2., 1.]))
     """
+
+    a = property(beta_counts.a_of)
+    b = property(beta_counts.b_of)
+    mean = beta_counts.mean
+    posterior = beta_counts.posterior
+    sample = beta_counts.sample
+    add_arms = beta_counts.add_arms
 
     def __init__(
         self, n_arms: int, window: int = 1000, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)

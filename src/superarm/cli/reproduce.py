@@ -22,7 +22,12 @@ from superarm.cli import common
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this dask scheduler.")
 @common.seed_option("Seed of every row.")
 @common.out_option("superarm-reproduction", "rows, pictures and report")
-@common.from_option("report")
+@click.option(
+    "--from",
+    "from_",
+    type=click.Path(path_type=Path),
+    help="Rebuild the report from the rows of this folder or archive, and run nothing.",
+)
 def command(
     experiments: tuple[str, ...],
     quick: bool,
@@ -52,7 +57,7 @@ def command(
         common.refuse_beside_from(
             experiments or quick or runs or dask or seed or engine != "process"
         )
-        common.show(lambda console: paper.rebuild(from_), "The report")
+        common.show(lambda console: paper.rebuild(from_, out), "The report")
         return
     scale = Scale("quick" if quick else "paper", runs=runs, seed=seed)
     common.show(

@@ -75,9 +75,12 @@ class Pools:
         """One pool per arm: base ∪ {arms[0]}, base ∪ {arms[1]}, ...; no arm may be in base."""
         n_arms = as_count(n_arms, "n_arms", least=1)
         base, arms = as_arms(base, n_arms), as_arms(arms, n_arms)
-        both = np.intersect1d(base, arms)
+        # Marks are several times faster than sorting both, which greedy would do in every step.
+        in_base = np.zeros(n_arms, bool)
+        in_base[base] = True
+        both = arms[in_base[arms]]
         if both.size:
-            raise ValueError(f"arms must not be in base already, got arm {both[0]} in both")
+            raise ValueError(f"arms must not be in base already, got arm {both.min()} in both")
         # All pools have the same size, so one array holds them.
         rows = np.empty((len(arms), len(base) + 1), np.intp)
         rows[:, :-1] = base

@@ -176,7 +176,7 @@ class _Search:
         values = self.reward.batch(Pools.extensions(stay, others, self.reward.n_arms), self.theta)
         best = int(top_k(values, 1, rng=rng)[0])
         # Rounding must not look like progress, or two equal sets would be swapped for ever.
-        if values[best] > self.value + rounding_at(self.value):
+        if values[best] > self.value + rounding_at(self.value, float(np.abs(values).max())):
             self.arms, self.value = np.sort(np.append(stay, others[best])), float(values[best])
             self.n_swaps += 1
             return True, False

@@ -26,6 +26,7 @@ WIDTH = 5.6  # inches: 403 points
 FONT_SIZE = 11
 _PANEL = 3.3  # inches of height of a panel, without the names of its curves
 _LINE = 0.215  # inches that a line of names takes
+_WIDE = 50.0  # from here on, the ends of a logarithmic axis have powers of ten between them
 _MOST_LETTERS = 24  # in a name, for two names to fit side by side
 
 _STYLE = {
@@ -136,7 +137,15 @@ def plain(axis: Any, x: str, y: str) -> None:
 
 def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:
     """Logarithmic axes whose ticks are plain numbers: superscripts are too small on a phone."""
-    from matplotlib.ticker import NullLocator
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    class Ticks(LogLocator):
+        """Powers of ten, and 2 and 5 between them where few powers of ten are in sight."""
+
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            narrow = vmin > 0 and vmax < _WIDE * vmin
+            self.set_params(subs=(1.0, 2.0, 5.0) if narrow else (1.0,))
+            return super().tick_values(vmin, vmax)
 
     for wanted, scale, ticks in (
         (x, axis.set_xscale, axis.xaxis),
@@ -144,6 +153,7 @@ def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:
     ):
         if wanted:
             scale("log")
+            ticks.set_major_locator(Ticks())
             ticks.set_major_formatter(lambda value, place: _tick(value))
             ticks.set_minor_locator(NullLocator())
 

@@ -1,6 +1,7 @@
 """Where recorded cells are kept: in memory, or in a folder that can be stopped, resumed and copied.
 
-DIR/manifest.json          the settings; a request with other settings is refused
+DIR/manifest.json          the settings, and where the rows come from; a request with other settings
+                           is refused
 DIR/cells/KEY.json         one file per finished cell, written whole or not at all
 
 A study writes its results beside them. For the paper's experiments:
@@ -22,6 +23,9 @@ from typing import Any, Protocol
 
 from superarm.reporting import RequestError, folders
 from superarm.studies.cell import Cell, Recorded, canonical, digest
+
+# What a manifest has besides the settings of its study.
+NOTED = ("sweeps", "recorded")
 
 
 class Recording(Protocol):
@@ -56,6 +60,11 @@ class Memory:
         return self._cells[cell.key]
 
 
+def sweep_digest(cells: Sequence[Cell]) -> str:
+    """What a manifest says about the cells of an experiment: another design has another digest."""
+    return digest([asdict(cell) for cell in cells])
+
+
 class Store:
     """A folder of recorded cells that all belong to one manifest.
 
@@ -87,12 +96,20 @@ class Store:
             # Experiments may be added to a folder later, but an experiment that is there must have
             # the same cells: its report would mix two designs otherwise.
             for name, cells in sweeps.items():
-                sweep = digest([asdict(cell) for cell in cells])
+                sweep = sweep_digest(cells)
                 if found["sweeps"].setdefault(name, sweep) != sweep:
                     raise RequestError(
                         f"{self.folder} holds another sweep of {name}; choose another folder"
                     )
-            self.write("manifest.json", json.dumps(found, indent=2) + "\n")
+            self._write_manifest(found)
+
+    def note(self, **what: Any) -> dict[str, Any]:
+        """Add to the manifest what is known after recording, and return the manifest."""
+        with folders.locked(self.folder):
+            # Read again under the lock: another command may have added experiments.
+            found = {**(self.manifest() or {}), **what}
+            self._write_manifest(found)
+        return found
 
     def manifest(self) -> dict[str, Any] | None:
         """What the folder holds, or None."""
@@ -128,6 +145,9 @@ class Store:
     def write(self, name: str, content: str | bytes) -> Path:
         """Write a file of the folder, whole or not at all."""
         return folders.write(self.folder / name, content)
+
+    def _write_manifest(self, manifest: dict[str, Any]) -> None:
+        self.write("manifest.json", json.dumps(manifest, indent=2) + "\n")
 
     def _path(self, cell: Cell) -> Path:
         return self.folder / "cells" / f"{cell.key}.json"

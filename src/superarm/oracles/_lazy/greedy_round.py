@@ -213,7 +213,7 @@ class GreedyRound:
         """Evaluate the base with each of some arms."""
         values = self._values(stage, arms, np.arange(len(arms) + 1))
         gains = values - stage.worth
-        off = gains > stage.upper[arms] + _ROUNDING * max(1.0, abs(stage.worth))
+        off = gains > stage.upper[arms] + _ROUNDING * np.maximum(np.abs(values), abs(stage.worth))
         stage.exact[arms] = values
         stage.lower(arms, gains)
         stage.here.add(arms, stage.theta[arms], values)
