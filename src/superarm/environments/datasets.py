@@ -27,7 +27,7 @@ from superarm.core.arguments import as_count
 
 __all__ = ["Dataset", "Impressions", "flights", "open_bandit", "ta_feng", "yeast"]
 
-_PerDay = dict[str, NDArray[np.intp]]
+_PerDay = dict[str, list[int]]
 
 _N_DAYS = 365  # of 2013
 _LATE_MINUTES = 15  # later than this counts as late
@@ -184,9 +184,11 @@ def ta_feng(n_products: int = 500) -> Dataset:
         )
     place = {product: arm for arm, product in enumerate(names)}
     table = np.zeros((len(baskets), n_products), np.uint8)
+    days = {when: _day(when) for when, _ in baskets}
     # Baskets of the same day keep the order of the file.
-    for row, key in enumerate(sorted(baskets, key=lambda key: _day(key[0]))):
-        table[row, [place[product] for product in baskets[key] if product in place]] = 1
+    for row, key in enumerate(sorted(baskets, key=lambda key: days[key[0]])):
+        for product in baskets[key] & place.keys():
+            table[row, place[product]] = 1
     return Dataset(
         table,
         names,
@@ -244,8 +246,8 @@ def open_bandit(
 
 def _flights_per_day(path: Path) -> tuple[_PerDay, _PerDay]:
     """The number of flights, and of late flights, of each connection on each day of the year."""
-    n_flights: _PerDay = defaultdict(lambda: np.zeros(_N_DAYS, np.intp))
-    n_late: _PerDay = defaultdict(lambda: np.zeros(_N_DAYS, np.intp))
+    n_flights: _PerDay = defaultdict(lambda: [0] * _N_DAYS)
+    n_late: _PerDay = defaultdict(lambda: [0] * _N_DAYS)
     year = [date(2013, 1, 1) + timedelta(days=day) for day in range(_N_DAYS)]
     days = {(str(day.month), str(day.day)): number for number, day in enumerate(year)}
     columns = ("month", "day", "arr_delay", "carrier", "origin", "dest")
