@@ -41,7 +41,7 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
+def tiny(tmp_path_factory, forked_workers):
     """Every experiment once, with what a terminal shows."""
     out = tmp_path_factory.mktemp("reproduction") / "out"
     terminal = StringIO()
@@ -69,6 +69,7 @@ def drawn_before(tiny, monkeypatch):
     monkeypatch.setattr(report, "_section", section)
 
 
+@pytest.mark.usefixtures("drawn_before")
 def test_killed_half_way_and_resumed_it_is_the_same(tiny, tmp_path):
     script, out = tmp_path / "script.py", tmp_path / "out"
     script.write_text(SCRIPT)
