@@ -20,9 +20,8 @@ from superarm.oracles._group_testing.drawing import (
     sized_tests,
 )
 from superarm.oracles._group_testing.report import GroupTestingReport
-from superarm.oracles._group_testing.rules import NTests, Rules
+from superarm.oracles._group_testing.rules import NTests, Rules, summed
 from superarm.oracles._group_testing.settings import as_n_tests, as_pools, one_of
-from superarm.oracles._group_testing.sums import summed
 from superarm.oracles._group_testing.weights import Weights
 from superarm.oracles._state import check_state
 
