@@ -48,13 +48,15 @@ def slow_update(before, after, design, one_hot, scores, learnt):
     class that tells most is made 1.
     """
     gain, c, c_var = slow_lines(before, after, design, one_hot, scores)
-    w, var = np.concatenate([before["w"], c]), np.concatenate([before["var"], c_var])
+    # A sum that turns out to be none, in the first rounds.
+    w_var = before["var"] + before["w"].var() * (before["is_sum"] and not after["is_sum"])
+    w, var = np.concatenate([before["w"], c]), np.concatenate([w_var, c_var])
     fade = np.where(one_hot[learnt].any(axis=0), 0.98, 1.0)
     x = np.hstack([design * (one_hot @ gain)[:, None], one_hot])[learnt]
     noise = (one_hot @ after["noise"])[learnt]
     spread = x @ np.diag(var) @ x.T + np.diag(noise)
     w = w + np.diag(var) @ x.T @ np.linalg.inv(spread) @ (scores[learnt] - x @ w)
-    precision = np.concatenate([1 / before["var"], fade / c_var])
+    precision = np.concatenate([1 / w_var, fade / c_var])
     for j, row in enumerate(x):
         for i in np.flatnonzero(row):
             precision[i] += row[i] ** 2 / (spread[j, j] - row[i] ** 2 * var[i])
