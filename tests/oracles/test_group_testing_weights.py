@@ -179,35 +179,6 @@ def test_without_a_quantizer_it_soon_knows_the_weights():
     np.testing.assert_allclose(oracle._weights.w, weights, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("std", "small", "large"),
-    [(1.0, 0.85, 0.1), (0.3, 0.4, 0.4), (0.05, 0.1, 0.85)],
-    ids=["steep", "middle", "flat"],
-)
-def test_tests_become_as_large_as_the_reward_allows(std, small, large):
-    """A steep network needs tests of about one arm; a flat one needs larger tests."""
-    rng = np.random.default_rng(0)
-    network = sa.network_instance(1000, 5, 0.2 * std, std=std, rng=rng).reward
-    counts = play(regression(delta=0.2, n_tests=300), network, 60, rng=rng)._weights.counts(300)
-    assert counts.sum() == 300
-    if std == 1.0:
-        assert counts[0] >= small * 300
-        assert counts[2:].sum() <= large * 300
-    elif std == 0.05:
-        assert counts[:2].sum() <= small * 300
-        assert counts[2:].sum() >= large * 300
-    else:
-        assert counts[:2].sum() >= small * 300
-        assert counts[3] <= large * 300
-
-
-def test_a_linear_reward_gets_the_largest_tests():
-    counts = play(
-        regression(n_tests=300), sa.LinearReward(1000), 60, rng=np.random.default_rng(0)
-    )._weights.counts(300)
-    assert counts[3] > 250
-
-
 def test_regret_is_that_of_cts():
     """8 paired runs of 400 rounds, m = 200, against CTS and the sum decoder with the same tests.
 
