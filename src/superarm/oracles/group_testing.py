@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm import theory
-from superarm.core import KOrSets, Pools, Reward, as_selection
+from superarm.core import KOrSets, Pools, Reward, as_selection, best_up_to, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
 from superarm.oracles._budget import as_budget
 from superarm.oracles._group_testing.drawing import (
@@ -20,11 +20,9 @@ from superarm.oracles._group_testing.drawing import (
     sized_tests,
 )
 from superarm.oracles._group_testing.report import GroupTestingReport
-from superarm.oracles._group_testing.rules import NTests, Rules
+from superarm.oracles._group_testing.rules import NTests, Rules, summed
 from superarm.oracles._group_testing.settings import as_n_tests, as_pools, one_of
-from superarm.oracles._group_testing.sums import summed
 from superarm.oracles._group_testing.weights import Weights
-from superarm.oracles._sets import best_up_to, is_uniform
 from superarm.oracles._state import check_state
 
 # The paper leaves p open.
