@@ -53,13 +53,6 @@ class DiscountedBetaBelief:
     (array([2.5, 1. , 1. ]), array([1. , 1. , 1.5]))
     """
 
-    a = property(beta_counts.a_of)
-    b = property(beta_counts.b_of)
-    mean = beta_counts.mean
-    posterior = beta_counts.posterior
-    sample = beta_counts.sample
-    add_arms = beta_counts.add_arms
-
     def __init__(
         self, n_arms: int, discount: float = 0.99, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)
     ) -> None:
@@ -90,6 +83,10 @@ class DiscountedBetaBelief:
         belief.counts.successes, belief.counts.failures = won, lost
         return belief
 
+    a, b = property(beta_counts.a_of), property(beta_counts.b_of)
+    mean, posterior = beta_counts.mean, beta_counts.posterior
+    sample = beta_counts.sample
+
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Discount the evidence about all arms, then count the outcomes. No arms, no round.
 
@@ -102,6 +99,8 @@ class DiscountedBetaBelief:
             # Fade first, so that the outcomes of this round have age 0 and count in full.
             self.counts.fade(self.discount)
             self.counts.add(arms, coins)
+
+    add_arms = beta_counts.add_arms
 
     def state(self) -> dict[str, Any]:
         """The prior, the counts and their weight as plain JSON."""

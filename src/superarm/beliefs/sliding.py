@@ -66,13 +66,6 @@ class SlidingBetaBelief:
     (array([2., 1.]), array([2., 1.]))
     """
 
-    a = property(beta_counts.a_of)
-    b = property(beta_counts.b_of)
-    mean = beta_counts.mean
-    posterior = beta_counts.posterior
-    sample = beta_counts.sample
-    add_arms = beta_counts.add_arms
-
     def __init__(
         self, n_arms: int, window: int = 1000, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)
     ) -> None:
@@ -80,6 +73,10 @@ class SlidingBetaBelief:
         self.window = as_count(window, "window", least=1)
         self.counts = BetaCounts.empty(self.n_arms, prior)
         self._rounds: deque[Round] = deque()
+
+    a, b = property(beta_counts.a_of), property(beta_counts.b_of)
+    mean, posterior = beta_counts.mean, beta_counts.posterior
+    sample = beta_counts.sample
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Count the outcomes, and drop the round that leaves the window. No arms, no round.
@@ -94,6 +91,8 @@ class SlidingBetaBelief:
         if len(self._rounds) > self.window:
             # Coins are whole numbers, so that adding and removing leaves no rounding behind.
             self.counts.remove(*self._rounds.popleft())
+
+    add_arms = beta_counts.add_arms
 
     def state(self) -> dict[str, Any]:
         """The prior and the rounds in the window, the oldest first, as plain JSON."""

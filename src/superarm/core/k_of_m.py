@@ -56,12 +56,7 @@ class KOfM:
 
     def __init__(self, k: int, n_arms: int) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
-        self.k = as_k(k, self.n_arms)
-
-    @property
-    def n_most(self) -> int:
-        """The size of every set: k."""
-        return self.k
+        self.k = self.n_most = as_k(k, self.n_arms)
 
     @property
     def must(self) -> IndexArray:

@@ -9,7 +9,7 @@ only, and `offers` for the others.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,12 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.protocols import FeasibleSets, Reward
 
-Offered = TypeVar("Offered")
 # What `offers` has found out, by the type of the part.
 _OFFERED: dict[tuple[type, type], bool] = {}
 
 
-def offers(part: object, protocol: type[Offered]) -> TypeGuard[Offered]:
+def offers(part: object, protocol: type) -> bool:
     """The same as isinstance, looked up only once per type of part."""
     asked = type(part), protocol
     if asked not in _OFFERED:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, IndexArray, as_k, as_unit
+from superarm.core.arguments import FloatArray, IndexArray, as_unit
 from superarm.core.k_of_m import as_feasible, top_k
 from superarm.core.optional import SamplesTop, is_concave, is_diminishing
 from superarm.core.pools import Pools
@@ -145,7 +145,7 @@ class Sample(NDArrayOperatorsMixin):
         # Without sample_top, or if all values are known, the top comes from the whole sample.
         if self._theta is not None or not issubclass(type(self._belief), SamplesTop):
             theta = self.whole()
-            arms = top_k(theta, as_k(k, self.n_arms), rng=self._rng)
+            arms = top_k(theta, k, rng=self._rng)
             self._top = arms, theta[arms]
         else:
             self._top = self._belief.sample_top(k, rng=self._rng)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from superarm.core import FeasibleSets, is_uniform
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray
 from superarm.core.optional import Completable, Enumerable, Extendable
 
 # Which types are known to offer which Protocol, since asking takes longer than a step of greedy.
@@ -27,13 +27,6 @@ def completable(oracle: object, feasible: FeasibleSets) -> Any:
 def enumerable(oracle: object, feasible: FeasibleSets) -> Any:
     """The same feasible sets, once it is clear that they can be listed."""
     return _able(oracle, feasible, Enumerable, "blocks")
-
-
-def random_set(feasible: FeasibleSets, n_arms: int, *, rng: np.random.Generator) -> IndexArray:
-    """A feasible set at random: for constraints, the best one for random values."""
-    if is_uniform(feasible):
-        return feasible.random_set(rng=rng)  # type: ignore[attr-defined]
-    return feasible.best(rng.random(n_arms), rng=rng)
 
 
 def tie_noise(

@@ -110,7 +110,7 @@ def mark_of(policy: Policy, rng: np.random.Generator) -> dict[str, Any]:
     state: Any = rng.bit_generator.state
     position = f"{state['state']['state']:032x}{state['has_uint32']:x}{state['uinteger']:08x}"
     mark: dict[str, Any] = {"rng": position, "evaluations": policy.evaluations}
-    belief = policy.belief
+    belief: Any = policy.belief
     if offers(belief, HasLevel) and belief.level is not None:
         mark["level"] = list(belief.level)
     return mark

@@ -20,7 +20,6 @@ _ROUNDING = 4e-16
 _TINY = 1e-300
 
 
-
 class Remembered:
     """Up to ``n_points`` answered points per arm: 16 · n_points + 8 bytes per arm.
 
