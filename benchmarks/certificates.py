@@ -3,9 +3,9 @@
     python benchmarks/certificates.py [--instances N] [--rounds N] [--audits A ...] [--cost]
                                        [--workers N]
 
-The rewards are made to break their declarations in a few arms, so that no two answers contradict
-each other unless somebody looks. A run is silent and wrong if its last decision is certified, differs
-from that of Singletons by more than a tie, and no warning was given in any round. ``--cost`` instead
+The rewards break their declarations in a few arms, so that no two answers contradict each other
+unless somebody looks. A run is silent and wrong if its last decision is certified, differs from
+that of Singletons by more than a tie, and no warning was given in any round. ``--cost`` instead
 measures evaluations per round on the paper's problems, whose declarations are true.
 """
 
@@ -34,9 +34,9 @@ Curve = Callable[[np.ndarray, np.ndarray], np.ndarray]
 class Family:
     """A kind of reward: what each arm is worth alone, and what is declared of it.
 
-    ``wrong`` is the curve of the arms that break the declaration, ``right`` that of the others; both
-    are of (weight, mean). Means are settled, drift to where they settle after half of the rounds, or
-    are samples of a bandit that learns.
+    ``wrong`` is the curve of the arms that break the declaration, ``right`` that of the others.
+    Both are functions of weight and mean. The means of all rounds are settled, drift until half of
+    the rounds and settle then, or are samples of a bandit that learns.
     """
 
     right: Curve
@@ -119,6 +119,8 @@ def thetas(reward: Reward, rounds: int, rng: np.random.Generator) -> Any:
 
 @dataclass(frozen=True)
 class Run:
+    """What came of some rounds."""
+
     wrong: bool
     warned: bool
     evaluations: int

@@ -1,11 +1,12 @@
 """Make docs/reproduction.md, its pictures and the README's headline from recorded rows.
 
-    python docs/reproduction_page.py [FOLDER]
+    python docs/reproduction_page.py [FOLDER ...]
 
 FOLDER is what ``superarm reproduce all --out FOLDER`` recorded. It is packed into
-docs/reproduction.jsonl.xz first. Without it, everything is made from the rows that are there.
-The prose is in docs/templates/reproduction.md.jinja. ``tests/test_reproduction_page.py`` checks
-that the pages are what this program makes.
+docs/reproduction.jsonl.xz first. Experiments may be in several folders, from several machines or
+engines; a cell that is in two folders is taken from the first. Without a folder, everything is made
+from the rows that are there. The prose is in docs/templates/reproduction.md.jinja.
+``tests/test_reproduction_page.py`` checks that the pages are what this program makes.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import reproduction_tables as tables
+import numpy as np
 
+import reproduction_tables as tables
 from superarm.oracles.scheduled import growing
 from superarm.reporting import pages
 from superarm.reporting.figures import render
-from superarm.studies import Memory, Store
+from superarm.studies import Memory
 from superarm.studies.archive import pack, unpack
 from superarm.studies.paper import catalogue
 from superarm.studies.paper.claims import judge
@@ -31,6 +33,7 @@ from superarm.studies.paper.report import recorded_sweeps
 from superarm.studies.paper.verdicts import Claim, Verdict
 from superarm.studies.provenance import provenance
 from superarm.studies.run import recorded_rows
+from superarm.studies.store import joined
 from superarm.studies.study import Findings
 
 HERE = Path(__file__).parent
@@ -38,7 +41,20 @@ ARCHIVE = HERE / "reproduction.jsonl.xz"
 PAGE, TEMPLATE = HERE / "reproduction.md", HERE / "templates" / "reproduction.md.jinja"
 README = HERE.parent / "README.md"
 _MARKS = ("<!-- docs/reproduction_page.py makes this part -->", "<!-- until here -->")
-_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_WORDS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+)
 _CUCB = 1.5  # CUCB's radius is sqrt(1.5 log(t) / n)
 
 
@@ -66,7 +82,7 @@ def results(archive: Path = ARCHIVE) -> Results:
 def page(found: Results) -> str:
     """The text of docs/reproduction.md."""
     numbers = {name: one.numbers for name, one in found.findings.items()}
-    return pages.render(
+    text = pages.render(
         TEMPLATE,
         manifest=found.manifest,
         claims=found.claims,
@@ -76,6 +92,49 @@ def page(found: Results) -> str:
         cucb=lambda horizon: math.ceil(_CUCB * math.log(horizon)),
         **numbers,
     )
+    return tables.compact(text) + "\n"
+
+
+def said(found: Results) -> dict[str, bool]:
+    """What the prose says without a number, and whether the rows say so, too."""
+    numbers = {name: one.numbers for name, one in found.findings.items()}
+    linear, network = numbers["beyond"]["linear"], numbers["beyond"]["network"]
+    largest = f"m={numbers['fig1']['sizes'][-1]}"
+    repaired = numbers["lemma1"]["found"]["repaired"]
+    literal = [label for label in linear["policies"] if label.startswith("GT+QTS, p=")]
+    return {
+        "LazySingletons decides as Oracle+ does": linear["lazy_is_cts"] and network["lazy_is_cts"],
+        "LazyGreedy has the regret of Greedy in every digit": _regret(network, "CTS, lazy greedy")
+        == _regret(network, "CTS, greedy"),
+        "at the largest m no round is separable": all(
+            one["share"] == 1
+            for label, one in numbers["fig1"]["found"].items()
+            if label.endswith(largest)
+        ),
+        "local search and greedy are not better than Oracle+": all(
+            network["policies"][label]["of_cts"]["low"] > 1
+            for label in ("CTS, local search", "CTS, greedy")
+        ),
+        "a schedule loses much": all(
+            one["policies"]["CTS, lazy, rarely"]["of_cts"]["low"] > 2 for one in (linear, network)
+        ),
+        "the literal algorithm finds hardly more than a random set": all(
+            np.mean(_regret(linear, label)) > 0.85 * np.mean(_regret(linear, "random"))
+            for label in literal
+        ),
+        "no counter-example to the repaired Lemma 1": not (
+            repaired["violated"] or repaired["failed"]
+        ),
+        "near CTS only where CTS has hardly learned": all(
+            one["cts_of_random"]["mean"] > 0.6
+            for one in numbers["sensitivity"]["found"]
+            if one["of_cts"]["high"] < 1.25
+        ),
+    }
+
+
+def _regret(problem: Mapping[str, Any], label: str) -> list[float]:
+    return problem["policies"][label]["regret"]
 
 
 def headline(found: Results, readme: str) -> str:
@@ -98,6 +157,7 @@ def _counted(verdicts: Sequence[Verdict]) -> str:
         Verdict.CONDITIONALLY: ("holds under a condition", "hold under a condition"),
         Verdict.NOT_REPRODUCED: ("is not reproduced", "are not reproduced"),
         Verdict.UNDECIDED: ("is undecided", "are undecided"),
+        Verdict.NOT_JUDGED: ("is not judged at this size", "are not judged at this size"),
     }
     counts = {verdict: list(verdicts).count(verdict) for verdict in said}
     parts = [
@@ -110,13 +170,12 @@ def _word(count: int) -> str:
     return _WORDS[count] if count < len(_WORDS) else str(count)
 
 
-def record(folder: Path) -> None:
-    """Pack a folder into the archive of the docs."""
-    store = Store(folder)
-    manifest = store.manifest() or {}
+def record(folders: Sequence[Path]) -> None:
+    """Pack folders into the archive of the docs."""
+    manifest, store = joined(folders)
     sweeps = recorded_sweeps(manifest, store)
     if missing := set(catalogue.names()) - set(sweeps):
-        raise SystemExit(f"{folder} must have all experiments, but lacks {', '.join(missing)}")
+        raise SystemExit(f"the rows of {', '.join(sorted(missing))} are not complete")
     manifest["recorded"] = provenance(sweeps, store)
     cells = [cell for sweep in sweeps.values() for cell in sweep]
     size = pack(ARCHIVE, manifest, cells, store).stat().st_size
@@ -126,8 +185,10 @@ def record(folder: Path) -> None:
 def main() -> None:
     """Write everything."""
     if len(sys.argv) > 1:
-        record(Path(sys.argv[1]))
+        record([Path(folder) for folder in sys.argv[1:]])
     found = results()
+    if wrong := [sentence for sentence, holds in said(found).items() if not holds]:
+        print("The rows do not say so, and the prose must change:", *wrong, sep="\n  ")
     PAGE.write_text(page(found))
     README.write_text(headline(found, README.read_text()))
     for name, one in found.findings.items():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from superarm.reporting.statistics import Interval, mean_interval
 from superarm.reporting.tables import Table
 from superarm.studies.paper.experiments.table1 import CALLS
+from superarm.studies.paper.extensions.readings import READINGS
 from superarm.studies.paper.extensions.sensitivity import CONDITIONAL
 from superarm.studies.paper.policies import CTS, GT_QTS, LAZY, REGRESSION
 from superarm.studies.paper.verdicts import Claim
@@ -30,15 +32,27 @@ def span(interval: Interval | Mapping[str, float], digits: int | None = None) ->
     return text if found.low < 0 else text.replace(" to ", "–")
 
 
-def claims_table(claims: list[Claim]) -> Table:
-    """What the paper says, what was measured, and the verdict with its rule."""
+def claims_table(claims: Sequence[Claim]) -> Table:
+    """The paper's words and where they are, what was measured, and the verdict with its rule."""
     rows = [
-        [one.sentence, f"{one.measured} ({one.interval})", f"**{one.verdict}**: {one.because}"]
+        [
+            f"“{one.quote}” ({one.where})",
+            f"{one.measured} ({one.interval})",
+            f"**{one.verdict}**: {one.because}",
+        ]
         for one in claims
     ]
     # A bar would end the cell of a Markdown table.
     rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    return Table(["claim", "measured", "verdict"], rows, n_texts=3)
+    return Table(["the paper says", "measured", "verdict"], rows, n_texts=3)
+
+
+def compact(text: str) -> str:
+    """A Markdown page whose tables have no spaces beside the bars."""
+    lines = text.splitlines()
+    return "\n".join(
+        re.sub(r" *(?<!\\)\| *", "|", line) if line.startswith("|") else line for line in lines
+    )
 
 
 def separable(fig1: Numbers) -> Table:
@@ -107,7 +121,7 @@ def seconds(table1: Numbers) -> Table:
         ["as printed in the paper", *(f"{paper[of][at]:g}" for of in paper for at in (0, -1))]
     )
     heading = [f"{label}, T = {horizons[at]:,}" for label in (CTS, GT_QTS) for at in (0, -1)]
-    return Table(["", *heading], rows)
+    return Table(["calls", *heading], rows)
 
 
 def seconds_beyond(found: Numbers) -> Table:
@@ -119,8 +133,18 @@ def seconds_beyond(found: Numbers) -> Table:
     return Table(["policy", "single calls", "cost grows with the set", "batches"], rows)
 
 
+def readings(found: Numbers) -> Table:
+    """Other readings of the algorithm, the least regret first."""
+    policies = {label: found["policies"][label] for label in READINGS}
+    rows = [
+        [label, span(one["of_random"]), per_round(one["evaluations_per_round"])]
+        for label, one in sorted(policies.items(), key=lambda item: item[1]["of_random"]["mean"])
+    ]
+    return Table(["reading", "× random baseline", "evaluations per round"], rows)
+
+
 def instances(sensitivity: Numbers) -> Table:
-    """One row per law of the instances, at the last horizon and at a fifth of it."""
+    """One row per law of the instances, at a fifth of the horizon and at the horizon."""
     rows = []
     for law in dict.fromkeys(one["law"] for one in sensitivity["found"]):
         mine = [one for one in sensitivity["found"] if one["law"] == law]

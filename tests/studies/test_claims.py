@@ -2,65 +2,24 @@
 
 import pytest
 
-from superarm.studies.paper import claims
-from superarm.studies.paper.claims import evaluations, growth, lemmas, separability
-from superarm.studies.paper.policies import LITERAL
-from superarm.studies.paper.verdicts import Verdict
-
-YES, PARTLY, NO, OPEN, UNJUDGED = (
-    Verdict.REPRODUCED,
-    Verdict.CONDITIONALLY,
-    Verdict.NOT_REPRODUCED,
-    Verdict.UNDECIDED,
-    Verdict.NOT_JUDGED,
+from claim_numbers import (
+    NO,
+    NO_READINGS,
+    NOWHERE,
+    OPEN,
+    PARTLY,
+    UNJUDGED,
+    YES,
+    at_paper,
+    figure,
+    interval,
+    law,
+    policy,
+    sensitivity,
 )
-STEPS = (-1, -0.5, 0, 0.5, 1)  # of five runs about their mean
-
-
-def interval(low, high):
-    return {"mean": (low + high) / 2, "low": low, "high": high}
-
-
-def policy(ratio=1.0, spread=0.0, evaluations=302.0, exponent=0.5, tenfold=1.0):
-    """Five runs about ``ratio`` × the regret of CTS, which is 100 in each."""
-    return {
-        "regret": [100 * (ratio + step * spread) for step in STEPS],
-        "minus_cts": interval(100 * ratio - 100, 100 * ratio - 100),
-        "of_random": interval(0.5, 0.5),
-        "evaluations_per_round": evaluations,
-        "exponents": [exponent + step * spread for step in STEPS],
-        "tenfolds": [tenfold + step * spread for step in STEPS],
-    }
-
-
-def figure(ours, exact=None, **others):
-    """An experiment at the paper's size in which p=1/m is the best setting."""
-    policies = {"CTS": exact or policy(evaluations=5000), "GT+QTS, p=1/2": policy(8, exponent=1.0)}
-    return {
-        "policies": {**policies, "GT+QTS, p=1/m": ours, **others},
-        "n_arms": 5000,
-        "horizon": 10_000,
-    }
-
-
-def law(name="best arms at 0.7", of_cts=(4, 5), exponent=(0.4, 0.5), cts=0.9, family="linear"):
-    """An entry of the experiment on other instances, with CTS's regret over the baseline's."""
-    return {
-        "family": family,
-        "law": name,
-        "t": 2000,
-        "of_cts": interval(*of_cts),
-        "exponent_minus_cts": interval(*exponent),
-        "cts_of_random": interval(cts, cts),
-    }
-
-
-def sensitivity(*laws):
-    return {"found": list(laws), "n_arms": 5000, "horizon": 10_000}
-
-
-NO_READINGS = {"policies": {"CTS": policy()}, "n_arms": 5000, "horizon": 10_000}
-NOWHERE = sensitivity(law())
+from superarm.studies.paper import claims
+from superarm.studies.paper.claims import evaluations, growth
+from superarm.studies.paper.policies import LITERAL
 
 
 @pytest.mark.parametrize(
@@ -187,30 +146,6 @@ def test_fewer_tests_suffice(ratio, chance, verdict):
     assert ("neither learns" in judged.because) is (verdict is PARTLY)
 
 
-@pytest.mark.parametrize(
-    ("growths", "verdict"),
-    [
-        ([((2, 3), (5, 9)), ((1.1, 1.2), (1.1, 1.2))], YES),
-        ([((2, 3), (5, 9)), ((2, 3), (0.5, 0.9))], PARTLY),
-        ([((2, 3), (5, 9)), ((0.2, 0.3), (5, 9))], PARTLY),
-        ([((2, 3), (0.5, 0.9)), ((0.2, 0.3), (5, 9))], NO),
-        ([((2, 3), (0.8, 1.1)), ((0.2, 0.3), (5, 9))], OPEN),
-    ],
-)
-def test_non_separable_rounds(growths, verdict):
-    found = {
-        f"policy {i}": {
-            "growth_over_reference": interval(*ends),
-            "growth_over_before": interval(*before),
-            "share": 0.5,
-        }
-        for i, (ends, before) in enumerate(growths)
-    }
-    judged = separability.non_separable_rounds({"found": found})
-    assert judged.verdict is verdict
-    assert ("policy 0" in judged.because) is (verdict is PARTLY)
-
-
 def timed(single=(3.5, 4.5), by_size=(2.0, 2.0), batch=(2.0, 2.0), implied=245.0):
     """Table 1 with 1,000 and 302 evaluations per round."""
     ratios = {"single": single, "by size": by_size, "batch": batch}
@@ -251,80 +186,6 @@ def test_less_time(single, by_size, batch, verdict):
 def test_the_tests_that_the_papers_ratio_implies(implied, fits):
     because = evaluations.less_time(timed(implied=float(implied))).because
     assert f"implies about {implied} tests, which {fits}" in because
-
-
-@pytest.mark.parametrize(
-    ("improved", "verdict"),
-    [({"1.0": 3, "0.1": 0}, NO), ({"1.0": 0, "0.1": 0}, OPEN), ({"1.0": 0, "0.1": 1}, PARTLY)],
-)
-def test_networks_are_separable(improved, verdict):
-    networks = {
-        std: {"improved": count, "share": interval(count / 20, count / 20)}
-        for std, count in improved.items()
-    }
-    judged = separability.networks_are_separable({"networks": networks})
-    assert judged.verdict is verdict
-
-
-def at_paper(log10_q):
-    return {"n_arms": 5000, "lemma_m_is_k": 10, "lemma_m_is_n_arms": 10, "log10_q": log10_q}
-
-
-@pytest.mark.parametrize(
-    ("fixed", "real", "log10_q", "verdict"),
-    [
-        (0.25, 0.25, -1.0, YES),
-        (0.1, 0.26, 0.0, PARTLY),
-        (0.1, 0.1, -1.1, PARTLY),
-        (0.1, 2.0, -1497.0, PARTLY),
-        (0.26, 2.0, 0.0, NO),
-    ],
-)
-def test_logarithmic_tests(fixed, real, log10_q, verdict):
-    numbers = {
-        "growth": {"lemma_m_is_k": fixed, "lemma_m_is_n_arms": real},
-        "at_paper": at_paper(log10_q),
-    }
-    judged = lemmas.logarithmic_tests(numbers)
-    assert judged.verdict is verdict
-    if verdict is PARTLY:
-        assert ("M stays fixed" in judged.because) is (real > 0.25)
-        assert (f"10^{log10_q:,.0f}" in judged.because) is (log10_q < -1)
-
-
-@pytest.mark.parametrize(
-    ("violated", "refuted", "verdict"), [(1, 1, NO), (1, 0, OPEN), (0, 1, OPEN), (0, 0, OPEN)]
-)
-@pytest.mark.parametrize("mended", [True, False])
-def test_lemma_1(violated, refuted, verdict, mended):
-    found = {
-        "printed": {"violated": violated, "refuted": refuted, "played": 9, "promised": 9},
-        "repaired": {"violated": 0 if mended else 1, "refuted": 0, "promised": 8, "played": 8},
-    }
-    judged = lemmas.tests_find_the_best_arm({"found": found, "n_problems": 10, "failure": 0.1})
-    assert judged.verdict is verdict
-    assert ("no counter-example in 8 problems" in judged.because) is mended
-
-
-@pytest.mark.parametrize(
-    ("sums", "half", "verdict"),
-    [
-        ((0.1, 0.2), (0.1, 0.2), YES),
-        ((0.1, 0.2), (0.21, 0.3), PARTLY),
-        ((0.21, 0.3), (0.21, 0.3), NO),
-        ((0.1, 0.2), (0.1, 0.3), OPEN),
-        ((0.1, 0.3), (0.21, 0.3), NO),
-    ],
-)
-def test_lemma_2(sums, half, verdict):
-    """With gamma = 0.1, a share of 0.2 may fail."""
-    found = [
-        {"reward": name, "gamma": 0.1, "failed": interval(*ends)}
-        for name, ends in (("sum", sums), ("half", half))
-    ]
-    judged = lemmas.quantization_keeps_the_optimum({"found": found})
-    assert judged.verdict is verdict
-    assert ("the condition: sum; it fails for half" in judged.because) is (verdict is PARTLY)
 
 
 def theory_numbers():

@@ -102,7 +102,9 @@ POLICIES = by_name(
         "CTS, local search",
         "Thompson sampling that improves its set by exchanges of single arms.",
         lambda task: _with_oracle(
-            oracles.LocalSearch(oracles.LazySingletons(), budget=_budget(task)), task
+            # The budget is for swaps, not for audits.
+            oracles.LocalSearch(oracles.LazySingletons(audits=0.0), budget=_budget(task)),
+            task,
         ),
         "#AA4499",
         code="`cts` with `LocalSearch`",

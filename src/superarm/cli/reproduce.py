@@ -41,14 +41,16 @@ def command(
 ) -> None:
     """Reproduce the paper's figures and table.
 
-    EXPERIMENTS are some of fig1, fig2a, fig2b, fig2c, table1, theory, beyond; or all, the default.
+    EXPERIMENTS are some of fig1, fig2a, fig2b, fig2c, table1, theory, beyond, decoder_signal,
+    lemma1, lemma2, readings, sensitivity, steepness, table1_beyond; or all, the default.
 
-    Judges the paper's claims by the measurements. Writes the recorded rows, the times, the numbers
-    and the picture of each experiment, and report.html, which begins with a table of the claims.
+    Judges the paper's claims by the measurements, at the sizes that they need. Writes the recorded
+    rows, the times, the numbers and the picture of each experiment, and report.html, which begins
+    with a table of the claims.
 
     Rows are stored as they finish. After an interruption the same command continues where it
     stopped. A folder with other settings is refused and never overwritten. The paper's sizes take
-    about an hour on 2 cores, --quick takes about a minute.
+    some hours on 2 cores, --quick takes some minutes.
     """
     from superarm.studies import Scale, paper
 

@@ -39,12 +39,13 @@ class GroupTesting:
     below 1/64, the test matrix is never built, and time is O(n_tests · n_arms · p).
 
     With ``decoder="regression"`` it remembers. The same tests, quantized as before, teach it over
-    all rounds what each arm adds to a set, r(S; theta) ≈ c + sum of w_i theta_i, and the k largest
-    w_i theta_i win. This takes O(n_tests³) more time per round (a few milliseconds for 302 tests;
-    O(n_tests² · n_arms) for p of 1/20 and more) and 16 bytes per arm. The first evaluation of all
-    is that of the empty set. The memory decides, so ``state`` and ``load`` save it. For another
-    reward it is learnt anew. It is exact in the limit for weighted sums, and an approximation by a
-    weighted sum for other rewards.
+    all rounds what each arm adds to a set, and the k largest w_i theta_i win. Among tests of about
+    one size, r(S; theta) ≈ c + g · sum of w_i theta_i. This takes O(n_tests³) more time per round
+    (a few milliseconds for 302 tests; O(n_tests² · n_arms) for p of 1/20 and more) and 16 bytes per
+    arm. The first evaluation of all is that of the empty set. The memory decides, so ``state`` and
+    ``load`` save it. For another reward it is learnt anew. It is exact in the limit for weighted
+    sums, and an approximation for other rewards, good for smooth functions of a weighted sum.
+    ``report.explained`` says how good.
 
     Among other feasible sets than those of k arms, the tests are the same, of all arms, and the set
     of the largest sum of grades wins. The rule for the number of tests takes the size of the
@@ -165,10 +166,14 @@ class GroupTesting:
             use = decoded & rules.is_readable(scores)
             decoded = self._weights.learn(made.pools, made.classes, theta, scores, use, rules.noise)
             grades, rounding = self._weights.w * theta, 0.0
+            explained = self._weights.classes.explained
         else:
             centred = self.decoder == "centred"
             grades, rounding = summed(made.pools, scores, decoded, centred=centred)
-        self.report = GroupTestingReport(made.pools, made.values, scores, decoded, grades)
+            explained = None
+        self.report = GroupTestingReport(
+            made.pools, made.values, scores, decoded, grades, explained
+        )
         if self._weights is None and not is_uniform(feasible):
             # Only differences of these grades mean something, and sets of several sizes need a
             # zero.

@@ -12,15 +12,13 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, KOrSets, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles._budget import as_budget
-from superarm.oracles._lazy.audits import as_audits
+from superarm.oracles._lazy.audits import AUDITS, as_audits
 from superarm.oracles._lazy.rivals import best_and_rivals, last_place
 from superarm.oracles._lazy.single_arms import Questions, SingleArms
 from superarm.oracles._state import check_state
 
 # A batch is at least this share of the evaluations so far, so that there are O(log) batches.
 _SHARE_PER_BATCH = 1 / 8
-# How many audits there are in t rounds by default, as a multiple of the root of t.
-AUDITS = 2.0
 _IN_STATE = ("monotone", "concave", "used", "warned")
 
 

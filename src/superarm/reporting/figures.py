@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,18 @@ from superarm.core.arguments import FloatArray, IndexArray
 from superarm.reporting.palette import INK, Look
 from superarm.reporting.statistics import mean_band
 
-__all__ = ["WIDTH", "band", "inline", "logarithmic", "name_curves", "panels", "plain", "render"]
+__all__ = [
+    "WIDTH",
+    "as_svg",
+    "band",
+    "inline",
+    "logarithmic",
+    "name_curves",
+    "panels",
+    "plain",
+    "render",
+    "styled",
+]
 
 WIDTH = 5.6  # inches: 403 points
 FONT_SIZE = 11
@@ -57,20 +69,27 @@ def render(draw: Callable[[Any], None], *, size: tuple[float, float] = (WIDTH, _
     size
         Width and height in inches. Pictures for pages and docs keep the width of `WIDTH`.
     """
-    import matplotlib
     from matplotlib.figure import Figure
 
-    buffer = io.BytesIO()
-    with matplotlib.rc_context(_STYLE):
+    with styled():
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
-        figure.savefig(
-            # No date and no program: the same data must give the same bytes.
-            buffer,
-            format="svg",
-            transparent=True,
-            metadata={"Date": None, "Creator": None},
-        )
+        return as_svg(figure)
+
+
+def styled() -> AbstractContextManager[None]:
+    """Figures that are made and written inside have the style of all pictures."""
+    import matplotlib
+
+    return matplotlib.rc_context(_STYLE)
+
+
+def as_svg(figure: Any) -> str:
+    """The SVG file of a matplotlib figure that was made inside `styled`."""
+    buffer = io.BytesIO()
+    # No date and no program: the same data must give the same bytes.
+    about = {"Date": None, "Creator": None}
+    figure.savefig(buffer, format="svg", transparent=True, metadata=about)
     svg = buffer.getvalue().decode()
     svg = re.sub(r"<!DOCTYPE.*?>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

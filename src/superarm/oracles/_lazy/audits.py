@@ -17,6 +17,8 @@ from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.optional import Uniform
 from superarm.oracles._lazy.rivals import contested_if_wider, margins
 
+# How many audits there are in t rounds by default, as a multiple of the root of t.
+AUDITS = 2.0
 # The probability with which a rate above `Audits.excluded` would have shown.
 _CONFIDENCE = 0.95
 # By which shares of their width bounds are widened, until an arm is in doubt.
@@ -68,7 +70,7 @@ class Audits:
         if not len(unknown) or (feasible.same_size and len(arms) == len(lower)):
             return None
         if self.made % 2:
-            return int(unknown[np.random.default_rng(self.made).integers(len(unknown))])
+            return self._draw(unknown)
         if issubclass(type(feasible), Uniform):
             return int(unknown[np.argmin(margins(arms, lower, upper)[unknown])])
         for wider in _WIDER:
@@ -76,6 +78,10 @@ class Audits:
             if len(doubtful):
                 return int(doubtful[0])
         return int(unknown[np.argmax((upper - lower)[unknown])])
+
+    def choose_rival(self, arms: IndexArray, upper: FloatArray) -> int:
+        """The same for arms that are all ruled out by upper bounds, shape (n_arms,)."""
+        return self._draw(arms) if self.made % 2 else int(arms[np.argmax(upper[arms])])
 
     def passed(self) -> None:
         """Note an audit whose answer was within the bounds."""
@@ -85,6 +91,10 @@ class Audits:
     def begin_anew(self) -> None:
         """Note that a declaration was corrected: what was audited before says nothing now."""
         self.rounds, self.made, self.drawn = 1, 0, 0
+
+    def _draw(self, arms: IndexArray) -> int:
+        # The number of the audit is the seed, so that the caller's generator is not used.
+        return int(arms[np.random.default_rng(self.made).integers(len(arms))])
 
     def state(self) -> dict[str, Any]:
         """All of it, as plain JSON."""

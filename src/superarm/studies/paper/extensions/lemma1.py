@@ -50,7 +50,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
     problems = [problem for row in rows for problem in row["problems"]]
     n_trials = rows[0]["n_trials"]
     found = {version: _judged(problems, version, n_trials) for version in _COLOURS}
-    numbers = {
+    numbers: dict[str, Any] = {
         "n_problems": len(problems),
         "failure": FAILURE,
         "found": found,

@@ -29,12 +29,12 @@ SUM, HALF = "sum, B = 1", "half a mean, B = 1/2"
 
 def cells(scale: Scale) -> list[Cell]:
     """Sums of two sizes at five gammas, and half a mean at one gamma."""
-    settings = [
+    settings: list[dict[str, Any]] = [
         {"n_arms": n_arms, "k": 5, "gamma": gamma, "n_instances": scale.pick(5000, 1000, 200)}
         for n_arms in SIZES
         for gamma in GAMMAS
     ]
-    half = {"reward": "half", "n_arms": 2, "gamma": HALF_GAMMA}
+    half: dict[str, Any] = {"reward": "half", "n_arms": 2, "gamma": HALF_GAMMA}
     settings.append({**half, "n_instances": scale.pick(5000, 1000, 200)})
     return scale.cells("lemma2", settings, runs=N_RUNS)
 
@@ -75,7 +75,7 @@ def _table(found: list[dict[str, Any]]) -> Table:
 
 
 def _draw(figure: Any, found: list[dict[str, Any]]) -> None:
-    (axis,) = panels(figure, 1, n_names=1)
+    (axis,) = panels(figure, 1, n_names=3)
     for n_arms, dash in zip(SIZES, ("-", "--"), strict=True):
         mine = [one for one in found if one["reward"] == SUM and one["n_arms"] == n_arms]
         gammas, means = np.array([(one["gamma"], one["failed"]["mean"]) for one in mine]).T
@@ -86,4 +86,4 @@ def _draw(figure: Any, found: list[dict[str, Any]]) -> None:
     axis.plot([0, 0.5], [0, 1], color=FAINT, linestyle=":", label="allowed: 2 gamma")
     plain(axis, "gamma", "share of instances that fail")
     axis.set_title("how often quantization adds a wrong optimum", loc="left")
-    axis.legend(loc="upper left")
+    axis.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, borderaxespad=0)

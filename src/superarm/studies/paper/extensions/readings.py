@@ -51,7 +51,7 @@ def cells(scale: Scale) -> list[Cell]:
         for label, options in READINGS.items()
     }
     settings = [{**shared, "label": label, "policy": spec} for label, spec in policies.items()]
-    return scale.cells("play", settings, runs=N_RUNS)
+    return scale.cells("play", settings, runs=N_RUNS, quick_runs=2)
 
 
 def analyse(rows: Rows, times: Rows) -> Findings:
