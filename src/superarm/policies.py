@@ -58,8 +58,13 @@ def gt_qts(reward: Reward, k: int | FeasibleSets, *, delta: float, **options: An
     return cts(reward, k, oracle=GroupTesting(delta=delta, **options))
 
 
-def cucb(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None) -> Policy:
+def cucb(
+    reward: Reward, k: int | FeasibleSets, *, clip: bool = True, oracle: Oracle | None = None
+) -> Policy:
     """CUCB (Chen, Wang, Yuan 2013): upper confidence bounds; the default oracle is `Singletons`.
+
+    Bounds are cut at 1 as in the journal version of 2016, or not (``clip=False``) as in 2013. While
+    most arms have few outcomes, cut bounds are equal and the choice among them is random.
 
     Examples
     --------
@@ -67,7 +72,7 @@ def cucb(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None)
     >>> cucb(sa.LinearReward(5), k=2).belief.exploration  # as in the paper of CUCB
     1.5
     """
-    return Policy(UCBBelief(reward.n_arms), _or_singletons(oracle), reward, k)
+    return Policy(UCBBelief(reward.n_arms, clip=clip), _or_singletons(oracle), reward, k)
 
 
 def single_seed_ts(

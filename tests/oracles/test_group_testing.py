@@ -1,4 +1,5 @@
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -15,6 +16,21 @@ OPTIONS = list(itertools.product([True, False], ["sum", "centred"], ["all", "non
 
 def random_pools(seed, n_tests, p=0.5):
     return Pools.random(n_tests, 7, p, rng=np.random.default_rng(seed))
+
+
+class Scaled:
+    """A reward times a power of two, with its declarations."""
+
+    def __init__(self, reward, factor):
+        self.n_arms, self.upper = reward.n_arms, reward.upper * factor
+        self.lipschitz = reward.lipschitz * factor
+        self._reward, self._factor = reward, factor
+
+    def __call__(self, arms, means):
+        return self._reward(arms, means) * self._factor
+
+    def batch(self, pools, theta):
+        return self._reward.batch(pools, theta) * self._factor
 
 
 class Remembering:
@@ -196,6 +212,90 @@ def test_steps_below_one_half_of_lipschitz_count_as_one_half():
     assert oracle.report.scores[0] == pytest.approx(0.02)  # steps of 0.02 / (2 · 1/2)
 
 
+def test_failure_by_round_is_that_of_theorem_1():
+    """1/t² in round t, and 1/2 in round 1; the round is saved, and a failed round is none."""
+    reward, theta = sa.LinearReward(12), np.linspace(0.05, 0.95, 12)
+    oracle, rng = sa.GroupTesting(delta=0.5, failure="round"), np.random.default_rng(0)
+
+    def n_tests(failure):
+        return sa.theory.n_tests_order(n_arms=12, k=3, delta=0.5, failure=failure)
+
+    for t in range(1, 30):
+        expected = n_tests(min(0.5, 1 / t**2))
+        assert oracle.resolve_n_tests(reward, 3) == expected
+        with pytest.raises(ValueError, match="theta"):
+            oracle.select(reward, theta * 2, 3, rng=rng)
+        oracle.select(reward, theta, 3, rng=rng)
+        assert len(oracle.report.tests) == expected
+        twin = sa.GroupTesting(delta=0.5, failure="round")
+        twin.load(json.loads(json.dumps(oracle.state())))
+        oracle = twin
+    oracle.forget()
+    assert oracle.resolve_n_tests(reward, 3) == n_tests(1 / 30**2)
+    assert "round" not in sa.GroupTesting(delta=0.5).state()
+
+
+def test_failure_by_round_needs_one_round_after_the_other():
+    with pytest.raises(ValueError, match="failure must be a number, got 'round'"):
+        parts.simulate_batch(
+            lambda rng: sa.linear_instance(8, 2, 0.2, rng=rng),
+            sa.GroupTesting(delta=0.2, failure="round"),
+            n_runs=2,
+            horizon=3,
+            seed=0,
+        )
+
+
+def test_a_fixed_test_matrix_serves_every_round_of_a_policy():
+    """The text's GTO(A, theta): the same A in every round, and a new theta."""
+    instance = sa.linear_instance(7, 2, 0.2, rng=np.random.default_rng(0))
+    pools, rng = random_pools(3, 30), np.random.default_rng(1)
+    policy = sa.gt_qts(instance.reward, 2, delta=0.25, pools=pools, failure="round")
+    for t in range(1, 201):
+        arms = policy.ask(rng=rng)
+        assert policy.oracle.report.tests is pools
+        assert policy.evaluations == 30 * t
+        policy.tell(arms, instance.pull(arms, rng=rng), rng=rng)
+
+
+SCALED_REWARDS = {
+    "weighted sum": lambda: sa.LinearReward(9, weights=np.linspace(1.0, 2.0, 9)),
+    "network": lambda: sa.NetworkReward.random(9, rng=np.random.default_rng(5)),
+    "coverage": lambda: sa.CoverageReward(np.random.default_rng(5).random((9, 4)) < 0.4),
+}
+
+
+@pytest.mark.parametrize("tests", ["all", "non_repeated"])
+@pytest.mark.parametrize("quantize", [True, False], ids=["quantized", "naive"])
+@pytest.mark.parametrize("decoder", ["sum", "centred", "regression"])
+@pytest.mark.parametrize("name", SCALED_REWARDS)
+def test_decides_the_same_at_every_scale(name, decoder, quantize, tests):
+    """The reward, B and M times a power of two, and delta such that the levels are too.
+
+    The levels are delta / 2B apart, with B of at least 1/2. So delta grows by the factor times the
+    growth of that B.
+    """
+    reward, n_rounds = SCALED_REWARDS[name](), 25
+    least_b = max(0.5, float(np.max(reward.lipschitz)))
+
+    def decisions(exponent):
+        scaled = Scaled(reward, 2.0**exponent)
+        growth = 2.0**exponent * max(0.5, float(np.max(scaled.lipschitz))) / least_b
+        options = {"decoder": decoder, "quantize": quantize, "tests": tests}
+        oracle = sa.GroupTesting(delta=0.1 * growth, n_tests=20, **options)
+        rng, made = np.random.default_rng(3), []
+        for _ in range(n_rounds):
+            arms = oracle.select(scaled, rng.random(9), 3, rng=rng)
+            made.append((arms.tolist(), [len(oracle.report.tests), *oracle.report.tests.sizes]))
+        return made, oracle.report.grades * 2.0**-exponent
+
+    made, grades = decisions(0)
+    for exponent in (-100, -37, -1, 1, 52, 100):
+        others, other_grades = decisions(exponent)
+        assert others == made, f"2^{exponent}"
+        np.testing.assert_allclose(other_grades, grades, rtol=1e-9, atol=1e-12)
+
+
 def test_small_p_runs_without_the_matrix(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("the dense matrix was built")
@@ -218,6 +318,7 @@ def test_small_p_runs_without_the_matrix(monkeypatch):
         ({"n_tests": "many"}, '"order" or "lemma", got \'many\''),
         ({"failure": 0}, "failure"),
         ({"failure": 1}, "failure"),
+        ({"failure": "never"}, "failure must be"),
         ({"q": 0}, "q must be in"),
         ({"q": "guess"}, "q must be"),
         ({"q": "estimate", "n_tests": 20}, "needs a rule"),

@@ -9,10 +9,10 @@ import pytest
 
 import superarm
 from superarm.studies.code import code_digest, reachable, versions
-from superarm.studies.paper.reproduction import KINDS
+from superarm.studies.paper.catalogue import kinds
 
 SOURCE = Path(superarm.__file__).parent
-CELLS = [f"superarm.studies.cells.{kind}" for kind in KINDS]
+CELLS = [f"superarm.studies.cells.{kind}" for kind in kinds()]
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from superarm.core._top_k import kth_largest, top_k
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.k_of_m import kth_largest, top_k
 
 # With fewer arms, one whole sample costs less than the bookkeeping.
 _FEWEST_ARMS = 2048

@@ -115,6 +115,9 @@ BELIEFS = by_name(
         "UCBBelief",
         beliefs.UCBBelief,
         "Upper confidence bounds, as in CUCB.",
-        (Parameter("exploration", "float", "Width of the bounds.", 1.5, least=0.0),),
+        (
+            Parameter("exploration", "float", "Width of the bounds.", 1.5, least=0.0),
+            Parameter("clip", "bool", "Whether bounds above 1 are cut at 1.", True),
+        ),
     ),
 )

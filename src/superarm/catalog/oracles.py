@@ -11,6 +11,14 @@ _BUDGET = Parameter("budget", "int", "Most evaluations per round; empty for no l
 # A point takes 16 bytes per arm, so that 64 of them take a kilobyte per arm.
 _POINTS = Parameter("n_points", "int", "Answers remembered per arm.", 16, least=4, most=64)
 _BATCH = Parameter("batch", "int", "Arms evaluated together, at least.", 1, least=1)
+_AUDITS = Parameter(
+    "audits",
+    "float",
+    "Audits of the declarations in t rounds, as a multiple of the root of t.",
+    2.0,
+    least=0.0,
+    most=1000.0,
+)
 # Of kind "oracle": its value is the description of another oracle, so that oracles nest.
 _INNER = Parameter("oracle", "oracle", "The oracle that picks the best set.", REQUIRED)
 
@@ -101,7 +109,14 @@ ORACLES = by_name(
                 choices=("order", "lemma"),
             ),
             Parameter(
-                "failure", "float", "Failure probability of that rule.", 1e-4, least=0.0, most=1.0
+                # "round" is 1/t² in round t, as in the proof of Theorem 1.
+                "failure",
+                "float",
+                "Failure probability of that rule.",
+                1e-4,
+                least=0.0,
+                most=1.0,
+                choices=("round",),
             ),
             Parameter(
                 "q",
@@ -139,14 +154,15 @@ ORACLES = by_name(
             ),
             _BATCH,
             _BUDGET,
+            _AUDITS,
         ),
     ),
     Part(
         "lazy_singletons",
         "LazySingletons",
         oracles.LazySingletons,
-        "The set of Singletons, certified from remembered answers: a few evaluations per round.",
-        (_POINTS, _BATCH, _BUDGET),
+        "The set of Singletons, from remembered answers: a few evaluations per round.",
+        (_POINTS, _BATCH, _BUDGET, _AUDITS),
     ),
     Part(
         "local_search",

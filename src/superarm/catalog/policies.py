@@ -102,7 +102,9 @@ POLICIES = by_name(
         "CTS, local search",
         "Thompson sampling that improves its set by exchanges of single arms.",
         lambda task: _with_oracle(
-            oracles.LocalSearch(oracles.LazySingletons(), budget=_budget(task)), task
+            # The budget is for swaps, not for audits.
+            oracles.LocalSearch(oracles.LazySingletons(audits=0.0), budget=_budget(task)),
+            task,
         ),
         "#AA4499",
         code="`cts` with `LocalSearch`",
@@ -163,6 +165,15 @@ POLICIES = by_name(
         lambda task: policies.cucb(task.reward, task.k, oracle=task.exact_oracle()),
         "#999999",
         code="`cucb`",
+    ),
+    PolicyPart(
+        "cucb-unclipped",
+        "CUCB, not clipped",
+        "Upper confidence bounds that may exceed 1, so that arms with few outcomes differ too.",
+        lambda task: policies.cucb(task.reward, task.k, clip=False, oracle=task.exact_oracle()),
+        "#999999",
+        "--",
+        code="`cucb`, clip=False",
     ),
     PolicyPart(
         "kl-ucb",

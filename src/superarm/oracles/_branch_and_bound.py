@@ -64,7 +64,7 @@ class _Tree:
         self.open: list[tuple[float, IndexArray, IndexArray]] = []
 
     def rounding(self) -> float:
-        return _ROUNDING * max(1.0, abs(self.found.value))
+        return _ROUNDING * abs(self.found.value)
 
     def visit(self, chosen: IndexArray, free: IndexArray, k: int) -> None:
         """The sets of the chosen arms and k free arms: found, ruled out, or left open in halves."""

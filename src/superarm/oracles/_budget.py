@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.core import FeasibleSets, Reward, top_k
+from superarm.core import FeasibleSets, Reward, is_uniform, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count
-from superarm.oracles._sets import is_uniform
 
-# What the likeliest arm that was not evaluated counts for in a sum with values: next to nothing.
+# What the likeliest arm that was not evaluated counts for in a sum with values: next to nothing,
+# as a share of the largest value.
 _NEXT_TO_NOTHING = 1e-9
-# Keeps a division by the largest of some bounds finite when all of them are 0.
-_TINY = 1e-300
 
 
 def as_budget(budget: int | None) -> int | None:
@@ -49,7 +47,10 @@ def gains_of_some(
         gains[unseen] = _ranks(bounds)
         gains[seen] = len(values) + _ranks(values[seen])
     else:
-        gains[unseen] = _NEXT_TO_NOTHING * bounds / max(float(bounds.max(initial=0.0)), _TINY)
+        most = float(bounds.max(initial=0.0))
+        # If all values are 0, any number above 0 will do: the bounds themselves.
+        largest = float(np.abs(values[seen]).max(initial=0.0)) or most
+        gains[unseen] = _NEXT_TO_NOTHING * largest * (bounds / most if most > 0 else bounds)
     return gains
 
 

@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from superarm.core import Pools, Reward, Scores, top_k
+from superarm.core import Pools, Reward, Scores, is_uniform, top_k
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import likeliest
-from superarm.oracles._sets import is_uniform
+from superarm.oracles._rounding import rounding_at
 
-# A value that falls by less than this share has not fallen: it is rounding.
-ROUNDING = 1e-12
 # An arm that weighs nothing counts as one of this share of the heaviest arm.
 _LEAST_WEIGHT = 1e-9
 
@@ -63,7 +61,7 @@ def greedy(
 
 def falls(value: float, before: float) -> bool:
     """Whether a value is lower than before, by more than rounding; False if either is unknown."""
-    return value < before - ROUNDING * max(1.0, abs(before))
+    return value < before - rounding_at(value, before)
 
 
 def may_stop(feasible: Any, order: IndexArray) -> bool:

@@ -7,7 +7,11 @@ from __future__ import annotations
 ROUNDING = 1e-12
 
 
-def rounding_at(value: float) -> float:
-    """How far from a value other values count as equal to it."""
-    # Not a pure share: near 0 a difference of the terms of a sum need not be small next to the sum.
-    return ROUNDING * max(1.0, abs(value))
+def rounding_at(*values: float) -> float:
+    """How far from each other values of this size count as equal.
+
+    Always a share of the largest of them, never a number with a unit: whoever measures a reward in
+    other units gets the same decisions. Sums may cancel to a small value by chance, so pass the
+    values of several sets where there are some.
+    """
+    return ROUNDING * max(map(abs, values), default=0.0)

@@ -103,6 +103,7 @@ class _BestSets:
     def __init__(self) -> None:
         self.sets: list[IndexArray] = []
         self.value = -np.inf
+        self._largest = 0.0
         self._values: list[float] = []
 
     def add(self, reward: Reward, theta: FloatArray, sets: IndexArray) -> None:
@@ -112,7 +113,8 @@ class _BestSets:
         offsets = np.arange(len(sets) + 1) * sets.shape[1]
         values = reward.batch(Pools(sets.ravel(), offsets, reward.n_arms), theta)
         self.value = max(self.value, float(values.max()))
-        least = self.value - rounding_at(self.value)
+        self._largest = max(self._largest, float(np.abs(values).max()))
+        least = self.value - rounding_at(self._largest)
         good = np.flatnonzero(values >= least)
         # A better set may rule out sets that were the best so far.
         kept = [number for number, value in enumerate(self._values) if value >= least]

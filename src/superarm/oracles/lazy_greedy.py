@@ -9,13 +9,24 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOfM, KOrSets, Reward, Sample, Scores, as_selection, top_k
+from superarm.core import (
+    FeasibleSets,
+    KOfM,
+    KOrSets,
+    Reward,
+    Sample,
+    Scores,
+    as_selection,
+    is_uniform,
+    top_k,
+)
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles._budget import as_budget
 from superarm.oracles._greedy import falls, greedy, may_stop, scores_of_order
+from superarm.oracles._lazy.audits import AUDITS, as_audits
 from superarm.oracles._lazy.greedy_round import ContradictionError, GreedyRound, KnownSets
 from superarm.oracles._lazy.stage import Stage
-from superarm.oracles._sets import extendable, is_uniform
+from superarm.oracles._sets import extendable
 from superarm.oracles._state import check_state
 from superarm.oracles.lazy_singletons import LazySingletons, LazySingletonsReport
 from superarm.sets.feasible import Feasible
@@ -35,12 +46,18 @@ class LazyGreedyReport:
     certified
         Whether the set is Greedy's, given what the reward declares. False only if the budget was
         used up.
+    audits, excluded
+        How many audits the declarations have passed so far, and the share of wrong bounds that they
+        exclude with 95% confidence, as in `LazySingletonsReport`: the larger of the shares for
+        single arms and for larger sets.
     """
 
     order: IndexArray
     values: FloatArray
     evaluations: int
     certified: bool
+    audits: int = 0
+    excluded: float = 1.0
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
         """What each arm added."""
@@ -101,6 +118,9 @@ class LazyGreedy:
         The largest number of evaluations per round; None for no limit. It is shared among the
         steps, and what one step leaves goes to the next. A step without evaluations adds the arm of
         the largest bound.
+    audits
+        As for `LazySingletons`, once for single arms and once for larger sets. A budget is for the
+        steps, so there are no audits within one.
 
     Examples
     --------
@@ -119,12 +139,19 @@ class LazyGreedy:
     report: LazyGreedyReport | None = None
 
     def __init__(
-        self, *, n_points: int = 16, n_answers: int = 64, batch: int = 1, budget: int | None = None
+        self,
+        *,
+        n_points: int = 16,
+        n_answers: int = 64,
+        batch: int = 1,
+        budget: int | None = None,
+        audits: float = AUDITS,
     ) -> None:
         self.n_points = as_count(n_points, "n_points", least=4)
         self.n_answers = as_count(n_answers, "n_answers")
         self.batch = as_count(batch, "batch", least=1)
         self.budget = as_budget(budget)
+        self.audits = as_audits(audits) if budget is None else 0.0
         self._reward: Reward | None = None
         self._known: KnownSets | None = None
         self._alone = self._new_alone()
@@ -134,7 +161,9 @@ class LazyGreedy:
         theta, feasible = as_selection(reward, theta, k)
         sets = extendable(self, feasible)
         known = self._meet(reward)
-        now = GreedyRound(reward, known, theta, self.budget, self.batch)
+        now = GreedyRound(
+            reward, known, theta, budget=self.budget, batch=self.batch, audits=self.audits
+        )
         if known.submodular and sets.weights is None:
             try:
                 self.report = self._lazily(now, sets, rng=rng)
@@ -169,7 +198,7 @@ class LazyGreedy:
 
     def _new_alone(self) -> LazySingletons:
         """The oracle of the first arm."""
-        return LazySingletons(n_points=self.n_points, batch=self.batch)
+        return LazySingletons(n_points=self.n_points, batch=self.batch, audits=self.audits)
 
     def _meet(self, reward: Reward) -> KnownSets:
         """What is known about this reward: nothing if it is new. A loaded state fits any."""
@@ -188,7 +217,8 @@ class LazyGreedy:
         self, now: GreedyRound, feasible: Any, *, rng: np.random.Generator
     ) -> LazyGreedyReport:
         """Greedy's set by bounds."""
-        theta = now.theta
+        theta, audits = now.theta, now.known.audits
+        audits.rounds += 1
         first = self._first(now, feasible, rng=rng)
         order, values, certified = self._begin(now, feasible, first)
         # What an arm adds alone bounds what it adds to any set.
@@ -210,7 +240,10 @@ class LazyGreedy:
                 if falls(value, worth) and may_stop(feasible, order):
                     break
             order, values = np.append(order, winner), np.append(values, value)
-        return LazyGreedyReport(order, values, now.evaluations, bool(certified))
+        made, excluded = audits.made, audits.excluded
+        if (alone := self._alone.report) is not None:  # None if no arm may be added
+            made, excluded = made + alone.audits, max(excluded, alone.excluded)
+        return LazyGreedyReport(order, values, now.evaluations, bool(certified), made, excluded)
 
     def _begin(
         self, now: GreedyRound, feasible: Any, first: _First

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, KOrSets, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles._budget import as_budget
+from superarm.oracles._lazy.audits import AUDITS, as_audits
 from superarm.oracles._lazy.rivals import best_and_rivals, last_place
 from superarm.oracles._lazy.single_arms import Questions, SingleArms
 from superarm.oracles._state import check_state
@@ -32,13 +33,20 @@ class LazySingletonsReport:
     evaluations
         How many evaluations it took.
     certified
-        Whether the bounds prove that the set is Oracle+'s. False only if the budget was used up.
+        Whether the bounds prove that the set is Oracle+'s, given what the reward declares. False
+        only if the budget was used up.
+    audits
+        How many audits the declarations have passed so far.
+    excluded
+        The share of wrong bounds that the audits exclude with 95% confidence; 1 without audits.
     """
 
     lower: FloatArray
     upper: FloatArray
     evaluations: int
     certified: bool
+    audits: int = 0
+    excluded: float = 1.0
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
         """The middles of the bounds."""
@@ -63,6 +71,12 @@ class LazySingletons:
     answer means a noisy or changing reward, which is an error. ``monotone`` and ``concave`` are
     given up, with a warning, when an answer contradicts them.
 
+    A set is certified given these declarations. A wrong B may exclude an arm whose answer would
+    contradict it. So some evaluations are audits: arms are evaluated although their bounds leave no
+    doubt, in turn the arm that the least error of B would put in doubt, and an arm at random.
+    ``report.excluded`` says what share of wrong bounds the audits exclude. They use no draw of
+    ``rng`` and change no decision as long as the declarations are true.
+
     Among other feasible sets than those of k arms, it picks what `Singletons` picks. The set that
     is best by the middles of the bounds is certified if it is best even with its own arms at their
     lower bounds and all others at their upper bounds. Until then, the arms that make the difference
@@ -84,6 +98,9 @@ class LazySingletons:
         number of workers of an executor: there are more evaluations in fewer batches.
     budget
         The largest number of evaluations per round; None for no limit.
+    audits
+        In t rounds there are at most this many audits times the root of t, one per round at most;
+        0 for none. They count as evaluations.
 
     Examples
     --------
@@ -100,10 +117,18 @@ class LazySingletons:
 
     report: LazySingletonsReport | None = None
 
-    def __init__(self, *, n_points: int = 16, batch: int = 1, budget: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        n_points: int = 16,
+        batch: int = 1,
+        budget: int | None = None,
+        audits: float = AUDITS,
+    ) -> None:
         self.n_points = as_count(n_points, "n_points", least=4)
         self.batch = as_count(batch, "batch", least=1)
         self.budget = as_budget(budget)
+        self.audits = as_audits(audits)
         self._reward: Reward | None = None
         self._known: SingleArms | None = None
 
@@ -113,29 +138,17 @@ class LazySingletons:
         known = self._meet(reward)
         questions = Questions(reward, known, self.budget)
         base = self._begin(theta, feasible, questions)
-        lower, upper = known.bounds(theta, reward.upper)
-        asked = np.zeros(len(theta), bool)
+        bounds = known.bounds(theta, reward.upper)
+        known.audits.rounds += 1
         while True:
-            # Sets of different sizes are compared by what arms add to the empty set.
-            gains = (lower - base, upper - base) if base else (lower, upper)
-            arms, contested, n_necessary = best_and_rivals(feasible, *gains, rng=rng)
-            if not len(contested) or not questions.left():
+            arms, certified = self._certify(theta, feasible, questions, bounds, base, rng)
+            # A declaration that an audit shows to be wrong is corrected, and the set is found anew.
+            if not certified or not self._audit(theta, feasible, questions, bounds, arms):
                 break
-            size = max(self.batch, int(_SHARE_PER_BATCH * questions.evaluations), n_necessary)
-            chosen = contested[: min(size, questions.left())]
-            x = theta[chosen]
-            if known.can_look_ahead(chosen):
-                ahead = known.look_ahead(chosen, x, *last_place(feasible, lower, upper, arms))
-                # A second evaluation in the same round is at theta, which settles the arm.
-                x = np.where(asked[chosen], x, ahead)
-            asked[chosen] = True
-            # A corrected declaration changes the bounds of all arms.
-            if questions.ask(chosen, x):
-                lower, upper = known.bounds(theta, reward.upper)
-            else:
-                lower[chosen], upper[chosen] = known.bounds(theta[chosen], reward.upper, chosen)
-        certified = not len(contested)
-        self.report = LazySingletonsReport(lower, upper, questions.evaluations, certified)
+        audits = known.audits
+        self.report = LazySingletonsReport(
+            *bounds, questions.evaluations, certified, audits.made, audits.excluded
+        )
         return arms
 
     def state(self) -> dict[str, Any]:
@@ -173,6 +186,57 @@ class LazySingletons:
         self._reward = reward
         return self._known
 
+    def _certify(
+        self,
+        theta: FloatArray,
+        feasible: FeasibleSets,
+        questions: Questions,
+        bounds: tuple[FloatArray, FloatArray],
+        base: float,
+        rng: Generator,
+    ) -> tuple[IndexArray, bool]:
+        """Evaluate arms until the bounds, changed in place, prove a set. The set; False if not."""
+        (lower, upper), known = bounds, questions.known
+        asked = np.zeros(len(theta), bool)
+        while True:
+            # Sets of different sizes are compared by what arms add to the empty set.
+            gains = (lower - base, upper - base) if base else (lower, upper)
+            arms, contested, n_necessary = best_and_rivals(feasible, *gains, rng=rng)
+            if not len(contested) or not questions.left():
+                return arms, not len(contested)
+            size = max(self.batch, int(_SHARE_PER_BATCH * questions.evaluations), n_necessary)
+            chosen = contested[: min(size, questions.left())]
+            x = theta[chosen]
+            if known.can_look_ahead(chosen):
+                ahead = known.look_ahead(chosen, x, *last_place(feasible, lower, upper, arms))
+                # A second evaluation in the same round is at theta, which settles the arm.
+                x = np.where(asked[chosen], x, ahead)
+            asked[chosen] = True
+            _ask(questions, chosen, x, theta, bounds)
+
+    def _audit(
+        self,
+        theta: FloatArray,
+        feasible: FeasibleSets,
+        questions: Questions,
+        bounds: tuple[FloatArray, FloatArray],
+        arms: IndexArray,
+    ) -> bool:
+        """Evaluate an arm whose bounds leave no doubt, if it is time. Whether they were wrong."""
+        audits = questions.known.audits
+        if not (audits.are_due(self.audits) and questions.left()):
+            return False
+        arm = audits.choose(feasible, arms, *bounds)
+        if arm is None:
+            return False
+        chosen = np.array([arm])
+        wrong = _ask(questions, chosen, theta[chosen], theta, bounds)
+        if wrong:
+            audits.begin_anew()
+        else:
+            audits.passed()
+        return wrong
+
     def _begin(self, theta: FloatArray, feasible: FeasibleSets, questions: Questions) -> float:
         """Get a first point for every undecided arm. The value that arms are compared with.
 
@@ -192,3 +256,22 @@ class LazySingletons:
             likely = new[np.argsort(-theta[new], kind="stable")[: questions.left()]]
             questions.ask(likely, theta[likely])
         return 0.0 if feasible.same_size or known.empty is None else known.empty
+
+
+def _ask(
+    questions: Questions,
+    arms: IndexArray,
+    x: FloatArray,
+    theta: FloatArray,
+    bounds: tuple[FloatArray, FloatArray],
+) -> bool:
+    """Evaluate arms at the means ``x``, and update the bounds at theta in place.
+
+    Whether a declaration turned out to be wrong, which changes the bounds of all arms.
+    """
+    wrong = questions.ask(arms, x)
+    some = np.arange(len(theta)) if wrong else arms
+    new = questions.known.bounds(theta[some], questions.reward.upper, some)
+    for bound, values in zip(bounds, new, strict=True):
+        bound[some] = values
+    return wrong

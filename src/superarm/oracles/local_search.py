@@ -14,6 +14,7 @@ from superarm.core import Counted, KOrSets, Oracle, Pools, Reward, Sample, as_se
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import Forgetful, Stateful
 from superarm.oracles._budget import as_budget
+from superarm.oracles._lazy.audits import AUDITS
 from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import completable
 from superarm.oracles._state import check_state
@@ -85,7 +86,10 @@ class LocalSearch:
 
     def __init__(self, start: Oracle | None = None, *, budget: int | None = None) -> None:
         self.budget = as_budget(budget)
-        self.start: Oracle = LazySingletons(budget=self.budget) if start is None else start
+        # A budget is for swaps, so the start audits nothing within a budget.
+        audits = AUDITS if self.budget is None else 0.0
+        default = LazySingletons(budget=self.budget, audits=audits)
+        self.start: Oracle = default if start is None else start
         self._counted: Counted | None = None
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
@@ -176,7 +180,7 @@ class _Search:
         values = self.reward.batch(Pools.extensions(stay, others, self.reward.n_arms), self.theta)
         best = int(top_k(values, 1, rng=rng)[0])
         # Rounding must not look like progress, or two equal sets would be swapped for ever.
-        if values[best] > self.value + rounding_at(self.value):
+        if values[best] > self.value + rounding_at(self.value, float(np.abs(values).max())):
             self.arms, self.value = np.sort(np.append(stay, others[best])), float(values[best])
             self.n_swaps += 1
             return True, False

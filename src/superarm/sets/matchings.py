@@ -70,7 +70,8 @@ class Matchings:
         # A cell without an arm is a pair that is not made: worth nothing or, in full matchings,
         # less than all other pairs together.
         # Below what any matching can gain by leaving out a pair.
-        nothing = -(1 + float(worth.max() - worth.min())) * (self.n_most + 1) + float(worth.min())
+        size, least = float(np.abs(worth).max()) or 1.0, float(worth.min())
+        nothing = least - (size + float(worth.max()) - least) * (self.n_most + 1)
         table = np.full(self._shape, nothing if self.same_size else 0.0)
         table[self.rows, self.columns] = worth if self.same_size else np.maximum(worth, 0.0)
         chosen = self._arm[linear_sum_assignment(table, maximize=True)]

@@ -94,7 +94,7 @@ class Paths:
         if self.acyclic:
             # Levels rise along every edge. A toll per level costs the same on all paths, and makes
             # the cost of every edge positive, which Dijkstra needs.
-            toll = float(np.abs(worth).max()) + 1.0
+            toll = 2.0 * float(np.abs(worth).max()) or 1.0
             tails, heads = self.tails[self._used], self.heads[self._used]
             return self._shortest(toll * (self._level[heads] - self._level[tails]) - worth)
         if worth.max() > 1 + _ROUNDING:

@@ -18,6 +18,10 @@ from superarm.testing.claims import claim, claim_arms, claim_refused, name_of
 
 _NAN = float("nan")
 _THETA = np.array([0.3, 0.9, 0.1, 0.5, 0.7, 0.2])
+# Decisions among equal arms: fewer are the stricter check, since a rare arm is missed more often.
+_DRAWS = 60
+# Powers of two, so that a product is exact.
+_UNITS = (2.0**-100, 2.0**-40, 2.0**100)
 
 
 def check_oracle(
@@ -26,6 +30,7 @@ def check_oracle(
     exact: bool = False,
     draws: bool = True,
     feasible: bool = False,
+    scale_free: bool = True,
     seed: int = 0,
 ) -> None:
     """Check an oracle: ``make()`` gives a fresh one.
@@ -45,6 +50,10 @@ def check_oracle(
     feasible
         Whether it knows constraints, and picks only sets that a `Feasible` allows. Otherwise it may
         refuse constraints, but not ignore them.
+    scale_free
+        Whether its answers and evaluations do not change when the reward and its declarations are
+        multiplied by a number. False for an oracle with a setting in the unit of values, such as
+        the delta of `GroupTesting`.
     seed
         Where the randomness of the check comes from.
     """
@@ -57,13 +66,15 @@ def check_oracle(
     for k in (1, 3, 6):
         _check_answer(make, reward, k, exact=exact, seed=seed)
     oracle, rng = make(), np.random.default_rng(seed)
-    chosen = [oracle.select(reward, np.full(6, 0.5), 2, rng=rng) for _ in range(200)]
-    # Each of 6 equal arms is in a set of 2 with probability 1/3: (2/3)^200 < 1e-35 that one never
+    chosen = [oracle.select(reward, np.full(6, 0.5), 2, rng=rng) for _ in range(_DRAWS)]
+    # Each of 6 equal arms is in a set of 2 with probability 1/3: 6 (2/3)^60 < 2e-10 that one never
     # is.
     _claim_all_chosen(np.concatenate(chosen))
     _check_refusals(oracle, reward, rng)
     _check_options(make, reward, seed)
     _check_constraints(make, exact=exact, draws=draws, required=feasible, seed=seed)
+    if scale_free:
+        _check_scales(make, seed)
 
 
 def _check_answer(
@@ -183,8 +194,8 @@ def _check_constraints(
         if not draws:
             _check_draws_nothing(make, reward, request, seed)
     oracle, rng = make(), np.random.default_rng(seed)
-    chosen = [oracle.select(reward, np.full(6, 0.5), requests[2], rng=rng) for _ in range(200)]
-    # There are 12 sets, each arm in 5 or more: (7/12)^200 < 1e-46 that one never is, if all are as
+    chosen = [oracle.select(reward, np.full(6, 0.5), requests[2], rng=rng) for _ in range(_DRAWS)]
+    # There are 12 sets, each arm in 5 or more: 6 (7/12)^60 < 1e-13 that one never is, if all are as
     # likely.
     _claim_all_chosen(np.concatenate(chosen))
     asked = reward.n_asked
@@ -193,6 +204,39 @@ def _check_constraints(
         "more arms than are available",
     )
     claim(reward.n_asked == asked, "a request that is refused must not cost evaluations")
+
+
+def _check_scales(make: Callable[[], Oracle], seed: int) -> None:
+    """Values of any size get the same answers: no tolerance has a unit."""
+    for request in (3, _constraints()[2]):
+        expected = _rounds_in_unit(make, request, 1.0, seed)
+        for unit in _UNITS:
+            found = _rounds_in_unit(make, request, unit, seed)
+            claim(
+                found == expected,
+                f"a reward times {unit:.3g} must get the same sets, evaluations and certificates, "
+                f"got {found} and not {expected}; make tolerances a share of the values",
+            )
+
+
+def _rounds_in_unit(
+    make: Callable[[], Oracle], request: int | Feasible, unit: float, seed: int
+) -> list[Any]:
+    """What is seen of some rounds with a sum, in some unit of value.
+
+    Per round: the set, the evaluations so far, and the certificate; None if the oracle refuses.
+    """
+    reward, oracle, rng = _Sum(6, unit), make(), np.random.default_rng(seed)
+    seen: list[Any] = []
+    for theta in (_THETA, _THETA[::-1].copy(), _THETA):
+        try:
+            arms = oracle.select(reward, theta, request, rng=rng)
+        except TypeError:
+            return [None]
+        report: Any = oracle.report
+        certified = report is not None and bool(report.certified)
+        seen.append((arms.tolist(), reward.n_asked, certified))
+    return seen
 
 
 def _constraints() -> list[Feasible]:
@@ -219,20 +263,21 @@ def _claim_all_chosen(arms: Any) -> None:
 
 
 class _Sum:
-    """The smallest reward there is; counts its evaluations."""
+    """The smallest reward there is, in some unit of value; counts its evaluations."""
 
-    lipschitz, monotone, zero_is_absent, additive = 1.0, True, True, True
+    monotone, zero_is_absent, additive = True, True, True
 
-    def __init__(self, n_arms: int) -> None:
-        self.n_arms, self.upper, self.n_asked = n_arms, float(n_arms), 0
+    def __init__(self, n_arms: int, unit: float = 1.0) -> None:
+        self.n_arms, self.upper, self.n_asked = n_arms, n_arms * unit, 0
+        self.lipschitz = self.unit = unit
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
         self.n_asked += 1
-        return float(as_set(arms, means, self.n_arms)[1].sum())
+        return self.unit * float(as_set(arms, means, self.n_arms)[1].sum())
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         self.n_asked += len(pools)
-        return pools.sum(as_theta(theta, self.n_arms, pools))
+        return self.unit * pools.sum(as_theta(theta, self.n_arms, pools))
 
 
 class _Guess:

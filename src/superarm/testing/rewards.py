@@ -25,7 +25,7 @@ def check_reward(reward: Reward, *, n_probes: int = 200, seed: int = 0) -> None:
     """
     rng = np.random.default_rng(seed)
     claim(isinstance(reward, Reward), f"{name_of(reward)} must have all that superarm.Reward has")
-    n_arms, slack = reward.n_arms, _ROUNDING * max(1.0, reward.upper)
+    n_arms, slack = reward.n_arms, _ROUNDING * reward.upper
     sizes = rng.integers(0, n_arms + 1, n_probes)
     sets = [np.sort(rng.choice(n_arms, size, replace=False)) for size in sizes]
     # The empty set and the full set are rarely drawn, and often wrong.

@@ -80,5 +80,5 @@ def _all_values(reward: Reward, theta: ArrayLike, k: int) -> tuple[NDArray[np.in
 
 
 def _rounding(values: FloatArray) -> float:
-    """Values closer than this are equal."""
-    return _RELATIVE_ROUNDING * max(1.0, float(np.abs(values).max()))
+    """Values closer than this are equal: a share of the largest one."""
+    return _RELATIVE_ROUNDING * float(np.abs(values).max())

@@ -10,6 +10,7 @@ import numpy as np
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.optional import is_diminishing
+from superarm.oracles._lazy.audits import Audits
 from superarm.oracles._lazy.gains import Base, RememberedGains, pack
 from superarm.oracles._lazy.stage import Stage
 
@@ -58,6 +59,8 @@ class KnownSets:
     shares, factor
         What an arm adds in each step, by the number of arms before, as a share of what it adds
         alone; and what a group of arms adds as a multiple of what was expected.
+    audits
+        What was audited of the bounds on what arms add to others.
     """
 
     def __init__(self, lipschitz: FloatArray, n_answers: int, *, diminishing: bool) -> None:
@@ -66,6 +69,7 @@ class KnownSets:
         self.empty: float | None = None
         self.shares: dict[int, float] = {}
         self.factor = _FIRST_FACTOR
+        self.audits = Audits()
 
     @classmethod
     def new(cls, reward: Reward, n_answers: int) -> KnownSets:
@@ -84,6 +88,7 @@ class KnownSets:
             "shares": [[step, share] for step, share in self.shares.items()],
             "lipschitz": self.lipschitz.tolist(),
             "bases": [base.state() for base in self.gains.bases],
+            "audits": self.audits.state(),
         }
 
     @classmethod
@@ -98,6 +103,7 @@ class KnownSets:
         known.submodular, known.warned = bool(state["submodular"]), bool(state["warned"])
         known.shares = {int(step): float(share) for step, share in state["shares"]}
         known.factor, known.empty = float(state["factor"]), state["empty"]
+        known.audits = Audits.of(state.get("audits"))
         return known
 
 
@@ -117,15 +123,23 @@ class GreedyRound:
     """Asks the reward about sets within a budget, until the best arm to add is known."""
 
     def __init__(
-        self, reward: Reward, known: KnownSets, theta: FloatArray, budget: int | None, batch: int
+        self,
+        reward: Reward,
+        known: KnownSets,
+        theta: FloatArray,
+        *,
+        budget: int | None,
+        batch: int,
+        audits: float,
     ) -> None:
         self.reward, self.known, self.theta = reward, known, theta
-        self.budget, self.batch = budget, batch
+        self.budget, self.batch, self._audits = budget, batch, audits
         self.evaluations = 0
-        self._until = 0
+        self._until = self._steps = 0
 
     def limit(self, steps: int) -> None:
         """Let the step at hand have an equal share of the budget, if so many steps are left."""
+        self._steps = steps
         left = 0 if self.budget is None else max(0, self.budget - self.evaluations)
         self._until = self.evaluations + -(-left // steps)
 
@@ -165,10 +179,23 @@ class GreedyRound:
             # Later steps expect the share that the best arm has shown.
             if stage.alone[best] > 0:
                 share = max(0.0, stage.exact[best] - stage.worth) / stage.alone[best]
+        if not len(arms):
+            self._audit(stage)
         known.shares[len(stage.base)] = share
         if len(stage.here.arms) >= _WORTH_KEEPING:
             known.gains.use(stage.here)
         return not len(arms)
+
+    def _audit(self, stage: Stage) -> None:
+        """Evaluate an arm that the bounds rule out, if it is time, to see whether they hold."""
+        audits = self.known.audits
+        arms = np.setdiff1d(np.flatnonzero(np.isneginf(stage.exact)), stage.closed)
+        # Rounds audit one step after the other.
+        turn = audits.rounds % (len(stage.base) + self._steps) == len(stage.base)
+        if not (len(arms) and turn and audits.are_due(self._audits) and self.room()):
+            return
+        self._evaluate(stage, np.array([audits.choose_rival(arms, stage.upper)]))
+        audits.passed()
 
     def _consult(self, stage: Stage, gain: float) -> None:
         """Use bounds from earlier rounds, as long as one evaluation rules out more than one arm."""
@@ -188,11 +215,14 @@ class GreedyRound:
         """The bases that may rule out more than one arm, with these arms; the most arms first."""
         known, open_to, hopes = self.known, stage.in_question(gain), []
         for base in known.gains.within(stage.base):
+            is_open = open_to[base.arms]
+            if np.count_nonzero(is_open) < 2:
+                continue
             # With the value that the base had: its value now would cost an evaluation.
             bounds = base.upper(
                 stage.theta, known.lipschitz, base.value, diminishing=known.diminishing
             )
-            hope = base.arms[(bounds < gain) & open_to[base.arms]]
+            hope = base.arms[(bounds < gain) & is_open]
             if len(hope) > 1:
                 hopes.append((base, hope))
         return sorted(hopes, key=lambda pair: -len(pair[1]))
@@ -210,7 +240,7 @@ class GreedyRound:
         """Evaluate the base with each of some arms."""
         values = self._values(stage, arms, np.arange(len(arms) + 1))
         gains = values - stage.worth
-        off = gains > stage.upper[arms] + _ROUNDING * max(1.0, abs(stage.worth))
+        off = gains > stage.upper[arms] + _ROUNDING * np.maximum(np.abs(values), abs(stage.worth))
         stage.exact[arms] = values
         stage.lower(arms, gains)
         stage.here.add(arms, stage.theta[arms], values)
@@ -242,7 +272,8 @@ class GreedyRound:
         members = np.concatenate([np.tile(stage.base, n_groups), arms])
         group = np.concatenate([np.repeat(numbers, n_base), np.repeat(numbers, np.diff(offsets))])
         self.evaluations += n_groups
-        pools = Pools(
+        # Sorted here, of arms that were checked before: a second check would cost more than it.
+        pools = Pools._trusted(
             members[np.lexsort((members, group))],
             offsets + n_base * np.arange(n_groups + 1),
             len(stage.theta),
@@ -252,6 +283,7 @@ class GreedyRound:
     def _give_up(self, stage: Stage, arm: int) -> None:
         """Give up the assumption that an answer contradicts, with a warning the first time."""
         known = self.known
+        known.audits.begin_anew()
         adds = f"{stage.exact[arm] - stage.worth:.6g}"
         what = f"arm {arm} adds {adds} to the arms {stage.base}, which is more than"
         if known.diminishing and stage.assumed[arm]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.core import FeasibleSets
-from superarm.core._top_k import kth_largest
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.k_of_m import kth_largest
 from superarm.core.optional import Uniform
 
-# Values closer than this may be equal, as far as bounds can tell.
+# Values closer than this share may be equal, as far as bounds can tell.
 _TIE = 1e-12
 _NONE = np.zeros(0, np.intp)
 
@@ -46,6 +46,29 @@ def last_place(
     lower, upper = lower[undecided], upper[undecided]
     k = int(np.clip(np.count_nonzero(undecided[arms]), 1, len(lower)))
     return kth_largest(lower, k), kth_largest(upper, k)
+
+
+def margins(arms: IndexArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """How far each arm's bounds are from the k-th place, in widths; for a certified set of k arms.
+
+    Infinite for arms whose value is known.
+    """
+    inside = np.zeros(len(lower), bool)
+    inside[arms] = True
+    if inside.all():
+        return np.full(len(lower), np.inf)
+    low, high = float(lower[inside].min()), float(upper[~inside].max())
+    # Arms of the set are compared with the strongest rival, and all others with the weakest arm.
+    distance, width = np.where(inside, lower - high, low - upper), upper - lower
+    return np.divide(distance, width, out=np.full(len(lower), np.inf), where=width > 0)
+
+
+def contested_if_wider(
+    feasible: FeasibleSets, arms: IndexArray, lower: FloatArray, upper: FloatArray, wider: float
+) -> IndexArray:
+    """The arms that would be in doubt if all bounds were wider by a share of their width."""
+    by = wider * (upper - lower)
+    return _doubtful(feasible, arms, lower - by, upper + by)
 
 
 def _contested(arms: IndexArray, lower: FloatArray, upper: FloatArray) -> tuple[IndexArray, int]:
@@ -86,12 +109,13 @@ def _doubtful(
     arms.
     """
     width = upper - lower
-    largest = float(np.abs(upper[feasible.undecided]).max(initial=0.0))
-    slack = np.where(width > 0, _TIE * max(1.0, largest), 0.0)
+    undecided = feasible.undecided
+    largest = max(float(np.abs(bound[undecided]).max(initial=0.0)) for bound in (lower, upper))
+    slack = np.where(width > 0, _TIE * largest, 0.0)
     doubted = upper + slack
     doubted[arms] = (lower - slack)[arms]
     # Any of several equal rivals will do, so no draw of the caller's generator is spent on them.
     rival = feasible.best(doubted, rng=np.random.default_rng(0))
     differ = np.setxor1d(arms, rival)
-    differ = differ[(width[differ] > 0) & feasible.undecided[differ]]
+    differ = differ[(width[differ] > 0) & undecided[differ]]
     return differ[np.argsort(-width[differ], kind="stable")]

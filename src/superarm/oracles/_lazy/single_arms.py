@@ -10,6 +10,7 @@ import numpy as np
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.optional import is_concave
+from superarm.oracles._lazy.audits import Audits
 from superarm.oracles._lazy.remembered import Remembered
 
 # Two answers to the same question may differ by this share: batches and single calls round
@@ -48,15 +49,18 @@ class SingleArms:
         Whether a warning about a wrong declaration was given: there is at most one.
     empty
         The value of the empty set; None if it was not evaluated.
+    audits
+        What was audited.
     """
 
     def __init__(
         self, memory: Remembered, lipschitz: FloatArray, *, monotone: bool, concave: bool
     ) -> None:
-        self.memory, self.lipschitz = memory, lipschitz
+        self.memory, self.lipschitz, self.n_arms = memory, lipschitz, len(lipschitz)
         self.monotone, self.concave = monotone, concave
         self.used, self.warned = 1.0, False
         self.empty: float | None = None
+        self.audits = Audits()
 
     @classmethod
     def new(cls, reward: Reward, n_points: int) -> SingleArms:
@@ -64,11 +68,6 @@ class SingleArms:
         lipschitz = np.array(np.broadcast_to(reward.lipschitz, reward.n_arms), np.float64)
         memory = Remembered(reward.n_arms, n_points)
         return cls(memory, lipschitz, monotone=reward.monotone, concave=is_concave(reward))
-
-    @property
-    def n_arms(self) -> int:
-        """How many arms the reward has."""
-        return len(self.memory.n)
 
     def bounds(
         self, theta: FloatArray, most: float, arms: IndexArray | slice = slice(None)
@@ -116,6 +115,7 @@ class SingleArms:
             "used": self.used,
             "warned": self.warned,
             "empty": self.empty,
+            "audits": self.audits.state(),
         }
 
     @classmethod
@@ -133,6 +133,7 @@ class SingleArms:
         known = cls(memory, lipschitz, monotone=monotone, concave=concave)
         known.used, known.warned = float(state["used"]), bool(state["warned"])
         known.empty = None if state.get("empty") is None else float(state["empty"])
+        known.audits = Audits.of(state.get("audits"))
         return known
 
 
@@ -168,7 +169,7 @@ class Questions:
 
     def _is_bent(self, arms: IndexArray, x: FloatArray, values: FloatArray) -> bool:
         """Whether an answer is on the wrong side of a chord: the arm is not concave."""
-        known, slack = self.known, _ROUNDING * np.maximum(1.0, np.abs(values))
+        known, slack = self.known, _ROUNDING * np.abs(values)
         lipschitz, monotone = known.lipschitz[arms], known.monotone
         lower, upper = known.memory.bounds(x, lipschitz, monotone=monotone, concave=True, arms=arms)
         wide_lower, wide_upper = known.memory.bounds(
@@ -190,7 +191,7 @@ class Questions:
         """Whether two answers contradict what the reward declares, which is then corrected."""
         (x, f), (x0, f0), known = new, old, self.known
         rise, reach = f - f0, known.lipschitz[arm] * abs(x - x0)
-        slack = _ROUNDING * max(1.0, abs(f), abs(f0))
+        slack = _ROUNDING * max(abs(f), abs(f0))
         # Points that are too close show nothing about the slope.
         if reach > slack:
             known.used += _NEW_SHARE * (min(1.0, abs(rise) / reach) - known.used)
@@ -203,6 +204,8 @@ class Questions:
         if too_steep:
             factor = abs(rise) / reach if reach > 0 else _RAISE_ZERO
             known.lipschitz *= max(factor, 1.0) * _MARGIN
+            # A B of 0 stays 0 under any factor.
+            known.lipschitz[arm] = max(known.lipschitz[arm], _MARGIN * abs(rise / (x - x0)))
             self._warn(
                 f"the declared lipschitz is too small, by a factor of {factor:.3g} at least: {what}"
             )

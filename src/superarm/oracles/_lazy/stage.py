@@ -9,7 +9,7 @@ from superarm.core import top_k
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._lazy.gains import Base
 
-# A bound that is closer than this to what it must beat is not trusted to beat it.
+# A bound that is closer than this share to what it must beat is not trusted to beat it.
 _TIE = 1e-12
 
 
@@ -58,8 +58,9 @@ class Stage:
 
     def in_question(self, gain: float) -> NDArray[np.bool_]:
         """Which arms may still add ``gain`` or more, by their bounds."""
-        slack = _TIE * max(1.0, abs(self.worth))
-        open_to = (self.upper >= gain - slack) & np.isneginf(self.exact)
+        # A gain is the difference of two values, whose rounding errors it has.
+        slack = _TIE * (abs(self.worth) + abs(gain)) if gain > -np.inf else 0.0
+        open_to = (self.upper >= gain - slack) & (self.exact == -np.inf)
         open_to[self.closed] = False
         return open_to
 
