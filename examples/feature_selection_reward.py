@@ -8,11 +8,12 @@ from functools import cache
 
 import numpy as np
 from sklearn.datasets import load_digits
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from common import InBatches
 
 N_PIXELS = 64
+N_DIGITS = 10
 
 
 @cache
@@ -39,9 +40,9 @@ class Accuracy:
     """r(S; theta): the accuracy with the pixels of S, if readings of pixel i are missing.
 
     They are missing with probability 1 - theta_i. Leave-one-out cross-validation of k nearest
-    neighbours: for None, scikit-learn predicts each image from the others. A missing reading is
-    replaced by the mean of the pixel. Which readings are missing follows from numbers that are
-    drawn once, so that the same set always has the same accuracy.
+    neighbours: each image is predicted from the others. A missing reading is replaced by the mean
+    of the pixel. Which readings are missing follows from numbers that are drawn once, so that the
+    same set always has the same accuracy.
     """
 
     n_images: int
@@ -51,7 +52,10 @@ class Accuracy:
         if not len(arms):
             return float(np.bincount(labels).max() / len(labels))
         seen = np.where(luck[:, arms] < means, images[:, arms], images[:, arms].mean(axis=0))
-        return float(neighbours().fit(seen, labels).score(None, labels))
+        # The vote of `neighbours`, counted here: scikit-learn takes twice as long for the whole.
+        near = NearestNeighbors(algorithm="kd_tree").fit(seen).kneighbors(return_distance=False)
+        votes = (labels[near][:, :, np.newaxis] == np.arange(N_DIGITS)).sum(axis=1)
+        return float((votes.argmax(axis=1) == labels).mean())
 
 
 def neighbours() -> KNeighborsClassifier:

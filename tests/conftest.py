@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # The same examples in every run; HYPOTHESIS_PROFILE=explore looks for new ones.
@@ -11,3 +12,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 # Conftests have no doctests, and as modules of the same name they would clash.
 collect_ignore_glob = ["*conftest.py"]
+
+
+@pytest.fixture(scope="module")
+def forked_workers():
+    """The workers of studies are forked: a spawned one takes a second to start."""
+    from forked_workers import forked
+    from superarm.studies import run
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "processes", forked)
+        yield

@@ -18,7 +18,7 @@ import pytest
 
 from server_process import Server
 
-_FORKS = multiprocessing.get_context("forkserver")
+FORKS = multiprocessing.get_context("forkserver")
 _PRELOADED = (
     "__main__",
     "superarm.cli",
@@ -29,13 +29,16 @@ _PRELOADED = (
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",
     "uvicorn.protocols.websockets.auto",
+    "superarm.studies.cells.play",
+    "superarm.studies.cells.table",
+    "superarm.studies.run",
 )
 
 
 @functools.cache
-def _start_forking():
+def start_forking():
     """Start the process that is forked. It finds modules where this process finds them."""
-    _FORKS.set_forkserver_preload(list(_PRELOADED))
+    FORKS.set_forkserver_preload(list(_PRELOADED))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
         multiprocessing.forkserver.ensure_running()
@@ -48,10 +51,8 @@ class Forked:
     """
 
     def __init__(self, arguments, log, prepare=None):
-        _start_forking()
-        self._process = _FORKS.Process(
-            target=_run, args=(arguments, str(log), prepare), daemon=True
-        )
+        start_forking()
+        self._process = FORKS.Process(target=_run, args=(arguments, str(log), prepare), daemon=True)
         self._process.start()
         self.pid = self._process.pid
 

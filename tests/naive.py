@@ -3,6 +3,7 @@
 They are written from the definitions, without code of the library.
 """
 
+import functools
 import itertools
 import math
 
@@ -29,6 +30,7 @@ def top_k(values, k, *, rng, tolerance=0.0):
     return np.array(sorted(sure + tied))
 
 
+@functools.cache
 def levels(delta, lipschitz, upper):
     width = delta / (2 * lipschitz)
     found, i = [], 1

@@ -187,7 +187,8 @@ class _Player:
 
     def __init__(self, about: parts.OracleRow, oracle: sa.Oracle, instance: sa.Instance) -> None:
         self.about, self.oracle, self.instance = about, oracle, instance
-        self.reward = Timed(instance.reward, time.process_time)
+        self.timed = Timed(instance.reward, time.process_time)
+        self.reward = sa.Counted(self.timed)
         self.belief, self.rng = sa.BetaBelief(instance.n_arms), np.random.default_rng(1)
         self.own_s: list[float] = []
         self.reward_s: list[float] = []
@@ -195,11 +196,11 @@ class _Player:
 
     def play(self) -> None:
         theta = self.belief.sample(rng=self.rng)
-        evaluated, rewarded = self.reward.evaluations, self.reward.took_s
+        evaluated, rewarded = self.reward.evaluations, self.timed.took_s
         start = time.process_time()
         arms = self.oracle.select(self.reward, theta, K, rng=self.rng)
         gone = time.process_time() - start
-        self.reward_s.append(self.reward.took_s - rewarded)
+        self.reward_s.append(self.timed.took_s - rewarded)
         self.own_s.append(gone - self.reward_s[-1])
         self.evaluations.append(self.reward.evaluations - evaluated)
         self.belief.update(arms, self.instance.pull(arms, rng=self.rng), rng=self.rng)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.advice.oracle_costs import ORACLE_COSTS, make_oracle
+from superarm.advice.oracle_costs import ORACLE_COSTS, Timed, make_oracle
 from superarm.catalog import ORACLES
 
 
@@ -133,3 +133,12 @@ def test_bad_requests_are_refused():
             sa.plan(**{**good, **change})
     with pytest.raises(KeyError, match="there is no row"):
         sa.plan(**good)["Oracle"]
+
+
+def test_the_evaluations_of_a_policy_are_timed():
+    # The clock moves on by one second whenever it is read, so each evaluation takes one second.
+    timed = Timed(sa.LinearReward(5), clock=iter(range(100)).__next__)
+    policy, rng = sa.cts(timed, k=2), np.random.default_rng(0)
+    for _ in range(3):
+        policy.ask(rng=rng)
+    assert (timed.took_s, policy.evaluations) == (3.0, 15)  # one batch per round

@@ -21,6 +21,46 @@ def test_ucb_is_the_formula_of_cucb():
     assert rng.bit_generator.state == np.random.default_rng(0).bit_generator.state
 
 
+def test_bounds_that_are_not_clipped_keep_their_order():
+    # The index as printed in 2013, with infinity for arms without outcomes, ranks all arms.
+    for n_unseen in (0, 2):
+        belief, rng = sa.UCBBelief(8, clip=False), np.random.default_rng(1)
+        for _ in range(30):
+            arms = np.flatnonzero(rng.random(8 - n_unseen) < 0.4)
+            belief.update(arms, rng.random(len(arms)), rng=rng)
+        counts = belief.outcomes.counts
+        with np.errstate(divide="ignore"):
+            index = belief.outcomes.mean() + np.sqrt(
+                1.5 * np.log(belief.outcomes.rounds + 1) / counts
+            )
+        theta = belief.sample(rng=rng)
+        assert (counts == 0).sum() == n_unseen
+        assert index.max() > 1
+        assert (theta >= 0).all()
+        assert (theta <= 1).all()
+        assert np.array_equal(np.argsort(theta, kind="stable"), np.argsort(index, kind="stable"))
+        if not n_unseen:  # one factor for all, so that sums are ranked as well
+            assert np.allclose(theta * index.max(), index)
+
+
+def test_bounds_below_1_are_the_same_with_and_without_clipping():
+    beliefs = sa.UCBBelief(2), sa.UCBBelief(2, clip=False)
+    for belief in beliefs:
+        for _ in range(100):
+            belief.update([0, 1], [0.1, 0.2], rng=np.random.default_rng(0))
+    clipped, whole = (belief.sample(rng=np.random.default_rng(0)) for belief in beliefs)
+    assert np.array_equal(clipped, whole)
+    assert (clipped < 1).all()
+
+
+def test_a_state_from_before_clip_was_a_setting_loads():
+    belief, other = sa.UCBBelief(2), sa.UCBBelief(2, clip=False)
+    state = belief.state()
+    assert state.pop("clip") is True
+    other.load(state)
+    assert other.clip is True
+
+
 @given(st.floats(0, 1), st.floats(0, 40))
 def test_kl_upper_equals_bisection(p, level):
     found = kl_upper(np.array([p]), np.array([level]))[0]
@@ -45,6 +85,7 @@ def test_kl_ucb_is_below_hoeffdings_bound_and_above_the_mean():
     ("call", "says"),
     [
         (lambda: sa.UCBBelief(2, exploration=0), "exploration"),
+        (lambda: sa.UCBBelief(2, clip="no"), "clip must be True or False"),
         (lambda: sa.KLUCBBelief(2, c=-1), "c must be at least 0"),
     ],
 )

@@ -9,7 +9,7 @@ from superarm.studies import demo
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
+def small(tmp_path_factory, forked_workers):
     out = tmp_path_factory.mktemp("demo")
     return out, run("demo", "--runs", "2", "--horizon", "30", "--workers", "1", "--out", str(out))
 

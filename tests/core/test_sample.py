@@ -114,10 +114,10 @@ def test_top_k_reports_the_means_it_picked():
     assert oracle.report.certified
 
 
-def regret(oracle, n_arms, horizon, n_runs):
+def regret(oracle, n_arms, horizon, n_runs, k=3):
     def make(rng):
-        instance = sa.linear_instance(n_arms, 3, 0.2, rng=rng)
-        return sa.Policy(sa.BetaBelief(n_arms), oracle(), instance.reward, 3), instance
+        instance = sa.linear_instance(n_arms, k, 0.2, rng=rng)
+        return sa.Policy(sa.BetaBelief(n_arms), oracle(), instance.reward, k), instance
 
     return np.array(
         [t.regret() for t in sa.replicate(make, n_runs=n_runs, horizon=horizon, seed=7)]
@@ -145,16 +145,17 @@ def test_with_many_arms_regret_is_that_of_singletons():
     """Other draws of the same law.
 
     Mean regret at three times, 16 paired runs, within 5 standard errors of the mean difference (t
-    with 15 degrees of freedom: error 1.6e-4 each). The standard errors are below 3% of the regret.
+    with 15 degrees of freedom: error 1.6e-4 each). The standard errors are below 1% of the regret.
+    Sets of 12 arms teach as much in 300 rounds as sets of 3 in 1,200.
     """
-    one, other = regret(sa.TopK, 2100, 1500, 16), regret(SingletonsOfASum, 2100, 1500, 16)
+    one, other = (regret(oracle, 2100, 300, 16, k=12) for oracle in (sa.TopK, SingletonsOfASum))
     assert not np.array_equal(one, other)
-    for t in (300, 900, 1499):
+    for t in (60, 180, 299):
         difference = one[:, t] - other[:, t]
         error = difference.std(ddof=1) / 4
         assert abs(difference.mean()) < 5 * error, t
-        assert error < 0.03 * other[:, t].mean()
-    early, late = (runs.mean() for runs in (one[:, 299] / 300, (one[:, -1] - one[:, -301]) / 300))
+        assert error < 0.01 * other[:, t].mean()
+    early, late = (runs.mean() for runs in (one[:, 59] / 60, (one[:, -1] - one[:, -61]) / 60))
     assert late < 0.8 * early  # it has begun to learn by then
 
 

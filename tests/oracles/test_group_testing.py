@@ -1,4 +1,5 @@
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -196,6 +197,52 @@ def test_steps_below_one_half_of_lipschitz_count_as_one_half():
     assert oracle.report.scores[0] == pytest.approx(0.02)  # steps of 0.02 / (2 · 1/2)
 
 
+def test_failure_by_round_is_that_of_theorem_1():
+    """1/t² in round t, and 1/2 in round 1; the round is saved, and a failed round is none."""
+    reward, theta = sa.LinearReward(12), np.linspace(0.05, 0.95, 12)
+    oracle, rng = sa.GroupTesting(delta=0.5, failure="round"), np.random.default_rng(0)
+
+    def n_tests(failure):
+        return sa.theory.n_tests_order(n_arms=12, k=3, delta=0.5, failure=failure)
+
+    for t in range(1, 30):
+        expected = n_tests(min(0.5, 1 / t**2))
+        assert oracle.resolve_n_tests(reward, 3) == expected
+        with pytest.raises(ValueError, match="theta"):
+            oracle.select(reward, theta * 2, 3, rng=rng)
+        oracle.select(reward, theta, 3, rng=rng)
+        assert len(oracle.report.tests) == expected
+        twin = sa.GroupTesting(delta=0.5, failure="round")
+        twin.load(json.loads(json.dumps(oracle.state())))
+        oracle = twin
+    oracle.forget()
+    assert oracle.resolve_n_tests(reward, 3) == n_tests(1 / 30**2)
+    assert "round" not in sa.GroupTesting(delta=0.5).state()
+
+
+def test_failure_by_round_needs_one_round_after_the_other():
+    with pytest.raises(ValueError, match="failure must be a number, got 'round'"):
+        parts.simulate_batch(
+            lambda rng: sa.linear_instance(8, 2, 0.2, rng=rng),
+            sa.GroupTesting(delta=0.2, failure="round"),
+            n_runs=2,
+            horizon=3,
+            seed=0,
+        )
+
+
+def test_a_fixed_test_matrix_serves_every_round_of_a_policy():
+    """The text's GTO(A, theta): the same A in every round, and a new theta."""
+    instance = sa.linear_instance(7, 2, 0.2, rng=np.random.default_rng(0))
+    pools, rng = random_pools(3, 30), np.random.default_rng(1)
+    policy = sa.gt_qts(instance.reward, 2, delta=0.25, pools=pools, failure="round")
+    for t in range(1, 201):
+        arms = policy.ask(rng=rng)
+        assert policy.oracle.report.tests is pools
+        assert policy.evaluations == 30 * t
+        policy.tell(arms, instance.pull(arms, rng=rng), rng=rng)
+
+
 def test_small_p_runs_without_the_matrix(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("the dense matrix was built")
@@ -218,6 +265,7 @@ def test_small_p_runs_without_the_matrix(monkeypatch):
         ({"n_tests": "many"}, '"order" or "lemma", got \'many\''),
         ({"failure": 0}, "failure"),
         ({"failure": 1}, "failure"),
+        ({"failure": "never"}, "failure must be"),
         ({"q": 0}, "q must be in"),
         ({"q": "guess"}, "q must be"),
         ({"q": "estimate", "n_tests": 20}, "needs a rule"),

@@ -21,18 +21,52 @@ def play(oracle, reward, n_rounds, *, rng, k=3):
     return oracle
 
 
-def slow_update(before, design, one_hot, scores, noise):
-    """A Kalman step in plain dense algebra: weights and intercepts together, the noise given."""
-    w = np.concatenate([before["w"], before["c"]])
-    var = np.concatenate([before["var"], before["c_var"]])
-    x = np.hstack([design, one_hot])
+def slow_lines(before, after, design, one_hot, scores):
+    """Gain, intercept and its variance per class: slopes, turned about the middle of the tests.
+
+    Nothing is turned as long as the reward looks like a sum, or if no slope rises.
+    """
+    gain, c, c_var = (before[name].copy() for name in ("gain", "c", "c_var"))
+    keep, middle = min(0.98, 1 - 4 / (before["rounds"] + 8)), np.zeros(len(gain))
+    for g, members in enumerate(one_hot.T.astype(bool)):
+        if members.any():
+            z, y = design[members] @ before["w"], scores[members]
+            zz = keep * before["_zz"][g] + ((z - z.mean()) ** 2).sum()
+            zy = keep * before["_zy"][g] + ((z - z.mean()) * (y - y.mean())).sum()
+            gain[g], middle[g] = max(0, zy / zz), z.mean()
+    if after["is_sum"] or not gain.any():
+        return before["gain"], c, c_var
+    moved = (gain - before["gain"]) * middle
+    limit = np.maximum(c_var, before["noise"])
+    return gain, c - moved, np.minimum(c_var + moved**2, limit)
+
+
+def slow_update(before, after, design, one_hot, scores, learnt):
+    """A Kalman step in plain dense algebra: weights and intercepts together, the noise given.
+
+    The prior precision of an intercept that is learnt fades by 2%. At the end, the gain of the
+    class that tells most is made 1.
+    """
+    gain, c, c_var = slow_lines(before, after, design, one_hot, scores)
+    # A sum that turns out to be none, in the first rounds.
+    w_var = before["var"] + before["w"].var() * (before["is_sum"] and not after["is_sum"])
+    w, var = np.concatenate([before["w"], c]), np.concatenate([w_var, c_var])
+    fade = np.where(one_hot[learnt].any(axis=0), 0.98, 1.0)
+    x = np.hstack([design * (one_hot @ gain)[:, None], one_hot])[learnt]
+    noise = (one_hot @ after["noise"])[learnt]
     spread = x @ np.diag(var) @ x.T + np.diag(noise)
-    w = w + np.diag(var) @ x.T @ np.linalg.inv(spread) @ (scores - x @ w)
-    precision = 1 / var
+    w = w + np.diag(var) @ x.T @ np.linalg.inv(spread) @ (scores[learnt] - x @ w)
+    precision = np.concatenate([1 / w_var, fade / c_var])
     for j, row in enumerate(x):
         for i in np.flatnonzero(row):
             precision[i] += row[i] ** 2 / (spread[j, j] - row[i] ** 2 * var[i])
-    return w, 1 / precision
+    telling = after["sizes"] * gain**2 / after["noise"] * after["_used"] / after["_made"]
+    n_arms, factor = len(before["w"]), gain[np.argmax(telling)]
+    return w[:n_arms] * factor, w[n_arms:], factor**2 / precision[:n_arms], 1 / precision[n_arms:]
+
+
+def as_arrays(state):
+    return {name: np.array(value) for name, value in state.items()}
 
 
 @pytest.mark.parametrize("options", [{}, {"p": 0.3}])
@@ -42,28 +76,26 @@ def test_a_round_is_a_kalman_step(name, options):
     reward, rng = parts.REWARDS[name](), np.random.default_rng(4)
     oracle = play(regression(delta=0.05, n_tests=12, **options), reward, 1, rng=rng)
     for _ in range(6):
-        before = {name: np.array(value) for name, value in oracle.state()["weights"].items()}
+        before = as_arrays(oracle.state()["weights"])
         theta = rng.random(7)
         oracle.select(reward, theta, 3, rng=rng)
-        report, memory = oracle.report, oracle._weights
-        use = (
-            report.decoded
-        )  # all but those at the quantizer's ends: seven arms have room for one class of tests only
+        report, after = oracle.report, as_arrays(oracle.state()["weights"])
+        # All but those at the quantizer's ends: seven arms have room for one class of tests only.
+        use = report.decoded
         assert use.any()
-        w, var = slow_update(
-            before,
-            (report.tests.dense() * theta)[use],
-            np.ones((use.sum(), 1)),
-            report.scores[use],
-            np.full(use.sum(), memory.noise[0]),
-        )
-        np.testing.assert_allclose(np.append(memory.w, memory.c), w, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(np.append(memory.var, memory.c_var), var, rtol=1e-6)
-        np.testing.assert_allclose(report.grades, memory.w * theta)
+        design, scores = (report.tests.dense() * theta)[use], report.scores[use]
+        one_hot, all_of_them = np.ones((use.sum(), 1)), np.ones(use.sum(), bool)
+        w, c, var, c_var = slow_update(before, after, design, one_hot, scores, all_of_them)
+        np.testing.assert_allclose(after["w"], w, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(after["c"], c, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(after["var"], var, rtol=1e-6)
+        np.testing.assert_allclose(after["c_var"], c_var, rtol=1e-6)
+        np.testing.assert_allclose(report.grades, after["w"] * theta)
 
 
-def test_several_classes_are_one_system():
-    """Two classes with an intercept and a noise each, learnt from together."""
+@pytest.mark.parametrize("of", [lambda sums: sums, np.sqrt], ids=["sum", "root"])
+def test_several_classes_are_one_system(of):
+    """Two classes with an intercept, a gain and a noise each, learnt from together."""
     rng = np.random.default_rng(0)
     memory = Weights(200, [4.0, 8.0], 1.2)
     truth = rng.random(200)
@@ -71,20 +103,20 @@ def test_several_classes_are_one_system():
     for round_number in range(5):
         tests = Pools.random(30, 200, 0.02, rng=rng).join(Pools.random(20, 200, 0.04, rng=rng))
         theta = rng.random(200)
-        scores = tests.sum(truth * theta) + np.array([1.0, 1.5])[classes] + rng.normal(0, 0.1, 50)
-        before = {name: np.array(value) for name, value in memory.state().items()}
+        scores = of(tests.sum(truth * theta)) + np.array([1.0, 1.5])[classes]
+        scores += rng.normal(0, 0.1, 50)
+        before = as_arrays(memory.state())
         learnt = memory.learn(tests, classes, theta, scores, np.ones(50, bool), floor=0.01)
         assert learnt.any()
         if round_number:
-            one_hot = (classes[:, None] == [0, 1])[learnt].astype(float)
-            design = (tests.dense() * theta)[learnt]
-            w, var = slow_update(
-                before, design, one_hot, scores[learnt], memory.noise[classes][learnt]
-            )
-            np.testing.assert_allclose(memory.w, w[:200], rtol=1e-8)
-            np.testing.assert_allclose(memory.var, var[:200], rtol=1e-8)
+            after, one_hot = as_arrays(memory.state()), (classes[:, None] == [0, 1]).astype(float)
+            design = tests.dense() * theta
+            w, c, var, c_var = slow_update(before, after, design, one_hot, scores, learnt)
+            np.testing.assert_allclose(memory.w, w, rtol=1e-8)
+            np.testing.assert_allclose(memory.var, var, rtol=1e-8)
+            np.testing.assert_allclose(memory.c_var, c_var, rtol=1e-8)
             if learnt.all():
-                np.testing.assert_allclose(memory.c, w[200:], rtol=1e-8)
+                np.testing.assert_allclose(memory.c, c, rtol=1e-8)
     assert learnt.all()
 
 
@@ -96,7 +128,7 @@ def test_dense_and_sparse_tests_teach_the_same():
     for tests, limit in ((dense, 0.0), (sparse, 1.0)):
         memory = Weights(300, [12.0], 0.0)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("superarm.oracles._group_testing.weights._SPARSE_BELOW", limit)
+            patch.setattr("superarm.oracles._group_testing.design._SPARSE_BELOW", limit)
             memory.learn(tests, np.zeros(20, int), theta, dense.sum(theta), np.ones(20, bool), 1e-4)
         found.append(memory.w)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-10)
@@ -123,7 +155,7 @@ def test_the_error_goes_on_falling():
     rng = np.random.default_rng(3)
     reward, oracle = sa.LinearReward(40), regression(n_tests=20)
     errors = []
-    for n_rounds in (50, 400, 3600):
+    for n_rounds in (25, 200, 1800):
         play(oracle, reward, n_rounds, rng=rng)
         errors.append(oracle._weights.w.std() / oracle._weights.w.mean())
     assert errors[1] < errors[0] / 2
@@ -145,35 +177,6 @@ def test_without_a_quantizer_it_soon_knows_the_weights():
         regression(n_tests=30, quantize=False), sa.LinearReward(50, weights=weights), 60, rng=rng
     )
     np.testing.assert_allclose(oracle._weights.w, weights, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("std", "small", "large"),
-    [(1.0, 0.85, 0.1), (0.3, 0.4, 0.4), (0.05, 0.1, 0.85)],
-    ids=["steep", "middle", "flat"],
-)
-def test_tests_become_as_large_as_the_reward_allows(std, small, large):
-    """A steep network needs tests of about one arm; a flat one needs larger tests."""
-    rng = np.random.default_rng(0)
-    network = sa.network_instance(1000, 5, 0.2 * std, std=std, rng=rng).reward
-    counts = play(regression(delta=0.2, n_tests=300), network, 60, rng=rng)._weights.counts(300)
-    assert counts.sum() == 300
-    if std == 1.0:
-        assert counts[0] >= small * 300
-        assert counts[2:].sum() <= large * 300
-    elif std == 0.05:
-        assert counts[:2].sum() <= small * 300
-        assert counts[2:].sum() >= large * 300
-    else:
-        assert counts[:2].sum() >= small * 300
-        assert counts[3] <= large * 300
-
-
-def test_a_linear_reward_gets_the_largest_tests():
-    counts = play(
-        regression(n_tests=300), sa.LinearReward(1000), 60, rng=np.random.default_rng(0)
-    )._weights.counts(300)
-    assert counts[3] > 250
 
 
 def test_regret_is_that_of_cts():

@@ -1,5 +1,7 @@
 """LazyGreedy decides as Greedy does, with fewer evaluations, and names wrong declarations."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from superarm.oracles._lazy.gains import Base, RememberedGains, pack
 
 def rough(arms, means):
     """Submodular, but not monotone in the means: a concave function of a sum, less a cost."""
-    return float(3 + np.sqrt(np.sum(1 + np.sin(3 * means + arms))) - 0.1 * np.sum(means))
+    return 3 + math.sqrt((1 + np.sin(3 * means + arms)).sum()) - 0.1 * float(means.sum())
 
 
 def box(fn, lipschitz=10.0, n_arms=40, **declared):
@@ -57,10 +59,11 @@ def play(reward, rounds, lazies, k=4, seed=0):
 
 def check_round(lazy, arms, plain, expected):
     """The lazy oracle's set, order and known values are those of Greedy, and certified."""
-    np.testing.assert_array_equal(arms, expected, err_msg=repr(lazy))
-    np.testing.assert_array_equal(lazy.report.order, plain.report.order)
+    assert arms.tolist() == expected.tolist(), lazy
+    assert lazy.report.order.tolist() == plain.report.order.tolist(), lazy
     known = ~np.isnan(lazy.report.values)
-    np.testing.assert_allclose(lazy.report.values[known], plain.report.values[known], rtol=1e-9)
+    ours, theirs = lazy.report.values[known], plain.report.values[known]
+    assert (np.abs(ours - theirs) <= 1e-9 * np.abs(theirs)).all(), lazy
     assert lazy.report.certified
 
 
@@ -73,13 +76,13 @@ def test_every_decision_is_greedys(name):
     reward, long = REWARDS[name](), name in ("network", "coverage")
     options = [{}, {"n_answers": 0}, {"batch": 7}]
     evaluations = play(
-        reward, 250 if long else 120, [(sa.LazyGreedy(**o), reward) for o in options]
+        reward, 180 if long else 120, [(sa.LazyGreedy(**o), reward) for o in options]
     )
     limit = 154 if name == "rough" else 77  # Greedy needs 154
     assert (evaluations[:, :120].mean(axis=1) < limit).all()
     if long:
         with_memory, without = evaluations[0], evaluations[1]
-        assert with_memory[-100:].mean() < with_memory[:20].mean() / 2
+        assert with_memory[-60:].mean() < with_memory[:20].mean() / 2
         assert with_memory.sum() < without.sum()
 
 

@@ -13,11 +13,9 @@ from superarm.oracles._lazy.rivals import best_and_rivals
 
 def plateaus(arms, means):
     """Steps with steep ramps between them: slope 8 or 0."""
-    return float(
-        (
-            np.clip(8 * (means - 0.3), 0, 1) + np.clip(8 * (means - 0.7 - 0.01 * (arms % 9)), 0, 1)
-        ).sum()
-    )
+    first, second = 8 * (means - 0.3), 8 * (means - 0.7 - 0.01 * (arms % 9))
+    # np.clip takes five times as long for so few numbers.
+    return float(sum(np.minimum(np.maximum(step, 0), 1).sum() for step in (first, second)))
 
 
 def steep(arms, means):
@@ -90,9 +88,9 @@ def play(reward, rounds, lazies, seed=0, k=4):
 def check_round(lazy, arms, worth, expected, k):
     """The same set; or, where there is a tie at the k-th place, another one of the same values."""
     ranked = np.sort(worth)[::-1]
-    np.testing.assert_allclose(np.sort(worth[arms])[::-1], ranked[:k], rtol=0, atol=1e-9)
+    assert (np.abs(np.sort(worth[arms])[::-1] - ranked[:k]) <= 1e-9).all(), lazy
     if ranked[k - 1] - ranked[k] > 1e-9:
-        np.testing.assert_array_equal(arms, expected, err_msg=repr(lazy))
+        assert arms.tolist() == expected.tolist(), lazy
     assert lazy.report.certified
     assert (lazy.report.lower <= worth + 1e-9).all()
     assert (worth <= lazy.report.upper + 1e-9).all()

@@ -73,3 +73,24 @@ def test_lines_are_visible_on_light_and_on_dark(name):
     for paper in (luminance("#ffffff"), luminance("#16181b")):
         light, dark = max(colour, paper), min(colour, paper)
         assert (light + 0.05) / (dark + 0.05) > 2
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [(3000, 40_000, [5000, 10_000, 20_000]), (1, 10_000, [1, 10, 100, 1000, 10_000])],
+)
+def test_narrow_logarithmic_axes_have_more_ticks(low, high, ticks):
+    def one(figure):
+        (axis,) = panels(figure, 1)
+        logarithmic(axis, x=False)
+        axis.set_ylim(low, high)
+        found.extend(tick for tick in axis.get_yticks() if low <= tick <= high)
+
+    found = []
+    render(one)
+    assert found == ticks
+
+
+def test_policies_of_one_picture_have_their_own_looks():
+    looks = [look(part.label) for name, part in POLICIES.items() if name.startswith(("cts", "gt"))]
+    assert len(set(looks)) == len(looks)

@@ -1,5 +1,6 @@
 """Many runs at once: the law of `simulate`, and for given tests the same decisions."""
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -25,16 +26,17 @@ def weighted(rng):
     return sa.Instance(it.environment, reward, 3, best, reward(best, it.mu[best]), 0.0)
 
 
-NETWORKS = [
-    sa.network_instance(16, 2, 0.05, n_hidden=4, rng=np.random.default_rng(seed))
-    for seed in range(40)
-]
+@cache
+def networks():
+    """Drawing one for each run would take longer than playing it."""
+    rngs = [np.random.default_rng(seed) for seed in range(40)]
+    return [sa.network_instance(16, 2, 0.05, n_hidden=4, rng=rng) for rng in rngs]
+
+
 DRAWS = {
     "linear": lambda rng: sa.linear_instance(20, 3, 0.2, rng=rng),
     "weighted": weighted,
-    "network": lambda rng: NETWORKS[
-        rng.integers(40)
-    ],  # drawing one for each run would take longer than playing it
+    "network": lambda rng: networks()[rng.integers(40)],
 }
 ORACLES = {
     "random": RandomSets(),
@@ -68,10 +70,10 @@ def test_regret_has_the_law_of_simulate(family, name):
     and the seeds are fixed. The two sides have different instances, so that all randomness is
     compared.
     """
-    draw, oracle, at = DRAWS[family], ORACLES[name], np.array([5, 20, 60])
-    ours = simulate_batch(draw, oracle, n_runs=800, horizon=60, seed=1, rounds=at).regret
+    draw, oracle, at = DRAWS[family], ORACLES[name], np.array([5, 15, 30])
+    ours = simulate_batch(draw, oracle, n_runs=800, horizon=30, seed=1, rounds=at).regret
     theirs = np.array(
-        [t.regret()[at - 1] for t in replicated(draw, oracle, n_runs=120, horizon=60, seed=2)]
+        [t.regret()[at - 1] for t in replicated(draw, oracle, n_runs=120, horizon=30, seed=2)]
     )
     for one, other in zip(ours.T, theirs.T, strict=True):
         assert stats.ks_2samp(one, other).pvalue > 1e-4
@@ -141,7 +143,7 @@ def overheard(monkeypatch, n_runs, n_tests, n_arms):
 
 @pytest.mark.parametrize("delta", [0.05, 0.3, 7.0])
 def test_scores_are_quantized_as_the_quantizer_does(delta):
-    instances = NETWORKS[:5]
+    instances = networks()[:5]
     engine = NumpyEngine(np.random.SeedSequence(0))
     grading = Grading(sa.GroupTesting(delta=delta, n_tests=7), RunStack(instances, engine), engine)
     values = (

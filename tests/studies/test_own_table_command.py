@@ -13,6 +13,8 @@ from click.testing import CliRunner
 from dishes import NAMES, as_text, cells
 from superarm.cli import app
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 FILES = ["arms.csv", "numbers.json", "picture.svg", "report.html", "runs.csv"]
 
 
@@ -30,7 +32,7 @@ def table(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
+def written(tmp_path_factory, forked_workers):
     folder = tmp_path_factory.mktemp("run")
     path = folder / "dishes.csv"
     path.write_text(as_text(cells()))

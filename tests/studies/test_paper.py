@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from html import escape
 from io import StringIO
 from pathlib import Path
 
@@ -15,14 +16,20 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import superarm as sa
 from commands import run as command
+from superarm import theory
 from superarm.reporting.tables import as_rich
 from superarm.studies import RequestError, Scale, Store, paper, run
+from superarm.studies.archive import pack
 from superarm.studies.code import versions
 from superarm.studies.paper import report, reproduction
-from superarm.studies.paper.report import make_report
+from superarm.studies.paper.claims import STATEMENTS
+from superarm.studies.paper.report import make_report, recorded_sweeps
+from superarm.studies.paper.verdicts import Verdict
 
 SCALE = Scale("tiny", runs=2)
+MADE = ("rows.jsonl", "numbers.json")  # archives leave out times that no analysis needs
 # As a command would run it, at a size that no command offers.
 SCRIPT = """
 import sys
@@ -34,7 +41,7 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
+def tiny(tmp_path_factory, forked_workers):
     """Every experiment once, with what a terminal shows."""
     out = tmp_path_factory.mktemp("reproduction") / "out"
     terminal = StringIO()
@@ -62,6 +69,7 @@ def drawn_before(tiny, monkeypatch):
     monkeypatch.setattr(report, "_section", section)
 
 
+@pytest.mark.usefixtures("drawn_before")
 def test_killed_half_way_and_resumed_it_is_the_same(tiny, tmp_path):
     script, out = tmp_path / "script.py", tmp_path / "out"
     script.write_text(SCRIPT)
@@ -91,7 +99,7 @@ def test_everything_is_written(tiny):
     assert "The paper's claims" in printed
     assert "cells," in printed
     claims = json.loads((out / "claims.json").read_text())
-    assert len(claims) == 8
+    assert [one["sentence"] for one in claims] == [one.sentence for one in STATEMENTS]
 
 
 def test_the_lazy_oracle_has_the_regret_of_cts_for_a_fraction_of_the_evaluations(tiny):
@@ -124,9 +132,41 @@ def test_the_report_stands_alone_and_says_that_it_is_quick(tiny):
     assert "http" not in page
     assert page.index("<h2") == page.index('<h2 id="claims">')
     assert "Reduced sizes" in page
+    assert "not judged at this size" in page
     assert page.count("<svg") == len(paper.names())
-    for verdict in json.loads((tiny[0] / "claims.json").read_text()):
-        assert verdict["verdict"] in page
+    for claim in json.loads((tiny[0] / "claims.json").read_text()):
+        assert claim["verdict"] in page
+        assert escape(claim["quote"]) in page
+        assert escape(claim["where"]) in page
+
+
+def test_claims_that_need_the_papers_sizes_are_not_judged_at_others(tiny):
+    claims = json.loads((tiny[0] / "claims.json").read_text())
+    judged = [one["sentence"] for one in claims if one["verdict"] != Verdict.NOT_JUDGED]
+    assert judged == [one.sentence for one in STATEMENTS if not one.sizes]
+    # Once before anything runs, and once below the verdicts.
+    assert " ".join(tiny[1].split()).count("Reduced sizes: this run shows that") == 2
+    assert Verdict.NOT_JUDGED in " ".join(tiny[1].split())
+
+
+def test_the_search_finds_counter_examples_to_lemma_1_and_none_to_the_repaired_lemma(tiny):
+    numbers = json.loads((tiny[0] / "lemma1" / "numbers.json").read_text())
+    printed, repaired = numbers["found"]["printed"], numbers["found"]["repaired"]
+    assert printed["violated"] > 0
+    assert printed["refuted"] > 0
+    assert repaired["promised"] > 0
+    assert (repaired["violated"], repaired["refuted"]) == (0, 0)
+    # The problem that it shows is one: what the printed lemma promises is above what there is.
+    example = numbers["counter_example"]
+    n_arms = len(example["theta"])
+    score = theory.Quantizer(0.25, 1.0, float(n_arms))
+    found = [
+        theory.decodability(sa.LinearReward(n_arms), example["theta"], 1, p=p, score=score)
+        for p in (1 / 2, 2 / 3)
+    ]
+    shown = [one for one in found if one.q == pytest.approx(example["q"])]
+    assert [one.difference for one in shown] == [pytest.approx(example["difference"])]
+    assert example["success"] < 0.9
 
 
 def test_identifiers_of_the_page_are_unique(tiny):
@@ -143,6 +183,52 @@ def test_the_report_is_rebuilt_without_running_anything(tiny, monkeypatch):
     assert "The paper's claims" in result.output
     assert str(tiny[0] / "report.html") in result.output.replace("\n", "")
     assert {path: path.read_bytes() for path in tiny[0].rglob("*") if path.is_file()} == before
+
+
+@pytest.fixture(scope="module")
+def archive(tiny, tmp_path_factory):
+    """All rows in one file."""
+    store = Store(tiny[0])
+    manifest = store.manifest()
+    cells = [cell for sweep in recorded_sweeps(manifest, store).values() for cell in sweep]
+    return pack(tmp_path_factory.mktemp("archive") / "rows.jsonl.xz", manifest, cells, store)
+
+
+@pytest.mark.usefixtures("drawn_before")
+def test_an_archive_gives_the_same_report(tiny, archive, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "run_cell", lambda cell: pytest.fail("ran something"))
+    result = command("reproduce", "--from", archive, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "The paper's claims" in result.output
+    files = ["claims.json", *(f"{name}/{file}" for name in paper.names() for file in MADE)]
+    for file in files:
+        assert (tmp_path / "out" / file).read_bytes() == (tiny[0] / file).read_bytes()
+    found = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert found == json.loads((tiny[0] / "manifest.json").read_text())
+    # The archive's rows never end up among others.
+    result = command("reproduce", "fig1", "--quick", "--out", tmp_path / "out")
+    assert "holds rows with size = 'tiny'" in " ".join(result.output.split())
+
+
+def test_an_archive_of_other_cells_is_refused(tiny, archive, tmp_path, monkeypatch):
+    fewer = [cell for cell in paper.load("fig2c").cells(SCALE) if cell.run == 0]
+    store, manifest = Store(tiny[0]), Store(tiny[0]).manifest()
+    path = pack(tmp_path / "rows.xz", manifest, fewer, store)
+    result = command("reproduce", "--from", path, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "has other cells than that of this version" in " ".join(result.output.split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_manifest_says_where_rows_come_from(tiny):
+    manifest = json.loads((tiny[0] / "manifest.json").read_text())
+    together, alone = sorted(manifest["recorded"]["groups"], key=lambda one: one["timed_alone"])
+    assert alone["experiments"] == ["table1", "table1_beyond"]
+    assert set(paper.names()) - {"table1", "table1_beyond"} == set(together["experiments"])
+    assert manifest["recorded"]["cells"] == len(list((tiny[0] / "cells").iterdir()))
+    page = (tiny[0] / "report.html").read_text()
+    assert together["machine"]["processor"] in page
+    assert "timed alone" in page
 
 
 @pytest.mark.parametrize(
@@ -180,12 +266,16 @@ def test_an_unfinished_experiment_is_left_out_of_the_report(tiny, tmp_path):
     out = tmp_path / "copy"
     shutil.copytree(tiny[0], out)
     (out / "report.html").unlink()
-    only = {cell.key for cell in paper.load("fig2b").cells(SCALE)}
-    (out / "cells" / f"{min(only)}.json").unlink()
+    keys = {name: {c.key for c in paper.load(name).cells(SCALE)} for name in paper.names()}
+    # Experiments share cells: others are unfinished, too.
+    lost = min(keys["fig2b"] - keys["sensitivity"])
+    (out / "cells" / f"{lost}.json").unlink()
     done = make_report(Store(out))
     assert 'id="fig2b"' not in done.path.read_text()
     assert 'id="fig2a"' in done.path.read_text()
-    assert len(done.tables[0].rows) == 7
+    kept = [one for one in STATEMENTS if not any(lost in keys[name] for name in one.needs)]
+    assert 0 < len(kept) < len(STATEMENTS)
+    assert [row[0] for row in done.tables[0].rows] == [one.sentence for one in kept]
 
 
 def test_rows_of_another_program_do_not_mix(tiny, monkeypatch):

@@ -5,14 +5,14 @@ import os
 import signal
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 
 import pytest
 
+from forked_workers import forked
 from superarm.reporting.executors import dask_workers, processes
-from superarm.studies import Cell, Recorded, Scale, Store, paper, run
+from superarm.studies import Cell, Memory, Recorded, Scale, Store, paper, run
 from superarm.studies.code import versions
 from tiny_cells import TINY
 
@@ -81,7 +81,7 @@ def test_a_dying_worker_loses_no_finished_cell(alone, tmp_path):
     started = []
 
     def start():
-        started.append(ProcessPoolExecutor(2, mp_context=get_context("spawn")))
+        started.append(forked(2)())
         return started[-1]
 
     killed = []
@@ -98,7 +98,7 @@ def test_a_dying_worker_loses_no_finished_cell(alone, tmp_path):
 
 def test_workers_that_always_die_end_it(tmp_path):
     def start():
-        executor = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        executor = forked(1)()
         executor.submit(os._exit, 1)
         return executor
 
@@ -167,3 +167,39 @@ def test_costs_are_estimates_for_every_cell():
     every = [cell for name in paper.names() for cell in paper.load(name).cells(Scale())]
     for cell in [*every, *TINY, order, Cell("my_kind", {"x": 1}, 0, 0)]:
         assert run.cost(cell) > 0
+
+
+def test_the_longest_cells_come_first_and_timed_cells_last_and_alone(monkeypatch):
+    called = []
+    monkeypatch.setattr(
+        run, "run_cells", lambda cells, store, start, progress: called.append((list(cells), start))
+    )
+    timed = Cell("play", {**TINY[0].settings, "horizon": 10**6, "purpose": "time"}, 3, 0)
+    run.record({"some": [*TINY, timed], "others": TINY}, Memory(), start=processes(7))
+    (first, _), (last, start) = called
+    assert sorted(cell.key for cell in first) == sorted(cell.key for cell in TINY)
+    assert [run.cost(cell) for cell in first] == sorted(map(run.cost, first), reverse=True)
+    assert last == [timed]
+    with start() as executor:
+        assert executor._max_workers == 1
+
+
+def test_slow_oracles_are_known_to_be_slow():
+    """The cells that take longest at the paper's sizes, by measurement, are estimated to."""
+    cells = {
+        (cell.settings["problem"]["family"], cell.label): cell
+        for name in ("fig2c", "beyond")
+        for cell in paper.load(name).cells(Scale())
+    }
+    order = sorted(cells, key=lambda name: run.cost(cells[name]), reverse=True)
+    slowest = {("linear", "GT+QTS, p=1/2, 2500 tests"), ("network", "CTS, lazy greedy")}
+    assert set(order[:2]) == slowest
+
+
+def test_cells_say_where_and_when_they_ran(alone):
+    before = time.time()
+    times = alone.get(TINY[0]).times
+    assert times["started"] <= times["ended"] <= before
+    assert times["seconds"] >= 0
+    assert times["processor_s"] > 0
+    assert times["machine"]["cores"] >= 1

@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from superarm.studies import Recorded, Store
+from superarm.studies import Recorded, RequestError, Store
+from superarm.studies.store import joined
 from tiny_cells import TINY
 
 
@@ -73,3 +74,35 @@ def test_round_trip(tmp_path):
     store, what = Store(tmp_path), Recorded({"x": [0.1, 1 / 3]}, {"seconds": 2.5})
     store.put(TINY[0], what)
     assert store.get(TINY[0]) == what
+
+
+def test_folders_of_several_machines_and_engines_are_joined(tmp_path):
+    one, other = Store(tmp_path / "one"), Store(tmp_path / "other")
+    one.open({"seed": 0, "engine": "process"}, {"fig1": TINY[:2]})
+    other.open({"seed": 0, "engine": "torch", "device": "H"}, {"fig1": TINY[:2], "fig2": TINY[2:4]})
+    one.put(TINY[0], Recorded({"x": 1}, {}))
+    for cell in TINY[:3]:
+        other.put(cell, Recorded({"x": 2}, {}))
+    manifest, store = joined([one.folder, other.folder])
+    assert manifest["engines"] == [{"engine": "process"}, {"engine": "torch", "device": "H"}]
+    assert set(manifest["sweeps"]) == {"fig1", "fig2"}
+    assert [store.has(cell) for cell in TINY[:4]] == [True, True, True, False]
+    assert [store.get(cell).row["x"] for cell in TINY[:3]] == [1, 2, 2]
+    with pytest.raises(RequestError, match="the study did not finish"):
+        store.get(TINY[3])
+    with pytest.raises(TypeError, match="read only"):
+        store.put(TINY[3], Recorded({}, {}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "cells", "says"),
+    [
+        ({"seed": 1}, TINY, "must have been recorded with"),
+        ({"seed": 0}, TINY[1:], "sweeps of fig1"),
+    ],
+)
+def test_folders_of_other_settings_or_cells_are_not_joined(settings, cells, says, tmp_path):
+    Store(tmp_path / "one").open({"seed": 0}, {"fig1": TINY})
+    Store(tmp_path / "other").open(settings, {"fig1": cells})
+    with pytest.raises(RequestError, match=says):
+        joined([tmp_path / "one", tmp_path / "other"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 
@@ -35,8 +36,9 @@ class Evaluator:
 
     def __call__(self, arms: IndexArray, means: FloatArray, *, sort: bool = True) -> float:
         """The value of one set; NaN if the reward fails. The arms are sorted by default."""
-        order = np.argsort(arms) if sort else np.arange(len(arms))
-        arms, means = arms[order], means[order]
+        if sort:
+            order = arms.argsort()
+            arms, means = arms[order], means[order]
         self.n_evaluated += 1
         start = time.perf_counter()
         try:
@@ -45,7 +47,7 @@ class Evaluator:
         except Exception as error:  # any failure is reported, and the inspection goes on
             return self._fail(arms, means, f"raised {type(error).__name__}: {error}")
         self._single_s.append(time.perf_counter() - start)
-        return value if np.isfinite(value) else self._fail(arms, means, f"answered {value}")
+        return value if math.isfinite(value) else self._fail(arms, means, f"answered {value}")
 
     def batch(self, sets: Sequence[IndexArray], theta: FloatArray) -> FloatArray:
         """The values of many sets, shape (len(sets),); NaN where the reward fails."""

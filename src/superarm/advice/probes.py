@@ -6,6 +6,7 @@ The probes of `superarm.advice.shape_probes` are about the shape of the reward.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -56,7 +57,7 @@ def probe(
     sort: bool = True,
 ) -> Probe | None:
     """The probe, if every evaluation gave a number."""
-    if not np.isfinite(values).all():
+    if not all(map(math.isfinite, values)):
         return None
     return Probe(sets, means, values, excess, what, sort)
 

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from superarm.beliefs._beta import as_counts, as_prior, flip, grown
 from superarm.beliefs.beta_top_k import BetaTopK
 from superarm.beliefs.posteriors import BetaPosterior
-from superarm.core._top_k import top_k
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -24,6 +23,7 @@ from superarm.core.arguments import (
     as_k,
     as_state,
 )
+from superarm.core.k_of_m import top_k
 
 
 class BetaBelief:

@@ -1,13 +1,14 @@
 """Beta posteriors as a prior plus counts, for beliefs in which evidence loses its weight.
 
-`DiscountedBetaBelief` and `SlidingBetaBelief` are `FromCounts`: they decide which evidence counts
-for how much, and the rest follows from the counts.
+`DiscountedBetaBelief` and `SlidingBetaBelief` keep a `BetaCounts` as their attribute ``counts`` and
+decide which evidence counts for how much. The rest follows from the counts: they take over the
+functions below as methods (``mean = beta_counts.mean``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,40 +94,44 @@ class BetaCounts:
         return {"a": self.prior_a.tolist(), "b": self.prior_b.tolist()}
 
 
-class FromCounts:
-    """A belief whose posteriors follow from its `BetaCounts`, ``counts``, alone."""
+class HasCounts(Protocol):
+    """A belief whose posteriors follow from its `BetaCounts` alone."""
 
     n_arms: int
     counts: BetaCounts
 
-    @property
-    def a(self) -> FloatArray:
-        """The prior's a plus the successes that count, shape (n_arms,)."""
-        return self.counts.a
 
-    @property
-    def b(self) -> FloatArray:
-        """The prior's b plus the failures that count, shape (n_arms,)."""
-        return self.counts.b
+def a_of(self: HasCounts) -> FloatArray:
+    """The prior's a plus the successes that count, shape (n_arms,)."""
+    return self.counts.a
 
-    def mean(self) -> FloatArray:
-        """The posterior means, shape (n_arms,)."""
-        # Each access to a computes it anew, so that it is read once.
-        a = self.counts.a
-        return a / (a + self.counts.b)
 
-    def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """The posteriors of some arms at this moment. Later updates do not change the answer."""
-        return self.counts.posterior(arms)
+def b_of(self: HasCounts) -> FloatArray:
+    """The prior's b plus the failures that count, shape (n_arms,)."""
+    return self.counts.b
 
-    def sample(self, *, rng: np.random.Generator) -> FloatArray:
-        """One draw from every posterior, in the order of the arms."""
-        return rng.beta(self.counts.a, self.counts.b)
 
-    def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
-        """Append n arms with a prior of their own, (1, 1) by default. O(n_arms)."""
-        counts = self.counts
-        counts.prior_a, counts.prior_b, counts.successes, counts.failures = grown(
-            n, prior, counts.prior_a, counts.prior_b, counts.successes, counts.failures
-        )
-        self.n_arms = len(counts.successes)
+def mean(self: HasCounts) -> FloatArray:
+    """The posterior means, shape (n_arms,)."""
+    # Each access to a computes it anew, so that it is read once.
+    a = self.counts.a
+    return a / (a + self.counts.b)
+
+
+def posterior(self: HasCounts, arms: IndexArray) -> BetaPosterior:
+    """The posteriors of some arms at this moment. Later updates do not change the answer."""
+    return self.counts.posterior(arms)
+
+
+def sample(self: HasCounts, *, rng: np.random.Generator) -> FloatArray:
+    """One draw from every posterior, in the order of the arms."""
+    return rng.beta(self.counts.a, self.counts.b)
+
+
+def add_arms(self: HasCounts, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
+    """Append n arms with a prior of their own, (1, 1) by default. O(n_arms)."""
+    counts = self.counts
+    counts.prior_a, counts.prior_b, counts.successes, counts.failures = grown(
+        n, prior, counts.prior_a, counts.prior_b, counts.successes, counts.failures
+    )
+    self.n_arms = len(counts.successes)

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.beliefs import beta_counts
 from superarm.beliefs._beta import as_counts, as_prior, flip
-from superarm.beliefs.beta_counts import BetaCounts, FromCounts
+from superarm.beliefs.beta_counts import BetaCounts
 from superarm.core.arguments import as_count, as_feedback, as_fraction, as_state
 
 
-class DiscountedBetaBelief(FromCounts):
+class DiscountedBetaBelief:
     """theta_i ~ Beta(a_i, b_i), where each new round multiplies older evidence by ``discount``.
 
     a_i is the prior's a plus the sum of discount^age over the successes of arm i; the newest
@@ -82,6 +83,10 @@ class DiscountedBetaBelief(FromCounts):
         belief.counts.successes, belief.counts.failures = won, lost
         return belief
 
+    a, b = property(beta_counts.a_of), property(beta_counts.b_of)
+    mean, posterior = beta_counts.mean, beta_counts.posterior
+    sample = beta_counts.sample
+
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Discount the evidence about all arms, then count the outcomes. No arms, no round.
 
@@ -94,6 +99,8 @@ class DiscountedBetaBelief(FromCounts):
             # Fade first, so that the outcomes of this round have age 0 and count in full.
             self.counts.fade(self.discount)
             self.counts.add(arms, coins)
+
+    add_arms = beta_counts.add_arms
 
     def state(self) -> dict[str, Any]:
         """The prior, the counts and their weight as plain JSON."""

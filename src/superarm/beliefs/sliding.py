@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.beliefs import beta_counts
 from superarm.beliefs._beta import flip
-from superarm.beliefs.beta_counts import BetaCounts, FromCounts
+from superarm.beliefs.beta_counts import BetaCounts
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -30,7 +31,7 @@ from superarm.core.arguments import (
 Round = tuple[IndexArray, FloatArray]
 
 
-class SlidingBetaBelief(FromCounts):
+class SlidingBetaBelief:
     """theta_i ~ Beta(a_i, b_i), where only the last ``window`` rounds count.
 
     A round is an update with at least one outcome. Successes and failures are whole numbers, so the
@@ -73,6 +74,10 @@ class SlidingBetaBelief(FromCounts):
         self.counts = BetaCounts.empty(self.n_arms, prior)
         self._rounds: deque[Round] = deque()
 
+    a, b = property(beta_counts.a_of), property(beta_counts.b_of)
+    mean, posterior = beta_counts.mean, beta_counts.posterior
+    sample = beta_counts.sample
+
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Count the outcomes, and drop the round that leaves the window. No arms, no round.
 
@@ -86,6 +91,8 @@ class SlidingBetaBelief(FromCounts):
         if len(self._rounds) > self.window:
             # Coins are whole numbers, so that adding and removing leaves no rounding behind.
             self.counts.remove(*self._rounds.popleft())
+
+    add_arms = beta_counts.add_arms
 
     def state(self) -> dict[str, Any]:
         """The prior and the rounds in the window, the oldest first, as plain JSON."""

@@ -1,7 +1,8 @@
 """CUCB: upper confidence bounds instead of random draws.
 
 Chen, Wang, Yuan: "Combinatorial multi-armed bandit: general framework, results and applications",
-ICML 2013.
+ICML 2013, has the bounds as they are. The journal version cuts them at 1 (Chen, Wang, Yuan, Wang:
+"Combinatorial multi-armed bandit and its extension to probabilistically triggered arms", 2016).
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superarm.beliefs import outcome_counts
 from superarm.beliefs.outcome_counts import OutcomeCounts
-from superarm.core.arguments import FloatArray, as_count, as_positive
+from superarm.core.arguments import FloatArray, as_count, as_flag, as_positive
 
 
 class UCBBelief:
@@ -29,6 +31,10 @@ class UCBBelief:
         How many arms there are.
     exploration
         The factor of ln t / n_i; 3/2 in the paper of CUCB.
+    clip
+        Cut bounds above 1 at 1. While most bounds are above 1, cut bounds are all equal and the
+        choice is random; with False their order is kept. Since theta must be in [0, 1], they are
+        all divided by the largest one then. For sums this changes no decision.
 
     Examples
     --------
@@ -39,9 +45,10 @@ class UCBBelief:
     array([0.5131, 1.    , 1.    ])
     """
 
-    def __init__(self, n_arms: int, exploration: float = 1.5) -> None:
+    def __init__(self, n_arms: int, exploration: float = 1.5, *, clip: bool = True) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.exploration = as_positive(exploration, "exploration")
+        self.clip = as_flag(clip, "clip")
         self.outcomes = OutcomeCounts.empty(self.n_arms)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
@@ -50,18 +57,32 @@ class UCBBelief:
         # sqrt(3 ln t / (2 n_i)) of the paper. An arm without outcomes is set to 1 below; the
         # maximum only keeps the division finite.
         width = np.sqrt(self.exploration * log_t / np.maximum(counts, 1))
-        return np.where(counts > 0, np.minimum(1.0, self.outcomes.mean() + width), 1.0)
+        bounds = self.outcomes.mean() + width
+        if not self.clip:
+            bounds = _scaled(bounds, counts > 0)
+        return np.where(counts > 0, np.minimum(1.0, bounds), 1.0)
 
     update = outcome_counts.update
     add_arms = outcome_counts.add_arms
 
     def state(self) -> dict[str, Any]:
         """The counts and the setting as plain JSON."""
-        return self.outcomes.state("UCBBelief", exploration=self.exploration)
+        return self.outcomes.state("UCBBelief", exploration=self.exploration, clip=self.clip)
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
-        settings = ("exploration",)
+        # Files that were saved before `clip` existed do not have it.
+        state = {"clip": True, **state} if isinstance(state, dict) else state
+        settings = ("exploration", "clip")
         outcomes = OutcomeCounts.from_state(state, "UCBBelief", self.n_arms, settings=settings)
+        clip = as_flag(state["clip"], "state['clip']")
         self.exploration = as_positive(state["exploration"], "state['exploration']")
+        self.clip = clip
         self.outcomes = outcomes
+
+
+def _scaled(bounds: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:
+    """The bounds in [0, 1] with their order; an arm without outcomes stays above all others."""
+    largest = bounds[seen].max(initial=0.0)
+    # An arm that was never seen has an infinite bound. It gets 1, and all others less than 1/2.
+    return bounds / max(1.0, largest if seen.all() else 2 * largest)

@@ -109,7 +109,14 @@ ORACLES = by_name(
                 choices=("order", "lemma"),
             ),
             Parameter(
-                "failure", "float", "Failure probability of that rule.", 1e-4, least=0.0, most=1.0
+                # "round" is 1/t² in round t, as in the proof of Theorem 1.
+                "failure",
+                "float",
+                "Failure probability of that rule.",
+                1e-4,
+                least=0.0,
+                most=1.0,
+                choices=("round",),
             ),
             Parameter(
                 "q",

@@ -22,7 +22,12 @@ from superarm.cli import common
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this dask scheduler.")
 @common.seed_option("Seed of every row.")
 @common.out_option("superarm-reproduction", "rows, pictures and report")
-@common.from_option("report")
+@click.option(
+    "--from",
+    "from_",
+    type=click.Path(path_type=Path),
+    help="Rebuild the report from the rows of this folder or archive, and run nothing.",
+)
 def command(
     experiments: tuple[str, ...],
     quick: bool,
@@ -36,14 +41,16 @@ def command(
 ) -> None:
     """Reproduce the paper's figures and table.
 
-    EXPERIMENTS are some of fig1, fig2a, fig2b, fig2c, table1, theory, beyond; or all, the default.
+    EXPERIMENTS are some of fig1, fig2a, fig2b, fig2c, table1, theory, beyond, decoder_signal,
+    lemma1, lemma2, readings, sensitivity, steepness, table1_beyond; or all, the default.
 
-    Judges the paper's claims by the measurements. Writes the recorded rows, the times, the numbers
-    and the picture of each experiment, and report.html, which begins with a table of the claims.
+    Judges the paper's claims by the measurements, at the sizes that they need. Writes the recorded
+    rows, the times, the numbers and the picture of each experiment, and report.html, which begins
+    with a table of the claims.
 
     Rows are stored as they finish. After an interruption the same command continues where it
     stopped. A folder with other settings is refused and never overwritten. The paper's sizes take
-    about an hour on 2 cores, --quick takes about a minute.
+    some hours on 2 cores, --quick takes some minutes.
     """
     from superarm.studies import Scale, paper
 
@@ -52,7 +59,7 @@ def command(
         common.refuse_beside_from(
             experiments or quick or runs or dask or seed or engine != "process"
         )
-        common.show(lambda console: paper.rebuild(from_), "The report")
+        common.show(lambda console: paper.rebuild(from_, out), "The report")
         return
     scale = Scale("quick" if quick else "paper", runs=runs, seed=seed)
     common.show(

@@ -8,7 +8,7 @@ import inspect
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
@@ -21,87 +21,41 @@ from superarm.version import __version__
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Transport = TypeVar("Transport")
 
 DEFAULT_URL = "http://127.0.0.1:8321"
 
 
-class _Method(Generic[P, T]):
-    """A verb as a method of both clients: `Client` runs it, `AsyncClient` awaits it.
-
-    A descriptor, so that type checkers know for each client what its methods return.
-    """
-
-    def __init__(self, verb: Callable[P, Steps[T]]) -> None:
-        self._verb = verb
-
-    @overload
-    def __get__(self, client: Client, owner: type[Client]) -> Callable[P, T]: ...
-
-    @overload
-    def __get__(
-        self, client: AsyncClient, owner: type[AsyncClient]
-    ) -> Callable[P, Coroutine[Any, Any, T]]: ...
-
-    @overload
-    def __get__(self, client: None, owner: type[Any]) -> Callable[..., Any]: ...
-
-    def __get__(self, client: Any, owner: type[Any]) -> Any:
-        function = _function(self._verb, inspect.iscoroutinefunction(owner._run))
-        return function if client is None else function.__get__(client, owner)
-
-
-# Cached: reading signatures takes longer than everything else that happens before a request.
-@functools.cache
-def _function(verb: Callable[..., Steps[Any]], is_awaited: bool) -> Any:
-    """The method of a verb before it is bound to a client, for help() and the docs, too."""
-
-    def blocking(self: Any, *args: Any, **options: Any) -> Any:
-        return self._run(verb(*args, **options))
-
-    async def awaitable(self: Any, *args: Any, **options: Any) -> Any:
-        return await self._run(verb(*args, **options))
-
-    method: Any = functools.wraps(verb)(awaitable if is_awaited else blocking)
-    # `wraps` copies the signature of the verb, which has no self.
+def _signed(method: Any, verb: Callable[..., Steps[Any]]) -> Any:
+    """The method with the docstring and the signature of its verb, for help() and the docs."""
+    functools.update_wrapper(method, verb)
+    # The signature of the verb has no self.
     self_ = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     signature = inspect.signature(verb)
     method.__signature__ = signature.replace(parameters=[self_, *signature.parameters.values()])
     return method
 
 
-class _AnyClient(Generic[Transport]):
-    """What both clients have in common: settings, and all verbs except `log`, which streams."""
+def _blocking(verb: Callable[P, Steps[T]]) -> Callable[Concatenate[Client, P], T]:
+    """A verb as a method of `Client`."""
 
-    _open: ClassVar[type[Any]]
-    _http: Any
+    def method(self: Client, *args: P.args, **options: P.kwargs) -> T:
+        return self._run(verb(*args, **options))
 
-    def __init__(
-        self,
-        url: str | None = None,
-        *,
-        key: str | None = None,
-        retries: Retries | None = None,
-        timeout_s: float = 10.0,
-        transport: Transport | None = None,
-    ) -> None:
-        self._retries = retries or Retries()
-        self._http = self._open(transport=transport, **_options(url, key, timeout_s))
-
-    create = _Method(verbs.create)
-    bandits = _Method(verbs.bandits)
-    bandit = _Method(verbs.bandit)
-    ask = _Method(verbs.ask)
-    tell = _Method(verbs.tell)
-    decision = _Method(verbs.decision)
-    explain = _Method(verbs.explain)
-    add_arms = _Method(verbs.add_arms)
-    retire = _Method(verbs.retire)
-    restore = _Method(verbs.restore)
-    health = _Method(verbs.health)
+    return _signed(method, verb)
 
 
-class Client(_AnyClient[httpx.BaseTransport]):
+def _awaited(
+    verb: Callable[P, Steps[T]],
+) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
+    """A verb as a method of `AsyncClient`."""
+
+    async def method(self: AsyncClient, *args: P.args, **options: P.kwargs) -> T:
+        return await self._run(verb(*args, **options))
+
+    return _signed(method, verb)
+
+
+class Client:
     """A client of the service with blocking calls. Threads may share one client.
 
     Parameters
@@ -128,8 +82,29 @@ class Client(_AnyClient[httpx.BaseTransport]):
     ('ant',)
     """
 
-    _open = httpx.Client
-    _http: httpx.Client
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        key: str | None = None,
+        retries: Retries | None = None,
+        timeout_s: float = 10.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._retries = retries or Retries()
+        self._http = httpx.Client(transport=transport, **_options(url, key, timeout_s))
+
+    create = _blocking(verbs.create)
+    bandits = _blocking(verbs.bandits)
+    bandit = _blocking(verbs.bandit)
+    ask = _blocking(verbs.ask)
+    tell = _blocking(verbs.tell)
+    decision = _blocking(verbs.decision)
+    explain = _blocking(verbs.explain)
+    add_arms = _blocking(verbs.add_arms)
+    retire = _blocking(verbs.retire)
+    restore = _blocking(verbs.restore)
+    health = _blocking(verbs.health)
 
     def log(
         self, bandit: Bandit | str, *, after: int = 0, follow: bool = False
@@ -185,7 +160,7 @@ class Client(_AnyClient[httpx.BaseTransport]):
             return error
 
 
-class AsyncClient(_AnyClient[httpx.AsyncBaseTransport]):
+class AsyncClient:
     """A client of the service with coroutines, for many requests at once.
 
     The parameters are those of `Client`.
@@ -202,8 +177,29 @@ class AsyncClient(_AnyClient[httpx.AsyncBaseTransport]):
     ('ant',)
     """
 
-    _open = httpx.AsyncClient
-    _http: httpx.AsyncClient
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        key: str | None = None,
+        retries: Retries | None = None,
+        timeout_s: float = 10.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._retries = retries or Retries()
+        self._http = httpx.AsyncClient(transport=transport, **_options(url, key, timeout_s))
+
+    create = _awaited(verbs.create)
+    bandits = _awaited(verbs.bandits)
+    bandit = _awaited(verbs.bandit)
+    ask = _awaited(verbs.ask)
+    tell = _awaited(verbs.tell)
+    decision = _awaited(verbs.decision)
+    explain = _awaited(verbs.explain)
+    add_arms = _awaited(verbs.add_arms)
+    retire = _awaited(verbs.retire)
+    restore = _awaited(verbs.restore)
+    health = _awaited(verbs.health)
 
     async def log(
         self, bandit: Bandit | str, *, after: int = 0, follow: bool = False

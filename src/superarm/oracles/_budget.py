@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from superarm.core import FeasibleSets, Reward, top_k
+from superarm.core import FeasibleSets, Reward, is_uniform, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count
-from superarm.oracles._sets import is_uniform
 
 # What the likeliest arm that was not evaluated counts for in a sum with values: next to nothing,
 # as a share of the largest value.

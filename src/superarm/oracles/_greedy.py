@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from superarm.core import Pools, Reward, Scores, top_k
+from superarm.core import Pools, Reward, Scores, is_uniform, top_k
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import likeliest
 from superarm.oracles._rounding import rounding_at
-from superarm.oracles._sets import is_uniform
 
 # An arm that weighs nothing counts as one of this share of the heaviest arm.
 _LEAST_WEIGHT = 1e-9

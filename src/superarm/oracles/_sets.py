@@ -6,17 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core import FeasibleSets
-from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.optional import Completable, Enumerable, Extendable, Uniform
+from superarm.core import FeasibleSets, is_uniform
+from superarm.core.arguments import FloatArray
+from superarm.core.optional import Completable, Enumerable, Extendable
 
 # Which types are known to offer which Protocol, since asking takes longer than a step of greedy.
 _ABLE: set[tuple[type, Any]] = set()
-
-
-def is_uniform(feasible: FeasibleSets) -> bool:
-    """Whether all sets of ``n_most`` arms are feasible, as for a plain k."""
-    return issubclass(type(feasible), Uniform)
 
 
 def extendable(oracle: object, feasible: FeasibleSets) -> Any:
@@ -32,24 +27,6 @@ def completable(oracle: object, feasible: FeasibleSets) -> Any:
 def enumerable(oracle: object, feasible: FeasibleSets) -> Any:
     """The same feasible sets, once it is clear that they can be listed."""
     return _able(oracle, feasible, Enumerable, "blocks")
-
-
-def random_set(feasible: FeasibleSets, n_arms: int, *, rng: np.random.Generator) -> IndexArray:
-    """A feasible set at random: for constraints, the best one for random values."""
-    if is_uniform(feasible):
-        return feasible.random_set(rng=rng)  # type: ignore[attr-defined]
-    return feasible.best(rng.random(n_arms), rng=rng)
-
-
-def best_up_to(
-    feasible: FeasibleSets, values: FloatArray, rounding: float, *, rng: np.random.Generator
-) -> IndexArray:
-    """The best set, where values that differ by ``rounding`` count as equal."""
-    if is_uniform(feasible):
-        return feasible.best(values, rng=rng, tolerance=rounding)  # type: ignore[call-arg]
-    return feasible.best(
-        np.round(values / rounding) * rounding if rounding > 0 else values, rng=rng
-    )
 
 
 def tie_noise(

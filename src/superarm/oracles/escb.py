@@ -14,12 +14,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, as_selection
+from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, as_selection, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.optional import CountsOutcomes, Enumerable
 from superarm.oracles._branch_and_bound import largest_root
 from superarm.oracles._rounding import rounding_at
-from superarm.oracles._sets import enumerable, is_uniform, tie_noise
+from superarm.oracles._sets import enumerable, tie_noise
 
 # A bound within this share of the index proves that the set is the best.
 _PROVED = 1e-9

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from superarm import theory
-from superarm.core import KOrSets, Pools, Reward, as_selection
-from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_positive
+from superarm.core import KOrSets, Pools, Reward, as_selection, best_up_to, is_uniform
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
 from superarm.oracles._budget import as_budget
+from superarm.oracles._group_testing.drawing import (
+    SIZES,
+    Tests,
+    class_sizes,
+    evaluated,
+    sized_tests,
+)
 from superarm.oracles._group_testing.report import GroupTestingReport
-from superarm.oracles._group_testing.rules import NTests, Rules
+from superarm.oracles._group_testing.rules import NTests, Rules, summed
 from superarm.oracles._group_testing.settings import as_n_tests, as_pools, one_of
 from superarm.oracles._group_testing.weights import Weights
-from superarm.oracles._sets import best_up_to, is_uniform
 from superarm.oracles._state import check_state
 
-_EPS = float(np.finfo(np.float64).eps)
 # The paper leaves p open.
 _USUAL_P = 0.5
-# The expected sizes of the tests if p is left to the regression decoder.
-_SIZES = (1.0, 4.0, 16.0, 64.0)
-
-
-class _Tests(NamedTuple):
-    """The tests of a round, the class of each by its expected size, and their values."""
-
-    pools: Pools
-    classes: IndexArray
-    values: FloatArray
+_MOST_FAILURE = 0.5
 
 
 class GroupTesting:
@@ -43,12 +39,13 @@ class GroupTesting:
     below 1/64, the test matrix is never built, and time is O(n_tests · n_arms · p).
 
     With ``decoder="regression"`` it remembers. The same tests, quantized as before, teach it over
-    all rounds what each arm adds to a set, r(S; theta) ≈ c + sum of w_i theta_i, and the k largest
-    w_i theta_i win. This takes O(n_tests³) more time per round (a few milliseconds for 302 tests;
-    O(n_tests² · n_arms) for p of 1/20 and more) and 16 bytes per arm. The first evaluation of all
-    is that of the empty set. The memory decides, so ``state`` and ``load`` save it. For another
-    reward it is learnt anew. It is exact in the limit for weighted sums, and an approximation by a
-    weighted sum for other rewards.
+    all rounds what each arm adds to a set, and the k largest w_i theta_i win. Among tests of about
+    one size, r(S; theta) ≈ c + g · sum of w_i theta_i. This takes O(n_tests³) more time per round
+    (a few milliseconds for 302 tests; O(n_tests² · n_arms) for p of 1/20 and more) and 16 bytes per
+    arm. The first evaluation of all is that of the empty set. The memory decides, so ``state`` and
+    ``load`` save it. For another reward it is learnt anew. It is exact in the limit for weighted
+    sums, and an approximation for other rewards, good for smooth functions of a weighted sum.
+    ``report.explained`` says how good.
 
     Among other feasible sets than those of k arms, the tests are the same, of all arms, and the set
     of the largest sum of grades wins. The rule for the number of tests takes the size of the
@@ -69,7 +66,8 @@ class GroupTesting:
         "lemma" (`theory.n_tests`, Lemma 1 as printed: usually a number that could never be run,
         which is an error).
     failure
-        The probability of failure that "order" and "lemma" aim for, the paper's small delta.
+        The probability of failure that "order" and "lemma" aim for, the paper's small delta. With
+        "round" it is 1/t² in round t = 1, 2, ..., as in the proof of Theorem 1, and 1/2 in round 1.
     q
         The q(t) that "order" and "lemma" assume: a number, or "estimate" to evaluate the tests for
         q = 1 first, estimate q from them, and add the tests that this estimate requires.
@@ -114,7 +112,7 @@ class GroupTesting:
         delta: float,
         p: float | None = None,
         n_tests: NTests = "order",
-        failure: float = 1e-4,
+        failure: float | Literal["round"] = 1e-4,
         q: float | Literal["estimate"] = 1.0,
         quantize: bool = True,
         decoder: Literal["sum", "centred", "regression"] = "sum",
@@ -127,7 +125,7 @@ class GroupTesting:
         self.n_tests: NTests = as_n_tests(n_tests)
         learns_p = p is None and decoder == "regression"
         self.p = None if learns_p else as_fraction(_USUAL_P if p is None else p, "p")
-        self.failure = as_fraction(failure, "failure")
+        self.failure = failure if failure == "round" else as_fraction(failure, "failure")
         self.q = q if q == "estimate" else as_fraction(q, "q", high="]")
         self.quantize = bool(quantize)
         self.tests = one_of(tests, "tests", "all", "non_repeated")
@@ -145,6 +143,8 @@ class GroupTesting:
         self._reward: Reward | None = None
         self._rules: Rules | None = None
         self._rules_of: Reward | None = None
+        # The rounds so far, on which failure="round" depends.
+        self._round = 0
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms of the largest grades."""
@@ -166,19 +166,30 @@ class GroupTesting:
             use = decoded & rules.is_readable(scores)
             decoded = self._weights.learn(made.pools, made.classes, theta, scores, use, rules.noise)
             grades, rounding = self._weights.w * theta, 0.0
+            explained = self._weights.classes.explained
         else:
-            grades, rounding = self._decode(made.pools, scores, decoded)
-        self.report = GroupTestingReport(made.pools, made.values, scores, decoded, grades)
+            centred = self.decoder == "centred"
+            grades, rounding = summed(made.pools, scores, decoded, centred=centred)
+            explained = None
+        self.report = GroupTestingReport(
+            made.pools, made.values, scores, decoded, grades, explained
+        )
         if self._weights is None and not is_uniform(feasible):
             # Only differences of these grades mean something, and sets of several sizes need a
             # zero.
             grades = grades - grades.min()
-        return best_up_to(feasible, grades, rounding, rng=rng)
+        arms = best_up_to(feasible, grades, rounding, rng=rng)
+        self._round += 1  # only now: a round that failed does not count
+        return arms
 
     def state(self) -> dict[str, Any]:
-        """What it has learnt, as plain JSON; only ``decoder="regression"`` learns."""
+        """What decides besides the settings, as plain JSON.
+
+        What was learnt with ``decoder="regression"``, and the rounds so far if they decide.
+        """
         weights = None if self._weights is None else self._weights.state()
-        return {"oracle": "GroupTesting", "weights": weights}
+        rounds = {"round": self._round} if self.failure == "round" else {}
+        return {"oracle": "GroupTesting", "weights": weights, **rounds}
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, for the reward of the next ``select``."""
@@ -187,16 +198,23 @@ class GroupTesting:
             raise ValueError(
                 f'state has weights, which decoder="regression" needs, got decoder="{self.decoder}"'
             )
+        rounds = as_count(state.get("round", 0), "state['round']")
         self._weights = None if state["weights"] is None else Weights.of(state["weights"])
-        self._reward = None
+        self._round, self._reward = rounds, None
 
     def forget(self) -> None:
-        """Forget the reward and what was learnt about it."""
+        """Forget the reward and what was learnt about it; the rounds go on."""
         self._weights = self._reward = None
 
     def resolve_n_tests(self, reward: Reward, k: int) -> int:
-        """The number of tests per round for this reward and k; not for ``q="estimate"``."""
-        return self._rules_for(reward).resolve(k, float(self.q), self.budget)
+        """The number of tests in the next round for this reward and k; not for ``q="estimate"``."""
+        return self._resolve(reward, k, float(self.q))
+
+    def _resolve(self, reward: Reward, k: int, q: float) -> int:
+        t = self._round + 1
+        # Theorem 1 sums 1/t² over the rounds. In round 1 that is no probability to aim for.
+        failure = min(_MOST_FAILURE, t**-2) if self.failure == "round" else float(self.failure)
+        return self._rules_for(reward).resolve(k, q, failure, self.budget)
 
     def _rules_for(self, reward: Reward) -> Rules:
         """The quantizer, the noise and the number of tests, worked out once per reward."""
@@ -204,8 +222,7 @@ class GroupTesting:
             self._rules = Rules(
                 reward,
                 delta=self.delta,
-                failure=self.failure,
-                p=self.p or max(_SIZES) / reward.n_arms,
+                p=self.p or max(SIZES) / reward.n_arms,
                 n_tests=self.n_tests,
                 quantize=self.quantize,
             )
@@ -227,44 +244,23 @@ class GroupTesting:
         if reward is self._reward:
             return 0
         empty = float(reward([], []))
-        self._weights = Weights(reward.n_arms, self._sizes(reward.n_arms), empty)
+        sizes = class_sizes(reward.n_arms, self.p, self.pools)
+        self._weights = Weights(reward.n_arms, sizes, empty)
         self._reward = reward
         return 1
 
-    def _sizes(self, n_arms: int) -> FloatArray:
-        """The expected sizes of the tests, one per class."""
-        if self.pools is not None:
-            mean = float(self.pools.sizes.mean()) if len(self.pools) else 1.0
-            return np.array([max(1.0, mean)])
-        if self.p is not None:
-            return np.array([self.p * n_arms])
-        return np.array([size for size in _SIZES if size <= max(1, n_arms / 2)])
-
-    def _decode(
-        self, tests: Pools, scores: FloatArray, decoded: NDArray[np.bool_]
-    ) -> tuple[FloatArray, float]:
-        """The grades A^T scores (eq. decoder), and how much equal grades may differ."""
-        centre = scores[decoded].mean() if self.decoder == "centred" and decoded.any() else 0.0
-        counted = scores - centre
-        if self.tests == "non_repeated":
-            counted = np.where(decoded, counted, 0.0)
-        # A grade is a sum of up to `depth` scores, each of which rounds by eps.
-        depth = tests.depth
-        rounding = _EPS * depth * max(0, depth - 1) * float(np.abs(scores).max(initial=0.0))
-        return tests.sum_by_arm(counted), rounding
-
     def _make_tests(
-        self, reward: Reward, theta: FloatArray, k: int, n_spent: int, *, rng: np.random.Generator
-    ) -> _Tests:
+        self, reward: Reward, theta: FloatArray, k: int, n_spent: int, *, rng: Generator
+    ) -> Tests:
         """The tests of this round, evaluated."""
         rules = self._rules_for(reward)
         if self.pools is not None:
             tests = self.pools
             if self.budget is not None and len(tests) > self.budget - n_spent:
                 tests = Pools.of([tests[j] for j in range(self.budget - n_spent)], reward.n_arms)
-            return _Tests(tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta))
+            return evaluated(tests, reward, theta)
         q = 1.0 if self.q == "estimate" else float(self.q)
-        n_tests = rules.resolve(k, q, self.budget) - n_spent
+        n_tests = self._resolve(reward, k, q) - n_spent
         made = self._random_tests(reward, theta, n_tests, rng=rng)
         if self.q != "estimate" or not n_tests:
             return made
@@ -275,24 +271,15 @@ class GroupTesting:
                 "number of tests suffices; use a smaller delta, another p, or set q to a number"
             )
         # The first tests count towards the number for the estimated q.
-        n_more = rules.resolve(k, q, self.budget) - n_spent - n_tests
+        n_more = self._resolve(reward, k, q) - n_spent - n_tests
         more = self._random_tests(reward, theta, n_more, rng=rng)
-        return _Tests(
-            made.pools.join(more.pools),
-            np.concatenate([made.classes, more.classes]),
-            np.concatenate([made.values, more.values]),
-        )
+        return made.join(more)
 
     def _random_tests(
-        self, reward: Reward, theta: FloatArray, n_tests: int, *, rng: np.random.Generator
-    ) -> _Tests:
-        """Random tests; without p, of several sizes, as many of each as the weights suggest."""
-        n_arms = reward.n_arms
-        if self.p is not None or self._weights is None:
-            tests = Pools.random(n_tests, n_arms, self.p or _USUAL_P, rng=rng)
-            return _Tests(tests, np.zeros(n_tests, np.intp), reward.batch(tests, theta))
-        counts, tests = self._weights.counts(n_tests), Pools.of([], n_arms)
-        for count, size in zip(counts, self._weights.sizes, strict=True):
-            tests = tests.join(Pools.random(int(count), n_arms, size / n_arms, rng=rng))
-        classes = np.repeat(np.arange(len(counts)), counts)
-        return _Tests(tests, classes, reward.batch(tests, theta))
+        self, reward: Reward, theta: FloatArray, n_tests: int, *, rng: Generator
+    ) -> Tests:
+        """Random tests; without p, of several sizes."""
+        if self.p is None and self._weights is not None:
+            return sized_tests(reward, theta, n_tests, self._weights, rng=rng)
+        tests = Pools.random(n_tests, reward.n_arms, self.p or _USUAL_P, rng=rng)
+        return evaluated(tests, reward, theta)

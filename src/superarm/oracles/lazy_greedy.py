@@ -9,14 +9,24 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOfM, KOrSets, Reward, Sample, Scores, as_selection, top_k
+from superarm.core import (
+    FeasibleSets,
+    KOfM,
+    KOrSets,
+    Reward,
+    Sample,
+    Scores,
+    as_selection,
+    is_uniform,
+    top_k,
+)
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles._budget import as_budget
 from superarm.oracles._greedy import falls, greedy, may_stop, scores_of_order
 from superarm.oracles._lazy.audits import AUDITS, as_audits
 from superarm.oracles._lazy.greedy_round import ContradictionError, GreedyRound, KnownSets
 from superarm.oracles._lazy.stage import Stage
-from superarm.oracles._sets import extendable, is_uniform
+from superarm.oracles._sets import extendable
 from superarm.oracles._state import check_state
 from superarm.oracles.lazy_singletons import LazySingletons, LazySingletonsReport
 from superarm.sets.feasible import Feasible

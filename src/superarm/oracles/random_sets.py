@@ -5,9 +5,8 @@ from __future__ import annotations
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, as_selection
+from superarm.core import KOrSets, Reward, as_selection, is_uniform
 from superarm.core.arguments import IndexArray
-from superarm.oracles._sets import random_set
 
 
 class RandomSets:
@@ -31,4 +30,6 @@ class RandomSets:
         """Any k arms."""
         # theta is checked even though nobody reads it: mistakes should not depend on the oracle.
         _, feasible = as_selection(reward, theta, k)
-        return random_set(feasible, reward.n_arms, rng=rng)
+        if is_uniform(feasible):
+            return feasible.random_set(rng=rng)  # type: ignore[attr-defined]
+        return feasible.best(rng.random(reward.n_arms), rng=rng)

@@ -13,10 +13,17 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_feasible, as_selection
+from superarm.core import (
+    FeasibleSets,
+    KOrSets,
+    Oracle,
+    Reward,
+    as_feasible,
+    as_selection,
+    is_uniform,
+)
 from superarm.core.arguments import IndexArray, as_arms, as_count
 from superarm.core.optional import Forgetful, Stateful
-from superarm.oracles._sets import is_uniform
 
 # "Rarely" is the name of this oracle in files of earlier versions.
 _KINDS = ("Scheduled", "Rarely")

@@ -73,9 +73,10 @@ class TopK:
         """The k arms of the largest means."""
         _check_additive(reward)
         feasible: Any = as_feasible(k, reward.n_arms)
-        is_sample = isinstance(theta, Sample) and theta.n_arms == reward.n_arms
-        if is_sample and (n_top := _n_top(feasible)):
-            arms, values = feasible.best_of_top(*theta.top(n_top), rng=rng)  # type: ignore[union-attr]
+        # How many of the largest values are enough; 0 if a whole sample is needed, or cheaper.
+        n_top = feasible.n_top() if issubclass(type(feasible), BestOfTop) else 0
+        if n_top and isinstance(theta, Sample) and theta.n_arms == reward.n_arms:
+            arms, values = feasible.best_of_top(*theta.top(n_top), rng=rng)
         else:
             theta, _ = as_selection(reward, theta, feasible)
             arms = feasible.best(theta, rng=rng)
@@ -107,8 +108,3 @@ def _check_additive(reward: Reward) -> None:
             "reward must be additive, so that the order of theta is the order of value, got one "
             "that does not declare it; use LazySingletons or Greedy"
         )
-
-
-def _n_top(feasible: Any) -> int:
-    """How many of the largest values are enough; 0 if a whole sample is needed, or cheaper."""
-    return feasible.n_top() if issubclass(type(feasible), BestOfTop) else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import (
     BrokenExecutor,
@@ -105,7 +106,24 @@ def _run_on(
 def processes(workers: int) -> StartExecutor:
     """How to start local worker processes."""
     # Spawned, not forked: a fork copies locks and threads of BLAS in an unknown state.
-    return lambda: ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    context = multiprocessing.get_context("spawn")
+    return lambda: ProcessPoolExecutor(workers, context, initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent has ended.
+
+    A parent that is killed can't tell its workers to stop. They would go on with the jobs that
+    they have, beside the jobs of a command that continues, and disturb whatever is timed.
+    """
+
+    def wait() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def dask_workers(address: str, versions: Callable[[], dict[str, str]]) -> StartExecutor:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,24 @@ from superarm.core.arguments import FloatArray, IndexArray
 from superarm.reporting.palette import INK, Look
 from superarm.reporting.statistics import mean_band
 
-__all__ = ["WIDTH", "band", "inline", "logarithmic", "name_curves", "panels", "plain", "render"]
+__all__ = [
+    "WIDTH",
+    "as_svg",
+    "band",
+    "inline",
+    "logarithmic",
+    "name_curves",
+    "panels",
+    "plain",
+    "render",
+    "styled",
+]
 
 WIDTH = 5.6  # inches: 403 points
 FONT_SIZE = 11
 _PANEL = 3.3  # inches of height of a panel, without the names of its curves
 _LINE = 0.215  # inches that a line of names takes
+_WIDE = 50.0  # from here on, the ends of a logarithmic axis have powers of ten between them
 _MOST_LETTERS = 24  # in a name, for two names to fit side by side
 
 _STYLE = {
@@ -56,20 +69,27 @@ def render(draw: Callable[[Any], None], *, size: tuple[float, float] = (WIDTH, _
     size
         Width and height in inches. Pictures for pages and docs keep the width of `WIDTH`.
     """
-    import matplotlib
     from matplotlib.figure import Figure
 
-    buffer = io.BytesIO()
-    with matplotlib.rc_context(_STYLE):
+    with styled():
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
-        figure.savefig(
-            # No date and no program: the same data must give the same bytes.
-            buffer,
-            format="svg",
-            transparent=True,
-            metadata={"Date": None, "Creator": None},
-        )
+        return as_svg(figure)
+
+
+def styled() -> AbstractContextManager[None]:
+    """Figures that are made and written inside have the style of all pictures."""
+    import matplotlib
+
+    return matplotlib.rc_context(_STYLE)
+
+
+def as_svg(figure: Any) -> str:
+    """The SVG file of a matplotlib figure that was made inside `styled`."""
+    buffer = io.BytesIO()
+    # No date and no program: the same data must give the same bytes.
+    about = {"Date": None, "Creator": None}
+    figure.savefig(buffer, format="svg", transparent=True, metadata=about)
     svg = buffer.getvalue().decode()
     svg = re.sub(r"<!DOCTYPE.*?>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -136,7 +156,15 @@ def plain(axis: Any, x: str, y: str) -> None:
 
 def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:
     """Logarithmic axes whose ticks are plain numbers: superscripts are too small on a phone."""
-    from matplotlib.ticker import NullLocator
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    class Ticks(LogLocator):
+        """Powers of ten, and 2 and 5 between them where few powers of ten are in sight."""
+
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            narrow = vmin > 0 and vmax < _WIDE * vmin
+            self.set_params(subs=(1.0, 2.0, 5.0) if narrow else (1.0,))
+            return super().tick_values(vmin, vmax)
 
     for wanted, scale, ticks in (
         (x, axis.set_xscale, axis.xaxis),
@@ -144,6 +172,7 @@ def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:
     ):
         if wanted:
             scale("log")
+            ticks.set_major_locator(Ticks())
             ticks.set_major_formatter(lambda value, place: _tick(value))
             ticks.set_minor_locator(NullLocator())
 

@@ -43,7 +43,7 @@ class Look(NamedTuple):
 
 
 # Colours of the catalog that would vanish on a dark screen, and what is drawn instead.
-_ON_DARK = {"#000000": INK, "#882255": "#B5478A", "#117733": "#3F9B58"}
+_ON_DARK = {"#000000": INK, "#882255": "#999933", "#117733": "#3F9B58"}
 # A setting of figure 2B that is no policy of the catalog.
 _MORE_TESTS = "GT+QTS, 426 tests"
 

@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 LEVEL = 0.95  # of every interval that has no level of its own
+_MOST_LOG = 100.0  # of a factor: beyond it an interval says nothing more
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,34 @@ def mean_band(runs: FloatArray, level: float = LEVEL) -> tuple[FloatArray, Float
 
 
 def paired_ratio(values: ArrayLike, others: ArrayLike, level: float = LEVEL) -> Interval:
-    """The mean over paired runs of ``values / others``.
+    """The mean over paired runs of ``values / others``, with an interval that is never negative.
+
+    The interval is Student's interval of the logarithm of the mean, whose standard error is that of
+    the mean divided by the mean (the delta method). So the ends are the mean divided and multiplied
+    by one factor. One pair gives the interval from 0 to infinity.
 
     Examples
     --------
     >>> print(paired_ratio([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]))
     2.00 (2.00 to 2.00)
+    >>> print(paired_ratio([1.0, 5.0], [1.0, 1.0]))
+    3.00 (0.00 to 14,320)
     """
-    return mean_interval(np.asarray(values, np.float64) / np.asarray(others, np.float64), level)
+    values, others = np.asarray(values, np.float64), np.asarray(others, np.float64)
+    if (values < 0).any() or (others <= 0).any():
+        raise ValueError(
+            f"a ratio needs values of at least 0 and others above 0, got a value of "
+            f"{values.min():g} and another of {others.min():g}; use paired_difference"
+        )
+    plain = mean_interval(values / others, level)
+    if len(values) == 1:
+        return Interval(plain.mean, 0.0, np.inf)
+    # Only zeros: the mean has no logarithm, and no run says that the ratio is anything else.
+    if plain.mean == 0:
+        return plain
+    # The cap keeps both ends finite where two runs differ by orders of magnitude.
+    factor = float(np.exp(min((plain.high - plain.mean) / plain.mean, _MOST_LOG)))
+    return Interval(plain.mean, plain.mean / factor, plain.mean * factor)
 
 
 def paired_difference(values: ArrayLike, others: ArrayLike, level: float = LEVEL) -> Interval:

@@ -284,8 +284,8 @@ class Ledger:
 
 
 def _as_outcome(outcome: Any, name: Name) -> float:
-    if type(outcome) is float and 0.0 <= outcome <= 1.0:  # the usual case
-        return outcome
+    if type(outcome) in (float, int) and 0 <= outcome <= 1:  # the usual case
+        return float(outcome)
     # Clicks often come as booleans, which as_fraction refuses because elsewhere they are mistakes.
     number = float(outcome) if isinstance(outcome, bool | np.bool_) else outcome
     return as_fraction(number, f"the outcome of {name!r}", low="[", high="]")

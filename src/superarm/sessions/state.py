@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superarm.core import FeasibleSets, KOfM, Policy
-from superarm.core.optional import Adopts, HasLevel, Stateful
+from superarm.core.optional import Adopts, HasLevel, Stateful, offers
 from superarm.errors import SessionFileError
 from superarm.sessions.decisions import Expiry, Record
 from superarm.version import __version__
@@ -110,8 +110,8 @@ def mark_of(policy: Policy, rng: np.random.Generator) -> dict[str, Any]:
     state: Any = rng.bit_generator.state
     position = f"{state['state']['state']:032x}{state['has_uint32']:x}{state['uinteger']:08x}"
     mark: dict[str, Any] = {"rng": position, "evaluations": policy.evaluations}
-    belief = policy.belief
-    if isinstance(belief, HasLevel) and belief.level is not None:
+    belief: Any = policy.belief
+    if offers(belief, HasLevel) and belief.level is not None:
         mark["level"] = list(belief.level)
     return mark
 

@@ -58,7 +58,8 @@ class UnlockedSession:
 
     def feasible(self, given: int | FeasibleSets | None) -> FeasibleSets:
         """The sets that may be chosen in a round. Refuses if there is none."""
-        sets = as_feasible(self.policy.k if given is None else given, len(self.arms))
+        sets = self.policy.feasible if given is None else given
+        sets = as_feasible(sets, self.policy.reward.n_arms)
         retired = self.arms.is_retired
         return without_retired(sets, retired) if retired.any() else sets
 
@@ -70,8 +71,8 @@ class UnlockedSession:
         # All or none: nothing is issued before the last decision is made.
         made = [self._decide(feasible, place, now, n_samples) for place in range(1, n + 1)]
         self.issue([Record(decision, evidence.arms) for decision, evidence in made])
-        if self.explain_last:
-            self.evidence.update((decision.id, evidence) for decision, evidence in made)
+        for decision, evidence in made:
+            self.evidence[decision.id] = evidence
         while len(self.evidence) > self.explain_last:
             self.evidence.popitem(last=False)
         return [decision for decision, _ in made]
@@ -98,13 +99,14 @@ class UnlockedSession:
         if self._expired_at == (now, self.rounds):
             return []
         self._expired_at = now, self.rounds
-        due = self.ledger.due(self.expiry, now=now, rounds=self.rounds)
-        for record in due:
+        closed = []
+        for record in self.ledger.due(self.expiry, now=now, rounds=self.rounds):
             if self.expiry.missing is not None:
                 arms = record.missing()
                 self.policy.tell(arms, np.full(len(arms), self.expiry.missing), rng=self.rng)
             self.ledger.close(record, "expired")
-        return [record.decision for record in due]
+            closed.append(record.decision)
+        return closed
 
     def next_records(self, decisions: Sequence[Decision]) -> list[Record]:
         """The records of decisions that another session issued and that are the next ones here."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.core._top_k import top_k
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.k_of_m import top_k
 
 BoolArray = NDArray[np.bool_]
 

@@ -78,12 +78,12 @@ def simulate(
     for t in range(horizon):
         # Only the decision is timed and counted, not the environment.
         before, start = policy.evaluations, time.perf_counter()
-        arms = _ask(policy, order, rng=rng)
+        arms = policy.ask(rng=rng) if order == "ascending" else _best_first(policy, rng=rng)
         ask_s, evaluations = time.perf_counter() - start, policy.evaluations - before
         # Before the pull, since a pull may change the means that this round is valued with.
         recorder.asked(t, arms, ask_s=ask_s, evaluations=evaluations)
         shown, seen, outcomes = pull(environment, arms, rng=world_rng or rng)
-        recorder.pulled(t, shown)
+        recorder.outcomes[t, : len(shown)] = shown
         # Only what was seen: a NaN would be refused.
         policy.tell(seen, outcomes, rng=rng)
         if progress is not None:
@@ -91,10 +91,8 @@ def simulate(
     return recorder.trace()
 
 
-def _ask(policy: Policy, order: Order, *, rng: np.random.Generator) -> IndexArray:
-    """The set of this round, in the order in which its arms are shown."""
-    if order == "ascending":
-        return policy.ask(rng=rng)
+def _best_first(policy: Policy, *, rng: np.random.Generator) -> IndexArray:
+    """The set of this round, its arms by descending sampled means."""
     chosen, theta = policy.decide(rng=rng)
     values = theta.drawn(chosen)
     # An oracle that did not look at theta leaves nothing to sort by.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from superarm.simulation.instances import Instance
 from superarm.studies.cell import Cell, Recorded, canonical
 from superarm.studies.cells.checkpoints import checkpoints
 from superarm.studies.cells.play import draw, gap_max, task_of
+from superarm.studies.machine import Watch
 from superarm.studies.store import Recording
 
 ENGINES = ("process", "batch", "torch")
@@ -74,9 +76,12 @@ def run_together(
         missing = {cell.key for cell in runs if not store.has(cell)}
         if not missing:
             continue
+        watch = Watch()
         trace = _simulate(runs, engine)
+        # All runs were played together, so that each run can only be given an equal part.
+        times = watch.times(1 / len(trace.instances))
         for cell in runs:
-            store.put(cell, _recorded(trace, cell.run, engine))
+            store.put(cell, Recorded(_row(trace, cell.run, engine), times))
             if progress is not None and cell.key in missing:
                 progress(cell)
 
@@ -105,9 +110,9 @@ def _simulate(runs: list[Cell], engine: str) -> BatchTrace:
     )
 
 
-def _recorded(trace: BatchTrace, run: int, engine: str) -> Recorded:
+def _row(trace: BatchTrace, run: int, engine: str) -> dict[str, Any]:
     instance = trace.instances[run]
-    row = {
+    return {
         "checkpoints": trace.rounds.tolist(),
         "regret": trace.regret[run].tolist(),
         "evaluations": trace.evaluations.tolist(),
@@ -115,5 +120,3 @@ def _recorded(trace: BatchTrace, run: int, engine: str) -> Recorded:
         "gap_max": gap_max(instance),
         "engine": engine,
     }
-    # All runs were played together, so that each run can only be given an equal part of the time.
-    return Recorded(row, {"seconds": trace.play_s / len(trace.instances)})

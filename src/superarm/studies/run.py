@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -21,6 +20,7 @@ from superarm.reporting.progress import bar
 from superarm.studies import batched, cells
 from superarm.studies.cell import Cell, Recorded
 from superarm.studies.code import versions
+from superarm.studies.machine import Watch
 from superarm.studies.store import Recording
 from superarm.studies.study import Rows
 
@@ -28,23 +28,33 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 # Rough seconds, measured once, for `cost`: per round, per arm, per test and arm, per sparse test.
-_ROUND_S, _ARM_S, _TEST_ARM_S, _SPARSE_TEST_S = 1e-4, 6e-8, 8e-10, 1e-6
-# Of a round with a network, of greedy on a network, and of a call for a single set.
-_NETWORK_S, _NETWORK_GREEDY_S, _CALL_S = 3e-4, 1e-3, 2e-5
+_ROUND_S, _ARM_S, _TEST_ARM_S, _SPARSE_TEST_S = 1.5e-4, 1.5e-7, 8e-10, 1e-6
+# Of a round with a network, and of a call for a single set.
+_NETWORK_S, _CALL_S = 3e-4, 1e-5
 _TYPICAL_TESTS = 300  # where the number of tests is a rule
+# What a round takes beyond that, with oracles that do more than to sort or to test.
+_ORACLE_S = {
+    "cts-greedy": 4e-3,
+    "cts-lazy": 1e-3,
+    "cts-lazy-greedy": 2e-2,
+    "cts-local-search": 1e-2,
+    "cts-rarely": 1e-3,
+    "gt-qts-regression": 3e-3,
+}
+_KIND_S = {"signal": 10.0}  # other kinds are short, so that a wrong guess does not matter
 
 Progress = Callable[[Cell], None]
 
 
 def run_cell(cell: Cell) -> Recorded:
-    """Run one cell, in whichever process this is called, and note how long it took."""
-    start = time.perf_counter()
+    """Run one cell, in whichever process this is called; note when, where and how long it ran."""
+    watch = Watch()
     name = f"{cells.__name__}.{cell.kind}"
     # Checked first: an ImportError inside a runner must not be taken for a missing runner.
     if find_spec(name) is None:
         raise ValueError(f"cells of the kind {cell.kind!r} have no runner: there is no {name}")
     recorded: Recorded = import_module(name).run(cell)
-    return Recorded(recorded.row, {**recorded.times, "seconds": time.perf_counter() - start})
+    return Recorded(recorded.row, {**recorded.times, **watch.times()})
 
 
 def run_cells(
@@ -87,10 +97,10 @@ def record(
         batched.run_together(together, store, engine, progress=progress)
     ordered = sorted(distinct.values(), key=cost, reverse=True)
     run_cells(
-        [cell for cell in ordered if not _is_timed(cell)], store, start=start, progress=progress
+        [cell for cell in ordered if not is_timed(cell)], store, start=start, progress=progress
     )
     run_cells(
-        [cell for cell in ordered if _is_timed(cell)], store, start=processes(1), progress=progress
+        [cell for cell in ordered if is_timed(cell)], store, start=processes(1), progress=progress
     )
 
 
@@ -146,21 +156,22 @@ def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
 def cost(cell: Cell) -> float:
     """About how many seconds a cell takes: for the order, and for the remaining time."""
     s = cell.settings
-    # Other kinds are short, so that a wrong guess does not matter.
     if cell.kind != "play":
-        return 1.0
-    n_arms, n_tests = s["problem"]["n_arms"], s["policy"].get("n_tests", 0)
+        return _KIND_S.get(cell.kind, 1.0)
+    name, n_arms = s["policy"]["name"], s["problem"]["n_arms"]
+    n_tests = s["policy"].get("n_tests", 0)
     if isinstance(n_tests, str):
         n_tests = _TYPICAL_TESTS
-    is_sparse = s["policy"]["name"].endswith("of-m")  # p = K/m or 1/m
-    round_s = _ROUND_S + _ARM_S * n_arms
+    is_sparse = name.endswith("of-m")  # p = K/m or 1/m
+    round_s = _ROUND_S + _ARM_S * n_arms + _ORACLE_S.get(name, 0.0)
     round_s += n_tests * (_SPARSE_TEST_S if is_sparse else _TEST_ARM_S * n_arms)
     if s["problem"]["family"] == "network":
-        round_s += _NETWORK_GREEDY_S if s["policy"]["name"] == "cts-greedy" else _NETWORK_S
-    if s.get("calls") == "single":
+        round_s += _NETWORK_S
+    if s.get("calls", "batch") != "batch":
         round_s += _CALL_S * (n_tests or n_arms)
     return round_s * s["horizon"]
 
 
-def _is_timed(cell: Cell) -> bool:
+def is_timed(cell: Cell) -> bool:
+    """Whether the times of a cell are its result, so that it runs alone."""
     return cell.settings.get("purpose") == "time"

@@ -1,6 +1,7 @@
 """Where recorded cells are kept: in memory, or in a folder that can be stopped, resumed and copied.
 
-DIR/manifest.json          the settings; a request with other settings is refused
+DIR/manifest.json          the settings, and where the rows come from; a request with other settings
+                           is refused
 DIR/cells/KEY.json         one file per finished cell, written whole or not at all
 
 A study writes its results beside them. For the paper's experiments:
@@ -22,6 +23,11 @@ from typing import Any, Protocol
 
 from superarm.reporting import RequestError, folders
 from superarm.studies.cell import Cell, Recorded, canonical, digest
+
+# What a manifest has besides the settings of its study.
+NOTED = ("sweeps", "recorded", "engines")
+# What it says about the engine: the rows of several engines have the same law.
+ENGINE = ("engine", "torch", "device")
 
 
 class Recording(Protocol):
@@ -56,6 +62,32 @@ class Memory:
         return self._cells[cell.key]
 
 
+def sweep_digest(cells: Sequence[Cell]) -> str:
+    """What a manifest says about the cells of an experiment: another design has another digest."""
+    return digest([asdict(cell) for cell in cells])
+
+
+class Joined:
+    """Several stores as one, for reading: a cell is what the first store that has it recorded."""
+
+    def __init__(self, stores: Sequence[Recording]) -> None:
+        self._stores = stores
+
+    def has(self, cell: Cell) -> bool:
+        """Whether a cell is recorded in any of the stores."""
+        return any(store.has(cell) for store in self._stores)
+
+    def put(self, cell: Cell, recorded: Recorded) -> None:
+        """Refused: nobody could tell which store the cell belongs to."""
+        raise TypeError("joined stores are read only; record into one of them")
+
+    def get(self, cell: Cell) -> Recorded:
+        """What a finished cell gave."""
+        # The last store answers for cells that none of them has, with its own error.
+        store = next((one for one in self._stores if one.has(cell)), self._stores[-1])
+        return store.get(cell)
+
+
 class Store:
     """A folder of recorded cells that all belong to one manifest.
 
@@ -87,12 +119,20 @@ class Store:
             # Experiments may be added to a folder later, but an experiment that is there must have
             # the same cells: its report would mix two designs otherwise.
             for name, cells in sweeps.items():
-                sweep = digest([asdict(cell) for cell in cells])
+                sweep = sweep_digest(cells)
                 if found["sweeps"].setdefault(name, sweep) != sweep:
                     raise RequestError(
                         f"{self.folder} holds another sweep of {name}; choose another folder"
                     )
-            self.write("manifest.json", json.dumps(found, indent=2) + "\n")
+            self._write_manifest(found)
+
+    def note(self, **what: Any) -> dict[str, Any]:
+        """Add to the manifest what is known after recording, and return the manifest."""
+        with folders.locked(self.folder):
+            # Read again under the lock: another command may have added experiments.
+            found = {**(self.manifest() or {}), **what}
+            self._write_manifest(found)
+        return found
 
     def manifest(self) -> dict[str, Any] | None:
         """What the folder holds, or None."""
@@ -129,6 +169,9 @@ class Store:
         """Write a file of the folder, whole or not at all."""
         return folders.write(self.folder / name, content)
 
+    def _write_manifest(self, manifest: dict[str, Any]) -> None:
+        self.write("manifest.json", json.dumps(manifest, indent=2) + "\n")
+
     def _path(self, cell: Cell) -> Path:
         return self.folder / "cells" / f"{cell.key}.json"
 
@@ -146,3 +189,32 @@ class Store:
                     f"{self.folder} holds rows with {name} = {found.get(name)!r}, not {value!r}; "
                     f"choose another folder, so that rows of different settings never mix"
                 )
+
+
+def joined(folders: Sequence[Path]) -> tuple[dict[str, Any], Joined]:
+    """Folders of one study as one: their manifest, and their cells.
+
+    They may come from several machines and engines, of which the rows and times tell. All other
+    settings must be equal.
+    """
+    stores = [Store(folder) for folder in folders]
+    manifests = [store.manifest() or {} for store in stores]
+    first, *others = [_shared(one) for one in manifests]
+    for folder, other in zip(folders[1:], others, strict=True):
+        if other != first:
+            raise RequestError(
+                f"{folder} must have been recorded with {canonical(first)}, as {folders[0]}, "
+                f"but was recorded with {canonical(other)}"
+            )
+    sweeps: dict[str, str] = {}
+    for one in manifests:
+        for name, sweep in one.get("sweeps", {}).items():
+            if sweeps.setdefault(name, sweep) != sweep:
+                raise RequestError(f"the folders hold different sweeps of {name}")
+    engines = [{name: one[name] for name in ENGINE if name in one} for one in manifests]
+    distinct = {canonical(engine): engine for engine in engines}
+    return {**manifests[0], "engines": list(distinct.values()), "sweeps": sweeps}, Joined(stores)
+
+
+def _shared(manifest: dict[str, Any]) -> dict[str, Any]:
+    return {name: manifest[name] for name in manifest if name not in (*NOTED, *ENGINE)}

@@ -18,6 +18,8 @@ from superarm.testing.claims import claim, claim_arms, claim_refused, name_of
 
 _NAN = float("nan")
 _THETA = np.array([0.3, 0.9, 0.1, 0.5, 0.7, 0.2])
+# Decisions among equal arms: fewer are the stricter check, since a rare arm is missed more often.
+_DRAWS = 60
 # Powers of two, so that a product is exact.
 _UNITS = (2.0**-100, 2.0**-40, 2.0**100)
 
@@ -64,8 +66,8 @@ def check_oracle(
     for k in (1, 3, 6):
         _check_answer(make, reward, k, exact=exact, seed=seed)
     oracle, rng = make(), np.random.default_rng(seed)
-    chosen = [oracle.select(reward, np.full(6, 0.5), 2, rng=rng) for _ in range(200)]
-    # Each of 6 equal arms is in a set of 2 with probability 1/3: (2/3)^200 < 1e-35 that one never
+    chosen = [oracle.select(reward, np.full(6, 0.5), 2, rng=rng) for _ in range(_DRAWS)]
+    # Each of 6 equal arms is in a set of 2 with probability 1/3: 6 (2/3)^60 < 2e-10 that one never
     # is.
     _claim_all_chosen(np.concatenate(chosen))
     _check_refusals(oracle, reward, rng)
@@ -192,8 +194,8 @@ def _check_constraints(
         if not draws:
             _check_draws_nothing(make, reward, request, seed)
     oracle, rng = make(), np.random.default_rng(seed)
-    chosen = [oracle.select(reward, np.full(6, 0.5), requests[2], rng=rng) for _ in range(200)]
-    # There are 12 sets, each arm in 5 or more: (7/12)^200 < 1e-46 that one never is, if all are as
+    chosen = [oracle.select(reward, np.full(6, 0.5), requests[2], rng=rng) for _ in range(_DRAWS)]
+    # There are 12 sets, each arm in 5 or more: 6 (7/12)^60 < 1e-13 that one never is, if all are as
     # likely.
     _claim_all_chosen(np.concatenate(chosen))
     asked = reward.n_asked

@@ -18,6 +18,7 @@ from superarm.theory.decoding import (
     n_tests_repaired,
     signal_to_noise,
 )
+from superarm.theory.lower_bounds import first_failure_regret, regret_constant
 from superarm.theory.quantizer import Quantizer
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "decodability",
     "epsilon_limit",
     "estimate_q",
+    "first_failure_regret",
     "gap_range",
     "log10_q_limit",
     "n_tests",
@@ -35,6 +37,7 @@ __all__ = [
     "q_sample_size",
     "quantization_level",
     "regret_bound",
+    "regret_constant",
     "separation",
     "signal_to_noise",
 ]

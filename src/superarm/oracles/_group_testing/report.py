@@ -13,6 +13,9 @@ from superarm import theory
 from superarm.core import Pools, Sample, Scores
 from superarm.core.arguments import FloatArray, IndexArray
 
+# Below this share of variance explained, a regression says that it should not be relied on.
+TRUSTED = 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class GroupTestingReport:
@@ -32,6 +35,11 @@ class GroupTestingReport:
     grades
         Shape (n_arms,): the grades phi of the arms; the k largest were chosen. With "regression",
         w_i theta_i.
+    explained
+        With "regression", the share of the variance of scores that the weights predicted before
+        they learnt from them, over about the last 50 rounds and within the size of tests that tells
+        most. Below one half, the reward is far from any function of a weighted sum, or not learnt
+        yet. None if it is unknown, and for the other decoders.
     certified
         Always False: the answer is right with a probability, not for certain.
     """
@@ -41,6 +49,7 @@ class GroupTestingReport:
     scores: FloatArray
     decoded: NDArray[np.bool_]
     grades: FloatArray
+    explained: float | None = None
     certified: bool = False
 
     @cached_property
@@ -51,4 +60,10 @@ class GroupTestingReport:
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
         """The grades, and the tests that they come from."""
         meaning = "grade, from the tests that an arm was in"
+        if self.explained is not None:
+            meaning += (
+                f"; the weights explain {max(0.0, self.explained):.0%} of the scores' variance"
+            )
+            if self.explained < TRUSTED:
+                meaning += ", which is too little to rely on"
         return Scores(meaning, self.grades, tests=self.tests)

@@ -1,4 +1,4 @@
-"""The rules of group testing that depend on the reward only: worked out once per reward."""
+"""The rules of group testing that are worked out once per reward, and the paper's decoder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm import theory
-from superarm.core import Reward, lipschitz_constant
+from superarm.core import Pools, Reward, lipschitz_constant
 from superarm.core.arguments import FloatArray
 from superarm.theory.quantizer import Quantizer
 
@@ -24,6 +24,8 @@ _SPARSE_BELOW, _BYTES_PER_MEMBER, _BYTES_PER_BIT = 1 / 64, 16, 1 / 8
 # The standard deviation of rounding: this share of B, or of a small share of M if B is tiny.
 _ROUNDING = 1e-6
 
+_EPS = float(np.finfo(np.float64).eps)
+
 NTests = int | Literal["order", "lemma"]
 
 
@@ -34,7 +36,7 @@ class Rules:
     ----------
     reward
         The reward.
-    delta, failure, p, n_tests, quantize
+    delta, p, n_tests, quantize
         As in `GroupTesting`; ``p`` is the largest probability that an arm is in a test.
     """
 
@@ -43,16 +45,17 @@ class Rules:
         reward: Reward,
         *,
         delta: float,
-        failure: float,
         p: float,
         n_tests: NTests,
         quantize: bool,
     ) -> None:
         self.n_arms, self.upper = reward.n_arms, reward.upper
         self.lipschitz = lipschitz_constant(reward)
-        self.delta, self.failure, self.p = delta, failure, p
-        self.n_tests, self.quantize = n_tests, quantize
-        self._resolved: dict[tuple[int, float], int] = {}
+        self.delta, self.p, self.n_tests, self.quantize = delta, p, n_tests, quantize
+        per_arm = _BYTES_PER_MEMBER * p if p < _SPARSE_BELOW else _BYTES_PER_BIT
+        self._bytes_per_test = self.n_arms * per_arm + _BYTES_PER_TEST
+        # The last answer alone: q and the failure may be different in every round.
+        self._resolved: tuple[tuple[int, float, float], int] | None = None
 
     @cached_property
     def quantizer(self) -> Quantizer:
@@ -76,13 +79,14 @@ class Rules:
             return np.ones(len(scores), bool)
         return (scores > self.quantizer.width) & (scores < self.quantizer.upper)
 
-    def resolve(self, k: int, q: float, budget: int | None) -> int:
+    def resolve(self, k: int, q: float, failure: float, budget: int | None) -> int:
         """The number of tests per round, at most the budget; refused if it cannot be run."""
-        if (k, q) not in self._resolved:
-            self._resolved[k, q] = self._wanted(k, q)
-        wanted = self._resolved[k, q]
+        asked = (k, q, failure)
+        if self._resolved is None or self._resolved[0] != asked:
+            self._resolved = asked, self._wanted(*asked)
+        wanted = self._resolved[1]
         n_tests = wanted if budget is None else min(wanted, budget)
-        if n_tests * self._bytes_per_test() > _MOST_BYTES:
+        if n_tests * self._bytes_per_test > _MOST_BYTES:
             raise ValueError(
                 f"n_tests={self.n_tests!r} asks for {n_tests:,} tests of {self.n_arms:,} arms, "
                 "which could never be run (the tests alone would take more than "
@@ -90,12 +94,12 @@ class Rules:
             )
         return n_tests
 
-    def _wanted(self, k: int, q: float) -> int:
+    def _wanted(self, k: int, q: float, failure: float) -> int:
         if isinstance(self.n_tests, int):
             return self.n_tests
         if self.n_tests == "order":
             return theory.n_tests_order(
-                n_arms=self.n_arms, k=k, delta=self.delta, failure=self.failure, q=q
+                n_arms=self.n_arms, k=k, delta=self.delta, failure=failure, q=q
             )
         return theory.n_tests(
             n_arms=self.n_arms,
@@ -104,10 +108,23 @@ class Rules:
             lipschitz=self.quantizer.lipschitz,
             upper=self.quantizer.upper,
             p=self.p,
-            failure=self.failure,
+            failure=failure,
             q=q,
         )
 
-    def _bytes_per_test(self) -> float:
-        per_arm = _BYTES_PER_MEMBER * self.p if self.p < _SPARSE_BELOW else _BYTES_PER_BIT
-        return self.n_arms * per_arm + _BYTES_PER_TEST
+
+def summed(
+    tests: Pools, scores: FloatArray, decoded: NDArray[np.bool_], *, centred: bool
+) -> tuple[FloatArray, float]:
+    """The grades A^T scores (eq. decoder), and how much equal grades may differ.
+
+    Only the tests that are ``decoded`` count. ``centred`` subtracts their mean score first.
+    """
+    centre = scores[decoded].mean() if centred and decoded.any() else 0.0
+    counted = scores - centre
+    if not decoded.all():
+        counted = np.where(decoded, counted, 0.0)
+    # A grade is a sum of up to `depth` scores, each of which rounds by eps.
+    depth = tests.depth
+    rounding = _EPS * depth * max(0, depth - 1) * float(np.abs(scores).max(initial=0.0))
+    return tests.sum_by_arm(counted), rounding

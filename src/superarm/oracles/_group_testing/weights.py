@@ -10,83 +10,64 @@ from numpy.typing import NDArray
 
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
+from superarm.oracles._group_testing.classes import STANDARD_ERRORS, SUMS, Classes
+from superarm.oracles._group_testing.design import Design, sums_at
 
-# How much of what is known of a class's noise is kept per round: it looks back about 50 rounds.
-_KEEP = 0.98
-# A class of tests is trusted while it tells at least this share of what the best class tells.
-_TRUST = 0.3
-# Every class gets this share of the tests, trusted or not: the reward may be flat after all.
-_WATCH = 0.02
+# How much of what is known of an intercept is kept per round: it looks back about 50 rounds.
+_KEEP_C = 0.98
 # How fast the intercept of a class that is not learnt from follows the tests of a round.
 _FOLLOW = 0.1
-# One weight explains a class if the mean of what it misses is below this many standard errors.
-_STANDARD_ERRORS = 4
-# Tests with fewer members than this share of all cells are multiplied as sparse matrices.
-_SPARSE_BELOW = 0.05
-# Keep divisions finite: by a count of tests, and by a sum of squares.
-_FEW, _TINY = 1e-9, 1e-300
+# Fewer tests of a class than this do not show in the first round that the reward is no sum.
+_ENOUGH = 20
+# A reward that is no sum shows it before this round, unless it is close to a sum.
+_EARLY = 50
+# Keeps a division by a sum of squares finite.
+_TINY = 1e-300
 
-_ARRAYS = ("sizes", "w", "var", "c", "c_var", "noise", "_excess", "_used", "_made")
+_OWN = ("w", "var", "c", "c_var")
+_ARRAYS = ("sizes", *_OWN, "noise", *SUMS[:3])
+# States of older versions have none of these.
+_LATER = ("gain", *SUMS[3:])
 
 
 class Weights:
-    """w and c of r(S; theta) ≈ c + sum over S of w_i theta_i, learnt from tests of all rounds.
+    """w and c of r(S; theta) ≈ c + g · sum over S of w_i theta_i, learnt from tests of all rounds.
 
     A Kalman filter that keeps the variance v_i of each weight and none of their covariances, which
-    random tests keep small. With x_ji = theta_i if arm i is in test j and 0 otherwise, and g(j) the
-    class of test j, a round with scores y_j does:
+    random tests keep small. Tests come in classes by their expected size, and each class has its
+    own intercept c, gain g and noise: see `Classes`. So the weights are those of a sum that passes
+    through any smooth function. With x_ji = g theta_i if arm i is in test j and 0 otherwise, where
+    g, c and the noise are those of the class of test j, a round with scores y_j does:
 
-    1. e_j = y_j - c_g(j) - sum over i of x_ji w_i               what the test misses
-    2. u_j = sum over i of x_ji² v_i + cvar_g(j)                 its variance due to the weights
-    3. S = X diag(v) Xᵀ + [g(j) = g(l)] cvar + diag(noise), and S a = e
-    4. w_i += v_i sum over j of x_ji a_j;  c_g += cvar_g sum over tests j of class g of a_j
-    5. 1/v_i += sum over j of x_ji² / (u_j + noise_g(j) - x_ji² v_i), and the same for cvar
+    1. e_j = y_j - c - sum over i of x_ji w_i                    what the test misses
+    2. u_j = sum over i of x_ji² v_i + cvar                      its variance due to the weights
+    3. S = X diag(v) Xᵀ + [same class] cvar + diag(noise), and S a = e
+    4. w_i += v_i sum over j of x_ji a_j;  c += cvar sum over tests j of the class of a_j
+    5. 1/v_i += sum over j of x_ji² / (u_j + noise - x_ji² v_i), and the same for cvar
 
     Step 3 solves one system in the tests of the round (block Kaczmarz with a ridge, where the ridge
     is the noise). In step 5, the other arms of a test are noise. Variances fall like 1/t, and with
-    them the steps, so that noise averages out.
+    them the steps, so that noise averages out. Only intercepts go on following the last 50 rounds,
+    because the means of the rounds change and a curved reward is another straight line elsewhere.
 
-    Tests come in classes by their expected size. Each class has its own noise and its own intercept
-    c, which begins at the value of the empty set. The noise is measured: the quantizer's, and how
-    far the reward is from a sum at that size. A test of a class tells size / noise, times the share
-    of tests that can be used at all. Classes that tell little are watched but not learnt from. So a
-    reward that saturates is learnt from small tests, and a reward in which a single arm is below
-    the quantizer's step is learnt from large tests. A factor common to all weights is known less
-    well than their ratios, which alone decide.
+    Classes that tell little are watched but not learnt from. So a reward that saturates is learnt
+    from small tests, and a reward in which a single arm is below the quantizer's step is learnt
+    from large tests. A factor common to all weights is known less well than their ratios, which
+    alone decide.
 
     Time per round: O(n_tests² · members per arm + n_tests³) for sparse tests, and
     O(n_tests² · n_arms) for dense tests. Memory: 16 bytes per arm.
     """
 
     def __init__(self, n_arms: int, sizes: FloatArray, empty: float) -> None:
-        self.n_arms, self.sizes = n_arms, np.asarray(sizes, np.float64)
+        self.n_arms, self.classes = n_arms, Classes(sizes)
         self.w, self.var = np.zeros(n_arms), np.zeros(n_arms)
-        n_classes = len(self.sizes)
-        self.c, self.c_var = np.full(n_classes, empty), np.zeros(n_classes)
-        self.noise = np.ones(n_classes)
-        # Sums over the rounds, per class: squared misses beyond the expected ones, tests used and
-        # made.
-        self._excess, self._used = np.zeros(n_classes), np.zeros(n_classes)
-        self._made = np.zeros(n_classes)
+        self.c, self.c_var = np.full(len(self.classes), empty), np.zeros(len(self.classes))
         self.rounds = 0
-
-    @property
-    def telling(self) -> FloatArray:
-        """Shape (n_classes,): how much a test of each class tells; 0 without trust."""
-        telling = self.sizes / self.noise * self._used / np.maximum(self._made, _FEW)
-        return np.where(telling >= _TRUST * telling.max(), telling, 0.0)
 
     def counts(self, n_tests: int) -> IndexArray:
         """Shape (n_classes,): how many of the tests of a round each class gets."""
-        n_classes = len(self.sizes)
-        if self.rounds == 0:
-            share = np.full(n_classes, 1 / n_classes)
-        else:
-            # The rest of the tests goes to the classes in proportion to what they tell.
-            share = (1 - n_classes * _WATCH) * self.telling / self.telling.sum() + _WATCH
-        counts = np.floor(share * n_tests).astype(np.intp)
-        counts[int(np.argmax(share))] += n_tests - counts.sum()
-        return counts
+        return self.classes.counts(n_tests, self.rounds)
 
     def learn(
         self,
@@ -110,92 +91,127 @@ class Weights:
         """
         if not use.any():
             return use
-        made = _Design(tests, classes, theta)
+        made = Design(tests, classes, theta)
+        self.classes.age(self.rounds)
         if self.rounds == 0:
-            self._begin(made.row_sums(made.x), classes, scores, use, floor)
+            self._begin(made, scores, use, floor)
+        else:
+            self._measure_gain(made, scores, use)
+        made.scale(self.classes.gain[classes])
         missed = scores - self.c[classes] - made.row_sums(made.x * self.w[made.arms])  # 1
         unsure = made.row_sums(made.x**2 * self.var[made.arms]) + self.c_var[classes]  # 2
-        self._measure_noise(missed, unsure, use, classes, floor)
-        learnt = use & (self.telling[classes] > 0)
+        self.classes.measure_noise(missed, unsure, use, classes, floor)
+        learnt = use & (self.classes.telling[classes] > 0)
         step = self._solve(made, missed, unsure, learnt)  # 3
         self.w += self.var * made.column_sums(made.x * step[made.rows])  # 4
-        self.c += self.c_var * made.class_sums(step, len(self.c))
+        self.c += self.c_var * sums_at(classes, step, len(self.c))
         self._sharpen(made, unsure, learnt)  # 5
         self._follow(missed, use & ~learnt, classes)
+        factor = self.classes.normalise()
+        self.w, self.var = self.w * factor, self.var * factor**2
         self.rounds += 1
         return learnt
 
     def _begin(
-        self,
-        sums: FloatArray,
-        classes: IndexArray,
-        scores: FloatArray,
-        use: NDArray[np.bool_],
-        floor: float,
+        self, made: Design, scores: FloatArray, use: NDArray[np.bool_], floor: float
     ) -> None:
-        """Start with one weight for all arms, as uncertain as it is large.
+        """Start with one weight for all arms, as uncertain as the scores let it be.
 
         If one weight explains every class, from the empty set on, the reward looks like a sum. The
-        intercepts then stay where they are, since a common error of the weights could hide in them.
-        Otherwise the weight is the steepest that a class shows, and the intercepts are free.
+        intercepts then begin where they are, since a common error of the weights could hide in
+        them. Otherwise the weight is the steepest that a class shows, and the intercepts are free.
         """
-        squares = max((sums[use] ** 2).sum(), _TINY)
-        weight = float(sums[use] @ (scores - self.c[classes])[use] / squares)
-        off = scores - self.c[classes] - weight * sums
-        mine = [use & (classes == number) for number in range(len(self.c))]
-        if weight > 0 and all(_is_noise(off[each], floor) for each in mine if each.any()):
+        sums, classes, known = made.row_sums(made.x), made.classes, self.classes
+        mine = [use & (classes == number) for number in range(len(known))]
+        weight = self._weight_of_a_sum(sums, scores, mine, classes, floor)
+        is_sum = known.is_sum = weight is not None
+        slopes = np.array([_slope(sums[each], scores[each]) for each in mine])
+        if weight is None:
+            weight = max(*slopes.tolist(), floor**0.5 / known.sizes.max())
+        # At first all that a straight line misses counts as noise.
+        off = scores - slopes[classes] * sums
+        known.noise = spread = np.array([_variance(off[each], floor) for each in mine])
+        known.measure_gain(weight * sums, scores, np.zeros(len(scores)), use, classes)
+        off = scores - known.gain[classes] * weight * sums
+        if is_sum:
             self.c_var[:] = floor
         else:
-            slopes = [_slope(sums[each], scores[each]) for each in mine]
-            weight = max(*slopes, floor**0.5 / self.sizes.max())
-            n_used = np.array([max(1, each.sum()) for each in mine])
-            self.c = np.array([(scores - weight * sums)[each].sum() for each in mine]) / n_used
-            # The floor is width² / 12 for the quantizer, so that this is its whole step, squared.
-            self.c_var = 12 * floor + weight**2 * self.sizes
-        self.w[:], self.var[:] = weight, weight**2
+            self.c = np.array([off[each].mean() if each.any() else 0.0 for each in mine])
+            self.c_var = spread / np.array([max(1, each.sum()) for each in mine])
+        lengths = known.gain[classes] ** 2 * made.row_sums(made.x**2)
+        # Noise and unlike weights are what a class misses, which therefore bounds their variance.
+        limits = [
+            var * _upper_limit(each.sum() - 2) / lengths[each].mean()
+            for var, each in zip(spread, mine, strict=True)
+            if each.sum() > 2 and lengths[each].any()
+        ]
+        self.w[:], self.var[:] = weight, min([weight**2, *limits])
 
-    def _measure_noise(
+    def _weight_of_a_sum(
         self,
-        missed: FloatArray,
-        unsure: FloatArray,
-        use: NDArray[np.bool_],
+        sums: FloatArray,
+        scores: FloatArray,
+        mine: list[NDArray[np.bool_]],
         classes: IndexArray,
         floor: float,
-    ) -> None:
-        """The noise of a class: what its tests miss beyond the uncertainty of the weights."""
-        used, n_classes = np.where(use, 1.0, 0.0), len(self.sizes)
-        excess = np.bincount(classes, used * (missed**2 - unsure), minlength=n_classes)
-        self._excess = _KEEP * self._excess + excess
-        self._used = _KEEP * self._used + np.bincount(classes, used, minlength=n_classes)
-        self._made = _KEEP * self._made + np.bincount(classes, minlength=n_classes)
-        self.noise = np.maximum(floor, self._excess / np.maximum(self._used, _FEW))
+    ) -> float | None:
+        """The one weight that explains every class from the empty set on; None if there is none."""
+        use, added = np.any(mine, axis=0), scores - self.c[classes]
+        weight = float(sums[use] @ added[use] / max((sums[use] ** 2).sum(), _TINY))
+        off = added - weight * sums
+        explains = all(
+            _is_noise(off[each], sums[each], floor) for each in mine if each.sum() >= _ENOUGH
+        )
+        return weight if weight > 0 and explains else None
+
+    def _measure_gain(self, made: Design, scores: FloatArray, use: NDArray[np.bool_]) -> None:
+        """The slopes of the straight lines, which are turned about the middle of their tests."""
+        classes, former = made.classes, self.classes.gain
+        z = made.row_sums(made.x * self.w[made.arms])
+        unsure = made.row_sums(made.x**2 * self.var[made.arms])
+        unsure = former[classes] ** 2 * unsure + self.c_var[classes]
+        was_sum = self.classes.is_sum
+        self.classes.measure_gain(z, scores, unsure, use, classes)
+        if was_sum and not self.classes.is_sum and self.rounds < _EARLY:
+            # Weights that were learnt as those of a sum may differ for that reason alone.
+            self.var = self.var + self.w.var()
+        middle = self.classes.means(z, use, classes)
+        moved = (self.classes.gain - former) * middle
+        # As uncertain as it was moved, but not more than after one test.
+        self.c = self.c - moved
+        self.c_var = np.maximum(self.c_var, np.minimum(self.c_var + moved**2, self.classes.noise))
 
     def _solve(
-        self, made: _Design, missed: FloatArray, unsure: FloatArray, learnt: NDArray[np.bool_]
+        self, made: Design, missed: FloatArray, unsure: FloatArray, learnt: NDArray[np.bool_]
     ) -> FloatArray:
         """Step 3: S a = e for the tests that are learnt from, and 0 for the others.
 
         With infinite noise a test would have no part in the solution. Leaving it out is the same,
         and cheaper.
         """
+        step = np.zeros(len(missed))
+        if not learnt.any():
+            return step
         mine = made.classes[learnt]
         system = made.gram(self.var)[np.ix_(learnt, learnt)]
         system += np.where(mine[:, None] == mine, self.c_var[mine], 0.0)
-        spread = unsure + self.noise[made.classes]
+        spread = unsure + self.classes.noise[made.classes]
         system[np.diag_indices_from(system)] = spread[learnt]
-        step = np.zeros(len(missed))
         factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True)
         step[learnt] = scipy.linalg.cho_solve(factor, missed[learnt])
         return step
 
-    def _sharpen(self, made: _Design, unsure: FloatArray, learnt: NDArray[np.bool_]) -> None:
+    def _sharpen(self, made: Design, unsure: FloatArray, learnt: NDArray[np.bool_]) -> None:
         """Step 5: the precision that a test adds to the weights of its arms and to c."""
-        taken, spread = np.where(learnt, 1.0, 0.0), unsure + self.noise[made.classes]
+        taken, spread = np.where(learnt, 1.0, 0.0), unsure + self.classes.noise[made.classes]
         own = made.x**2 * self.var[made.arms]
         added = made.column_sums(made.x**2 * taken[made.rows] / (spread[made.rows] - own))
         self.var = 1 / (1 / self.var + added)
         per_test = taken / (spread - self.c_var[made.classes])
-        self.c_var = 1 / (1 / self.c_var + made.class_sums(per_test, len(self.c)))
+        fresh = sums_at(made.classes, per_test, len(self.c))
+        # Only where something new was learnt.
+        kept = np.where(fresh > 0, _KEEP_C, 1.0)
+        self.c_var = 1 / (kept / self.c_var + fresh)
 
     def _follow(self, missed: FloatArray, watched: NDArray[np.bool_], classes: IndexArray) -> None:
         """The intercept of a class that is only watched follows the mean of its tests."""
@@ -205,8 +221,9 @@ class Weights:
 
     def state(self) -> dict[str, Any]:
         """All of it, as plain JSON."""
-        arrays = {name: vars(self)[name].tolist() for name in _ARRAYS}
-        return {**arrays, "rounds": self.rounds}
+        known = vars(self) | vars(self.classes)
+        arrays = {name: known[name].tolist() for name in (*_ARRAYS, *_LATER)}
+        return {**arrays, "is_sum": self.classes.is_sum, "rounds": self.rounds}
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> Weights:
@@ -214,13 +231,16 @@ class Weights:
         missing = [name for name in (*_ARRAYS, "rounds") if name not in state]
         if missing:
             raise ValueError(f"state must have {missing[0]!r}, got only {sorted(state)}")
-        arrays = {name: as_finite(state[name], f"state[{name!r}]", ndim=1) for name in _ARRAYS}
+        names = [name for name in (*_ARRAYS, *_LATER) if name in state]
+        arrays = {name: as_finite(state[name], f"state[{name!r}]", ndim=1) for name in names}
         weights = cls(len(arrays["w"]), arrays["sizes"], 0.0)
         for name, values in arrays.items():
-            n_wanted = len(vars(weights)[name])
+            holder = weights if name in _OWN else weights.classes
+            n_wanted = len(vars(holder)[name])
             if len(values) != n_wanted:
                 raise ValueError(f"state[{name!r}] must have {n_wanted} numbers, got {len(values)}")
-        vars(weights).update(arrays)
+            setattr(holder, name, values)
+        weights.classes.is_sum = bool(state.get("is_sum", True))
         weights.rounds = as_count(state["rounds"], "state['rounds']")
         for name in ("sizes", "noise", *(("var", "c_var") if weights.rounds else ())):
             if not arrays[name].min() > 0:
@@ -228,50 +248,23 @@ class Weights:
         return weights
 
 
-class _Design:
-    """The tests of a round as the matrix X, stored by its entries that are not 0.
-
-    ``rows``, ``arms`` and ``x``: the test, the arm and the mean of each entry.
-    """
-
-    def __init__(self, tests: Pools, classes: IndexArray, theta: FloatArray) -> None:
-        self.tests, self.classes, self.theta = tests, classes, theta
-        self.arms, self.rows = tests.members, np.repeat(np.arange(len(tests)), tests.sizes)
-        self.x = theta[self.arms]
-
-    def row_sums(self, values: FloatArray) -> FloatArray:
-        """Shape (n_tests,): the sums of values of the entries, per test."""
-        return _sums(self.rows, values, len(self.tests))
-
-    def column_sums(self, values: FloatArray) -> FloatArray:
-        """Shape (n_arms,): the same per arm."""
-        return _sums(self.arms, values, self.tests.n_arms)
-
-    def class_sums(self, values: FloatArray, n_classes: int) -> FloatArray:
-        """Shape (n_classes,): the sums of values of the tests, per class."""
-        return _sums(self.classes, values, n_classes)
-
-    def gram(self, var: FloatArray) -> FloatArray:
-        """X diag(var) Xᵀ, shape (n_tests, n_tests)."""
-        tests, scaled = self.tests, self.theta * np.sqrt(var)
-        if len(self.arms) < _SPARSE_BELOW * len(tests) * tests.n_arms:
-            shape = (len(tests), tests.n_arms)
-            design = scipy.sparse.csr_array(
-                (scaled[self.arms], self.arms, tests.offsets), shape=shape
-            )
-            return np.asarray((design @ design.T).toarray(), np.float64)
-        dense = tests.dense() * scaled
-        return dense @ dense.T
+def _is_noise(off: FloatArray, sums: FloatArray, floor: float) -> bool:
+    """Whether what is missed may be 0 on average and at every sum, by standard errors."""
+    var, centred = float(off.var() + floor), sums - sums.mean()
+    mean, squares = float(off.mean()), float(centred @ centred)
+    is_level = abs(mean) < STANDARD_ERRORS * np.sqrt(var / len(off))
+    return bool(is_level and abs(centred @ off) <= STANDARD_ERRORS * np.sqrt(var * squares))
 
 
-def _sums(places: IndexArray, values: FloatArray, n_places: int) -> FloatArray:
-    return np.bincount(places, values, minlength=n_places).astype(np.float64, copy=False)
+def _variance(values: FloatArray, floor: float) -> float:
+    """The variance of what a straight line misses, which has two numbers of its own."""
+    n = len(values)
+    return float(values.var() * n / max(1, n - 2) + floor) if n else floor
 
 
-def _is_noise(off: FloatArray, floor: float) -> bool:
-    """Whether the mean of what is missed may be 0, by its standard error."""
-    error = float(np.sqrt((off.var() + floor) / len(off)))
-    return bool(abs(off.mean()) < _STANDARD_ERRORS * error)
+def _upper_limit(n_free: int) -> float:
+    """The 99% upper limit of a variance over its estimate with so many degrees of freedom."""
+    return float(n_free / scipy.special.chdtri(n_free, 0.99))
 
 
 def _slope(x: FloatArray, y: FloatArray) -> float:

@@ -95,10 +95,13 @@ class Base:
         if not diminishing:
             moved = lipschitz[self.base] @ np.abs(theta[self.base] - self.at)
             return self.values + moved + lipschitz[self.arms] * np.abs(x - self.x) - worth
+        gains = np.maximum(self.values - worth, 0.0)
+        if self.x.all():  # the usual case
+            return gains * np.maximum(1.0, x / self.x)
         # An answer at mean 0 says nothing about higher means.
         known = (x <= self.x) | (self.x > 0)
         share = np.maximum(1.0, np.divide(x, self.x, out=np.ones_like(x), where=self.x > 0))
-        return np.where(known, np.maximum(self.values - worth, 0.0) * share, np.inf)
+        return np.where(known, gains * share, np.inf)
 
 
 class RememberedGains:
@@ -119,7 +122,7 @@ class RememberedGains:
     def use(self, base: Base) -> None:
         """Note that a base, new or known, was used, and drop what there is no room for."""
         self.bases = [one for one in self.bases if one is not base] + [base]
-        total = sum(len(one.arms) for one in self.bases)
+        total = sum([len(one.arms) for one in self.bases])
         while total > self.n_answers or len(self.bases) > _MOST_BASES:
             total -= len(self.bases.pop(0).arms)
 

@@ -215,11 +215,14 @@ class GreedyRound:
         """The bases that may rule out more than one arm, with these arms; the most arms first."""
         known, open_to, hopes = self.known, stage.in_question(gain), []
         for base in known.gains.within(stage.base):
+            is_open = open_to[base.arms]
+            if np.count_nonzero(is_open) < 2:
+                continue
             # With the value that the base had: its value now would cost an evaluation.
             bounds = base.upper(
                 stage.theta, known.lipschitz, base.value, diminishing=known.diminishing
             )
-            hope = base.arms[(bounds < gain) & open_to[base.arms]]
+            hope = base.arms[(bounds < gain) & is_open]
             if len(hope) > 1:
                 hopes.append((base, hope))
         return sorted(hopes, key=lambda pair: -len(pair[1]))
@@ -269,7 +272,8 @@ class GreedyRound:
         members = np.concatenate([np.tile(stage.base, n_groups), arms])
         group = np.concatenate([np.repeat(numbers, n_base), np.repeat(numbers, np.diff(offsets))])
         self.evaluations += n_groups
-        pools = Pools(
+        # Sorted here, of arms that were checked before: a second check would cost more than it.
+        pools = Pools._trusted(
             members[np.lexsort((members, group))],
             offsets + n_base * np.arange(n_groups + 1),
             len(stage.theta),

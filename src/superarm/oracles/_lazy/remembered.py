@@ -7,7 +7,7 @@ sides of theta_i give the best bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,6 @@ from superarm.core.arguments import FloatArray, IndexArray, as_finite
 _ROUNDING = 4e-16
 # Keeps a division by a distance finite when the distance is 0.
 _TINY = 1e-300
-
-# The points at some places: their x, their f, and which arms have such a point.
-_Points = Callable[[IndexArray], tuple[FloatArray, FloatArray, IndexArray]]
 
 
 class Remembered:
@@ -54,22 +51,25 @@ class Remembered:
 
     def add(self, arm: int, x: float, f: float) -> None:
         """One more point of one arm; O(n_points)."""
+        # Lists, since there are so few points that calls of numpy would take longer.
         n = int(self.n[arm])
-        place = int(np.searchsorted(self.x[:n, arm], x))
-        if place < n and self.x[place, arm] == x:
+        xs, fs = self.x[:n, arm].tolist(), self.f[:n, arm].tolist()
+        place = bisect_left(xs, x)
+        if place < n and xs[place] == x:
             self.f[place, arm] = f
             return
-        xs, fs = np.insert(self.x[:n, arm], place, x), np.insert(self.f[:n, arm], place, f)
+        xs.insert(place, x)
+        fs.insert(place, f)
         if n == len(self.x):
-            least = _least_useful(xs, place)
-            xs, fs = np.delete(xs, least), np.delete(fs, least)
+            least = _least_useful(np.array(xs), place)
+            del xs[least], fs[least]
         self.x[: len(xs), arm], self.f[: len(fs), arm], self.n[arm] = xs, fs, len(xs)
 
     def neighbours(self, arm: int, x: float) -> list[tuple[float, float]]:
         """The nearest points (x, f) of an arm on both sides of ``x``, but not at ``x``."""
-        xs = self.x[: self.n[arm], arm]
-        left, right = int(np.searchsorted(xs, x)) - 1, int(np.searchsorted(xs, x, side="right"))
-        return [(float(xs[p]), float(self.f[p, arm])) for p in (left, right) if 0 <= p < len(xs)]
+        xs = self.x[: self.n[arm], arm].tolist()
+        left, right = bisect_left(xs, x) - 1, bisect_right(xs, x)
+        return [(xs[p], float(self.f[p, arm])) for p in (left, right) if 0 <= p < len(xs)]
 
     def bounds(
         self,
@@ -115,7 +115,7 @@ class Remembered:
         lower[has] = np.maximum(lower[has], f_right - reach)
         upper[has] = np.minimum(upper[has], f_right if monotone else f_right + reach)
         if concave:
-            _tighten_by_chords(theta, right, points, lower, upper)
+            _tighten_by_chords(theta, right, (x, f, n), lower, upper)
         value = f[right[exact] - 1, at[exact]]
         lower[exact], upper[exact] = value, value
         return lower, np.maximum(lower, upper)
@@ -163,18 +163,19 @@ def _least_useful(xs: FloatArray, newest: int) -> int:
 
 
 def _tighten_by_chords(
-    theta: FloatArray, right: IndexArray, points: _Points, lower: FloatArray, upper: FloatArray
+    theta: FloatArray,
+    right: IndexArray,
+    points: tuple[FloatArray, FloatArray, IndexArray],
+    lower: FloatArray,
+    upper: FloatArray,
 ) -> None:
     """Tighten bounds in place: a concave function is above its chords, below their extensions."""
-    for first, second, inside in (
-        (right - 1, right, True),
-        (right - 2, right - 1, False),
-        (right, right + 1, False),
-    ):
-        x1, f1, has1 = points(first)
-        x2, f2, has2 = points(second)
-        both, mine, theirs = np.intersect1d(has1, has2, assume_unique=True, return_indices=True)
-        x1, f1, x2, f2 = x1[mine], f1[mine], x2[theirs], f2[theirs]
+    x, f, n = points
+    # The chord around theta bounds from below, the next ones on both sides from above.
+    for first, inside in ((right - 1, True), (right - 2, False), (right, False)):
+        both = np.flatnonzero((first >= 0) & (first + 1 < n))
+        one, other = (first[both], both), (first[both] + 1, both)
+        x1, f1, x2, f2 = x[one], f[one], x[other], f[other]
         share = (theta[both] - x1) / (x2 - x1)
         line = f1 + (f2 - f1) * share
         slack = _ROUNDING * (np.abs(f1) + np.abs(f2)) * (1 + np.abs(share))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from superarm.core import FeasibleSets
-from superarm.core._top_k import kth_largest
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.k_of_m import kth_largest
 from superarm.core.optional import Uniform
 
 # Values closer than this share may be equal, as far as bounds can tell.

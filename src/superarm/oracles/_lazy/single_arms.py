@@ -56,7 +56,7 @@ class SingleArms:
     def __init__(
         self, memory: Remembered, lipschitz: FloatArray, *, monotone: bool, concave: bool
     ) -> None:
-        self.memory, self.lipschitz = memory, lipschitz
+        self.memory, self.lipschitz, self.n_arms = memory, lipschitz, len(lipschitz)
         self.monotone, self.concave = monotone, concave
         self.used, self.warned = 1.0, False
         self.empty: float | None = None
@@ -68,11 +68,6 @@ class SingleArms:
         lipschitz = np.array(np.broadcast_to(reward.lipschitz, reward.n_arms), np.float64)
         memory = Remembered(reward.n_arms, n_points)
         return cls(memory, lipschitz, monotone=reward.monotone, concave=is_concave(reward))
-
-    @property
-    def n_arms(self) -> int:
-        """How many arms the reward has."""
-        return len(self.memory.n)
 
     def bounds(
         self, theta: FloatArray, most: float, arms: IndexArray | slice = slice(None)

@@ -60,7 +60,7 @@ class Stage:
         """Which arms may still add ``gain`` or more, by their bounds."""
         # A gain is the difference of two values, whose rounding errors it has.
         slack = _TIE * (abs(self.worth) + abs(gain)) if gain > -np.inf else 0.0
-        open_to = (self.upper >= gain - slack) & np.isneginf(self.exact)
+        open_to = (self.upper >= gain - slack) & (self.exact == -np.inf)
         open_to[self.closed] = False
         return open_to
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import psycopg
@@ -84,19 +83,22 @@ class PostgresStore(Queries):
     @contextlib.contextmanager
     def turn(
         self, bandit: Bandit, seen: int | None = None, *, to_write: bool = True
-    ) -> Iterator[_PostgresTurn]:
+    ) -> Iterator[LogTurn]:
         """A transaction that locks the row of the bandit; no lock for a turn that only reads."""
-        number = bandit.number
         with _translated():
             if not to_write:
-                news = self._news(number, seen)
-                yield _PostgresTurn(self, number, news, self._connection())
+                yield self._turn(bandit.number, seen, self._connection())
                 return
             connection = self._do(lambda connection: self._lock_bandit(connection, bandit))
             try:
-                yield _PostgresTurn(self, number, self._news(number, seen), connection)
+                # The connection that holds the lock: another one could not commit under it.
+                yield self._turn(bandit.number, seen, connection)
             finally:
                 self._end(connection)
+
+    def _turn(self, number: int, seen: int | None, connection: Connection) -> LogTurn:
+        by_key, append = partial(self.by_key, number), partial(_append, connection, number)
+        return LogTurn(self, self._news(number, seen), by_key, append)
 
     def _news(self, number: int, seen: int | None) -> list[Event]:
         """The events of a bandit in memory that other processes have appended since ``seen``."""
@@ -208,15 +210,10 @@ class PostgresStore(Queries):
             self._connections.discard(connection)
 
 
-@dataclass
-class _PostgresTurn(LogTurn[PostgresStore]):
-    connection: Connection  # the one that holds the lock: another one could not commit under it
-
-    def commit(self, events: list[Event]) -> None:
-        with self.connection.cursor() as cursor:
-            rows = [(self.number, *event) for event in events]
-            cursor.executemany(_psycopg(INSERT_EVENT), rows)
-        self.connection.execute("COMMIT")
+def _append(connection: Connection, number: int, events: list[Event]) -> None:
+    with connection.cursor() as cursor:
+        cursor.executemany(_psycopg(INSERT_EVENT), [(number, *event) for event in events])
+    connection.execute("COMMIT")
 
 
 def _make_tables(connection: Connection) -> None:
@@ -237,7 +234,7 @@ def _make_tables(connection: Connection) -> None:
                 connection.execute(table.format(**_TYPES))
 
 
-@functools.cache
+@cache
 def _psycopg(query: str) -> str:
     """A shared statement with the placeholders of psycopg."""
     return query.replace("?", "%s")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from superarm.service.log.events import Bandit, Event
-from superarm.service.log.store import Checkpoint, KeyRow
+from superarm.service.log.store import Checkpoint, KeyRow, Store
 
 Statement = tuple[str, Sequence[Any]]
 
@@ -40,21 +40,14 @@ TABLES = (
 )
 
 
-AnyQueries = TypeVar("AnyQueries", bound="Queries")
-
-
 @dataclass
-class LogTurn(Generic[AnyQueries]):
-    """The part of a `Turn` that is the same in every SQL database; ``commit`` is added to it."""
+class LogTurn:
+    """A `Turn`, whose methods are those of its store for one bandit."""
 
-    # Typed by the store, since `commit` uses what only this kind of store has.
-    store: AnyQueries
-    number: int
+    store: Store
     news: list[Event]
-
-    def by_key(self, key: str) -> Event | None:
-        """The event that was made with an idempotency key."""
-        return self.store.by_key(self.number, key)
+    by_key: Callable[[str], Event | None]
+    commit: Callable[[list[Event]], None]
 
 
 class Queries:

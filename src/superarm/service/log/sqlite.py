@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -114,9 +115,11 @@ class SQLiteStore(Queries):
     @contextlib.contextmanager
     def turn(
         self, bandit: Bandit, seen: int | None = None, *, to_write: bool = True
-    ) -> Iterator[_SQLiteTurn]:
+    ) -> Iterator[LogTurn]:
         """One process has every turn, and the engine runs one thread per bandit."""
-        yield _SQLiteTurn(self, bandit.number, [])  # no other process appends
+        # No news: no other process appends.
+        number = bandit.number
+        yield LogTurn(self, [], partial(self.by_key, number), partial(self.append, number))
 
     def create(self, bandit: Bandit, first: Event) -> Bandit:
         """Store a bandit and its first event. The returned bandit has its number."""
@@ -205,11 +208,6 @@ class SQLiteStore(Queries):
                 return self._reading.execute(query, values).fetchall()
             except sqlite3.Error as error:
                 raise as_store_error(error, self.path) from error
-
-
-class _SQLiteTurn(LogTurn[SQLiteStore]):
-    def commit(self, events: list[Event]) -> None:
-        self.store.append(self.number, events)
 
 
 @contextlib.contextmanager

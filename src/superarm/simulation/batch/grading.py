@@ -130,4 +130,9 @@ def _check(oracle: GroupTesting) -> float:
             'simulate_batch plays GroupTesting with tests="all", a number for q and no fixed '
             f"pools, got tests={oracle.tests!r}, q={oracle.q!r} and {pools} pools"
         )
+    if oracle.failure == "round":
+        raise ValueError(
+            "simulate_batch makes as many tests in every round: failure must be a number, "
+            "got 'round'"
+        )
     return oracle.p

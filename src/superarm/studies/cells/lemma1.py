@@ -57,6 +57,7 @@ def _problem(settings: dict[str, Any], number: int, rng: np.random.Generator) ->
     promised = delta / 2 * p**2 * (1 - p) * it.q
     repaired_promise = delta / 2 * p * (1 - p) * it.q_pair
     return {
+        "theta": theta.tolist(),
         "q": it.q,
         "q_pair": it.q_pair,
         "difference": it.difference,

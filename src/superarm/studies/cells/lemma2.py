@@ -18,12 +18,28 @@ def run(cell: Cell) -> Recorded:
     sum is the difference of the k-th and the (k+1)-th largest mean.
     """
     settings, rng = cell.settings, np.random.default_rng(cell.seeds())
+    if settings.get("reward") == "half":
+        return _half(settings, rng)
     k, n = settings["k"], settings["n_instances"]
     samples = np.sort(rng.random((n, settings["n_arms"])), axis=1)[:, ::-1]
     delta = theory.quantization_level(samples[:, k - 1] - samples[:, k], settings["gamma"])
     judged = np.sort(rng.random((n, settings["n_arms"])), axis=1)[:, ::-1]
     quantizer = theory.Quantizer(delta, 1.0, float(k))
     failures = int(_fails(judged, k, quantizer).sum())
+    return Recorded({"delta": delta, "failures": failures, "instances": n}, {})
+
+
+def _half(settings: dict[str, Any], rng: np.random.Generator) -> Recorded:
+    """Half the mean of one of two arms, B = 1/2: one mean uniform on [0.6, 0.8], the other 0.
+
+    A worthless set is moved by a whole step Delta / 2B, because zero is no level of the quantizer.
+    """
+    n = settings["n_instances"]
+    gaps = 0.5 * rng.uniform(0.6, 0.8, n)  # the best set against a worthless one
+    delta = theory.quantization_level(gaps, settings["gamma"])
+    judged = np.stack([rng.uniform(0.6, 0.8, n), np.zeros(n)], axis=1)
+    quantizer = theory.Quantizer(delta, 0.5, 0.5)
+    failures = int(_fails(0.5 * judged, 1, quantizer).sum())
     return Recorded({"delta": delta, "failures": failures, "instances": n}, {})
 
 

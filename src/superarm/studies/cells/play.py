@@ -12,8 +12,8 @@ from scipy.special import expit
 
 from superarm.catalog import POLICIES, Task
 from superarm.core import Belief, Policy, Pools, Reward
-from superarm.core._top_k import kth_largest
 from superarm.core.arguments import FloatArray, as_theta
+from superarm.core.k_of_m import kth_largest
 from superarm.oracles import Singletons
 from superarm.rewards import BlackBox, LinearReward, NetworkReward
 from superarm.simulation import (
@@ -25,6 +25,7 @@ from superarm.simulation import (
 )
 from superarm.studies.cell import Cell, Recorded
 from superarm.studies.cells.checkpoints import checkpoints
+from superarm.studies.cells.readings import READING, make_reading
 
 Spec = dict[str, Any]
 
@@ -86,6 +87,8 @@ class Make:
         """The policy and the instance."""
         instance = draw(self.settings["problem"], rng=rng)
         spec, horizon = self.settings["policy"], self.settings["horizon"]
+        if spec["name"] == READING:
+            return make_reading(spec, instance, rng=rng), instance
         calls = self.settings.get("calls", "batch")
         return make_policy(spec, instance, horizon, calls=calls), instance
 

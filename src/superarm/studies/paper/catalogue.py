@@ -18,7 +18,7 @@ from importlib import import_module
 
 from superarm.reporting import RequestError
 from superarm.studies.paper import experiments, extensions
-from superarm.studies.study import Study
+from superarm.studies.study import Scale, Study
 
 _PARTS = (experiments, extensions)  # in the order of the report
 
@@ -35,6 +35,12 @@ def load(name: str) -> Study:
             module = import_module(f"{part.__name__}.{name}")
             return Study(name, module.TITLE, module.cells, module.analyse)
     raise RequestError(f"experiment must be one of {', '.join(names())}, got {name!r}")
+
+
+def kinds() -> list[str]:
+    """The kinds of cells that the experiments have."""
+    # At the smallest size: the kinds are the same at every size.
+    return sorted({cell.kind for name in names() for cell in load(name).cells(Scale("tiny"))})
 
 
 def _names(path: Iterable[str]) -> list[str]:

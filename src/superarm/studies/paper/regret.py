@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
 from superarm.reporting.palette import look
 from superarm.reporting.statistics import (
@@ -18,27 +19,67 @@ from superarm.reporting.tables import Table
 from superarm.studies.paper.policies import CTS, RANDOM, curves, finals, labels
 from superarm.studies.study import Findings, Rows
 
+_LEAST_GROWTH = 1e-9  # of regret over a tenfold of rounds; less is a rounding error
+
 
 def analyse_regret(rows: Rows, title: str) -> Findings:
-    """Regret at the horizon of every policy, next to the random baseline and to CTS."""
-    horizon = rows[0]["checkpoints"][-1]
-    exact, random = finals(rows, "regret", CTS), finals(rows, "regret", RANDOM)
+    """Regret at the horizon of every policy, next to the random baseline and to CTS; its growth."""
+    numbers = regret_numbers(rows)
+    return Findings(numbers, [regret_table(numbers)], lambda figure: _draw(figure, rows, title))
+
+
+def regret_numbers(rows: Rows) -> dict[str, Any]:
+    """What the rows of policies on one problem say, as plain data."""
+    at = np.array(rows[0]["checkpoints"])
+    horizon = int(at[-1])
+    exact, random = curves(rows, "regret", CTS), finals(rows, "regret", RANDOM)
     policies: dict[str, dict[str, Any]] = {}
     for label in labels(rows):
-        final = finals(rows, "regret", label)
+        runs = curves(rows, "regret", label)
         policies[label] = {
-            "regret": final.tolist(),
-            "minus_cts": vars(paired_difference(final, exact)),
-            "of_cts": vars(paired_ratio(final, exact)),
-            "of_random": vars(paired_ratio(final, random)),
+            "regret": runs[:, -1].tolist(),
+            "minus_cts": vars(paired_difference(runs[:, -1], exact[:, -1])),
+            "of_cts": vars(paired_ratio(runs[:, -1], exact[:, -1])),
+            "of_random": vars(paired_ratio(runs[:, -1], random)),
             "evaluations_per_round": float(finals(rows, "evaluations", label).mean() / horizon),
+            "exponents": exponents(runs, at, horizon).tolist(),
+            "tenfolds": tenfolds(runs, at, horizon).tolist(),
         }
-    gap = float(np.min([row["gap"] for row in rows]))
-    numbers = {"policies": policies, "horizon": horizon, "n_runs": len(exact), "gap": gap}
-    return Findings(numbers, [_table(numbers)], lambda figure: _draw(figure, rows, title))
+    return {
+        "policies": policies,
+        "horizon": horizon,
+        "n_runs": len(exact),
+        "n_arms": rows[0]["problem"]["n_arms"],
+        "gap": float(np.min([row["gap"] for row in rows])),
+    }
 
 
-def _table(numbers: dict[str, Any]) -> Table:
+def exponents(runs: FloatArray, at: IndexArray, t: float) -> FloatArray:
+    """Shape (n_runs,): the b of regret ~ t^b between rounds t / 10 and t.
+
+    It is 1 for regret in proportion to t, and near 0 for regret like log(t).
+    """
+    late, early = value_at(runs, at, t), value_at(runs, at, t / 10)
+    return np.asarray(np.log10(late / early))
+
+
+def tenfolds(runs: FloatArray, at: IndexArray, t: float) -> FloatArray:
+    """Shape (n_runs,): what the last tenfold of rounds adds to the regret, over the one before.
+
+    It is 1 for regret like log(t), and 10 for regret in proportion to t.
+    """
+    last, middle, first = (value_at(runs, at, round_) for round_ in (t, t / 10, t / 100))
+    # A policy that lost nothing early on has no growth to divide by.
+    return np.asarray((last - middle) / np.maximum(middle - first, _LEAST_GROWTH))
+
+
+def value_at(runs: FloatArray, at: IndexArray, t: float) -> FloatArray:
+    """Shape (n_runs,): a recorded column in round t, interpolated between checkpoints."""
+    return np.array([np.interp(t, at, run) for run in runs])
+
+
+def regret_table(numbers: dict[str, Any]) -> Table:
+    """What `regret_numbers` found, for people."""
     policies = numbers["policies"]
     order = sorted(policies, key=lambda label: -np.mean(policies[label]["regret"]))
     body = [
@@ -49,6 +90,7 @@ def _table(numbers: dict[str, Any]) -> Table:
                 str(Interval(**policies[label][name]))
                 for name in ("minus_cts", "of_cts", "of_random")
             ),
+            str(mean_interval(policies[label]["exponents"])),
             f"{policies[label]['evaluations_per_round']:,.0f}",
         ]
         for label in order
@@ -60,11 +102,13 @@ def _table(numbers: dict[str, Any]) -> Table:
             "minus CTS's",
             "× CTS's",
             "× random baseline's",
+            "exponent of t",
             "evaluations per round",
         ],
         body,
         caption=f"Cumulative regret at T = {numbers['horizon']:,}, means over {numbers['n_runs']} "
-        f"paired runs with 95% intervals. Less is better.",
+        f"paired runs with 95% intervals. The exponent is that of the last tenfold of rounds. "
+        f"Less is better.",
     )
 
 

@@ -15,34 +15,34 @@ from superarm.studies.cell import Cell, canonical
 from superarm.studies.paper import catalogue
 from superarm.studies.paper.claims import judge
 from superarm.studies.paper.verdicts import Claim, Verdict
+from superarm.studies.provenance import provenance
 from superarm.studies.run import recorded_rows
-from superarm.studies.store import Store
+from superarm.studies.store import Recording, Store
 from superarm.studies.study import Done, Findings, Rows, Scale, Study
-from superarm.version import __version__
 
 _TEMPLATE = Path(__file__).parent / "report.html"
+REDUCED = (
+    "Reduced sizes: this run shows that everything works. Its numbers do not hold for the paper's "
+    "sizes, and claims that need those are not judged."
+)
 _MARKS = {
     Verdict.REPRODUCED: "yes",
     Verdict.CONDITIONALLY: "partly",
     Verdict.NOT_REPRODUCED: "no",
     Verdict.UNDECIDED: "open",
+    Verdict.NOT_JUDGED: "unjudged",
 }
 
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment on the page: findings, picture, and the seconds of its cells by key."""
+    """One experiment on the page: findings, picture, and the seconds of its cells together."""
 
     name: str
     title: str
     findings: Findings
     picture: str
-    cell_seconds: Mapping[str, float]
-
-    @property
-    def seconds(self) -> float:
-        """What the cells took on one core."""
-        return sum(self.cell_seconds.values())
+    seconds: float
 
 
 def make_report(store: Store, planned: Mapping[str, Sequence[Cell]] | None = None) -> Done:
@@ -51,25 +51,38 @@ def make_report(store: Store, planned: Mapping[str, Sequence[Cell]] | None = Non
     ``planned`` are cells that the caller has already, by experiment.
     """
     manifest = _manifest(store)
-    scale = Scale(manifest["size"], runs=manifest["runs"], seed=manifest["seed"])
-    sections = []
-    for name in catalogue.names():
-        if name in manifest["sweeps"]:
-            study = catalogue.load(name)
-            # Making the cells of all experiments takes seconds, so that known ones are used again.
-            cells = (planned or {}).get(name) or study.cells(scale)
-            # An interrupted experiment is left out: a mean over some of the runs would look like a
-            # result.
-            if all(map(store.has, cells)):
-                sections.append(_section(study, cells, store))
-    if not sections:
+    sweeps = recorded_sweeps(manifest, store, planned)
+    if not sweeps:
         raise RequestError(
             f"no experiment in {store.folder} is complete; run it again without --from to continue"
         )
+    manifest = store.note(recorded=provenance(sweeps, store))
+    sections = [_section(catalogue.load(name), cells, store) for name, cells in sweeps.items()]
     claims = judge({one.name: one.findings.numbers for one in sections})
     store.write("claims.json", json.dumps([vars(claim) for claim in claims], indent=1) + "\n")
     page = _page(sections, claims, manifest)
-    return Done(store.write("report.html", page), [_claims_table(claims)] if claims else [])
+    tables = [_claims_table(claims, manifest["size"])] if claims else []
+    return Done(store.write("report.html", page), tables)
+
+
+def recorded_sweeps(
+    manifest: Mapping[str, Any],
+    store: Recording,
+    planned: Mapping[str, Sequence[Cell]] | None = None,
+) -> dict[str, Sequence[Cell]]:
+    """The cells of every experiment that is complete, in the order of the report.
+
+    An interrupted experiment is left out: a mean over some of the runs would look like a result.
+    """
+    scale = Scale(manifest["size"], runs=manifest["runs"], seed=manifest["seed"])
+    found: dict[str, Sequence[Cell]] = {}
+    for name in catalogue.names():
+        if name in manifest["sweeps"]:
+            # Cells that the caller has are used again: making them all takes a while.
+            cells = (planned or {}).get(name) or catalogue.load(name).cells(scale)
+            if all(map(store.has, cells)):
+                found[name] = cells
+    return found
 
 
 def _manifest(store: Store) -> dict[str, Any]:
@@ -77,11 +90,6 @@ def _manifest(store: Store) -> dict[str, Any]:
     # Only reproductions name an engine. A folder of the comparison has a manifest, too.
     if manifest is None or "engine" not in manifest:
         raise RequestError(f"{store.folder} holds no reproduction: no manifest.json names one")
-    # The analysis of one version may not understand the rows of another version.
-    if manifest["superarm"] != __version__:
-        raise RequestError(
-            f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}"
-        )
     return manifest
 
 
@@ -99,28 +107,32 @@ def _section(study: Study, cells: Sequence[Cell], store: Store) -> Section:
     }
     for file, content in files.items():
         store.write(f"{study.name}/{file}", content)
-    seconds = {cell.key: time["seconds"] for cell, time in zip(cells, times, strict=True)}
+    seconds = sum(time["seconds"] for time in times)
     picture = inline(svg, study.name, study.title)
     return Section(study.name, study.title, findings, picture, seconds)
 
 
 def _page(sections: Sequence[Section], claims: list[Claim], manifest: dict[str, Any]) -> str:
-    # Experiments share cells, so all cells together take less than the sum over experiments.
-    every = {key: s for one in sections for key, s in one.cell_seconds.items()}
     return pages.render(
         _TEMPLATE,
         sections=sections,
         claims=claims,
         manifest=manifest,
         marks=_MARKS,
-        total_s=sum(every.values()),
+        reduced=REDUCED if manifest["size"] != "paper" else "",
     )
 
 
-def _claims_table(claims: list[Claim]) -> Table:
+def _claims_table(claims: list[Claim], size: str) -> Table:
     rows = [[one.sentence, one.measured, one.interval, one.verdict] for one in claims]
-    heading = ["claim", "measured", "95% interval", "verdict"]
-    return Table(heading, rows, title="The paper's claims", n_texts=len(heading), long=True)
+    return Table(
+        ["claim", "measured", "95% interval", "verdict"],
+        rows,
+        title="The paper's claims",
+        caption=REDUCED if size != "paper" else "",
+        n_texts=4,
+        long=True,
+    )
 
 
 def _lines(rows: Rows) -> str:

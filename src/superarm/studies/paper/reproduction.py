@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from superarm.reporting import RequestError, need
 from superarm.studies import batched
+from superarm.studies.archive import unpack
+from superarm.studies.cell import Cell
 from superarm.studies.code import versions
 from superarm.studies.paper import catalogue
-from superarm.studies.paper.report import make_report
+from superarm.studies.paper.report import REDUCED, make_report, recorded_sweeps
 from superarm.studies.run import record_with_bar
-from superarm.studies.store import Store
+from superarm.studies.store import NOTED, Memory, Store
 from superarm.studies.study import Done, Scale
+from superarm.version import __version__
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-KINDS = ("play", "rules", "swap_search")
 # The other experiments need what is only known run by run: theta, times, or regret that is equal
 # to the last digit.
 TOGETHER = ("fig2a", "fig2b", "fig2c")
@@ -58,17 +60,56 @@ def reproduce(
     sweeps = {name: catalogue.load(name).cells(scale) for name in wanted}
     store = Store(folder)
     store.open(manifest_of(scale, engine), sweeps)
+    # Before anything runs, so that nobody waits for verdicts that do not come.
+    if console is not None and scale.size != "paper":
+        console.print(REDUCED)
     record_with_bar(
         sweeps, store, unit="cells", workers=workers, console=console, engine=engine, dask=dask
     )
     return make_report(store, sweeps)
 
 
-def rebuild(folder: Path) -> Done:
-    """Make the report of a folder again, from its rows alone."""
+def rebuild(path: Path, out: Path) -> Done:
+    """Make the report again, from recorded rows alone.
+
+    Parameters
+    ----------
+    path
+        A folder, whose report is made again where it is, or an archive (`studies.archive`).
+    out
+        The folder for the rows and the report of an archive.
+    """
     need("matplotlib", "plots", "the report has pictures")
     need("jinja2", "plots", "the report is made from a template")
-    return make_report(Store(folder))
+    if path.is_file():
+        store, sweeps = _from_archive(path, out)
+        return make_report(store, sweeps)
+    store = Store(path)
+    manifest = store.manifest()
+    # Cells are named by their version, so that a folder of another version would look empty.
+    if manifest is not None and manifest.get("superarm", __version__) != __version__:
+        raise RequestError(
+            f"{path} was recorded by superarm {manifest['superarm']}, this is {__version__}"
+        )
+    return make_report(store)
+
+
+def _from_archive(path: Path, out: Path) -> tuple[Store, dict[str, Sequence[Cell]]]:
+    """A folder with the cells of an archive, and the cells by experiment."""
+    memory = Memory()
+    manifest = unpack(path, memory)
+    sweeps = recorded_sweeps(manifest, memory)
+    # Another version may have other cells in an experiment, which its analysis then expects.
+    if missing := sorted(set(manifest["sweeps"]) - set(sweeps)):
+        raise RequestError(
+            f"{path} was recorded by superarm {manifest['superarm']}, whose {missing[0]} has other "
+            f"cells than that of this version, {__version__}"
+        )
+    store = Store(out)
+    store.open({name: manifest[name] for name in manifest if name not in NOTED}, sweeps)
+    for cell in {cell.key: cell for cells in sweeps.values() for cell in cells}.values():
+        store.put(cell, memory.get(cell))
+    return store, sweeps
 
 
 def manifest_of(scale: Scale, engine: str = "process") -> dict[str, Any]:
@@ -76,7 +117,7 @@ def manifest_of(scale: Scale, engine: str = "process") -> dict[str, Any]:
     return {
         # All kinds, even those that are not requested now: experiments may be added to the folder
         # later.
-        **versions(*KINDS),
+        **versions(*catalogue.kinds()),
         **batched.about(engine),
         "size": scale.size,
         "runs": scale.runs,

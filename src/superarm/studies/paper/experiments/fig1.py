@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core.arguments import FloatArray
 from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain
 from superarm.reporting.palette import BLUE, GREEN, INK, PINK, RED, Look
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
@@ -20,6 +19,7 @@ from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell
 from superarm.studies.paper.experiments import fig2a
 from superarm.studies.paper.policies import CTS, GT_QTS, compared, curves, of_label
+from superarm.studies.paper.regret import value_at
 from superarm.studies.study import Findings, Rows, Scale
 
 TITLE = "Figure 1: rounds that are not C-separable"
@@ -67,7 +67,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
         f"1 in the last column. Growth in proportion to t, with non-separable rounds only, has 10."
     )
     return Findings(
-        {"sizes": sizes, "found": found},
+        {"sizes": sizes, "n_arms": sizes[-1], "horizon": horizon, "found": found},
         [_table(found, horizon)],
         lambda figure: _draw(figure, rows, sizes),
         [note],
@@ -79,7 +79,7 @@ def _growth(part: Rows, label: str) -> dict[str, Any]:
     at = np.array(part[0]["checkpoints"])
     horizon = int(at[-1])
     counts = curves(part, "non_separable", label)
-    last, middle, first = (_at(counts, at, t) for t in (horizon, horizon / 10, horizon / 100))
+    last, middle, first = (value_at(counts, at, t) for t in (horizon, horizon / 10, horizon / 100))
     # log(t) / gap² grows by log(10) / gap² over a tenfold of rounds.
     reference = np.array([math.log(10) / row["gap"] ** 2 for row in of_label(part, label)])
     # For log(t) both ratios are 1: it grows by the same amount over every tenfold of rounds.
@@ -90,11 +90,6 @@ def _growth(part: Rows, label: str) -> dict[str, Any]:
         # At least 1, since early rounds may have no non-separable round to divide by.
         "growth_over_before": vars(paired_ratio(last - middle, np.maximum(middle - first, 1.0))),
     }
-
-
-def _at(counts: FloatArray, rounds: FloatArray, t: float) -> FloatArray:
-    """The counts of all runs in round t, interpolated between checkpoints."""
-    return np.array([np.interp(t, rounds, run) for run in counts])
 
 
 def _table(found: dict[str, Any], horizon: int) -> Table:
@@ -136,7 +131,12 @@ def _draw(figure: Any, rows: Rows, sizes: list[int]) -> None:
             counts = curves(part, "non_separable", label)
             band(axis, at, counts, size_look)
             ends[f"m = {n_arms:,}"] = (counts[:, -1].mean(), size_look)
-        axis.plot(at, np.log(at) / gap**2, color=INK, linestyle=_REFERENCE.dash, linewidth=1.5)
+        # From round 2 on: log(1) is 0, which would be drawn as a vertical line. More rounds than
+        # checkpoints, because the first few are far apart on this axis.
+        drawn = np.geomspace(2, at[-1], 200)
+        axis.plot(
+            drawn, np.log(drawn) / gap**2, color=INK, linestyle=_REFERENCE.dash, linewidth=1.5
+        )
         ends["log(t) / gap²"] = (np.log(at[-1]) / gap**2, _REFERENCE)
         logarithmic(axis)
         axis.set_ylim(1, None)

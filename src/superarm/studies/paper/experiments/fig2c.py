@@ -65,6 +65,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
         "random": random.tolist(),
         "cts": exact.tolist(),
         "horizon": rows[0]["checkpoints"][-1],
+        "n_arms": rows[0]["problem"]["n_arms"],
     }
     return Findings(numbers, [_table(numbers)], lambda figure: _draw(figure, numbers))
 

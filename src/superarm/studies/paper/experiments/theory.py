@@ -65,7 +65,10 @@ def analyse(rows: Rows, times: Rows) -> Findings:
         "sizes": [float(row["n_arms"]) for row in counted],
         "rules": {name: [row[name] for row in counted] for name in _RULES},
         "growth": {name: _exponent(counted, name) for name in _RULES},
-        "at_paper": {name: at_paper[name] for name in ("n_arms", *_RULES)},
+        "at_paper": {
+            **{name: at_paper[name] for name in ("n_arms", *_RULES)},
+            "log10_q": _log10_q(at_paper),
+        },
         "networks": _networks([row for row in rows if row["kind"] == "swap_search"]),
         "bound": _bound([row for row in rows if row["kind"] == "play"]),
     }
@@ -77,6 +80,12 @@ def _exponent(counted: Rows, name: str) -> float:
     """The b of tests ~ m^b that fits best on logarithmic scales."""
     sizes = [row["n_arms"] for row in counted]
     return float(np.polyfit(np.log(sizes), np.log([row[name] for row in counted]), 1)[0])
+
+
+def _log10_q(counted: dict[str, Any]) -> float:
+    """The decimal logarithm of a bound on q at p = 1/2, for a sum of all arms with B = 1."""
+    n_levels = math.ceil(2 * counted["n_arms"] / counted["delta"])  # L = 2BM / Delta, M = m
+    return theory.log10_q_limit(n_arms=counted["n_arms"], n_levels=n_levels, p=0.5)
 
 
 def _networks(searched: Rows) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr
 
 from superarm.reporting.figures import panels, plain
 from superarm.reporting.palette import BLUE, ORANGE
@@ -23,6 +24,7 @@ TITLE = "Lemma 1: the number of tests, as printed and repaired"
 FAILURE = 0.1
 N_RUNS = 20
 PS = (0.5, 2 / 3)
+_CHANCE = 1e-3  # that a lemma that holds is refuted
 _COLOURS = {"printed": ORANGE, "repaired": BLUE}
 
 
@@ -46,18 +48,28 @@ def cells(scale: Scale) -> list[Cell]:
 def analyse(rows: Rows, times: Rows) -> Findings:
     """How often the bound of the proof fails, and in how many problems too few trials succeed."""
     problems = [problem for row in rows for problem in row["problems"]]
-    found = {version: _judged(problems, version) for version in _COLOURS}
+    n_trials = rows[0]["n_trials"]
+    found = {version: _judged(problems, version, n_trials) for version in _COLOURS}
+    numbers: dict[str, Any] = {
+        "n_problems": len(problems),
+        "failure": FAILURE,
+        "found": found,
+        "counter_example": _counter_example(problems),
+    }
     return Findings(
-        {"n_problems": len(problems), "failure": FAILURE, "found": found},
+        numbers,
         [_table(found, len(problems))],
         lambda figure: _draw(figure, found),
+        _notes(numbers["counter_example"]),
     )
 
 
-def _judged(problems: list[dict[str, Any]], version: str) -> dict[str, Any]:
+def _judged(problems: list[dict[str, Any]], version: str, n_trials: int) -> dict[str, Any]:
     promised = [one for one in problems if one[f"n_{version}"] is not None]
     played = [one["success"][version] for one in promised if one["success"][version] is not None]
     violated = sum(not one[f"{version}_holds"] for one in problems)
+    # Exact, and Bonferroni: if the lemma holds, some problem is refuted with probability 0.1%.
+    chance = bdtr(np.round(np.array(played) * n_trials), n_trials, 1 - FAILURE)
     # Far below the promise: a share of successes of at most 3/4 where 9/10 is promised.
     failed = sum(share < 0.75 for share in played)
     tests = [one[f"n_{version}"] for one in promised]
@@ -66,10 +78,36 @@ def _judged(problems: list[dict[str, Any]], version: str) -> dict[str, Any]:
         "promised": len(promised),
         "played": len(played),
         "failed": failed,
+        "refuted": int((chance < _CHANCE / max(1, len(played))).sum()),
         "failed_share": vars(share_interval(failed, max(1, len(played)))),
         "success": sorted(played),
         "median_tests": float(np.median(tests)),
     }
+
+
+def _counter_example(problems: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The problem with the fewest successes of those in which the printed bound is violated."""
+    found = [
+        one
+        for one in problems
+        if not one["printed_holds"] and one["success"]["printed"] is not None
+    ]
+    if not found:
+        return None
+    worst = min(found, key=lambda one: one["success"]["printed"])
+    columns = ("theta", "q", "q_pair", "difference", "n_printed")
+    return {**{name: worst[name] for name in columns}, "success": worst["success"]["printed"]}
+
+
+def _notes(example: dict[str, Any] | None) -> list[str]:
+    if example is None:
+        return []
+    theta = ", ".join(f"{value:.4f}" for value in example["theta"])
+    return [
+        f"The worst counter-example that the search found: theta = ({theta}), q = "
+        f"{example['q']:.3g}, q(s, t) = {example['q_pair']:.3g}. The {example['n_printed']:,} "
+        f"tests of the printed lemma find the best arm in {example['success']:.0%} of the trials."
+    ]
 
 
 def _table(found: dict[str, Any], n_problems: int) -> Table:

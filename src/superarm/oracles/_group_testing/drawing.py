@@ -1,0 +1,59 @@
+"""The tests of a round: their sizes, and random tests with their values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from superarm.core import Pools, Reward
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.oracles._group_testing.weights import Weights
+
+# The expected sizes of the tests if p is left to the regression decoder.
+SIZES = (1.0, 4.0, 16.0, 64.0)
+
+
+class Tests(NamedTuple):
+    """The tests of a round, the class of each by its expected size, and their values."""
+
+    pools: Pools
+    classes: IndexArray
+    values: FloatArray
+
+    def join(self, more: Tests) -> Tests:
+        """These tests followed by the other ones."""
+        return Tests(
+            self.pools.join(more.pools),
+            np.concatenate([self.classes, more.classes]),
+            np.concatenate([self.values, more.values]),
+        )
+
+
+def class_sizes(n_arms: int, p: float | None, pools: Pools | None) -> FloatArray:
+    """The expected sizes of the tests, one per class; several if there is neither p nor pools."""
+    if pools is not None:
+        mean = float(pools.sizes.mean()) if len(pools) else 1.0
+        return np.array([max(1.0, mean)])
+    if p is not None:
+        return np.array([p * n_arms])
+    return np.array([size for size in SIZES if size <= max(1, n_arms / 2)])
+
+
+def evaluated(tests: Pools, reward: Reward, theta: FloatArray) -> Tests:
+    """Tests of one class, with their values."""
+    return Tests(tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta))
+
+
+def sized_tests(
+    reward: Reward, theta: FloatArray, n_tests: int, weights: Weights, *, rng: Generator
+) -> Tests:
+    """Random tests of several sizes, as many of each size as the weights suggest."""
+    counts, n_arms = weights.counts(n_tests), reward.n_arms
+    tests = Pools.of([], n_arms)
+    for count, size in zip(counts, weights.classes.sizes, strict=True):
+        if count:
+            tests = tests.join(Pools.random(int(count), n_arms, size / n_arms, rng=rng))
+    classes = np.repeat(np.arange(len(counts)), counts)
+    return Tests(tests, classes, reward.batch(tests, theta))
