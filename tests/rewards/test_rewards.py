@@ -1,6 +1,5 @@
 import itertools
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 import parts
 import superarm as sa
 from superarm import Pools
+from worker_processes import worker_processes
 
 BUILT_IN = [name for name in parts.REWARDS if name != "black box"]
 
@@ -148,7 +148,7 @@ def test_a_pool_is_given_a_few_pieces_a_worker(about, size):
     "start",
     [
         lambda: ThreadPoolExecutor(3),
-        lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn")),
+        lambda: worker_processes(2),
     ],
     ids=["threads", "processes"],
 )

@@ -1,11 +1,11 @@
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
-from multiprocessing import get_context
 
 import numpy as np
 import pytest
 
 import superarm as sa
+from worker_processes import worker_processes
 
 
 def make(rng):
@@ -108,7 +108,7 @@ def test_replicate_is_the_same_for_any_executor_and_number_of_workers():
     assert calls == [1, 2, 3, 4, 5]
     assert all(map(same, alone, threads))
     for workers in (1, 2):
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
+        with worker_processes(workers) as executor:
             assert all(map(same, alone, sa.replicate(make, **options, executor=executor)))
 
 

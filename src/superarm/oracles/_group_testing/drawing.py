@@ -53,6 +53,7 @@ def sized_tests(
     counts, n_arms = weights.counts(n_tests), reward.n_arms
     tests = Pools.of([], n_arms)
     for count, size in zip(counts, weights.classes.sizes, strict=True):
-        tests = tests.join(Pools.random(int(count), n_arms, size / n_arms, rng=rng))
+        if count:
+            tests = tests.join(Pools.random(int(count), n_arms, size / n_arms, rng=rng))
     classes = np.repeat(np.arange(len(counts)), counts)
     return Tests(tests, classes, reward.batch(tests, theta))
