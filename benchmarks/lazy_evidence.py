@@ -39,7 +39,7 @@ def decide(name: str, m: int, rounds: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng([seed, 0])
     reward = sa.Counted(REWARDS[name](m, rng))
     world, belief = sa.BernoulliArms(rng.random(m)), sa.BetaBelief(m)
-    lazy, plain = sa.LazySingletons(), sa.Singletons()
+    lazy, plain = sa.LazySingletons(audits=0.0), sa.Singletons()
     found = np.zeros(4, int)
     for t in range(rounds):
         theta = belief.sample(rng=rng)
@@ -115,7 +115,7 @@ def measured(rounds: int) -> Iterator[dict[str, Any]]:
                 [
                     play(
                         make(m, np.random.default_rng([seed, 0])),
-                        sa.LazySingletons(),
+                        sa.LazySingletons(audits=0.0),
                         {},
                         rounds,
                         seed,
@@ -184,10 +184,10 @@ VARIANTS: dict[
                 sa.LazySingletons,
                 lambda reward: one_b(reward) | {"concave": False},
             ),
-            "4 points": (lambda: sa.LazySingletons(n_points=4), truth),
-            "64 points": (lambda: sa.LazySingletons(n_points=64), truth),
-            "batches of 8": (lambda: sa.LazySingletons(batch=8), truth),
-            "batches of 32": (lambda: sa.LazySingletons(batch=32), truth),
+            "4 points": (lambda: sa.LazySingletons(n_points=4, audits=0.0), truth),
+            "64 points": (lambda: sa.LazySingletons(n_points=64, audits=0.0), truth),
+            "batches of 8": (lambda: sa.LazySingletons(batch=8, audits=0.0), truth),
+            "batches of 32": (lambda: sa.LazySingletons(batch=32, audits=0.0), truth),
             "evaluated at theta only": (EvaluatesAtTheta, truth),
             "B overstated 5 times, not concave": (sa.LazySingletons, five_b),
             "the same, evaluated at theta only": (EvaluatesAtTheta, five_b),
@@ -209,9 +209,9 @@ VARIANTS: dict[
         200,
         {
             "all": (sa.LazySingletons, truth),
-            "4 points": (lambda: sa.LazySingletons(n_points=4), truth),
-            "8 points": (lambda: sa.LazySingletons(n_points=8), truth),
-            "64 points": (lambda: sa.LazySingletons(n_points=64), truth),
+            "4 points": (lambda: sa.LazySingletons(n_points=4, audits=0.0), truth),
+            "8 points": (lambda: sa.LazySingletons(n_points=8, audits=0.0), truth),
+            "64 points": (lambda: sa.LazySingletons(n_points=64, audits=0.0), truth),
         },
     ),
 }
