@@ -64,12 +64,6 @@ FAMILIES = {
     "by 3, no free point": Family(
         lambda w, x: 0.5 + w * x, lambda w, x: 0.5 + 3 * w * x, {}, moves="drifts"
     ),
-    "not concave": Family(
-        lambda w, x: w * (np.sqrt(x + 0.04) - 0.2),
-        lambda w, x: w * (x + 1.5 * x**2),
-        {**FREE, "concave": True},
-        moves="drifts",
-    ),
 }
 
 
@@ -210,7 +204,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--instances", type=int, default=100)
+    parser.add_argument("--instances", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--audits", type=float, nargs="+", default=[0.0, 2.0])
     parser.add_argument("--workers", type=int, default=1)

@@ -1,4 +1,4 @@
-"""Make docs/reproduction.md, its pictures and the README's headline from recorded rows.
+"""Make docs/reproduction.md, docs/report.md, pictures and the README's headline from recorded rows.
 
     python docs/reproduction_page.py [FOLDER ...]
 
@@ -39,6 +39,7 @@ from superarm.studies.study import Findings
 HERE = Path(__file__).parent
 ARCHIVE = HERE / "reproduction.jsonl.xz"
 PAGE, TEMPLATE = HERE / "reproduction.md", HERE / "templates" / "reproduction.md.jinja"
+REPORT = HERE / "report.md"
 README = HERE.parent / "README.md"
 _MARKS = ("<!-- docs/reproduction_page.py makes this part -->", "<!-- until here -->")
 _WORDS = (
@@ -79,15 +80,19 @@ def results(archive: Path = ARCHIVE) -> Results:
     return Results(manifest, findings, judge({name: one.numbers for name, one in findings.items()}))
 
 
-def page(found: Results) -> str:
-    """The text of docs/reproduction.md."""
+def page(found: Results, path: Path = PAGE) -> str:
+    """The text of docs/reproduction.md or docs/report.md."""
     numbers = {name: one.numbers for name, one in found.findings.items()}
     text = pages.render(
-        TEMPLATE,
+        TEMPLATE.with_name(f"{path.name}.jinja"),
         manifest=found.manifest,
         claims=found.claims,
         tables=tables,
         span=tables.span,
+        literal=_literal,
+        per_round=lambda problem, label: (
+            np.mean(problem["policies"][label]["evaluations"]) / problem["horizon"]
+        ),
         calls=lambda horizon: sum(map(growing(1.1), range(1, horizon + 1))),
         cucb=lambda horizon: math.ceil(_CUCB * math.log(horizon)),
         **numbers,
@@ -101,7 +106,6 @@ def said(found: Results) -> dict[str, bool]:
     linear, network = numbers["beyond"]["linear"], numbers["beyond"]["network"]
     largest = f"m={numbers['fig1']['sizes'][-1]}"
     repaired = numbers["lemma1"]["found"]["repaired"]
-    literal = [label for label in linear["policies"] if label.startswith("GT+QTS, p=")]
     return {
         "LazySingletons decides as Oracle+ does": linear["lazy_is_cts"] and network["lazy_is_cts"],
         "LazyGreedy has the regret of Greedy in every digit": _regret(network, "CTS, lazy greedy")
@@ -118,10 +122,7 @@ def said(found: Results) -> dict[str, bool]:
         "a schedule loses much": all(
             one["policies"]["CTS, lazy, rarely"]["of_cts"]["low"] > 2 for one in (linear, network)
         ),
-        "the literal algorithm finds hardly more than a random set": all(
-            np.mean(_regret(linear, label)) > 0.85 * np.mean(_regret(linear, "random"))
-            for label in literal
-        ),
+        "the literal algorithm finds hardly more than a random set": min(_literal(linear)) > 0.85,
         "no counter-example to the repaired Lemma 1": not (
             repaired["violated"] or repaired["failed"]
         ),
@@ -131,6 +132,15 @@ def said(found: Results) -> dict[str, bool]:
             if one["of_cts"]["high"] < 1.25
         ),
     }
+
+
+def _literal(problem: Mapping[str, Any]) -> list[float]:
+    """The regret of the literal settings, as shares of the random baseline's."""
+    return [
+        float(np.mean(_regret(problem, label)) / np.mean(_regret(problem, "random")))
+        for label in problem["policies"]
+        if label.startswith("GT+QTS, p=")
+    ]
 
 
 def _regret(problem: Mapping[str, Any], label: str) -> list[float]:
@@ -189,7 +199,8 @@ def main() -> None:
     found = results()
     if wrong := [sentence for sentence, holds in said(found).items() if not holds]:
         print("The rows do not say so, and the prose must change:", *wrong, sep="\n  ")
-    PAGE.write_text(page(found))
+    for path in (PAGE, REPORT):
+        path.write_text(page(found, path))
     README.write_text(headline(found, README.read_text()))
     for name, one in found.findings.items():
         (HERE / f"{name.replace('_', '-')}.svg").write_text(render(one.draw))

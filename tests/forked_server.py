@@ -52,9 +52,7 @@ class Forked:
 
     def __init__(self, arguments, log, prepare=None):
         start_forking()
-        self._process = FORKS.Process(
-            target=_run, args=(arguments, str(log), prepare), daemon=True
-        )
+        self._process = FORKS.Process(target=_run, args=(arguments, str(log), prepare), daemon=True)
         self._process.start()
         self.pid = self._process.pid
 

@@ -50,8 +50,14 @@ BELIEFS = {
     "ucb, bolder": lambda n: sa.UCBBelief(n, exploration=0.5),
     "kl-ucb": sa.KLUCBBelief,
     "kl-ucb, c = 3": lambda n: sa.KLUCBBelief(n, c=3.0),
+    "learned beta": sa.beliefs.LearnedBetaBelief,
+    "learned beta, horizon": lambda n: sa.beliefs.LearnedBetaBelief(
+        n, shared=0.0, optimism=0.0, spread=1.0, horizon=1000
+    ),
     "mean": sa.beliefs.MeanBelief,
     "mean, unseen 0": lambda n: sa.beliefs.MeanBelief(n, unseen=0.0),
+    "shared seed": sa.beliefs.SharedSeedBelief,
+    "shared seed, less": lambda n: sa.beliefs.SharedSeedBelief(n, 0.3, prior=(0.5, 2.0)),
     "single seed": sa.beliefs.SingleSeedBelief,
     "exp3": lambda n: sa.beliefs.Exp3Belief(n, k=2, gamma=0.3),
 }

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from server_process import Server
+from forked_server import ForkedServer
 from superarm import cli
 
 ROOT = Path(__file__).parent.parent
@@ -37,7 +37,7 @@ def test_every_python_block_runs(page, tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if any("superarm.client" in block for block in blocks(page)):  # then a service must be there
         folder = tmp_path_factory.mktemp("service")
-        with Server(str(folder / "service.db"), folder / "log") as server:
+        with ForkedServer(str(folder / "service.db"), folder / "log") as server:
             monkeypatch.setenv("SUPERARM_URL", server.url)
             run(page)
     else:

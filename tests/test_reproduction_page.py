@@ -23,8 +23,9 @@ def found():
     return reproduction_page.results()
 
 
-def test_the_page_is_made_from_the_rows(found):
-    assert reproduction_page.page(found) == reproduction_page.PAGE.read_text(), AGAIN
+@pytest.mark.parametrize("path", [reproduction_page.PAGE, reproduction_page.REPORT])
+def test_the_page_is_made_from_the_rows(found, path):
+    assert reproduction_page.page(found, path) == path.read_text(), AGAIN
 
 
 def test_the_readme_is_made_from_the_rows(found):

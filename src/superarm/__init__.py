@@ -55,7 +55,15 @@ from superarm.oracles import (
     Singletons,
     TopK,
 )
-from superarm.policies import cts, cucb, epsilon_greedy, gt_qts, random_sets, single_seed_ts
+from superarm.policies import (
+    cts,
+    cucb,
+    epsilon_greedy,
+    gt_qts,
+    random_sets,
+    single_seed_ts,
+    thompson,
+)
 from superarm.rewards import AnySuccess, BlackBox, CoverageReward, LinearReward, NetworkReward
 from superarm.sessions import Session
 from superarm.sets import Feasible, Group
@@ -117,4 +125,5 @@ __all__ = [
     "simulate",
     "single_seed_ts",
     "theory",
+    "thompson",
 ]

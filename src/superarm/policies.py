@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
-from superarm.beliefs import BetaBelief, Exp3Belief, MeanBelief, SingleSeedBelief, UCBBelief
+from numpy.typing import ArrayLike
+
+from superarm.beliefs import (
+    BetaBelief,
+    Exp3Belief,
+    LearnedBetaBelief,
+    MeanBelief,
+    SharedSeedBelief,
+    SingleSeedBelief,
+    UCBBelief,
+)
 from superarm.beliefs.exp3 import exp3_gamma
-from superarm.core import FeasibleSets, Oracle, Policy, Reward
+from superarm.core import FeasibleSets, Oracle, Policy, Reward, as_feasible
 from superarm.oracles import (
     DependentRounding,
     EpsilonRandom,
     ESCBIndex,
     ExploreThenCommit,
     GroupTesting,
+    LazySingletons,
     RandomSets,
     Singletons,
+    TopK,
 )
 
 __all__ = [
@@ -28,6 +40,7 @@ __all__ = [
     "gt_qts",
     "random_sets",
     "single_seed_ts",
+    "thompson",
 ]
 
 
@@ -42,6 +55,46 @@ def cts(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None) 
     ('BetaBelief', 'Singletons')
     """
     return Policy(BetaBelief(reward.n_arms), _or_singletons(oracle), reward, k)
+
+
+def thompson(
+    reward: Reward,
+    k: int | FeasibleSets,
+    *,
+    prior: Literal["learned"] | tuple[ArrayLike, ArrayLike] = "learned",
+    shared: float | None = None,
+    horizon: int | None = None,
+    oracle: Oracle | None = None,
+) -> Policy:
+    """Thompson sampling for many arms and few rounds, with the same settings for all problems.
+
+    The belief is a `LearnedBetaBelief`, which learns its prior from all arms. With a ``prior`` (a,
+    b) it is a `SharedSeedBelief`. ``shared`` is the part of the seed that all arms share, by
+    default 1 - 1/k: the k places of a set then explore about as much as one place with a seed of
+    its own. ``horizon`` is the number of rounds, if it is known. The default oracle is `TopK` for
+    additive rewards, else `LazySingletons`.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> policy = thompson(sa.LinearReward(5), k=2)
+    >>> type(policy.belief).__name__, policy.belief.shared, type(policy.oracle).__name__
+    ('LearnedBetaBelief', 0.5, 'TopK')
+    """
+    if shared is None:
+        shared = 1 - 1 / max(1, as_feasible(k, reward.n_arms).n_most)
+    belief: LearnedBetaBelief | SharedSeedBelief
+    if isinstance(prior, str):
+        if prior != "learned":
+            raise ValueError(f'prior must be "learned" or a pair (a, b), got {prior!r}')
+        belief = LearnedBetaBelief(reward.n_arms, shared=shared, horizon=horizon)
+    elif horizon is None:
+        belief = SharedSeedBelief(reward.n_arms, shared, prior)
+    else:
+        raise ValueError(f"horizon is used by the learned prior only, got prior={prior!r}")
+    if oracle is None:
+        oracle = TopK() if reward.additive else LazySingletons()
+    return Policy(belief, oracle, reward, k)
 
 
 def gt_qts(reward: Reward, k: int | FeasibleSets, *, delta: float, **options: Any) -> Policy:

@@ -48,13 +48,15 @@ def slow_update(before, after, design, one_hot, scores, learnt):
     class that tells most is made 1.
     """
     gain, c, c_var = slow_lines(before, after, design, one_hot, scores)
-    w, var = np.concatenate([before["w"], c]), np.concatenate([before["var"], c_var])
+    # A sum that turns out to be none, in the first rounds.
+    w_var = before["var"] + before["w"].var() * (before["is_sum"] and not after["is_sum"])
+    w, var = np.concatenate([before["w"], c]), np.concatenate([w_var, c_var])
     fade = np.where(one_hot[learnt].any(axis=0), 0.98, 1.0)
     x = np.hstack([design * (one_hot @ gain)[:, None], one_hot])[learnt]
     noise = (one_hot @ after["noise"])[learnt]
     spread = x @ np.diag(var) @ x.T + np.diag(noise)
     w = w + np.diag(var) @ x.T @ np.linalg.inv(spread) @ (scores[learnt] - x @ w)
-    precision = np.concatenate([1 / before["var"], fade / c_var])
+    precision = np.concatenate([1 / w_var, fade / c_var])
     for j, row in enumerate(x):
         for i in np.flatnonzero(row):
             precision[i] += row[i] ** 2 / (spread[j, j] - row[i] ** 2 * var[i])
@@ -175,35 +177,6 @@ def test_without_a_quantizer_it_soon_knows_the_weights():
         regression(n_tests=30, quantize=False), sa.LinearReward(50, weights=weights), 60, rng=rng
     )
     np.testing.assert_allclose(oracle._weights.w, weights, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("std", "small", "large"),
-    [(1.0, 0.85, 0.1), (0.3, 0.4, 0.4), (0.05, 0.1, 0.85)],
-    ids=["steep", "middle", "flat"],
-)
-def test_tests_become_as_large_as_the_reward_allows(std, small, large):
-    """A steep network needs tests of about one arm; a flat one needs larger tests."""
-    rng = np.random.default_rng(0)
-    network = sa.network_instance(1000, 5, 0.2 * std, std=std, rng=rng).reward
-    counts = play(regression(delta=0.2, n_tests=300), network, 60, rng=rng)._weights.counts(300)
-    assert counts.sum() == 300
-    if std == 1.0:
-        assert counts[0] >= small * 300
-        assert counts[2:].sum() <= large * 300
-    elif std == 0.05:
-        assert counts[:2].sum() <= small * 300
-        assert counts[2:].sum() >= large * 300
-    else:
-        assert counts[:2].sum() >= small * 300
-        assert counts[3] <= large * 300
-
-
-def test_a_linear_reward_gets_the_largest_tests():
-    counts = play(
-        regression(n_tests=300), sa.LinearReward(1000), 60, rng=np.random.default_rng(0)
-    )._weights.counts(300)
-    assert counts[3] > 250
 
 
 def test_regret_is_that_of_cts():

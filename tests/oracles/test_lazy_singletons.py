@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import parts
 import superarm as sa
 from superarm.oracles._lazy.remembered import Remembered
+from superarm.oracles._lazy.rivals import best_and_rivals
 
 
 def plateaus(arms, means):
@@ -148,6 +149,25 @@ def test_declarations_pay():
     costs = play(network, 300, [(sa.LazySingletons(), one) for one in boxes]).sum(axis=1).tolist()
     assert costs == sorted(costs)
     assert costs[0] < costs[2]
+
+
+def test_an_arm_is_evaluated_only_if_its_bounds_are_wide_for_its_margin():
+    """The lemma behind the bound on evaluations: at least half of its distance from the k-th place.
+
+    So two evaluations of an arm are at means that differ by its margin over 4 B, or more.
+    """
+    rng, sets, n_checked = np.random.default_rng(0), sa.sets.KOfM(4, 12), 0
+    for _ in range(3000):
+        values, spread = rng.random(12), rng.choice([0.02, 0.2, 1.0], 12) * rng.random(12)
+        low = spread * rng.random(12)
+        lower, upper = values - low, values - low + spread
+        _, contested, n_necessary = best_and_rivals(sets, lower, upper, rng=rng)
+        ranked = np.sort(values)[::-1]
+        margin = np.abs(values - (ranked[3] + ranked[4]) / 2)
+        for arm in contested[: max(1, n_necessary)]:
+            assert upper[arm] - lower[arm] >= margin[arm] / 2
+            n_checked += 1
+    assert n_checked > 1000
 
 
 def test_points_are_bounded_and_the_useful_ones_stay():

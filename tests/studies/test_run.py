@@ -5,12 +5,12 @@ import os
 import signal
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 
 import pytest
 
+from forked_workers import forked
 from superarm.reporting.executors import dask_workers, processes
 from superarm.studies import Cell, Memory, Recorded, Scale, Store, paper, run
 from superarm.studies.code import versions
@@ -81,7 +81,7 @@ def test_a_dying_worker_loses_no_finished_cell(alone, tmp_path):
     started = []
 
     def start():
-        started.append(ProcessPoolExecutor(2, mp_context=get_context("spawn")))
+        started.append(forked(2)())
         return started[-1]
 
     killed = []
@@ -98,7 +98,7 @@ def test_a_dying_worker_loses_no_finished_cell(alone, tmp_path):
 
 def test_workers_that_always_die_end_it(tmp_path):
     def start():
-        executor = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        executor = forked(1)()
         executor.submit(os._exit, 1)
         return executor
 

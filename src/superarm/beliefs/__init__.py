@@ -5,8 +5,10 @@ from superarm.beliefs.discounted import DiscountedBetaBelief
 from superarm.beliefs.exp3 import Exp3Belief
 from superarm.beliefs.gaussian import GaussianBelief
 from superarm.beliefs.kl_ucb import KLUCBBelief
+from superarm.beliefs.learned_beta import LearnedBetaBelief
 from superarm.beliefs.mean import MeanBelief
 from superarm.beliefs.position_biased import PositionBiasedBelief
+from superarm.beliefs.shared_seed import SharedSeedBelief
 from superarm.beliefs.single_seed import SingleSeedBelief
 from superarm.beliefs.sliding import SlidingBetaBelief
 from superarm.beliefs.ucb import UCBBelief
@@ -17,8 +19,10 @@ __all__ = [
     "Exp3Belief",
     "GaussianBelief",
     "KLUCBBelief",
+    "LearnedBetaBelief",
     "MeanBelief",
     "PositionBiasedBelief",
+    "SharedSeedBelief",
     "SingleSeedBelief",
     "SlidingBetaBelief",
     "UCBBelief",

@@ -179,7 +179,7 @@ class ArmsAbove:
             return
         # Arms with coins are computed again as well, so that all that is kept is a function of a, b
         # and the margin, whatever the order of the updates was.
-        arms = np.union1d(self._coins, arms)
+        arms = _distinct(self._coins, arms)
         tail = self._tail(arms)
         self._rates.reshape(-1)[arms] = _rate(tail)
         rows = arms // self._fan
@@ -190,7 +190,7 @@ class ArmsAbove:
 
     def draw(self, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
         """The arms above, in any order, and how far each value is below 1. Call ``suits`` first."""
-        hit = np.unique(self._arms_of_points(int(rng.poisson(self._sums[-1])), rng))
+        hit = _distinct(self._arms_of_points(int(rng.poisson(self._sums[-1])), rng))
         lucky = self._coins[rng.random(len(self._coins)) < self._chances]
         arms = np.concatenate([hit, lucky])
         # 1 - random() is in (0, 1], so a value is 1 only where its digits end.
@@ -249,6 +249,15 @@ class ArmsAbove:
 def n_wanted(k: int) -> int:
     """How many arms should exceed the level: k, and enough more that fewer than k are rare."""
     return k + math.ceil(5 * math.sqrt(k)) + 12
+
+
+def _distinct(*arms: IndexArray) -> IndexArray:
+    """Each of the arms once, ascending; for few arms several times faster than np.unique."""
+    ordered = np.concatenate(arms)
+    ordered.sort()
+    is_first = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
 
 
 def _rate(tail: FloatArray) -> FloatArray:

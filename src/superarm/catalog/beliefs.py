@@ -10,6 +10,9 @@ from superarm.catalog.entries import REQUIRED, Parameter, Part, by_name
 _PRIOR = Parameter(
     "prior", "pair", "Beta prior (a, b): a - 1 successes, b - 1 failures.", (1.0, 1.0)
 )
+_SHARED = Parameter(
+    "shared", "float", "Part of the seed that all arms share.", 0.8, least=0.0, most=1.0
+)
 
 # Limits (least, most) protect a service from values that a stranger sends. The classes check their
 # arguments in any case. Entries are in the order of their names.
@@ -69,6 +72,20 @@ BELIEFS = by_name(
         (Parameter("c", "float", "Weight of the log log t term.", 0.0, least=0.0),),
     ),
     Part(
+        "learned_beta",
+        "LearnedBetaBelief",
+        beliefs.LearnedBetaBelief,
+        "Beta posteriors with a prior learned from all arms, for many arms and few rounds.",
+        (
+            _SHARED,
+            Parameter(
+                "optimism", "float", "Raises the scores of rarely seen arms.", 0.7, least=0.0
+            ),
+            Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0),
+            Parameter("horizon", "int", "Rounds in all, if known.", None, least=1),
+        ),
+    ),
+    Part(
         "mean",
         "MeanBelief",
         beliefs.MeanBelief,
@@ -89,6 +106,13 @@ BELIEFS = by_name(
             _PRIOR,
         ),
         over_http=False,
+    ),
+    Part(
+        "shared_seed",
+        "SharedSeedBelief",
+        beliefs.SharedSeedBelief,
+        "Beta posteriors, sampled with a random number of which arms share a part.",
+        (_SHARED, _PRIOR),
     ),
     Part(
         "single_seed",

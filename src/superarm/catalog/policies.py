@@ -121,6 +121,15 @@ POLICIES = by_name(
         code="`cts` with `Scheduled`",
     ),
     PolicyPart(
+        "thompson",
+        "Thompson, learned",
+        "Thompson sampling that learns its prior, and shares a seed between the places of a set.",
+        lambda task: policies.thompson(task.reward, task.k, oracle=task.exact_oracle()),
+        "#009E73",
+        ":",
+        code="`thompson`",
+    ),
+    PolicyPart(
         "single-seed",
         "CTS, single seed",
         "Thompson sampling that draws all arms high together, or low together.",

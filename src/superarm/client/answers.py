@@ -23,7 +23,8 @@ class Decision:
     values
         The value sampled for each arm. None if the oracle did not use sampled values.
     certified
-        Whether the oracle proved in this round that the set is the one it promises.
+        Whether the oracle proved in this round that the set is the one it promises, given what the
+        reward declares.
     round, time
         The round of the decision, and its time in Unix seconds.
     status

@@ -46,7 +46,7 @@ class Report(Protocol):
 
     @property
     def certified(self) -> bool:
-        """Whether the oracle proves that its set is the one it promises."""
+        """Whether the oracle proves that its set is the one it promises, given the declarations."""
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores | None:
         """What the arms were ordered by; None if the oracle does not order arms.

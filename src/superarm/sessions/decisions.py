@@ -16,6 +16,9 @@ Name: TypeAlias = str | int
 Status: TypeAlias = Literal["open", "told", "expired"]
 _SAMPLED = ("propensities", "set_propensity", "n_samples")  # one list in a session file
 
+# What explanations say of a decision that the oracle certified.
+CERTIFIED = "certified given the declarations"
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -30,7 +33,8 @@ class Decision:
     values
         The theta that the oracle saw, for each of the arms. None if the oracle did not look at it.
     certified
-        Whether the oracle proved in this round that the set is the one it looks for.
+        Whether the oracle proved in this round that the set is the one it looks for, given what the
+        reward declares.
     round
         Which call of `Session.ask` issued the decision, counted from 1.
     time

@@ -10,7 +10,7 @@ import numpy as np
 from superarm.core import Belief, FeasibleSets, Pools, Report, Sample, Scores
 from superarm.core.arguments import IndexArray
 from superarm.core.optional import HasPosterior, Posterior
-from superarm.sessions.decisions import Decision, Name
+from superarm.sessions.decisions import CERTIFIED, Decision, Name
 
 _LEVEL = 0.95  # of the intervals of posteriors
 _IN, _OUT, _SAMPLED = "#0072B2", "#999999", "#D55E00"  # from the palette of Okabe and Ito
@@ -110,7 +110,7 @@ class Explanation:
     lost_by: float | None
 
     def __str__(self) -> str:
-        sure = "certified" if self.decision.certified else "not certified"
+        sure = CERTIFIED if self.decision.certified else "not certified"
         lines = [f"decision {self.decision.id}, round {self.decision.round}, {sure}"]
         lines.append(f"score: {self.score_is or 'the oracle did not order arms in this round'}")
         lines += [f"  {place}. {reason}" for place, reason in enumerate(self.reasons, start=1)]
@@ -257,7 +257,7 @@ def _figure(explanation: Explanation) -> Any:
     sampled = axis.plot([], [], "D", color=_SAMPLED, label="sampled", **edge)
     keys = [*interval, *sampled]
     figure.legend(handles=keys, loc="outside lower center", ncols=2, frameon=False)
-    sure = "certified" if explanation.decision.certified else "not certified"
+    sure = CERTIFIED if explanation.decision.certified else "not certified"
     axis.set_title(f"Decision {explanation.decision.id}, {sure}", loc="left", fontsize=11)
     return figure
 

@@ -17,8 +17,10 @@ from superarm.oracles._group_testing.design import Design, sums_at
 _KEEP_C = 0.98
 # How fast the intercept of a class that is not learnt from follows the tests of a round.
 _FOLLOW = 0.1
-# Fewer tests of a class than this do not show how unlike the weights are, or that there is no sum.
+# Fewer tests of a class than this do not show in the first round that the reward is no sum.
 _ENOUGH = 20
+# A reward that is no sum shows it before this round, unless it is close to a sum.
+_EARLY = 50
 # Keeps a division by a sum of squares finite.
 _TINY = 1e-300
 
@@ -139,9 +141,9 @@ class Weights:
         lengths = known.gain[classes] ** 2 * made.row_sums(made.x**2)
         # Noise and unlike weights are what a class misses, which therefore bounds their variance.
         limits = [
-            var / lengths[each].mean()
+            var * _upper_limit(each.sum() - 2) / lengths[each].mean()
             for var, each in zip(spread, mine, strict=True)
-            if each.sum() >= _ENOUGH and lengths[each].any()
+            if each.sum() > 2 and lengths[each].any()
         ]
         self.w[:], self.var[:] = weight, min([weight**2, *limits])
 
@@ -168,7 +170,11 @@ class Weights:
         z = made.row_sums(made.x * self.w[made.arms])
         unsure = made.row_sums(made.x**2 * self.var[made.arms])
         unsure = former[classes] ** 2 * unsure + self.c_var[classes]
+        was_sum = self.classes.is_sum
         self.classes.measure_gain(z, scores, unsure, use, classes)
+        if was_sum and not self.classes.is_sum and self.rounds < _EARLY:
+            # Weights that were learnt as those of a sum may differ for that reason alone.
+            self.var = self.var + self.w.var()
         middle = self.classes.means(z, use, classes)
         moved = (self.classes.gain - former) * middle
         # As uncertain as it was moved, but not more than after one test.
@@ -254,6 +260,11 @@ def _variance(values: FloatArray, floor: float) -> float:
     """The variance of what a straight line misses, which has two numbers of its own."""
     n = len(values)
     return float(values.var() * n / max(1, n - 2) + floor) if n else floor
+
+
+def _upper_limit(n_free: int) -> float:
+    """The 99% upper limit of a variance over its estimate with so many degrees of freedom."""
+    return float(n_free / scipy.special.chdtri(n_free, 0.99))
 
 
 def _slope(x: FloatArray, y: FloatArray) -> float:

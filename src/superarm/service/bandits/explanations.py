@@ -13,6 +13,7 @@ from superarm.service.bandits.live import Live
 from superarm.service.bandits.records import PROPENSITIES, Answer
 from superarm.service.log.store import Turn
 from superarm.sessions import Explanation, Reason
+from superarm.sessions.decisions import CERTIFIED
 
 _NOT_SHOWN = ("status", "outcomes", *PROPENSITIES)
 
@@ -56,7 +57,7 @@ def _from_log(known: Answer) -> Answer:
     values = known["values"] or [None] * len(arms)
     reasons = [{"arm": arm, "value": value} for arm, value in zip(arms, values, strict=True)]
     reasons.sort(key=lambda reason: -(reason["value"] or 0.0))
-    certified = "certified" if known["certified"] else "not certified"
+    certified = CERTIFIED if known["certified"] else "not certified"
     lines = [
         f"decision {known['id']}, round {known['round']}, {certified}",
         "the other reasons are no longer in memory (explain_last); sampled values from the log:",

@@ -101,14 +101,15 @@ class Guard:
 
     async def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
         """Check key, role and rate. Returns the id of the key."""
-        needed = _needed_role(scope["method"], scope["path"])
-        if self._keys is None or needed is None:
+        keys = self._keys
+        needed = None if keys is None else _needed_role(scope["method"], scope["path"])
+        if keys is None or needed is None:
             self._limit_rate(_client(scope) or "")
             return None
-        if self._keys.stale and self._refresh is not None:
+        if keys.stale and self._refresh is not None:
             await self._refresh()
         key = _api_key(headers)
-        found = None if key is None else self._keys.role(key)
+        found = None if key is None else keys.role(key)
         if found is None:
             # Limits guesses at keys, too. Valid keys from the same address have their own rate.
             self._limit_rate(_client(scope) or "")

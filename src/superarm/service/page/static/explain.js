@@ -51,7 +51,7 @@ function Content({ id, found }) {
   const rows = left ? [...found.reasons, left] : found.reasons;
   return html`<p class="facts">
       <span class=${decision.certified ? "status told" : "status expired"}>
-        ${decision.certified ? "certified" : "not certified"}
+        ${decision.certified ? "certified given the declarations" : "not certified"}
       </span>
       ${" "}round ${count(decision.round)}, ${moment(decision.time ?? 0)}
     </p>

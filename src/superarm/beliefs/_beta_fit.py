@@ -1,0 +1,67 @@
+"""The Beta distribution that the means of many arms come from, by marginal likelihood."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import betaln, expit, log_expit
+
+from superarm.core.arguments import FloatArray
+
+# The search is over the logit of the prior's mean and the log of its strength a + b. Beyond these
+# limits a posterior is the prior or the data alone, for any number of outcomes seen here.
+_LARGEST_LOGIT = 12.0
+_LOG_STRENGTH = (-3.0, 9.0)
+# A weak prior of the log strength: a flat Beta has strength 2, and a factor of e^2 is one sigma.
+_TYPICAL_LOG_STRENGTH, _SIGMA = 0.7, 2.0
+# Steps of the search, from first to last: 0.04 is far below the uncertainty of the estimate.
+_FIRST_STEP, _LAST_STEP, _MOST_MOVES = 0.6, 0.04, 60
+# The neighbours of a point, in steps.
+_AROUND = np.array([(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y], np.float64)
+
+Beta = tuple[float, float]
+
+
+def fit_beta(
+    successes: FloatArray, failures: FloatArray, n_arms: FloatArray, start: Beta
+) -> tuple[float, float]:
+    """The (a, b) that make the counts most likely, if every arm's mean is Beta(a, b).
+
+    The marginal likelihood of an arm with s successes and f failures is B(a + s, b + f) / B(a, b).
+    A weak prior on the strength and a flat one on the mean keep the estimate finite.
+
+    Parameters
+    ----------
+    successes, failures, n_arms
+        Shape (n,): distinct counts, and how many arms have them. Counts need not be whole.
+    start
+        Where the search begins: the last estimate saves time.
+    """
+    here = np.array([np.log(start[0] / start[1]), np.log(start[0] + start[1])])
+    best, step = _log_posterior(here[None], successes, failures, n_arms)[0], _FIRST_STEP
+    for _ in range(_MOST_MOVES):
+        around = _inside(here + step * _AROUND)
+        values = _log_posterior(around, successes, failures, n_arms)
+        if values.max() > best:
+            best, here = values.max(), around[values.argmax()]
+        elif (step := step / 2) < _LAST_STEP:
+            break
+    strength = np.exp(here[1])
+    return float(strength * expit(here[0])), float(strength * expit(-here[0]))
+
+
+def _inside(points: FloatArray) -> FloatArray:
+    low, high = _LOG_STRENGTH
+    return np.clip(points, (-_LARGEST_LOGIT, low), (_LARGEST_LOGIT, high))
+
+
+def _log_posterior(
+    points: FloatArray, successes: FloatArray, failures: FloatArray, n_arms: FloatArray
+) -> FloatArray:
+    """The log marginal likelihood plus the log prior at some points, up to a constant."""
+    logit, log_strength = points[:, 0], points[:, 1]
+    a, b = np.exp(log_strength) * expit([logit, -logit])
+    gain = betaln(a[:, None] + successes, b[:, None] + failures) - betaln(a, b)[:, None]
+    # Beta(1, 1) for the mean, as a density of its logit.
+    weak = log_expit(logit) + log_expit(-logit)
+    weak -= ((log_strength - _TYPICAL_LOG_STRENGTH) / _SIGMA) ** 2 / 2
+    return np.asarray(gain @ n_arms + weak, np.float64)

@@ -1,0 +1,253 @@
+"""A Beta belief that learns its prior and its noise from all arms, and explores in sets.
+
+The prior is learned by marginal likelihood (empirical Bayes; Efron, Morris 1975). The optimism of a
+score follows the index of Brezzi, Lai ("Optimal learning and experimentation in bandit problems",
+2002) in its argument, the rounds to come per outcome of the arm, with a simpler function. Sharing a
+part of the scores is between Thompson sampling and the single seed of Jin, Zhao, Tan, Gu (2026).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superarm.beliefs._beta import as_prior
+from superarm.beliefs._beta_fit import fit_beta
+from superarm.beliefs._equal_arms import EqualArms
+from superarm.beliefs._scores import SharedScores, TopOfGroups, beta_at
+from superarm.beliefs.outcome_counts import OutcomeCounts
+from superarm.beliefs.posteriors import BetaPosterior
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_count,
+    as_feedback,
+    as_finite,
+    as_fraction,
+    as_k,
+)
+
+# The prior is fitted first after so many outcomes, and again when they are a quarter more.
+_FIRST_FIT, _GROWTH = 8, 1.25
+# Noise counts as that of coins until outcomes say otherwise: weight of that guess, in variances.
+_COINS = 2.0
+# Outcomes with less noise than this share of a coin's would make counts overflow.
+_LEAST_DISPERSION = 0.002
+# The equation of the dispersion has it on both sides; steps from 1 that are enough to solve it.
+_N_STEPS = 5
+
+
+class LearnedBetaBelief:
+    """theta_i ~ Beta(a + s_i / d, b + f_i / d), with (a, b) and d learned from all arms.
+
+    s_i and f_i are the sums of the outcomes of arm i and of 1 - outcome. The dispersion d is the
+    variance of outcomes relative to coins of the same means. It is 1 for outcomes of 0 and 1, and
+    less for measured outcomes, which therefore count for more. No coin is flipped.
+
+    A sample takes each posterior at a score z_i, as its quantile at Phi(z_i):
+
+        z_i = optimism · sqrt(log(1 + t / n_i)) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i)
+
+    z_0 and all e_i are standard normal, and z_0 is the same for all arms. n_i counts the outcomes
+    of the arm and those that the prior is worth. t is the number of rounds so far, as a guess of
+    the number of rounds to come; or that number itself, if ``horizon`` is given. So an arm is
+    explored only as far as there is time to make use of it.
+
+    ``sample`` costs n_arms inverse distribution functions. ``sample_top`` costs one of them for
+    each distinct pair (s_i, f_i), which are few for outcomes of 0 and 1. ``update`` costs O(arms
+    updated), and a fit of the prior whenever there is a quarter more outcomes. Takes 16 bytes per
+    arm, and some 60 more after ``sample_top``.
+
+    Parameters
+    ----------
+    n_arms
+        How many arms there are.
+    shared
+        From 0 to 1: the correlation of the scores of two arms.
+    optimism, spread
+        What the scores of rarely seen arms are raised by, and the standard deviation of a score.
+        With optimism 0 and spread 1, samples have the law of the posteriors.
+    horizon
+        The number of rounds in all, if it is known.
+
+    Attributes
+    ----------
+    prior, dispersion
+        The learned (a, b) and d. They are (1, 1) and 1 before the first outcomes.
+    outcomes
+        The counts and sums of the outcomes of each arm.
+
+    Examples
+    --------
+    >>> belief, rng = LearnedBetaBelief(200), np.random.default_rng(0)
+    >>> means = rng.beta(2, 38, 200)
+    >>> for _ in range(100):
+    ...     belief.update(np.arange(200), rng.random(200) < means, rng=rng)
+    >>> np.round(belief.prior, 1), belief.dispersion
+    (array([ 2.2, 41.1]), 1.0)
+    >>> belief.add_arms(1)  # a new arm starts from the learned prior
+    >>> belief.posterior(np.array([200])).mean().round(3)
+    array([0.051])
+    """
+
+    def __init__(
+        self,
+        n_arms: int,
+        *,
+        shared: float = 0.8,
+        optimism: float = 0.7,
+        spread: float = 0.5,
+        horizon: int | None = None,
+    ) -> None:
+        self.n_arms = as_count(n_arms, "n_arms", least=1)
+        self.shared = as_fraction(shared, "shared", low="[", high="]")
+        self.optimism, self.spread = _as_width(optimism, "optimism"), _as_width(spread, "spread")
+        self.horizon = None if horizon is None else as_count(horizon, "horizon", least=1)
+        self.outcomes = OutcomeCounts.empty(self.n_arms)
+        self.prior, self.dispersion = (1.0, 1.0), 1.0
+        self._squares, self._n_fitted = 0.0, 0.0
+        self._groups: EqualArms | None = None  # built at the first sample_top
+
+    def mean(self) -> FloatArray:
+        """The posterior means, shape (n_arms,)."""
+        a, b = self._posteriors(self.outcomes.counts, self.outcomes.sums)
+        return a / (a + b)
+
+    def posterior(self, arms: IndexArray) -> BetaPosterior:
+        """The posteriors of some arms at this moment. Later updates do not change the answer."""
+        return BetaPosterior(
+            *self._posteriors(self.outcomes.counts[arms], self.outcomes.sums[arms])
+        )
+
+    def sample(self, *, rng: np.random.Generator) -> FloatArray:
+        """The quantile of every posterior at the arm's score."""
+        counts, sums = self.outcomes.counts, self.outcomes.sums
+        scores = SharedScores(self.shared, self.spread).draw(self.n_arms, rng=rng)
+        return beta_at(*self._posteriors(counts, sums), self._optimism(counts) + scores)
+
+    def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
+        """The arms of the k largest values of a sample, ascending, and these values.
+
+        The law is that of ``sample`` followed by the k largest; the draws differ.
+        """
+        k = as_k(k, self.n_arms)
+        if self._groups is None:
+            self._groups = EqualArms(self.outcomes.counts, self.outcomes.sums)
+        counts, sums = self._groups.columns()
+        top = TopOfGroups(
+            *self._posteriors(counts, sums),
+            self._optimism(counts),
+            self._groups,
+            SharedScores(self.shared, self.spread),
+        )
+        return top.draw(k, rng=rng)
+
+    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        """Count the outcomes, and learn the prior again if they are a quarter more; no draws."""
+        arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
+        before = self._pairs(arms)
+        self.outcomes.add(arms, outcomes)
+        self._squares += float(outcomes @ outcomes)
+        if self._groups is not None:
+            self._groups.move(arms, before, self._pairs(arms))
+        n_outcomes = self.outcomes.counts.sum()
+        if n_outcomes >= max(_FIRST_FIT, _GROWTH * self._n_fitted):
+            self._fit()
+            self._n_fitted = float(n_outcomes)
+
+    def add_arms(self, n: int, prior: None = None) -> None:
+        """Append n arms without outcomes, which start from the learned prior. O(n_arms)."""
+        self.n_arms = self.outcomes.add_arms(n, prior, "LearnedBetaBelief")
+        self._groups = None
+
+    def state(self) -> dict[str, Any]:
+        """The counts, the settings, and what was learned as plain JSON."""
+        return self.outcomes.state(
+            "LearnedBetaBelief",
+            shared=self.shared,
+            optimism=self.optimism,
+            spread=self.spread,
+            horizon=self.horizon,
+            prior=list(self.prior),
+            learned=[self.dispersion, self._squares, self._n_fitted],
+        )
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Become what ``state()`` described."""
+        names = ("shared", "optimism", "spread", "horizon")
+        outcomes = OutcomeCounts.from_state(
+            state, "LearnedBetaBelief", self.n_arms, settings=(*names, "prior", "learned")
+        )
+        # A new belief checks the settings before anything changes here.
+        new = LearnedBetaBelief(self.n_arms, **{name: state[name] for name in names})
+        a, b = as_prior(tuple(state["prior"]), 1)
+        new.prior, new.outcomes = (float(a[0]), float(b[0])), outcomes
+        learned = as_finite(state["learned"], "state['learned']", ndim=1, least=0.0)
+        new.dispersion, new._squares, new._n_fitted = learned.tolist()
+        self.__dict__.update(new.__dict__)
+
+    def _posteriors(self, counts: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        a, b = self.prior
+        # A sum may exceed its count by rounding.
+        failures = np.maximum(counts - sums, 0.0)
+        return a + sums / self.dispersion, b + failures / self.dispersion
+
+    def _optimism(self, counts: FloatArray) -> FloatArray:
+        to_come = self.outcomes.rounds + 1
+        if self.horizon is not None:
+            to_come = max(1, self.horizon - self.outcomes.rounds)
+        n_known = counts + self.dispersion * sum(self.prior)
+        return self.optimism * np.sqrt(np.log1p(to_come / n_known))
+
+    def _pairs(self, arms: IndexArray) -> list[tuple[float, float]]:
+        if self._groups is None:
+            return []
+        counts, sums = self.outcomes.counts[arms], self.outcomes.sums[arms]
+        return list(zip(counts.tolist(), sums.tolist(), strict=True))
+
+    def _distinct(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The distinct counts and sums of arms with outcomes, and how many arms have them."""
+        if self._groups is not None:
+            (counts, sums), n_arms = self._groups.columns(), self._groups.sizes()
+        else:
+            pairs = self.outcomes.counts + 1j * self.outcomes.sums
+            distinct, n_arms = np.unique(pairs, return_counts=True)
+            counts, sums = distinct.real, distinct.imag
+        seen = counts > 0
+        return counts[seen], sums[seen], n_arms[seen].astype(np.float64)
+
+    def _fit(self) -> None:
+        """Learn the dispersion, and then the prior, from the arms that have outcomes."""
+        counts, sums, n_arms = self._distinct()
+        self.dispersion = _dispersion(counts, sums, n_arms, self._squares)
+        successes, failures = sums / self.dispersion, (counts - sums) / self.dispersion
+        self.prior = fit_beta(successes, np.maximum(failures, 0.0), n_arms, self.prior)
+
+
+def _as_width(value: Any, name: str) -> float:
+    return float(as_finite([value], name, ndim=1, least=0.0)[0])
+
+
+def _dispersion(counts: FloatArray, sums: FloatArray, n_arms: FloatArray, squares: float) -> float:
+    """The variance of outcomes within arms, relative to coins of the same means.
+
+    Parameters
+    ----------
+    counts, sums, n_arms
+        Shape (n,): distinct counts and sums of outcomes, and how many arms have them.
+    squares
+        The sum of the squares of all outcomes.
+    """
+    # With the variance d · mu (1 - mu), sum x^2 - s^2 / n is d (n - 1) mu (1 - mu) on average, and
+    # s - s^2 / n is (n - d) mu (1 - mu). An arm with one outcome has weight 0.
+    varies = squares - float((sums**2 / counts) @ n_arms)
+    coins = (counts - 1) * (sums - sums**2 / counts) * n_arms
+    found = 1.0
+    for _ in range(_N_STEPS):
+        expected = float((coins[counts > 1] / (counts - found)[counts > 1]).sum())
+        # Rounded, so that coins have exactly 1.
+        ratio = round((_COINS + varies) / (_COINS + expected), 9)
+        found = min(1.0, max(_LEAST_DISPERSION, ratio))
+    return found
