@@ -63,6 +63,7 @@ PROMISED = [
     "simulate",
     "single_seed_ts",
     "theory",
+    "thompson",
 ]
 # `import superarm` loads numpy and scipy.special, and nothing else that takes long.
 SLOW = [

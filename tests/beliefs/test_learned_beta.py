@@ -61,21 +61,24 @@ def test_counts_of_many_equal_arms_are_those_of_each():
 
 @pytest.mark.parametrize(("a", "b"), [(2.0, 38.0), (9.0, 1.0), (1.0, 1.0)])
 def test_the_prior_of_synthetic_arms_is_recovered(a, b):
-    """2,000 arms, 40 coins each. The standard errors of log a and log b are below 0.07 (by
-    simulation); 0.35 is 5 of them, so the error is below 1e-6.
+    """2,000 arms, 40 coins each. The standard errors of log a and log b are below 0.08 in 40
+    simulations; 0.4 is 5 of them, so the error is below 1e-6.
     """
     means = np.random.default_rng(1).beta(a, b, 2000)
     prior = taught(means, 40).prior
-    np.testing.assert_allclose(np.log(prior), np.log([a, b]), atol=0.35)
+    np.testing.assert_allclose(np.log(prior), np.log([a, b]), atol=0.4)
 
 
 def test_coins_have_dispersion_1_exactly_and_measured_outcomes_less():
     """Outcomes of Beta(mu c, (1 - mu) c) have 1 / (c + 1) of a coin's variance. The standard error
-    with 300 arms and 20 rounds is below 2% (by simulation), and 10% is allowed.
+    with 300 arms and 20 rounds is below 2% in 100 simulations, and 10% is allowed: 5 of them. Few
+    outcomes per arm do not make the estimate smaller.
     """
     means = np.random.default_rng(2).uniform(0.2, 0.8, 300)
     assert taught(means, 20).dispersion == 1.0
     assert taught(means, 20, noise=9.0).dispersion == pytest.approx(0.1, rel=0.1)
+    many = np.random.default_rng(2).uniform(0.2, 0.8, 6000)
+    assert taught(many, 2, noise=9.0).dispersion == pytest.approx(0.1, rel=0.1)
 
 
 @pytest.mark.parametrize("noise", [None, 6.0])

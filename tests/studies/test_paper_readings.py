@@ -130,7 +130,7 @@ def test_every_experiment_has_as_many_runs_as_a_verdict_needs():
 
 
 def test_arms_in_no_fixed_test_are_never_preferred():
-    """Why tests drawn once learn: arms outside all tests have grade 0."""
+    """Arms outside all tests have grade 0, and arms in more tests have larger grades."""
     policy, instance = made(mean_size=0.3, fixed=True)
     trace = sa.simulate(policy, instance, horizon=200, rng=np.random.default_rng(1))
     tested = set(policy.oracle.pools.members.tolist())

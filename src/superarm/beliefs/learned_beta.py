@@ -35,6 +35,8 @@ _FIRST_FIT, _GROWTH = 8, 1.25
 _COINS = 2.0
 # Outcomes with less noise than this share of a coin's would make counts overflow.
 _LEAST_DISPERSION = 0.002
+# The equation of the dispersion has it on both sides; steps from 1 that are enough to solve it.
+_N_STEPS = 5
 
 
 class LearnedBetaBelief:
@@ -205,23 +207,47 @@ class LearnedBetaBelief:
         counts, sums = self.outcomes.counts[arms], self.outcomes.sums[arms]
         return list(zip(counts.tolist(), sums.tolist(), strict=True))
 
+    def _distinct(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The distinct counts and sums of arms with outcomes, and how many arms have them."""
+        if self._groups is not None:
+            (counts, sums), n_arms = self._groups.columns(), self._groups.sizes()
+        else:
+            pairs = self.outcomes.counts + 1j * self.outcomes.sums
+            distinct, n_arms = np.unique(pairs, return_counts=True)
+            counts, sums = distinct.real, distinct.imag
+        seen = counts > 0
+        return counts[seen], sums[seen], n_arms[seen].astype(np.float64)
+
     def _fit(self) -> None:
         """Learn the dispersion, and then the prior, from the arms that have outcomes."""
-        groups = self._groups or EqualArms(self.outcomes.counts, self.outcomes.sums)
-        (counts, sums), n_arms = groups.columns(), groups.sizes()
-        seen = counts > 0
-        counts, sums, n_arms = counts[seen], sums[seen], n_arms[seen].astype(np.float64)
-        # Within an arm, outcomes vary by sum x^2 - s^2 / n, and coins by s - s^2 / n. An arm with
-        # one outcome does not say how outcomes vary.
-        explained = sums**2 / counts
-        varies = self._squares - float(explained @ n_arms)
-        coins = float(((sums - explained) * n_arms)[counts > 1].sum())
-        # Rounded, so that coins have exactly 1.
-        ratio = round((_COINS + varies) / (_COINS + coins), 9)
-        self.dispersion = min(1.0, max(_LEAST_DISPERSION, ratio))
+        counts, sums, n_arms = self._distinct()
+        self.dispersion = _dispersion(counts, sums, n_arms, self._squares)
         successes, failures = sums / self.dispersion, (counts - sums) / self.dispersion
         self.prior = fit_beta(successes, np.maximum(failures, 0.0), n_arms, self.prior)
 
 
 def _as_width(value: Any, name: str) -> float:
     return float(as_finite([value], name, ndim=1, least=0.0)[0])
+
+
+def _dispersion(counts: FloatArray, sums: FloatArray, n_arms: FloatArray, squares: float) -> float:
+    """The variance of outcomes within arms, relative to coins of the same means.
+
+    Parameters
+    ----------
+    counts, sums, n_arms
+        Shape (n,): distinct counts and sums of outcomes, and how many arms have them.
+    squares
+        The sum of the squares of all outcomes.
+    """
+    # With the variance d · mu (1 - mu), sum x^2 - s^2 / n is d (n - 1) mu (1 - mu) on average, and
+    # s - s^2 / n is (n - d) mu (1 - mu). An arm with one outcome has weight 0.
+    varies = squares - float((sums**2 / counts) @ n_arms)
+    coins = (counts - 1) * (sums - sums**2 / counts) * n_arms
+    found = 1.0
+    for _ in range(_N_STEPS):
+        expected = float((coins[counts > 1] / (counts - found)[counts > 1]).sum())
+        # Rounded, so that coins have exactly 1.
+        ratio = round((_COINS + varies) / (_COINS + expected), 9)
+        found = min(1.0, max(_LEAST_DISPERSION, ratio))
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +41,7 @@ def session_state(session: UnlockedSession) -> dict[str, Any]:
         "n_decisions": session.n_decisions,
         "keep": ledger.keep,
         "explain_last": session.explain_last,
-        "expiry": asdict(session.expiry),
+        "expiry": dict(vars(session.expiry)),
         "retired": arms.retired.tolist(),
     }
     if arms.names != list(range(len(arms))):  # 0, 1, 2, ... need not be written
@@ -52,7 +52,7 @@ def session_state(session: UnlockedSession) -> dict[str, Any]:
     records = [*ledger.open.values(), *ledger.closed.values()]
     state["decisions"] = [record.state() for record in records]
     state["belief"] = policy.belief.state()
-    state["oracle"] = oracle.state() if isinstance(oracle, Stateful) else None
+    state["oracle"] = oracle.state() if offers(oracle, Stateful) else None
     return state
 
 
@@ -154,7 +154,7 @@ def _describe(policy: Policy) -> dict[str, Any]:
 def _load_parts(policy: Policy, belief: dict[str, Any], oracle: dict[str, Any] | None) -> None:
     """Load the states of belief and oracle, or of neither."""
     picks = policy.oracle
-    if oracle is None or not isinstance(picks, Stateful):
+    if oracle is None or not offers(picks, Stateful):
         policy.belief.load(belief)
         return
     # The oracle first, because loading its old state undoes it if the belief refuses.
