@@ -47,9 +47,7 @@ class LazyGreedyReport:
         Whether the set is Greedy's, given what the reward declares. False only if the budget was
         used up.
     audits, excluded
-        How many audits the declarations have passed so far, and the share of wrong bounds that they
-        exclude with 95% confidence, as in `LazySingletonsReport`: the larger of the shares for
-        single arms and for larger sets.
+        As in `LazySingletonsReport`, with the larger of the shares for single arms and for sets.
     """
 
     order: IndexArray
@@ -112,8 +110,7 @@ class LazyGreedy:
     n_answers
         How many answers are remembered per arm with others, on average.
     batch
-        How many arms are evaluated together at least, if that many are in question. Set it to the
-        number of workers of an executor: there are more evaluations in fewer batches.
+        How many arms are evaluated together at least, as for `LazySingletons`.
     budget
         The largest number of evaluations per round; None for no limit. It is shared among the
         steps, and what one step leaves goes to the next. A step without evaluations adds the arm of
