@@ -100,8 +100,7 @@ class LazyGreedy:
     per arm, 1,800 by default. The memory is only a cache: without it the answers are the same, up
     to random tie-breaking, but cost more evaluations. ``state`` and ``load`` save it.
 
-    Among other feasible sets than those of k arms, it picks what `Greedy` picks. If arms have
-    weights, it makes Greedy's evaluations.
+    Among other feasible sets, too, it picks what `Greedy` picks; with weights, at Greedy's cost.
 
     Parameters
     ----------
