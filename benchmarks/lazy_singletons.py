@@ -6,7 +6,7 @@
 Thompson sampling on the paper's problems. "declared" says what the oracle may use of the reward:
 that single arms are monotone in their means, that they are concave, or only the Lipschitz constant.
 All oracles of a problem get the same theta in every round. `lazy_evidence.py` has other rewards,
-other sizes, and what each idea saves.
+other sizes, and what each idea saves. There are no audits here: `certificates.py` measures them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def run(problem: str, seed: int, rounds: int) -> tuple[np.ndarray, np.ndarray]:
     ]
     belief, oracles, plain = (
         sa.BetaBelief(instance.n_arms),
-        [sa.LazySingletons() for _ in rewards],
+        [sa.LazySingletons(audits=0.0) for _ in rewards],
         sa.Singletons(),
     )
     evaluations, different = np.zeros((len(rewards), rounds)), np.zeros(len(rewards), int)

@@ -276,7 +276,7 @@ def main() -> None:
     print(table(results))
     if options.picture:
         drawn = partial(picture, results, list(DESIGNS), options.logs)
-        options.picture.write_text(render(drawn, size=(WIDTH, 7.5)))
+        options.picture.write_text(render(drawn, size=(WIDTH, 8.0)))
 
 
 if __name__ == "__main__":

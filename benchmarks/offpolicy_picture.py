@@ -39,4 +39,4 @@ def picture(
     axis.set_yticks([len(designs) - place for place in range(len(designs))], designs)
     axis.set_xlim(right=100)
     plain(axis, f"coverage of 95% intervals over {n_logs:,} logs, %", "")
-    axis.legend(loc="upper left", bbox_to_anchor=(-0.3, -0.1), ncols=2)
+    axis.legend(loc="upper left", bbox_to_anchor=(0.0, -0.1))

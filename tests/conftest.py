@@ -1,5 +1,6 @@
 """Settings for all tests."""
 
+import gc
 import os
 
 import pytest
@@ -10,8 +11,16 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
+# Modules and tests live until the end. Looking for garbage among them takes a second per process.
+gc.disable()
+
 # Conftests have no doctests, and as modules of the same name they would clash.
 collect_ignore_glob = ["*conftest.py"]
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module")

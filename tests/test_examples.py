@@ -1,5 +1,6 @@
 """The examples run at small sizes and return correct results."""
 
+import importlib
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -10,7 +11,6 @@ import pytest
 
 import changing_world
 import common
-import feature_selection
 import flights
 import influence
 import influence_reward
@@ -22,6 +22,12 @@ import yeast
 from superarm.environments import ReplayEnvironment
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+@pytest.fixture(scope="module")
+def feature_selection():
+    """Not imported above: scikit-learn takes seconds, and every test process reads this file."""
+    return importlib.import_module("feature_selection")
 
 
 def is_svg(path):
@@ -116,7 +122,7 @@ def test_rounds_to_a_quality():
     assert influence.rounds_to([trace], np.zeros(1), share=1.1, window=2).tolist() == [6]
 
 
-def test_the_accuracy_is_scikit_learns():
+def test_the_accuracy_is_scikit_learns(feature_selection):
     from sklearn.model_selection import LeaveOneOut, cross_val_score
     from sklearn.neighbors import KNeighborsClassifier
 
@@ -131,7 +137,7 @@ def test_the_accuracy_is_scikit_learns():
     assert reward(arms, np.full(3, 0.1)) < expected  # readings are missing
 
 
-def test_feature_selection(tmp_path):
+def test_feature_selection(feature_selection, tmp_path):
     found = feature_selection.main(quick=True, out=tmp_path)
     assert is_svg(found["picture"])
     searches = found["searches"]

@@ -91,7 +91,7 @@ def test_what_simulate_tells_in_places_is_unbiased():
     mu, weights = np.array([0.3, 0.5, 0.4, 0.6, 0.5, 0.7]), np.array([0.9, 0.5, 0.2])
     policy = sa.Policy(PositionBiasedBelief(6, weights), RandomSets(), sa.LinearReward(6), 3)
     trace = sa.simulate(
-        policy, PositionBiasedArms(mu, weights), horizon=2500, rng=np.random.default_rng(0)
+        policy, PositionBiasedArms(mu, weights), horizon=5000, rng=np.random.default_rng(0)
     )
     for arm in range(6):
         shown, places = np.nonzero(trace.arms == arm)

@@ -155,7 +155,7 @@ def test_the_error_goes_on_falling():
     rng = np.random.default_rng(3)
     reward, oracle = sa.LinearReward(40), regression(n_tests=20)
     errors = []
-    for n_rounds in (25, 200, 1800):
+    for n_rounds in (50, 400, 3600):
         play(oracle, reward, n_rounds, rng=rng)
         errors.append(oracle._weights.w.std() / oracle._weights.w.mean())
     assert errors[1] < errors[0] / 2

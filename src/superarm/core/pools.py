@@ -86,9 +86,8 @@ class Pools:
         rows[:, :-1] = base
         rows[:, -1] = arms
         rows.sort(axis=1)
-        return cls._trusted(
-            rows.ravel(), np.arange(len(arms) + 1, dtype=np.intp) * rows.shape[1], n_arms
-        )
+        offsets = np.arange(len(arms) + 1, dtype=np.intp) * rows.shape[1]
+        return cls._trusted(rows.ravel(), offsets, n_arms)
 
     @classmethod
     def random(cls, n_tests: int, n_arms: int, p: float, *, rng: np.random.Generator) -> Pools:

@@ -14,7 +14,7 @@ from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fractio
 from superarm.oracles._budget import as_budget
 from superarm.oracles._group_testing.drawing import (
     SIZES,
-    Tests,
+    MadeTests,
     class_sizes,
     evaluated,
     sized_tests,
@@ -251,7 +251,7 @@ class GroupTesting:
 
     def _make_tests(
         self, reward: Reward, theta: FloatArray, k: int, n_spent: int, *, rng: Generator
-    ) -> Tests:
+    ) -> MadeTests:
         """The tests of this round, evaluated."""
         rules = self._rules_for(reward)
         if self.pools is not None:
@@ -277,7 +277,7 @@ class GroupTesting:
 
     def _random_tests(
         self, reward: Reward, theta: FloatArray, n_tests: int, *, rng: Generator
-    ) -> Tests:
+    ) -> MadeTests:
         """Random tests; without p, of several sizes."""
         if self.p is None and self._weights is not None:
             return sized_tests(reward, theta, n_tests, self._weights, rng=rng)

@@ -52,7 +52,7 @@ def session_state(session: UnlockedSession) -> dict[str, Any]:
     records = [*ledger.open.values(), *ledger.closed.values()]
     state["decisions"] = [record.state() for record in records]
     state["belief"] = policy.belief.state()
-    state["oracle"] = oracle.state() if offers(oracle, Stateful) else None
+    state["oracle"] = oracle.state() if isinstance(oracle, Stateful) else None
     return state
 
 
@@ -154,7 +154,7 @@ def _describe(policy: Policy) -> dict[str, Any]:
 def _load_parts(policy: Policy, belief: dict[str, Any], oracle: dict[str, Any] | None) -> None:
     """Load the states of belief and oracle, or of neither."""
     picks = policy.oracle
-    if oracle is None or not offers(picks, Stateful):
+    if oracle is None or not isinstance(picks, Stateful):
         policy.belief.load(belief)
         return
     # The oracle first, because loading its old state undoes it if the belief refuses.

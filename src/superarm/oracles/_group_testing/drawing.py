@@ -15,16 +15,16 @@ from superarm.oracles._group_testing.weights import Weights
 SIZES = (1.0, 4.0, 16.0, 64.0)
 
 
-class Tests(NamedTuple):
+class MadeTests(NamedTuple):
     """The tests of a round, the class of each by its expected size, and their values."""
 
     pools: Pools
     classes: IndexArray
     values: FloatArray
 
-    def join(self, more: Tests) -> Tests:
+    def join(self, more: MadeTests) -> MadeTests:
         """These tests followed by the other ones."""
-        return Tests(
+        return MadeTests(
             self.pools.join(more.pools),
             np.concatenate([self.classes, more.classes]),
             np.concatenate([self.values, more.values]),
@@ -41,14 +41,14 @@ def class_sizes(n_arms: int, p: float | None, pools: Pools | None) -> FloatArray
     return np.array([size for size in SIZES if size <= max(1, n_arms / 2)])
 
 
-def evaluated(tests: Pools, reward: Reward, theta: FloatArray) -> Tests:
+def evaluated(tests: Pools, reward: Reward, theta: FloatArray) -> MadeTests:
     """Tests of one class, with their values."""
-    return Tests(tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta))
+    return MadeTests(tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta))
 
 
 def sized_tests(
     reward: Reward, theta: FloatArray, n_tests: int, weights: Weights, *, rng: Generator
-) -> Tests:
+) -> MadeTests:
     """Random tests of several sizes, as many of each size as the weights suggest."""
     counts, n_arms = weights.counts(n_tests), reward.n_arms
     tests = Pools.of([], n_arms)
@@ -56,4 +56,4 @@ def sized_tests(
         if count:
             tests = tests.join(Pools.random(int(count), n_arms, size / n_arms, rng=rng))
     classes = np.repeat(np.arange(len(counts)), counts)
-    return Tests(tests, classes, reward.batch(tests, theta))
+    return MadeTests(tests, classes, reward.batch(tests, theta))
