@@ -108,9 +108,10 @@ def test_the_lazy_oracle_has_the_regret_of_cts_for_a_fraction_of_the_evaluations
         found = numbers[family]["policies"]
         assert numbers[family]["lazy_is_cts"]
         assert found["CTS, lazy"]["regret"] == found["CTS"]["regret"]
-        assert (
-            np.mean(found["CTS, lazy"]["evaluations"]) < np.mean(found["CTS"]["evaluations"]) / 50
-        )
+        # In T rounds at most 2 sqrt(T) evaluations are audits, which count at such a short horizon.
+        audits = 2 * numbers[family]["horizon"] ** 0.5
+        of_lazy, of_cts = (np.mean(found[label]["evaluations"]) for label in ("CTS, lazy", "CTS"))
+        assert of_lazy < of_cts / 50 + audits
 
 
 def test_what_goes_beyond_the_paper_comes_last(tiny):

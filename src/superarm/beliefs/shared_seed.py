@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.beliefs import beta_posteriors
 from superarm.beliefs._scores import SharedScores, beta_at
 from superarm.beliefs.beta import BetaBelief
-from superarm.beliefs.posteriors import BetaPosterior
-from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_state
+from superarm.core.arguments import FloatArray, as_fraction, as_state
 
 
 class SharedSeedBelief:
@@ -56,31 +56,15 @@ class SharedSeedBelief:
         self.posteriors = BetaBelief(n_arms, prior)
         self.shared = as_fraction(shared, "shared", low="[", high="]")
 
-    @property
-    def n_arms(self) -> int:
-        """How many arms there are."""
-        return self.posteriors.n_arms
-
-    def mean(self) -> FloatArray:
-        """The posterior means, shape (n_arms,)."""
-        return self.posteriors.mean()
-
-    def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """The posteriors of some arms, as in `BetaBelief`."""
-        return self.posteriors.posterior(arms)
+    n_arms = property(beta_posteriors.n_arms_of)
+    mean, posterior = beta_posteriors.mean, beta_posteriors.posterior
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """One draw from every posterior, at scores that arms share in part."""
         scores = SharedScores(self.shared).draw(self.n_arms, rng=rng)
         return beta_at(self.posteriors.a, self.posteriors.b, scores)
 
-    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Update the posteriors, as `BetaBelief` does."""
-        self.posteriors.update(arms, outcomes, rng=rng)
-
-    def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
-        """Append n arms, as `BetaBelief` does."""
-        self.posteriors.add_arms(n, prior)
+    update, add_arms = beta_posteriors.update, beta_posteriors.add_arms
 
     def state(self) -> dict[str, Any]:
         """The posteriors and the setting as plain JSON."""

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
+from superarm.beliefs import beta_posteriors
 from superarm.beliefs.beta import BetaBelief
-from superarm.beliefs.posteriors import BetaPosterior
-from superarm.core.arguments import FloatArray, IndexArray, as_state
+from superarm.core.arguments import FloatArray, as_state
 
 
 class SingleSeedBelief:
@@ -53,18 +53,8 @@ class SingleSeedBelief:
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.posteriors = BetaBelief(n_arms, prior)
 
-    @property
-    def n_arms(self) -> int:
-        """How many arms there are."""
-        return self.posteriors.n_arms
-
-    def mean(self) -> FloatArray:
-        """The posterior means, shape (n_arms,)."""
-        return self.posteriors.mean()
-
-    def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """The posteriors of some arms, as in `BetaBelief`."""
-        return self.posteriors.posterior(arms)
+    n_arms = property(beta_posteriors.n_arms_of)
+    mean, posterior = beta_posteriors.mean, beta_posteriors.posterior
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """The same quantile of every posterior, at one random level."""
@@ -74,13 +64,7 @@ class SingleSeedBelief:
         quantiles: FloatArray = np.asarray(betaincinv(pairs.real, pairs.imag, u), np.float64)
         return quantiles[which]
 
-    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Update the posteriors, as `BetaBelief` does."""
-        self.posteriors.update(arms, outcomes, rng=rng)
-
-    def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
-        """Append n arms, as `BetaBelief` does."""
-        self.posteriors.add_arms(n, prior)
+    update, add_arms = beta_posteriors.update, beta_posteriors.add_arms
 
     def state(self) -> dict[str, Any]:
         """The posteriors as plain JSON."""

@@ -47,9 +47,7 @@ class LazyGreedyReport:
         Whether the set is Greedy's, given what the reward declares. False only if the budget was
         used up.
     audits, excluded
-        How many audits the declarations have passed so far, and the share of wrong bounds that they
-        exclude with 95% confidence, as in `LazySingletonsReport`: the larger of the shares for
-        single arms and for larger sets.
+        As in `LazySingletonsReport`, with the larger of the shares for single arms and for sets.
     """
 
     order: IndexArray
@@ -102,8 +100,7 @@ class LazyGreedy:
     per arm, 1,800 by default. The memory is only a cache: without it the answers are the same, up
     to random tie-breaking, but cost more evaluations. ``state`` and ``load`` save it.
 
-    Among other feasible sets than those of k arms, it picks what `Greedy` picks. If arms have
-    weights, it makes Greedy's evaluations.
+    Among other feasible sets, too, it picks what `Greedy` picks; with weights, at Greedy's cost.
 
     Parameters
     ----------
@@ -112,8 +109,7 @@ class LazyGreedy:
     n_answers
         How many answers are remembered per arm with others, on average.
     batch
-        How many arms are evaluated together at least, if that many are in question. Set it to the
-        number of workers of an executor: there are more evaluations in fewer batches.
+        How many arms are evaluated together at least, as for `LazySingletons`.
     budget
         The largest number of evaluations per round; None for no limit. It is shared among the
         steps, and what one step leaves goes to the next. A step without evaluations adds the arm of

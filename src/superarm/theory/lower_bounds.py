@@ -48,14 +48,7 @@ def first_failure_regret(mu: ArrayLike, k: int) -> float:
     takes 1 / (1 - mu_i) pulls until then, each of which loses up to the mean of the k best minus
     mu_i, and is tried before the last of the k best is found with probability k / (k + 1). This is
     the mean regret of a rule that knows that the best arms never fail; it is a floor in practice,
-    not a bound that is proved.
-
-    Parameters
-    ----------
-    mu
-        The means of the Bernoulli arms, shape (n_arms,).
-    k
-        How many arms each set has.
+    not a bound that is proved. ``mu`` and ``k`` are those of `regret_constant`.
 
     Examples
     --------

@@ -55,6 +55,7 @@ ADDED = [
     ("components", "schemas", "PartAnswer"),
     ("components", "schemas", "ParameterAnswer"),
 ]
+NEW_BELIEFS = ("learned_beta", "shared_seed")
 
 
 def without_prose(value):
@@ -68,6 +69,15 @@ def without_prose(value):
     return [without_prose(item) for item in value] if isinstance(value, list) else value
 
 
+def without_new_beliefs(value):
+    """A description without the names of beliefs that the recording does not have."""
+    if isinstance(value, dict):
+        return {name: without_new_beliefs(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [without_new_beliefs(item) for item in value if str(item) not in NEW_BELIEFS]
+    return value
+
+
 def test_the_api_is_the_recorded_one(tmp_path):
     with client_of(tmp_path / "bandits.db", with_keys=True) as client:
         found = without_prose(client.get("/openapi.json").json())
@@ -77,7 +87,7 @@ def test_the_api_is_the_recorded_one(tmp_path):
         for step in path:
             place = place[step]
         del place[name]
-    assert found == json.loads(RECORDED.read_text())
+    assert without_new_beliefs(found) == json.loads(RECORDED.read_text())
 
 
 def test_without_keys_only_the_keys_are_missing(tmp_path, client):

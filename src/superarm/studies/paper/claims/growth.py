@@ -38,9 +38,8 @@ def slightly_larger_regret(fig2a: Numbers, readings: Numbers, sensitivity: Numbe
         f"reproduced if the best setting's interval (for all settings together) is below "
         f"{SLIGHTLY}, not if above"
     )
-    if verdict is Verdict.NOT_REPRODUCED:
-        where = _holding(sensitivity, "linear", "of_cts", SLIGHTLY)
-        verdict, because = _on_condition(where, verdict, because)
+    where = _holding(sensitivity, "linear", "of_cts", SLIGHTLY)
+    verdict, because = _on_condition(where, verdict, because)
     return Judged(
         f"best of {n_settings} settings and readings ({best}): {ratio['mean']:.2f} × CTS's regret, "
         f"{more['mean']:+,.0f} ({more['low']:+,.0f} to {more['high']:+,.0f}); "
@@ -63,9 +62,8 @@ def same_order(fig2b: Numbers, sensitivity: Numbers) -> Judged:
         f"reproduced if the best setting's exponent of t (for all settings together) is at most "
         f"{SAME_ORDER} above that of CTS, not if more"
     )
-    if verdict is Verdict.NOT_REPRODUCED:
-        where = _holding(sensitivity, "network", "exponent_minus_cts", SAME_ORDER)
-        verdict, because = _on_condition(where, verdict, because)
+    where = _holding(sensitivity, "network", "exponent_minus_cts", SAME_ORDER)
+    verdict, because = _on_condition(where, verdict, because)
     return Judged(
         f"over the last tenfold of rounds, regret grows like t^{ours:.2f} with the best of "
         f"{n_settings} settings ({best}) and like t^{exact:.2f} with CTS",
@@ -121,6 +119,8 @@ def _on_condition(
     where: Sequence[Mapping[str, Any]], verdict: Verdict, because: str
 ) -> tuple[Verdict, str]:
     """The verdict where a claim fails at figure 2's own size but holds under other conditions."""
+    if verdict is not Verdict.NOT_REPRODUCED:
+        return verdict, because
     if not where:
         return verdict, f"{because}; not for any other instances and horizons tried either"
     laws: dict[str, list[str]] = {}
