@@ -39,7 +39,7 @@ def test_the_fit_is_the_largest_marginal_likelihood(a, b):
     found = fit_beta(s, f, np.ones(150), (1.0, 1.0))
 
     def posterior(a, b):
-        weak = np.log(a / (a + b)) + np.log(b / (a + b)) - (np.log(a + b) - 0.7) ** 2 / 8
+        weak = np.log(a / (a + b)) + np.log(b / (a + b)) - np.log(min(a, b)) ** 2 / 8
         return naive_log_likelihood(a, b, s, f) + weak
 
     best = max(
