@@ -171,7 +171,8 @@ def test_they_learn():
 def test_thompson_has_the_parts_that_the_reward_allows():
     linear, network = sa.LinearReward(6), sa.NetworkReward.random(6, rng=np.random.default_rng(0))
     policy = sa.thompson(linear, 4, horizon=100)
-    assert (policy.belief.shared, policy.belief.horizon) == (0.75, 100)
+    assert (policy.belief.shared, policy.belief.horizon) == (0.8, 100)
+    assert sa.thompson(sa.LinearReward(50), 10).belief.shared == 0.9
     assert type(policy.oracle) is sa.TopK
     assert type(sa.thompson(network, 2).oracle) is sa.LazySingletons
     policy = sa.thompson(linear, 1, prior=(1, 9), shared=0.3, oracle=sa.Singletons())
@@ -189,8 +190,8 @@ def test_thompson_refuses_priors_that_it_does_not_know():
 
 def test_thompson_learns_rare_successes_where_cts_explores():
     """100 arms at 5% on average, 600 rounds of 5 arms: 30 outcomes per arm. The paired difference
-    of the totals is 124 with a standard deviation of 48 in 20 other runs, so that the mean of 4
-    runs is below 10 with an error of about 1e-6.
+    of the totals is 133 with a standard deviation of 32 in 20 other runs, so that the mean of 4
+    runs is below 50 with an error of about 1e-7.
     """
     differences = []
     for seed in range(4):
@@ -201,7 +202,7 @@ def test_thompson_learns_rare_successes_where_cts_explores():
             trace = sa.simulate(policy, sa.BernoulliArms(mu), horizon=600, rng=rng)
             totals.append(mu[trace.arms].sum())
         differences.append(totals[0] - totals[1])
-    assert np.mean(differences) > 10
+    assert np.mean(differences) > 50
 
 
 def test_thompson_finds_the_better_of_two_long_ways():

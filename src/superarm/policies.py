@@ -43,6 +43,9 @@ __all__ = [
     "thompson",
 ]
 
+# Sets of less than five places share as much as those of five.
+_LEAST_SHARED = 0.8
+
 
 def cts(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None) -> Policy:
     """Combinatorial Thompson sampling (Wang, Chen 2018); the default oracle is `Singletons`.
@@ -70,19 +73,20 @@ def thompson(
 
     The belief is a `LearnedBetaBelief`, which learns its prior from all arms. With a ``prior`` (a,
     b) it is a `SharedSeedBelief`. ``shared`` is the part of the seed that all arms share, by
-    default 1 - 1/k: the k places of a set then explore about as much as one place with a seed of
-    its own. ``horizon`` is the number of rounds, if it is known. The default oracle is `TopK` for
-    additive rewards, else `LazySingletons`.
+    default 1 - 1/k and at least 0.8: the k places of a set explore about as much together as one
+    place with a seed of its own. ``horizon`` is the number of rounds, if it is known. The default
+    oracle is `TopK` for additive rewards, else `LazySingletons`.
 
     Examples
     --------
     >>> import superarm as sa
-    >>> policy = thompson(sa.LinearReward(5), k=2)
+    >>> policy = thompson(sa.LinearReward(50), k=10)
     >>> type(policy.belief).__name__, policy.belief.shared, type(policy.oracle).__name__
-    ('LearnedBetaBelief', 0.5, 'TopK')
+    ('LearnedBetaBelief', 0.9, 'TopK')
     """
     if shared is None:
-        shared = 1 - 1 / max(1, as_feasible(k, reward.n_arms).n_most)
+        n_places = max(1, as_feasible(k, reward.n_arms).n_most)
+        shared = max(_LEAST_SHARED, 1 - 1 / n_places)
     belief: LearnedBetaBelief | SharedSeedBelief
     if isinstance(prior, str):
         if prior != "learned":

@@ -11,8 +11,9 @@ from superarm.core.arguments import FloatArray
 # limits a posterior is the prior or the data alone, for any number of outcomes seen here.
 _LARGEST_LOGIT = 12.0
 _LOG_STRENGTH = (-3.0, 9.0)
-# A weak prior of the log strength: a flat Beta has strength 2, and a factor of e^2 is one sigma.
-_TYPICAL_LOG_STRENGTH, _SIGMA = 0.7, 2.0
+# A weak prior of the smaller of a and b: log-normal about 1, and a factor of e^2 is one sigma. With
+# 1, low rates differ from each other by about their mean, and so do rates of failure close to 0.
+_SIGMA = 2.0
 # Steps of the search, from first to last: 0.04 is far below the uncertainty of the estimate.
 _FIRST_STEP, _LAST_STEP, _MOST_MOVES = 0.6, 0.04, 60
 # The neighbours of a point, in steps.
@@ -27,7 +28,7 @@ def fit_beta(
     """The (a, b) that make the counts most likely, if every arm's mean is Beta(a, b).
 
     The marginal likelihood of an arm with s successes and f failures is B(a + s, b + f) / B(a, b).
-    A weak prior on the strength and a flat one on the mean keep the estimate finite.
+    A weak prior on the smaller of a and b, and a flat one on the mean, keep the estimate finite.
 
     Parameters
     ----------
@@ -62,6 +63,5 @@ def _log_posterior(
     a, b = np.exp(log_strength) * expit([logit, -logit])
     gain = betaln(a[:, None] + successes, b[:, None] + failures) - betaln(a, b)[:, None]
     # Beta(1, 1) for the mean, as a density of its logit.
-    weak = log_expit(logit) + log_expit(-logit)
-    weak -= ((log_strength - _TYPICAL_LOG_STRENGTH) / _SIGMA) ** 2 / 2
+    weak = log_expit(logit) + log_expit(-logit) - (np.log(np.minimum(a, b)) / _SIGMA) ** 2 / 2
     return np.asarray(gain @ n_arms + weak, np.float64)

@@ -79,17 +79,9 @@ BELIEFS = by_name(
         (
             _SHARED,
             Parameter(
-                "optimism", "float", "Raises the scores of rarely seen arms.", 0.7, least=0.0
+                "optimism", "float", "Raises the scores of rarely seen arms.", 0.4, least=0.0
             ),
             Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0),
-            Parameter(
-                "trust",
-                "float",
-                "Part of its strength that the prior counts for.",
-                0.5,
-                least=0.0,
-                most=1.0,
-            ),
             Parameter("horizon", "int", "Rounds in all, if known.", None, least=1),
         ),
     ),
