@@ -18,6 +18,7 @@ from superarm.studies.paper.policies import CTS, GT_QTS, LAZY, REGRESSION
 from superarm.studies.paper.verdicts import Claim
 
 Numbers = Mapping[str, Any]
+_MOST_LISTED = 2  # results or instances in a cell of the table of claims
 _SHOWN_TESTS = (50, 200, 310, 2500)  # of the numbers of tests of figure 2C, where there are more
 
 
@@ -34,18 +35,36 @@ def span(interval: Interval | Mapping[str, float], digits: int | None = None) ->
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
-    """The paper's words and where they are, what was measured, and the verdict with its rule."""
+    """The paper's words and where they are, what was measured, and the verdict."""
     rows = [
         [
             f"“{one.quote}” ({one.where})",
-            f"{one.measured} ({one.interval})",
-            f"**{one.verdict}**: {one.because}",
+            f"{_measured(one.measured)} ({one.interval})",
+            f"**{one.verdict}**: {_because(one.because)}",
         ]
         for one in claims
     ]
     # A bar would end the cell of a Markdown table.
     rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     return Table(["the paper says", "measured", "verdict"], rows, n_texts=3)
+
+
+def _measured(text: str) -> str:
+    """What was measured, unless it is as long as a table of the page."""
+    return text if text.count("; ") <= _MOST_LISTED else "in the table below"
+
+
+def _because(text: str) -> str:
+    """The reason without the rule, which the report has, and without a list of many instances."""
+    parts = text.split("; ")
+    reasons = [part for part in parts if not part.startswith("reproduced if")] or parts
+    listed = [part for part in reasons if " (T = " in part]
+    if len(listed) > _MOST_LISTED:
+        first = reasons.index(listed[0])
+        reasons = [part for part in reasons if part not in listed]
+        reasons.insert(first, "[other instances](#other-instances-and-horizons)")
+    # The verdict before it says that there is a condition.
+    return "; ".join(part.removeprefix("the condition: ") for part in reasons)
 
 
 def compact(text: str) -> str:

@@ -128,7 +128,7 @@ def _on_condition(
         laws.setdefault(one["law"], []).append(f"{one['t']:,}")
     named = "; ".join(f"{law} (T = {', '.join(times)})" for law, times in laws.items())
     least = min(one["cts_of_random"]["mean"] for one in where)
-    hardly = ", which has hardly learned" if least >= HARDLY_LEARNED else ""
+    hardly = ": it has hardly learned" if least >= HARDLY_LEARNED else ""
     return (
         Verdict.CONDITIONALLY,
         f"{because}; the condition: {named}; there CTS itself has at least {least:.0%} of the "
