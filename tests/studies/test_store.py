@@ -94,15 +94,19 @@ def test_folders_of_several_machines_and_engines_are_joined(tmp_path):
         store.put(TINY[3], Recorded({}, {}))
 
 
-@pytest.mark.parametrize(
-    ("settings", "cells", "says"),
-    [
-        ({"seed": 1}, TINY, "must have been recorded with"),
-        ({"seed": 0}, TINY[1:], "sweeps of fig1"),
-    ],
-)
-def test_folders_of_other_settings_or_cells_are_not_joined(settings, cells, says, tmp_path):
+def test_folders_of_other_settings_are_not_joined(tmp_path):
     Store(tmp_path / "one").open({"seed": 0}, {"fig1": TINY})
-    Store(tmp_path / "other").open(settings, {"fig1": cells})
-    with pytest.raises(RequestError, match=says):
+    Store(tmp_path / "other").open({"seed": 1}, {"fig1": TINY})
+    with pytest.raises(RequestError, match="must have been recorded with"):
         joined([tmp_path / "one", tmp_path / "other"])
+
+
+def test_the_first_folder_says_which_cells_an_experiment_has(tmp_path):
+    one, other = Store(tmp_path / "one"), Store(tmp_path / "other")
+    one.open({"seed": 0}, {"fig1": TINY[:3]})
+    other.open({"seed": 0}, {"fig1": TINY[:4]})
+    for cell in TINY[:4]:
+        other.put(cell, Recorded({"x": 2}, {}))
+    manifest, store = joined([one.folder, other.folder])
+    assert manifest["sweeps"] == one.manifest()["sweeps"]
+    assert all(store.has(cell) for cell in TINY[:3])

@@ -195,10 +195,10 @@ def joined(folders: Sequence[Path]) -> tuple[dict[str, Any], Joined]:
     """Folders of one study as one: their manifest, and their cells.
 
     They may come from several machines and engines, of which the rows and times tell. All other
-    settings must be equal.
+    settings must be equal. The cells of an experiment are those of the first folder that has it.
     """
     stores = [Store(folder) for folder in folders]
-    manifests = [store.manifest() or {} for store in stores]
+    manifests = [store.manifest() or {"sweeps": {}} for store in stores]
     first, *others = [_shared(one) for one in manifests]
     for folder, other in zip(folders[1:], others, strict=True):
         if other != first:
@@ -206,11 +206,9 @@ def joined(folders: Sequence[Path]) -> tuple[dict[str, Any], Joined]:
                 f"{folder} must have been recorded with {canonical(first)}, as {folders[0]}, "
                 f"but was recorded with {canonical(other)}"
             )
-    sweeps: dict[str, str] = {}
-    for one in manifests:
-        for name, sweep in one.get("sweeps", {}).items():
-            if sweeps.setdefault(name, sweep) != sweep:
-                raise RequestError(f"the folders hold different sweeps of {name}")
+    # Cells are joined one by one, by keys that name all their settings. So an experiment that was
+    # changed after a folder was begun takes from that folder what it still has.
+    sweeps = {name: sweep for one in reversed(manifests) for name, sweep in one["sweeps"].items()}
     engines = [{name: one[name] for name in ENGINE if name in one} for one in manifests]
     distinct = {canonical(engine): engine for engine in engines}
     return {**manifests[0], "engines": list(distinct.values()), "sweeps": sweeps}, Joined(stores)
