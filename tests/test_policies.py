@@ -190,8 +190,8 @@ def test_thompson_refuses_priors_that_it_does_not_know():
 
 def test_thompson_learns_rare_successes_where_cts_explores():
     """100 arms at 5% on average, 600 rounds of 5 arms: 30 outcomes per arm. The paired difference
-    of the totals is 133 with a standard deviation of 32 in 20 other runs, so that the mean of 4
-    runs is below 50 with an error of about 1e-7.
+    of the totals is 139 with a standard deviation of 46 in 20 other runs, so that the mean of 4
+    runs is below 25 with an error of about 1e-6.
     """
     differences = []
     for seed in range(4):
@@ -202,7 +202,7 @@ def test_thompson_learns_rare_successes_where_cts_explores():
             trace = sa.simulate(policy, sa.BernoulliArms(mu), horizon=600, rng=rng)
             totals.append(mu[trace.arms].sum())
         differences.append(totals[0] - totals[1])
-    assert np.mean(differences) > 50
+    assert np.mean(differences) > 25
 
 
 def test_thompson_finds_the_better_of_two_long_ways():

@@ -59,7 +59,7 @@ class LearnedBetaBelief:
     ``sample`` costs n_arms inverse distribution functions. ``sample_top`` costs one of them for
     each distinct pair (s_i, f_i), which are few for outcomes of 0 and 1. ``update`` costs O(arms
     updated), and a fit of the prior whenever there is a quarter more outcomes. Takes 16 bytes per
-    arm, and some 60 more after ``sample_top``.
+    arm, and some 40 more after ``sample_top``.
 
     Parameters
     ----------
