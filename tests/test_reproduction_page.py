@@ -12,9 +12,6 @@ from superarm.studies.archive import unpack
 from superarm.studies.paper.report import recorded_sweeps
 
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.skipif(
-    not reproduction_page.ARCHIVE.exists(), reason="the rows are being recorded"
-)
 AGAIN = "does not say what the rows say; run `python docs/reproduction_page.py`, and see its prose"
 
 
