@@ -71,16 +71,16 @@ def test_an_edited_number_is_noticed(found):
 
 
 def test_every_picture_of_the_page_is_there_and_follows_the_text_colour(found):
-    pictures = set(re.findall(r"\((\S+\.(?:svg|png))\)", reproduction_page.PAGE.read_text()))
+    pictures = set(re.findall(r"\(([\w-]+\.(?:svg|png))\)", reproduction_page.PAGE.read_text()))
     assert pictures >= {f"{name}.svg" for name in ("fig1", "fig2a", "fig2b", "fig2c", "table1")}
     for name in pictures:
         assert "prefers-color-scheme:dark" in (ROOT / "docs" / name).read_text()
 
 
-@pytest.mark.parametrize("kind", ["lemma1", "lemma2", "rules", "swap_search"])
-def test_cells_that_run_again_give_the_same_rows(kind):
+def test_cells_that_run_again_give_the_same_rows():
     """The first cell of every kind that takes less than a second."""
     store = Memory()
     sweeps = recorded_sweeps(unpack(reproduction_page.ARCHIVE, store), store)
-    cell = next(cell for cells in sweeps.values() for cell in cells if cell.kind == kind)
-    assert run_cell(cell).row == store.get(cell).row
+    for kind in ("lemma1", "lemma2", "rules", "swap_search"):
+        cell = next(cell for cells in sweeps.values() for cell in cells if cell.kind == kind)
+        assert run_cell(cell).row == store.get(cell).row
