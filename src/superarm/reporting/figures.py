@@ -178,8 +178,11 @@ def logarithmic(axis: Any, *, x: bool = True, y: bool = True) -> None:
 
 
 def _tick(value: float) -> str:
+    # Short, because neighbours would touch on a phone.
     if 1e6 <= value < 1e9:
         return f"{value / 1e6:g}M"
+    if 1e4 <= value < 1e6:
+        return f"{value / 1e3:g}k"
     return f"{value:,.0f}" if 1 <= value < 1e6 else f"{value:g}"
 
 

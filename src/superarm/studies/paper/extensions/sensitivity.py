@@ -168,4 +168,4 @@ def _draw(figure: Any, found: list[dict[str, Any]]) -> None:
     axis.set_xlim(0, 1.05)
     plain(axis, "regret of CTS / random baseline (1: nothing learned)", "regret of GT+QTS / CTS")
     axis.set_title("GT+QTS is near CTS where CTS has not learned", loc="left")
-    axis.legend(loc="upper left", bbox_to_anchor=(0, -0.16), borderaxespad=0, handletextpad=0.2)
+    axis.legend(loc="upper left", bbox_to_anchor=(0, -0.21), borderaxespad=0, handletextpad=0.2)
