@@ -164,9 +164,11 @@ def timed(single=(3.5, 4.5), by_size=(2.0, 2.0), batch=(2.0, 2.0), implied=245.0
         ((3.0, 5.0), (2.0, 2.0), (2.0, 2.0), YES),
         ((3.5, 4.5), (2.0, 2.0), (0.5, 0.5), PARTLY),
         ((3.5, 4.5), (0.8, 1.9), (2.0, 2.0), PARTLY),
-        ((2.5, 2.9), (2.0, 2.0), (2.0, 2.0), NO),
-        ((5.1, 7.0), (2.0, 2.0), (2.0, 2.0), NO),
-        ((2.9, 4.0), (2.0, 2.0), (2.0, 2.0), OPEN),
+        ((2.5, 2.9), (2.0, 2.0), (2.0, 2.0), PARTLY),
+        ((5.1, 7.0), (2.0, 2.0), (2.0, 2.0), PARTLY),
+        ((2.9, 4.0), (2.0, 2.0), (2.0, 2.0), PARTLY),
+        ((0.8, 0.9), (2.0, 2.0), (2.0, 2.0), NO),
+        ((0.9, 1.1), (2.0, 2.0), (2.0, 2.0), OPEN),
     ],
 )
 def test_less_time(single, by_size, batch, verdict):
@@ -205,7 +207,7 @@ def test_only_claims_whose_numbers_are_there_are_judged():
     [(1000, 5000, NO), (999, 5000, UNJUDGED), (1000, 4999, UNJUDGED), (2000, 9000, NO)],
 )
 def test_claims_are_not_judged_at_sizes_that_cannot_support_a_verdict(n_arms, horizon, verdict):
-    numbers = {**timed(single=(1.0, 2.0)), "n_arms": n_arms, "horizon": horizon}
+    numbers = {**timed(single=(0.5, 0.9)), "n_arms": n_arms, "horizon": horizon}
     (claim,) = claims.judge({"table1": numbers})
     assert claim.verdict is verdict
     if verdict is UNJUDGED:

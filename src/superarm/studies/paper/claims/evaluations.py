@@ -9,6 +9,7 @@ from superarm.studies.paper.verdicts import (
     Numbers,
     Statement,
     Verdict,
+    above,
     inside,
     shown_interval,
 )
@@ -64,20 +65,13 @@ def fewer_tests_suffice(fig2c: Numbers) -> Judged:
 
 
 def less_time(table1: Numbers) -> Judged:
-    """About 4 times less time with single calls, under a condition if other calls undo it."""
+    """Less time with single calls; under a condition if not 4 times, or not with other calls."""
     ratios = table1["ratio"]
-    low, high = LESS_TIME * (1 - ABOUT), LESS_TIME * (1 + ABOUT)
-    verdict = inside(ratios["single"], low, high)
-    because = f"reproduced if the interval with single calls is within {low:g} and {high:g}"
-    # An advantage that other ways of calling undo is an advantage over that way of calling, not of
-    # the algorithm.
-    undone = [calls for calls in ("by size", "batch") if ratios[calls]["low"] < 1]
-    if verdict is Verdict.REPRODUCED and undone:
+    verdict = above(ratios["single"], 1.0)
+    because = "reproduced if the interval with single calls is above 1"
+    if verdict is Verdict.REPRODUCED and (conditions := _conditions(ratios)):
         verdict = Verdict.CONDITIONALLY
-        because += (
-            "; the condition: one call per evaluation, each at the cost of the whole network "
-            f"(GT+QTS is not faster with calls {' nor with calls '.join(undone)})"
-        )
+        because += f"; the condition: {'; '.join(conditions)}"
     return Judged(
         f"CTS takes {ratios['single']['mean']:.2f} × as long with single calls, "
         f"{ratios['by size']['mean']:.2f} × if the cost of a call grows with its set, "
@@ -86,6 +80,25 @@ def less_time(table1: Numbers) -> Judged:
         verdict,
         f"{because}; {_implied(table1)}",
     )
+
+
+def _conditions(ratios: Numbers) -> list[str]:
+    """What GT+QTS's advantage with single calls is bound to."""
+    conditions = []
+    low, high = LESS_TIME * (1 - ABOUT), LESS_TIME * (1 + ABOUT)
+    if inside(ratios["single"], low, high) is not Verdict.REPRODUCED:
+        # The words of the claim hold, the number of the table does not.
+        factor = ratios["single"]["mean"]
+        conditions.append(f"the factor is {factor:.1f}, not {low:g} to {high:g} as in table 1")
+    # An advantage that other ways of calling undo is an advantage over that way of calling, not of
+    # the algorithm.
+    undone = [calls for calls in ("by size", "batch") if ratios[calls]["low"] < 1]
+    if undone:
+        conditions.append(
+            "one call per evaluation, each at the cost of the whole network "
+            f"(it is not faster with calls {' nor '.join(undone)})"
+        )
+    return conditions
 
 
 def _implied(table1: Numbers) -> str:
@@ -124,7 +137,7 @@ EVALUATIONS = (
         {"fig2c": _LINEAR},
     ),
     Statement(
-        "GT+QTS takes about 4 times less time than CTS.",
+        "GT+QTS takes less time than CTS, about 4 times less in table 1.",
         "GT+QTS is significantly more efficient compared to CTS",
         "Section 5, last paragraph, and table 1",
         "The factor is that of the seconds in table 1 at T = 5,000; about means within a quarter. "
