@@ -31,6 +31,7 @@ def on_post_build(config: Any, **_: Any) -> None:
 
 
 def _inlined(html: str) -> str:
+    html = re.sub(rf'<a href="{_NAME}-print.html">.*?</a>', "", html)
     # Links into the site lead nowhere from a page that was sent to somebody, so their text stays.
     html = re.sub(r'<a class="headerlink".*?</a>', "", html)
     html = re.sub(r'<a href="(?!https?:)[^"]*">(.*?)</a>', r"\1", html, flags=re.DOTALL)
