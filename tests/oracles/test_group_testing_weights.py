@@ -7,18 +7,9 @@ import pytest
 
 import parts
 import superarm as sa
+from regression_decoder import play, regression
 from superarm import Pools
 from superarm.oracles._group_testing.weights import Weights
-
-
-def regression(delta=0.25, n_tests=60, **options):
-    return sa.GroupTesting(delta=delta, n_tests=n_tests, decoder="regression", **options)
-
-
-def play(oracle, reward, n_rounds, *, rng, k=3):
-    for _ in range(n_rounds):
-        oracle.select(reward, rng.random(reward.n_arms), k, rng=rng)
-    return oracle
 
 
 def slow_lines(before, after, design, one_hot, scores):
