@@ -78,9 +78,9 @@ def simulate(
     recorder = Recorder(policy, environment, true_reward, horizon)
     ask = policy.ask if order == "ascending" else partial(_best_first, policy)
     pull = _observe if isinstance(environment, Observes) else _pull
-    has_contexts = isinstance(environment, GivesContext)
+    contexts: Any = environment if isinstance(environment, GivesContext) else None
     for t in range(horizon):
-        known = {"context": environment.context(rng=world_rng or rng)} if has_contexts else {}
+        known = {"context": contexts.context(rng=world_rng or rng)} if contexts is not None else {}
         # Only the decision is timed and counted, not the environment.
         before, start = policy.evaluations, time.perf_counter()
         arms = ask(rng=rng, **known)
@@ -96,7 +96,7 @@ def simulate(
     return recorder.trace()
 
 
-def _best_first(policy: Policy, *, rng: np.random.Generator, **known: FloatArray) -> IndexArray:
+def _best_first(policy: Policy, *, rng: np.random.Generator, **known: Any) -> IndexArray:
     """The set of this round, its arms by descending sampled means."""
     chosen, theta = policy.decide(rng=rng, **known)
     values = theta.drawn(chosen)

@@ -166,7 +166,7 @@ def _check_refusals(make: Callable[[int], Belief], belief: Belief, now: _Now, rn
     _check_refused(belief, lambda: belief.load(other), "a state of another number of arms")
 
 
-def _check_refused(belief: Belief, action: Callable[[], Any], what: str) -> None:
+def _check_refused(belief: Any, action: Callable[[], Any], what: str) -> None:
     # A deep copy, since the state may share lists with the belief.
     before = copy.deepcopy(belief.state())
     claim_refused(action, what)
