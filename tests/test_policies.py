@@ -191,10 +191,16 @@ def test_thompson_refuses_priors_that_it_does_not_know():
 
 def test_every_policy_takes_the_same_priors():
     reward = sa.LinearReward(6)
-    np.testing.assert_array_equal(sa.thompson(reward, 2, prior="flat").belief.a, np.ones(6))
-    for make, kind in ((sa.cts, "BetaBelief"), (sa.auto, "SharedSeedBelief")):
-        belief = make(reward, 2, prior=(2, 8)).belief
-        assert (type(belief).__name__, belief.a[0], belief.b[0]) == (kind, 2, 8)
+    for make, prior, kind in (
+        (sa.thompson, "flat", "SharedSeedBelief"),
+        (sa.auto, (2, 8), "SharedSeedBelief"),
+        (sa.cts, (2, 8), "BetaBelief"),
+    ):
+        belief = make(reward, 2, prior=prior).belief
+        posterior = belief.posterior(np.arange(1))
+        expected = [1, 1] if prior == "flat" else [2, 8]
+        assert type(belief).__name__ == kind
+        assert [posterior.a[0], posterior.b[0]] == expected
     assert type(sa.auto(reward, 2).belief).__name__ == "LearnedBetaBelief"
 
 
