@@ -20,6 +20,7 @@ from superarm.theory.decoding import (
 )
 from superarm.theory.lower_bounds import first_failure_regret, regret_constant
 from superarm.theory.quantizer import Quantizer
+from superarm.theory.sharing import optimistic_probability
 
 __all__ = [
     "Decodability",
@@ -34,6 +35,7 @@ __all__ = [
     "n_tests_order",
     "n_tests_repaired",
     "non_repeated",
+    "optimistic_probability",
     "q_sample_size",
     "quantization_level",
     "regret_bound",
