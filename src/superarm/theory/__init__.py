@@ -1,5 +1,6 @@
 """The paper's lemmas and theorem as functions, its quantizer, and definitions by brute force."""
 
+from superarm.theory.bayes_floor import bayes_regret_floor
 from superarm.theory.bounds import (
     epsilon_limit,
     estimate_q,
@@ -25,6 +26,7 @@ from superarm.theory.sharing import optimistic_probability
 __all__ = [
     "Decodability",
     "Quantizer",
+    "bayes_regret_floor",
     "decodability",
     "epsilon_limit",
     "estimate_q",
