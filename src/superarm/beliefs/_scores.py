@@ -8,6 +8,7 @@ z_i = sqrt(shared) · z_0 + sqrt(1 - shared) · e_i is standard normal for any `
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv, ndtr, ndtri_exp
@@ -22,6 +23,20 @@ def beta_at(a: FloatArray, b: FloatArray, scores: FloatArray) -> FloatArray:
     # The smaller tail keeps its digits, and 1 - theta is Beta(b, a).
     tail = betaincinv(np.where(is_low, a, b), np.where(is_low, b, a), ndtr(-np.abs(scores)))
     return np.asarray(np.where(is_low, tail, 1 - tail), np.float64)
+
+
+def beta_draw(
+    a: FloatArray, b: FloatArray, shared: float, *, rng: np.random.Generator
+) -> FloatArray:
+    """One draw from every Beta(a, b); with ``shared`` above 0 by scores that arms share in part."""
+    if shared == 0:
+        return rng.beta(a, b)
+    return beta_at(a, b, SharedScores(shared).draw(len(a), rng=rng))
+
+
+def with_shared(state: Any) -> Any:
+    """A saved state with ``shared``: files that were saved before it existed do not have it."""
+    return {"shared": 0.0, **state} if isinstance(state, dict) else state
 
 
 @dataclass(frozen=True)
