@@ -1,6 +1,7 @@
 """The regret of Thompson sampling on structures: one draw per arm against a shared seed.
 
-    python benchmarks/structures.py [--runs N] [--horizon T] [--problem NAME ...] [--threshold]
+    python benchmarks/structures.py [--runs N] [--horizon T] [--problem NAME ...] [--policy NAME ...]
+    python benchmarks/structures.py --threshold
 
 Zhang and Combes (NeurIPS 2024) show that independent Beta draws can have a regret that is
 exponential in the size of the sets: on two disjoint ways, all edges of the better way must look
@@ -97,9 +98,11 @@ def contestants(n: int) -> dict[str, Callable[..., sa.Policy]]:
     }
 
 
-def regrets(name: str, n_runs: int, horizon: int) -> Iterator[tuple[str, np.ndarray]]:
+def regrets(
+    name: str, labels: list[str], n_runs: int, horizon: int
+) -> Iterator[tuple[str, np.ndarray]]:
     """The regret of every policy at the horizon, in paired runs."""
-    for label in contestants(1):
+    for label in labels:
         found = []
         for run in range(n_runs):
             sets, mu = PROBLEMS[name](np.random.default_rng([run, 1]))
@@ -139,9 +142,11 @@ def threshold(horizon: int) -> Table:
 def main() -> None:
     """Measure, and print the table in Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--runs", type=int, default=12)
+    parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--horizon", type=int, default=3000)
     parser.add_argument("--problem", nargs="*", choices=list(PROBLEMS), default=list(PROBLEMS))
+    known = list(contestants(1))
+    parser.add_argument("--policy", nargs="*", choices=known, default=known)
     parser.add_argument("--threshold", action="store_true")
     chosen = parser.parse_args()
     # The warning of `cts` is what this table is about.
@@ -152,11 +157,11 @@ def main() -> None:
     rows = []
     for name in chosen.problem:
         cells = [name]
-        for label, found in regrets(name, chosen.runs, chosen.horizon):
+        for label, found in regrets(name, chosen.policy, chosen.runs, chosen.horizon):
             cells.append(f"{found.mean():,.0f} ({found.max():,.0f})")
             print(name, label, np.sort(found).round().astype(int).tolist(), flush=True)
         rows.append(cells)
-    print(as_markdown(Table(["problem", *contestants(1)], rows)))
+    print(as_markdown(Table(["problem", *chosen.policy], rows)))
 
 
 if __name__ == "__main__":
