@@ -110,7 +110,7 @@ class Design:
         if self.structure == "disjoint":
             return change
         if self.structure == "bilinear":
-            return np.kron(np.eye(self.features.shape[1]), change)
+            return np.asarray(np.kron(np.eye(self.features.shape[1]), change), np.float64)
         first = self.features.shape[1]
         full = np.eye(self.n_columns)
         full[first:, 0], full[first:, first:] = change[1:, 0], change[1:, 1:]

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from superarm.beliefs._variances import INTERCEPT_VAR, Squares, Variances
 from superarm.core.arguments import FloatArray, IndexArray
@@ -89,10 +88,13 @@ class MixedModel:
         self._factored = None
 
     def factor(self) -> tuple[FloatArray, FloatArray]:
-        """The lower Cholesky factor of the precision of w, and the mean of w."""
+        """The inverse R of the Cholesky factor of the precision of w, and the mean of w.
+
+        The covariance of w is R^T R.
+        """
         if self._factored is None:
-            lower = cholesky(self.precision, lower=True, check_finite=False)
-            self._factored = lower, cho_solve((lower, True), self.shift, check_finite=False)
+            root = np.linalg.inv(np.linalg.cholesky(self.precision))
+            self._factored = root, root.T @ (root @ self.shift)
         return self._factored
 
     def draw(
@@ -106,9 +108,8 @@ class MixedModel:
 
     def draw_weights(self, spread: float, *, rng: np.random.Generator) -> FloatArray:
         """The mean of w plus ``spread`` deviations in a random direction."""
-        lower, mean = self.factor()
-        noise = rng.standard_normal(self.d)
-        return mean + spread * solve_triangular(lower.T, noise, check_finite=False)
+        root, mean = self.factor()
+        return mean + spread * (rng.standard_normal(self.d) @ root)
 
     def given(self, rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The means of all arms given w, and the deviations of u_i about them."""
@@ -123,11 +124,10 @@ class MixedModel:
 
     def moments(self, arms: IndexArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The means and variances of some arms at their rows."""
-        lower, mean = self.factor()
+        root, mean = self.factor()
         ratio = self._ratio(self.counts[arms])
         left = rows - ratio[:, None] * self._row_sums(arms)
-        scaled = solve_triangular(lower, left.T, lower=True, check_finite=False)
-        var = (scaled**2).sum(axis=0) + ratio * self.variances.noise
+        var = ((left @ root.T) ** 2).sum(axis=1) + ratio * self.variances.noise
         return left @ mean + ratio * self.sums[arms], var
 
     def parts(self, arms: IndexArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -195,13 +195,12 @@ class MixedModel:
         return weighted.T @ sums, weighted.T @ self.sums[arms]
 
     def _squares(self) -> Squares:
-        lower, mean = self.factor()
-        seen = np.flatnonzero(self.counts)
-        inverse = cho_solve((lower, True), np.eye(self.d), check_finite=False)
+        root, mean = self.factor()
+        seen, inverse = np.flatnonzero(self.counts), root.T @ root
         sums, ratio = self._row_sums(seen), self._ratio(self.counts[seen])
         left = self.sums[seen] - sums @ mean
         own = ratio * left
-        own_var = ratio * self.variances.noise + ratio**2 * ((sums @ inverse) * sums).sum(axis=1)
+        own_var = ratio * self.variances.noise + ratio**2 * ((sums @ root.T) ** 2).sum(axis=1)
         fitted = mean @ self.gram @ mean - 2 * mean @ self.cross
         n_weights = self.d - 1 - np.diag(inverse)[1:].sum() / self.variances.weights
         return Squares(
