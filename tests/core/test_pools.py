@@ -8,6 +8,7 @@ from scipy import stats
 import naive
 from superarm import Pools
 from superarm.core import _bits
+from superarm.core._members import numbered
 from superarm.core.pools import random_cells
 
 MATRICES = hnp.arrays(
@@ -62,11 +63,23 @@ def test_compact_pools_are_the_same_pools(matrix, form, seed):
     np.testing.assert_allclose(pools.sum(theta[arms]), matrix @ theta)
 
 
+@pytest.mark.parametrize("n_arms", [8, 300, 100_000])
+def test_arms_that_occur_are_numbered(n_arms):
+    """By marks where most arms occur, and by sorting where few do."""
+    members = np.random.default_rng(0).integers(0, n_arms, 50)
+    for found, expected in zip(
+        numbered(members, n_arms), np.unique(members, return_inverse=True), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
 @given(MATRICES, FORMS, FORMS)
 def test_join(matrix, form, other_form):
     other = 1 - matrix
     both = of_matrix(matrix, form).join(of_matrix(other, other_form))
     np.testing.assert_array_equal(both.dense(), np.vstack([matrix, other]))
+    three = of_matrix(matrix, form).join(both, of_matrix(matrix, form))
+    np.testing.assert_array_equal(three.dense(), np.vstack([matrix, matrix, other, matrix]))
 
 
 @given(st.integers(1, 30), st.data())

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superarm.core import _bits
 from superarm.core._cells import SPARSE_BELOW, random_cells
+from superarm.core._members import checked, numbered, offsets_of
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_fraction
 
 # Up to this size, pools of equal size are summed place by place.
@@ -52,7 +53,7 @@ class Pools:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self._bits: _bits.Bits | None = None
         self._rows: IndexArray | None = None
-        self.members, self.offsets = _checked(members, offsets, self.n_arms)
+        self.members, self.offsets = checked(members, offsets, self.n_arms)
         self._n_pools = len(self.offsets) - 1
 
     @classmethod
@@ -108,13 +109,13 @@ class Pools:
         """The arms of all pools, one pool after the other."""
         rows, members = np.nonzero(self.dense())
         # The rows of the members are at hand here, which is cheaper than to count bits again.
-        self.offsets = _offsets(np.bincount(rows, minlength=len(self)))
+        self.offsets = offsets_of(np.bincount(rows, minlength=len(self)))
         return members
 
     @cached_property
     def offsets(self) -> IndexArray:
         """Shape (n_pools + 1,): where each pool begins in ``members``."""
-        return _offsets(self.sizes)
+        return offsets_of(self.sizes)
 
     @property
     def depth(self) -> int:
@@ -207,7 +208,7 @@ class Pools:
         if not len(self.members):
             return np.zeros(1, np.intp), Pools._trusted(self.members, self.offsets, 1)
         # The arms get new numbers, 0 for the first one that occurs.
-        arms, renamed = np.unique(self.members, return_inverse=True)
+        arms, renamed = numbered(self.members, self.n_arms)
         return arms, Pools._trusted(renamed, self.offsets, len(arms))
 
     def join(self, *others: Pools) -> Pools:
@@ -219,7 +220,7 @@ class Pools:
                 )
         all_pools = (self, *others)
         members = np.concatenate([pools.members for pools in all_pools])
-        offsets = _offsets(np.concatenate([pools.sizes for pools in all_pools]))
+        offsets = offsets_of(np.concatenate([pools.sizes for pools in all_pools]))
         return Pools._trusted(members, offsets, self.n_arms)
 
     @classmethod
@@ -261,50 +262,6 @@ class Pools:
         return scipy.sparse.csr_array(
             (ones, self.members, self.offsets), shape=(len(self), self.n_arms)
         )
-
-
-def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[IndexArray, IndexArray]:
-    members, offsets = np.array(members), np.array(offsets)
-    for name, given in (("members", members), ("offsets", offsets)):
-        if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
-            raise TypeError(
-                f"{name} must be a flat array of whole numbers, "
-                f"got {given.dtype} of shape {given.shape}"
-            )
-    # Compared before the conversion, and without differences: unsigned numbers would wrap around.
-    if (
-        not offsets.size
-        or offsets[0] != 0
-        or offsets[-1] != len(members)
-        or (offsets[1:] < offsets[:-1]).any()
-    ):
-        raise ValueError(
-            f"offsets must rise from 0 to {len(members)} (the number of members), "
-            f"got {offsets.tolist()[:9]}"
-        )
-    if members.size and not (members.min() >= 0 and members.max() < n_arms):
-        raise ValueError(
-            f"members must be between 0 and {n_arms - 1}, got {members.min()} to {members.max()}"
-        )
-    members, offsets = members.astype(np.intp), offsets.astype(np.intp)
-    # Members need not ascend from the end of one pool to the start of the next.
-    starts = np.zeros(len(members) + 1, bool)
-    starts[offsets] = True
-    unordered = np.flatnonzero((np.diff(members) <= 0) & ~starts[1:-1])
-    if unordered.size:
-        at = unordered[0]
-        raise ValueError(
-            f"members must ascend within a pool, got {members[at]} before {members[at + 1]}; "
-            "Pools.of sorts for you"
-        )
-    return members, offsets
-
-
-def _offsets(sizes: IndexArray) -> IndexArray:
-    """Where pools of these sizes begin, and where the last one ends."""
-    offsets = np.zeros(len(sizes) + 1, np.intp)
-    sizes.cumsum(out=offsets[1:])
-    return offsets
 
 
 def _sums(places: IndexArray, values: FloatArray, n_places: int) -> FloatArray:
