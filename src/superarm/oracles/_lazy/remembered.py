@@ -7,6 +7,7 @@ sides of theta_i give the best bounds.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from typing import Any
 
@@ -18,6 +19,8 @@ from superarm.core.arguments import FloatArray, IndexArray, as_finite
 _ROUNDING = 4e-16
 # Keeps a division by a distance finite when the distance is 0.
 _TINY = 1e-300
+# Up to this many arms, plain numbers are faster than arrays.
+_FEW = 16
 
 
 class Remembered:
@@ -93,8 +96,9 @@ class Remembered:
         arms
             Which arms; all by default.
         """
+        if len(theta) <= _FEW:
+            return self._bounds_one_by_one(arms, theta, lipschitz, monotone, concave)
         x, f, n = self.x[:, arms], self.f[:, arms], self.n[arms]
-        at = np.arange(x.shape[1])
         # The place of the first point to the right of theta, per arm.
         right = np.zeros(x.shape[1], np.intp)
         for row in x:
@@ -102,8 +106,8 @@ class Remembered:
         lower, upper = np.full(len(theta), -np.inf), np.full(len(theta), np.inf)
 
         def points(place: IndexArray) -> tuple[FloatArray, FloatArray, IndexArray]:
-            has = np.flatnonzero((place >= 0) & (place < n))
-            return x[place[has], at[has]], f[place[has], at[has]], has
+            has = ((place >= 0) & (place < n)).nonzero()[0]
+            return x[place[has], has], f[place[has], has], has
 
         x_left, f_left, has = points(right - 1)
         reach = lipschitz[has] * (theta[has] - x_left)
@@ -116,9 +120,26 @@ class Remembered:
         upper[has] = np.minimum(upper[has], f_right if monotone else f_right + reach)
         if concave:
             _tighten_by_chords(theta, right, (x, f, n), lower, upper)
-        value = f[right[exact] - 1, at[exact]]
+        value = f[right[exact] - 1, exact]
         lower[exact], upper[exact] = value, value
         return lower, np.maximum(lower, upper)
+
+    def _bounds_one_by_one(
+        self,
+        arms: IndexArray | slice,
+        theta: FloatArray,
+        lipschitz: FloatArray,
+        monotone: bool,
+        concave: bool,
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same for few arms: in plain numbers, by the same operations, to the last bit."""
+        n, xs, fs = self.n[arms].tolist(), self.x.T[arms].tolist(), self.f.T[arms].tolist()
+        every = zip(theta.tolist(), lipschitz.tolist(), xs, fs, n, strict=True)
+        found = [
+            _bounds_of_one(mean, b, x[:n], f[:n], monotone=monotone, concave=concave)
+            for mean, b, x, f, n in every
+        ]
+        return np.array([lower for lower, _ in found]), np.array([upper for _, upper in found])
 
     def state(self) -> dict[str, Any]:
         """All of it, as plain JSON: the points of the first arm, then of the second, and so on."""
@@ -162,6 +183,35 @@ def _least_useful(xs: FloatArray, newest: int) -> int:
     return int(np.argmin(crowd))
 
 
+def _bounds_of_one(
+    theta: float, b: float, x: list[float], f: list[float], *, monotone: bool, concave: bool
+) -> tuple[float, float]:
+    """The bounds of one arm with the answers f at the means x."""
+    lower, upper, right = -math.inf, math.inf, bisect_right(x, theta)
+    if right > 0:
+        if x[right - 1] == theta:
+            return f[right - 1], f[right - 1]
+        reach = b * (theta - x[right - 1])
+        upper = f[right - 1] + reach
+        lower = f[right - 1] if monotone else f[right - 1] - reach
+    if right < len(x):
+        reach = b * (x[right] - theta)
+        lower = max(lower, f[right] - reach)
+        upper = min(upper, f[right] if monotone else f[right] + reach)
+    # The chord around theta bounds from below, the next ones on both sides from above.
+    for first in (right - 1, right - 2, right) if concave else ():
+        if 0 <= first < len(x) - 1:
+            f1, f2 = f[first], f[first + 1]
+            share = (theta - x[first]) / (x[first + 1] - x[first])
+            line = f1 + (f2 - f1) * share
+            slack = _ROUNDING * (abs(f1) + abs(f2)) * (1 + abs(share))
+            if first == right - 1:
+                lower = max(lower, line - slack)
+            else:
+                upper = min(upper, line + slack)
+    return lower, max(lower, upper)
+
+
 def _tighten_by_chords(
     theta: FloatArray,
     right: IndexArray,
@@ -173,7 +223,7 @@ def _tighten_by_chords(
     x, f, n = points
     # The chord around theta bounds from below, the next ones on both sides from above.
     for first, inside in ((right - 1, True), (right - 2, False), (right, False)):
-        both = np.flatnonzero((first >= 0) & (first + 1 < n))
+        both = ((first >= 0) & (first + 1 < n)).nonzero()[0]
         one, other = (first[both], both), (first[both] + 1, both)
         x1, f1, x2, f2 = x[one], f[one], x[other], f[other]
         share = (theta[both] - x1) / (x2 - x1)
