@@ -246,3 +246,13 @@ def test_indexing_like_a_sequence():
     with pytest.raises(IndexError):
         pools[2]
     assert repr(pools) == "Pools(2 pools of 3 arms, 3 members)"
+
+
+def test_bytes_are_those_of_whole_numbers_for_every_generator():
+    """The default generator is read directly, which changes neither the draws nor what follows."""
+    for source in (np.random.PCG64, np.random.MT19937, np.random.SFC64):
+        ours, twin = np.random.Generator(source(3)), np.random.Generator(source(3))
+        found = _bits._random_bytes(21, rng=ours)
+        words = twin.integers(0, 2**64 - 1, 3, dtype=np.uint64, endpoint=True)
+        assert found.tobytes() == words.astype("<u8").tobytes()[:21]
+        assert ours.random() == twin.random()
