@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import parts
 import superarm as sa
+from lazy_rounds import play_beside
 from superarm.oracles._lazy.remembered import Remembered
 from superarm.oracles._lazy.rivals import best_and_rivals
 
@@ -60,33 +61,13 @@ REWARDS = {
 }
 
 
-def play(reward, rounds, lazies, seed=0, k=4):
-    """Thompson sampling by Oracle+; each lazy oracle has to decide alike in every round.
-
-    ``lazies`` are pairs of a lazy oracle and the reward that it gets: the same function, perhaps
-    with other declarations. All of them see the same samples, so Oracle+ decides once per round.
-    Returns the evaluations, with one row per lazy oracle.
-    """
-    rng, ties = np.random.default_rng(seed), np.random.default_rng(1)
-    mu = rng.random(reward.n_arms)
-    belief, plain = sa.BetaBelief(reward.n_arms), sa.Singletons()
-    lazies = [(lazy, sa.Counted(own)) for lazy, own in lazies]
-    evaluations = np.empty((len(lazies), rounds), int)
-    for t in range(rounds):
-        theta = belief.sample(rng=rng)
-        expected = plain.select(reward, theta, k, rng=ties)
-        for row, (lazy, counted) in enumerate(lazies):
-            before = counted.evaluations
-            arms = lazy.select(counted, theta, k, rng=ties)
-            evaluations[row, t] = counted.evaluations - before
-            check_round(lazy, arms, plain.report.values, expected, k)
-            assert lazy.report.evaluations == evaluations[row, t]
-        belief.update(expected, (rng.random(k) < mu[expected]).astype(float), rng=rng)
-    return evaluations
+def play(*args, **options):
+    return play_beside(sa.Singletons(), check_round, *args, **options)
 
 
-def check_round(lazy, arms, worth, expected, k):
+def check_round(lazy, arms, plain, expected):
     """The same set; or, where there is a tie at the k-th place, another one of the same values."""
+    worth, k = plain.report.values, len(expected)
     ranked = np.sort(worth)[::-1]
     assert (np.abs(np.sort(worth[arms])[::-1] - ranked[:k]) <= 1e-9).all(), lazy
     if ranked[k - 1] - ranked[k] > 1e-9:
