@@ -55,12 +55,12 @@ def reachable(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     left = list(modules)
-    around = {above for name in left for above in _packages(name)}
+    around = {name[:end] for name in left for end, sign in enumerate(name) if sign == "."}
     # A search without recursion: modules may import each other in circles.
     while left:
         name = left.pop()
-        path = _file(name, root)
-        if path is None or name in found or name in around:
+        path = None if name in found or name in around else _file(name, root)
+        if path is None:
             continue
         found[name] = path
         is_package = path.name == "__init__.py"
@@ -85,17 +85,9 @@ def _imported(source: str, name: str, is_package: bool) -> tuple[str, ...]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1]
             base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
             # `from package import module` names a module that the package need not import.
-            found += [base, *(f"{base}.{one.name}" for one in node.names)]
-    return tuple(filter(_is_ours, found))
-
-
-def _packages(name: str) -> list[str]:
-    parts = name.split(".")
-    return [".".join(parts[:depth]) for depth in range(1, len(parts))]
-
-
-def _is_ours(name: str) -> bool:
-    return name == _PACKAGE or name.startswith(f"{_PACKAGE}.")
+            found += [base, *[f"{base}.{one.name}" for one in node.names]]
+    # A name such as superarm_more is of another package.
+    return tuple([name for name in found if f"{name}.".startswith(f"{_PACKAGE}.")])
 
 
 def _file(name: str, root: Path) -> Path | None:

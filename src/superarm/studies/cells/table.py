@@ -16,8 +16,7 @@ from superarm.core.arguments import FloatArray, IndexArray
 from superarm.environments import ReplayEnvironment
 from superarm.rewards import LinearReward
 from superarm.simulation import simulate
-from superarm.studies.cell import Cell, Recorded
-from superarm.studies.cells.checkpoints import checkpoints
+from superarm.studies.cell import Cell, Recorded, checkpoints
 
 Order = Literal["given", "shuffled"]
 
