@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import parts
 import superarm as sa
 from lazy_rounds import play_beside
-from superarm.oracles._lazy.remembered import Remembered
-from superarm.oracles._lazy.rivals import best_and_rivals
+from superarm.oracles._lazy.certificates import best_and_rivals
+from superarm.oracles._lazy.single_arms import SingleArms
 
 
 def plateaus(arms, means):
@@ -152,7 +152,7 @@ def test_an_arm_is_evaluated_only_if_its_bounds_are_wide_for_its_margin():
 
 
 def test_points_are_bounded_and_the_useful_ones_stay():
-    memory = Remembered(1, 6)
+    memory = SingleArms(np.ones(1), 6, monotone=False, concave=False)
     for x in np.random.default_rng(0).random(500):
         memory.add(0, float(x), float(x) ** 2)
     memory.add(0, 0.5, 0.25)
@@ -181,12 +181,10 @@ def test_bounds_hold_for_every_function_that_keeps_its_word(xs, theta, monotone,
         lambda x: 0.3 + 0 * x,
     ]
     f = functions[which]
-    memory = Remembered(1, 8)
+    memory = SingleArms(np.ones(1), 8, monotone=monotone, concave=concave)
     for x in xs:
         memory.add(0, x, float(f(x)))
-    lower, upper = memory.bounds(
-        np.array([theta]), np.array([1.0]), monotone=monotone, concave=concave
-    )
+    lower, upper = memory.bounds(np.array([theta]))
     assert lower[0] <= f(theta) + 1e-12
     assert f(theta) <= upper[0] + 1e-12
     if theta in memory.x[:, 0]:
