@@ -95,5 +95,5 @@ def _refuse_noise(arm: int, x: float, f: float, slack: float, again: Again) -> N
 
 def _warn(known: SingleArms, message: str) -> None:
     if not known.warned:
-        warnings.warn(f"{message}. LazySingletons corrects the value", stacklevel=7)
+        warnings.warn(f"{message}. LazySingletons corrects the value", stacklevel=8)
     known.warned = True

@@ -108,6 +108,7 @@ class SingleArms:
         for row in x:
             right += row <= theta
         lower, upper = np.where(n > 0, -np.inf, least), np.where(n > 0, np.inf, most)
+        # The arms with a point at theta or to the left of it.
         has = np.flatnonzero(right)
         x_left, f_left = x[right[has] - 1, has], f[right[has] - 1, has]
         reach = lipschitz[has] * (theta[has] - x_left)
@@ -115,6 +116,7 @@ class SingleArms:
         lower[has] = f_left if self.monotone else f_left - reach
         answered = x_left == theta[has]
         exact, value = has[answered], f_left[answered]
+        # The arms with a point to the right.
         has = np.flatnonzero(right < n)
         x_right, f_right = x[right[has], has], f[right[has], has]
         reach = lipschitz[has] * (x_right - theta[has])
@@ -122,6 +124,7 @@ class SingleArms:
         upper[has] = np.minimum(upper[has], f_right if self.monotone else f_right + reach)
         if self.concave and chords:
             _tighten_by_chords(theta, right, (x, f, n), lower, upper)
+        # Last, since chords round: an answered question has its answer, to the last digit.
         lower[exact], upper[exact] = value, value
         return lower, np.maximum(lower, upper)
 
