@@ -3,9 +3,11 @@
 from superarm.beliefs.beta import BetaBelief
 from superarm.beliefs.discounted import DiscountedBetaBelief
 from superarm.beliefs.exp3 import Exp3Belief
+from superarm.beliefs.flat_gaussian import FlatGaussianBelief
 from superarm.beliefs.gaussian import GaussianBelief
 from superarm.beliefs.kl_ucb import KLUCBBelief
 from superarm.beliefs.learned_beta import LearnedBetaBelief
+from superarm.beliefs.linear import LinearBelief
 from superarm.beliefs.mean import MeanBelief
 from superarm.beliefs.position_biased import PositionBiasedBelief
 from superarm.beliefs.shared_seed import SharedSeedBelief
@@ -17,9 +19,11 @@ __all__ = [
     "BetaBelief",
     "DiscountedBetaBelief",
     "Exp3Belief",
+    "FlatGaussianBelief",
     "GaussianBelief",
     "KLUCBBelief",
     "LearnedBetaBelief",
+    "LinearBelief",
     "MeanBelief",
     "PositionBiasedBelief",
     "SharedSeedBelief",

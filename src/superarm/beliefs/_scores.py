@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,20 @@ def top_at(
     values[rest] = beta_at(a[rest], b[rest], scores[rest])
     best = top_k(values, k, rng=rng)
     return best, values[best]
+
+
+def beta_draw(
+    a: FloatArray, b: FloatArray, shared: float, *, rng: np.random.Generator
+) -> FloatArray:
+    """One draw from every Beta(a, b); with ``shared`` above 0 by scores that arms share in part."""
+    if shared == 0:
+        return rng.beta(a, b)
+    return beta_at(a, b, SharedScores(shared).draw(len(a), rng=rng))
+
+
+def with_shared(state: Any) -> Any:
+    """A saved state with ``shared``: files that were saved before it existed do not have it."""
+    return {"shared": 0.0, **state} if isinstance(state, dict) else state
 
 
 @dataclass(frozen=True)

@@ -5,38 +5,38 @@ import pytest
 
 from superarm import Pools
 from superarm.core.same_draws import same_draws
-from superarm.oracles._lazy import remembered
-from superarm.oracles._lazy.remembered import Remembered
+from superarm.oracles._lazy import single_arms
+from superarm.oracles._lazy.single_arms import SingleArms
 from superarm.oracles._lazy.stage import Stage
 
 
-def filled(rng, n_arms, n_points):
+def filled(rng, n_arms, n_points, **declared):
     """Arms with from one to all of their points, of any values; the first arm has none."""
-    memory = Remembered(n_arms, n_points)
+    known = SingleArms(rng.random(n_arms), n_points, **declared)
     for arm in range(1, n_arms):
         for x in np.round(rng.random(rng.integers(1, n_points + 3)), 2):
-            memory.add(arm, float(x), float(rng.normal()))
-    return memory
+            known.add(arm, float(x), float(rng.normal()))
+    return known
 
 
 @pytest.mark.parametrize("monotone", [True, False])
 @pytest.mark.parametrize("concave", [True, False])
-def test_bounds_of_few_arms_are_those_of_many(monotone, concave, monkeypatch):
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("chords", [True, False])
+def test_bounds_of_few_arms_are_those_of_many(monotone, concave, chords, monkeypatch):
+    rng, options = np.random.default_rng(0), {"least": -7.0, "most": 9.0, "chords": chords}
     for _ in range(20):
-        memory, lipschitz = filled(rng, 40, 6), rng.random(40)
+        known = filled(rng, 40, 6, monotone=monotone, concave=concave)
         theta = np.round(rng.random(40), 2)
-        theta[1] = memory.x[0, 1]  # a mean that was evaluated
-        options = {"monotone": monotone, "concave": concave}
-        many = memory.bounds(theta, lipschitz, **options)
-        assert np.isinf(many[0][0])
-        assert many[0][1] == many[1][1] == memory.f[0, 1]
+        theta[1] = known.x[0, 1]  # a mean that was evaluated
+        many = known.bounds(theta, **options)
+        assert [bound[0] for bound in many] == [-7.0, 9.0]
+        assert [bound[1] for bound in many] == [known.f[0, 1]] * 2
         some = rng.permutation(40)[:12]
-        few = memory.bounds(theta[some], lipschitz[some], arms=some, **options)
+        few = known.bounds(theta[some], some, **options)
         np.testing.assert_array_equal(few, [bound[some] for bound in many])
         with monkeypatch.context() as patch:
-            patch.setattr(remembered, "_FEW", 40)
-            np.testing.assert_array_equal(memory.bounds(theta, lipschitz, **options), many)
+            patch.setattr(single_arms, "FEW", 40)
+            np.testing.assert_array_equal(known.bounds(theta, **options), many)
 
 
 @pytest.mark.parametrize("n_base", [1, 4, 20])
