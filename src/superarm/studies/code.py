@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -39,12 +40,7 @@ def versions(*kinds: str) -> dict[str, str]:
 
 def code_digest(modules: Iterable[str], root: Path = _ROOT) -> str:
     """A digest of the source files of these modules and of everything that they can import."""
-    content = hashlib.sha256()
-    # Sorted, and with the names in between: the digest must not depend on the order of imports, nor
-    # be the same after code moves from one file to another.
-    for name, path in sorted(reachable(modules, root).items()):
-        content.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return content.hexdigest()[:_DIGITS]
+    return _digest(reachable(modules, root))
 
 
 def reachable(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
@@ -53,26 +49,66 @@ def reachable(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
     Imports inside functions count. The packages around the modules do not: their ``__init__`` only
     gives names to users, and imports modules that no cell uses.
     """
+    first = list(modules)
+    around = {above for name in first for above in _packages(name)}
+    # The dot tells modules of the package from a package such as superarm_more.
+    return _search(
+        first, root, lambda name: f"{name}.".startswith(f"{_PACKAGE}.") and name not in around
+    )
+
+
+def outside_digest(module: str) -> str:
+    """A digest of a module of another program, and of the modules beside it that it imports.
+
+    Raises
+    ------
+    ImportError
+        If there is no such module, or if it is not a Python file.
+    """
+    spec = find_spec(module)
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        raise ImportError(f"there is no Python file of the module {module}")
+    path = Path(spec.origin)
+    root = path.parents[module.count(".") + (path.name == "__init__.py")]
+    # All programs of an installation are beside each other: there, only the package itself counts.
+    top = module.split(".")[0] if "site-packages" in root.parts else None
+    first = [module, *_packages(module)]
+    return _digest(_search(first, root, lambda name: top in (None, name.split(".")[0])))
+
+
+def _search(first: list[str], root: Path, counts: Callable[[str], bool]) -> dict[str, Path]:
+    """The files of some modules and of those that they import, as far as these count, by name."""
     found: dict[str, Path] = {}
-    left = list(modules)
-    around = {name[:end] for name in left for end, sign in enumerate(name) if sign == "."}
+    left, seen = list(first), set(first)
     # A search without recursion: modules may import each other in circles.
     while left:
         name = left.pop()
-        path = None if name in found or name in around else _file(name, root)
-        if path is None:
-            continue
-        found[name] = path
-        is_package = path.name == "__init__.py"
-        left += _imported(path.read_text(encoding="utf-8"), name, is_package)
-        # Importing a module runs the packages that it is in.
-        left.append(name.rpartition(".")[0])
+        path = _file(name, root) if counts(name) else None
+        if path is not None:
+            found[name] = path
+            # Importing a module runs the packages that it is in.
+            new = {*_imported(path, name), *_packages(name)} - seen
+            left += new
+            seen |= new
     return found
 
 
+def _digest(files: dict[str, Path]) -> str:
+    content = hashlib.sha256()
+    # Sorted, and with the names in between: the digest must not depend on the order of imports, nor
+    # be the same after code moves from one file to another.
+    for name, path in sorted(files.items()):
+        content.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return content.hexdigest()[:_DIGITS]
+
+
+def _imported(path: Path, name: str) -> tuple[str, ...]:
+    return _named(path.read_text(encoding="utf-8"), name, path.name == "__init__.py")
+
+
 @cache
-def _imported(source: str, name: str, is_package: bool) -> tuple[str, ...]:
-    """The modules of the package that a source file names in its import statements."""
+def _named(source: str, name: str, is_package: bool) -> tuple[str, ...]:
+    """The modules that a source file names in its import statements."""
     package = name if is_package else name.rpartition(".")[0]
     found: list[str] = []
     # The source is parsed, not imported: an import would run it, and would miss imports inside
@@ -86,8 +122,12 @@ def _imported(source: str, name: str, is_package: bool) -> tuple[str, ...]:
             base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
             # `from package import module` names a module that the package need not import.
             found += [base, *[f"{base}.{one.name}" for one in node.names]]
-    # A name such as superarm_more is of another package.
-    return tuple([name for name in found if f"{name}.".startswith(f"{_PACKAGE}.")])
+    return tuple(found)
+
+
+def _packages(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def _file(name: str, root: Path) -> Path | None:
