@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+Numbers = Mapping[str, Any]
+
+
 class Verdict(StrEnum):
     """What the numbers say about a claim."""
 
@@ -16,10 +19,6 @@ class Verdict(StrEnum):
     # More runs may decide either way.
     UNDECIDED = "undecided"
     NOT_JUDGED = "not judged at this size"
-
-
-# What the analysis of an experiment found.
-Numbers = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
