@@ -93,7 +93,8 @@ class SharedSeedBelief:
             self._known = _KnownGroups(self.posteriors)
         groups, scores = self._known.groups, SharedScores(self.shared)
         a, b = groups.columns()
-        return TopOfGroups(a, b, np.zeros(len(a)), groups, scores).draw(k, rng=rng)
+        shift, held = np.zeros(len(a)), np.zeros(len(a), bool)
+        return TopOfGroups(a, b, shift, held, groups, scores).draw(k, rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Update the posteriors, as `BetaBelief` does."""
