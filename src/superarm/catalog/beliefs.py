@@ -98,10 +98,13 @@ BELIEFS = by_name(
         (
             _SHARED,
             Parameter(
-                "optimism", "float", "Raises the scores of rarely seen arms.", 0.4, least=0.0
+                "optimism", "float", "Raises the scores of rarely seen arms.", 0.5, least=0.0
             ),
             Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0),
             Parameter("horizon", "int", "Rounds in all, if known.", None, least=1),
+            Parameter(
+                "stay_after", "int", "Good outcomes in a row to stay with an arm.", 2, least=0
+            ),
         ),
     ),
     Part(

@@ -64,10 +64,23 @@ POLICIES = by_name(
         code="`random_sets`",
     ),
     PolicyPart(
+        "thompson",
+        "Thompson, learned",
+        "Thompson sampling that learns its prior, and shares a seed between the places of a set.",
+        lambda task: policies.thompson(
+            task.reward, task.k, prior=task.prior or "learned", oracle=task.exact_oracle()
+        ),
+        "#009E73",
+        "-.",
+        code="`thompson`",
+    ),
+    PolicyPart(
         "cts",
         "CTS",
         "Thompson sampling: draws a plausible mean for each arm and picks the best k.",
-        lambda task: policies.cts(task.reward, task.k, oracle=task.exact_oracle()),
+        lambda task: policies.cts(
+            task.reward, task.k, prior=task.prior or "flat", oracle=task.exact_oracle()
+        ),
         "#0072B2",
         code="`cts`",
     ),
@@ -119,15 +132,6 @@ POLICIES = by_name(
         "#117733",
         "--",
         code="`cts` with `Scheduled`",
-    ),
-    PolicyPart(
-        "thompson",
-        "Thompson, learned",
-        "Thompson sampling that learns its prior, and shares a seed between the places of a set.",
-        lambda task: policies.thompson(task.reward, task.k, oracle=task.exact_oracle()),
-        "#009E73",
-        ":",
-        code="`thompson`",
     ),
     PolicyPart(
         "single-seed",
