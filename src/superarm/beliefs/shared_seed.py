@@ -42,12 +42,10 @@ class SharedSeedBelief:
 
     Parameters
     ----------
-    n_arms
-        How many arms there are.
+    n_arms, prior
+        How many arms there are, and the (a, b) that every arm starts with, as in `BetaBelief`.
     shared
         From 0 to 1: how much of the seed all arms share.
-    prior
-        The (a, b) that every arm starts with, as in `BetaBelief`.
 
     Attributes
     ----------

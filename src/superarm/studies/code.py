@@ -51,12 +51,12 @@ def reachable(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     left = list(modules)
-    around = {above for name in left for above in _packages(name)}
+    around = {name[:end] for name in left for end, sign in enumerate(name) if sign == "."}
     # A search without recursion: modules may import each other in circles.
     while left:
         name = left.pop()
-        path = _file(name, root)
-        if path is None or name in found or name in around:
+        path = None if name in found or name in around else _file(name, root)
+        if path is None:
             continue
         found[name] = path
         left += filter(_is_ours, _imported(path, name))
