@@ -3,10 +3,10 @@
     python benchmarks/learning.py [table paper speed arrivals] [--runs N] [--workers N] [--quick]
                                   [--out docs/learning.json] [--picture docs/learning.svg]
 
-``table``: gaps closed on the problems of `learning_problems.py`, over paired runs. ``paper``: regret
-and evaluations per round at the paper's size. ``speed``: milliseconds per round with many arms, and
-``arrivals``: a catalogue whose arms come and go; both are in `learning_parts.py`. Results are added
-to the file ``--out``, and the picture is drawn from it.
+``table``: gaps closed on the problems of `learning_problems.py`, over paired runs. ``paper``:
+regret and evaluations per round at the paper's size. ``speed``: milliseconds per round with many
+arms, and ``arrivals``: a catalogue whose arms come and go; both are in `learning_parts.py`. Results
+are added to the file ``--out``, and the picture is drawn from it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from learning_parts import arrivals, arrivals_table, speed, speed_table
-from learning_picture import picture
-from learning_problems import PROBLEMS, gap_closed
-from lazy_singletons import MONOTONE, Declares
 from rich.console import Console
 
 import superarm as sa
+from lazy_singletons import MONOTONE, Declares
+from learning_parts import arrivals, arrivals_table, speed, speed_table
+from learning_picture import picture
+from learning_problems import PROBLEMS, gap_closed
 from superarm.reporting.figures import render
 from superarm.reporting.statistics import mean_interval, paired_difference, paired_ratio
 from superarm.reporting.tables import Table, as_rich
@@ -161,7 +161,16 @@ def paper_table(rows: list[dict[str, Any]]) -> Table:
             ]
             lines.append([family, label, ratio, *means])
     return Table(
-        ["problem", "policy", "regret / CTS", "regret", "evaluations", "last 1,000", "new arms", "ms"],
+        [
+            "problem",
+            "policy",
+            "regret / CTS",
+            "regret",
+            "evaluations",
+            "last 1,000",
+            "new arms",
+            "ms",
+        ],
         lines,
         title="The paper's size, LazySingletons; per round, 95% intervals: less is better",
         n_texts=2,
@@ -181,7 +190,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", choices=PARTS, default=list(PARTS))
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; default all")
     parser.add_argument("--runs", type=int, default=24)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="2 runs of 30 rounds, few arms")
@@ -191,7 +200,7 @@ def main(arguments: list[str] | None = None) -> None:
     if options.quick:
         options.runs = QUICK_RUNS
     known = json.loads(options.out.read_text()) if options.out and options.out.exists() else {}
-    for part in options.parts:
+    for part in options.parts or PARTS:
         known[part] = PLAYED[part](options)
         Console(width=160).print(as_rich(SHOWN[part](known[part])))
         if options.out:

@@ -166,8 +166,7 @@ def rows(package: str, file: str) -> Iterator[dict[str, str]]:
         with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as member:
             yield from csv.DictReader(TextIOWrapper(member, "utf-8-sig"))
     else:
-        opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-        with opened as text:
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as text:
             yield from csv.DictReader(text)
 
 
@@ -179,22 +178,25 @@ PROBLEMS = {
     "late flights, gaps": Problem(
         "real, days in order, missing cells", table(late_with_gaps), 5, 365
     ),
-    "cancelled flights": Problem(
-        "real, days in order, 2.5%", table(lambda _: cancelled()), 5, 365
-    ),
+    "cancelled flights": Problem("real, days in order, 2.5%", table(lambda _: cancelled()), 5, 365),
     "wet hours": Problem("real, days in order, near-ties", table(lambda _: wet_hours()), 6, 364),
     "gene numbers": Problem("real, measured", shuffled(gene_numbers), 8, 2417),
     "cell nuclei": Problem(
         "real, measured, 30 arms", shuffled(lambda: of_sklearn("breast_cancer.csv")), 3, 569
     ),
-    "wines": Problem("real, measured, 13 arms", shuffled(lambda: of_sklearn("wine_data.csv")), 2, 178),
+    "wines": Problem(
+        "real, measured, 13 arms", shuffled(lambda: of_sklearn("wine_data.csv")), 2, 178
+    ),
     "shop at 0.5%": Problem("low rates", coins(lambda rng: rng.beta(1.2, 240, 300)), 15, 5000),
     "2 looks per arm": Problem("3,000 arms, 20%", coins(lambda rng: rng.beta(2, 8, 3000)), 30, 200),
     "one of 500": Problem("k = 1", coins(lambda rng: rng.uniform(0, 0.5, 500)), 1, 3000),
     "150 of 400": Problem("large sets", coins(lambda rng: rng.beta(2, 2, 400)), 150, 300),
     "stars": Problem("8 of 1,000 arms far above", coins(stars), 8, 1500),
     "ties": Problem(
-        "30 arms of 0.62, 30 of 0.58", coins(lambda rng: rng.permutation([0.62, 0.58] * 30)), 10, 1500
+        "30 arms of 0.62, 30 of 0.58",
+        coins(lambda rng: rng.permutation([0.62, 0.58] * 30)),
+        10,
+        1500,
     ),
     "high rates": Problem("96.6%, 16 looks", coins(lambda rng: rng.beta(20, 0.7, 250)), 10, 400),
     "two kinds": Problem("a fifth of 23%, else 3%", coins(two_kinds), 20, 1000),
@@ -224,5 +226,7 @@ def gap_closed(problem: Problem, environment: Any, reward: Any, trace: Any, seed
     baseline = k * mu.mean() if reward.additive else np.mean([reward(s, mu[s]) for s in sets])
     # In all of these problems the best set has the k largest means, or the instance knows it.
     arms = np.sort(np.argsort(-mu)[:k])
-    best = environment.best_value if isinstance(environment, sa.Instance) else reward(arms, mu[arms])
+    best = (
+        environment.best_value if isinstance(environment, sa.Instance) else reward(arms, mu[arms])
+    )
     return 100 * float((trace.values.mean() - baseline) / (best - baseline))
