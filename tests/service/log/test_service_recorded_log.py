@@ -14,12 +14,16 @@ RECORDED = [
     "16f8f3bee2046f44b1b4ab2a7013f840e19012ef5ae46016640af6f2c85fca31",
     "7a0cf8c86e0980a9c70947841301ed735ac4f65920a4d4a4cfd99ebad9b4e56c",
 ]
+# The belief that was the default then.
 PARTS = [
-    {},
-    {"reward": "any_success"},
+    {"belief": "beta"},
+    {"belief": "beta", "reward": "any_success"},
     {"belief": {"kind": "sliding", "window": 5}, "expiry": {"after_rounds": 2, "missing": 0.25}},
     {"belief": "ucb", "oracle": {"kind": "rarely", "oracle": "greedy", "when": 3}},
-    {"oracle": {"kind": "group_testing", "delta": 0.25, "n_tests": 20, "decoder": "regression"}},
+    {
+        "belief": "beta",
+        "oracle": {"kind": "group_testing", "delta": 0.25, "n_tests": 20, "decoder": "regression"},
+    },
 ]
 
 
