@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from superarm.beliefs import (
     BetaBelief,
     Exp3Belief,
+    FlatGaussianBelief,
     LearnedBetaBelief,
     MeanBelief,
     SharedSeedBelief,
@@ -29,9 +30,12 @@ from superarm.oracles import (
     Singletons,
     TopK,
 )
+from superarm.sets.together import warn_of_own_draws
 
 __all__ = [
+    "bg_cts",
     "cts",
+    "cts_gaussian",
     "cucb",
     "epsilon_greedy",
     "escb",
@@ -60,7 +64,8 @@ def cts(
     """Combinatorial Thompson sampling (Wang, Chen 2018); the default oracle is `Singletons`.
 
     ``prior`` is "flat" as in the paper, a pair (a, b), or "learned" from all arms. Each arm has a
-    draw of its own from its posterior in any case.
+    draw of its own from its posterior in any case. Warns of paths and matchings, for which that can
+    fail for thousands of rounds (Zhang, Combes 2024): use `thompson` there.
 
     Examples
     --------
@@ -71,11 +76,14 @@ def cts(
     >>> cts(sa.LinearReward(5), k=2, prior="learned").belief.shared
     0.0
     """
+    warn_of_own_draws(as_feasible(k, reward.n_arms))
     pair = _as_pair(prior)
     belief: BetaBelief | LearnedBetaBelief
     if pair is None:
         # No optimism and a spread of 1: draws have the law of the posteriors.
-        belief = LearnedBetaBelief(reward.n_arms, shared=0.0, optimism=0.0, spread=1.0)
+        belief = LearnedBetaBelief(
+            reward.n_arms, shared=0.0, optimism=0.0, spread=1.0, stay_after=0
+        )
     else:
         belief = BetaBelief(reward.n_arms, pair)
     return Policy(belief, _or_singletons(oracle), reward, k)
@@ -93,10 +101,10 @@ def thompson(
     """Thompson sampling for many arms and few rounds, with the same settings for all problems.
 
     The belief is a `LearnedBetaBelief`, which learns its prior from all arms. With a ``prior`` (a,
-    b), or "flat" for (1, 1), it is a `SharedSeedBelief`. ``shared`` is the part of the seed that all arms share, by
-    default 1 - 1/k and at least 0.8: the k places of a set explore about as much together as one
-    place with a seed of its own. ``horizon`` is the number of rounds, if it is known. The default
-    oracle is `TopK` for additive rewards, else `LazySingletons`.
+    b), or "flat" for (1, 1), it is a `SharedSeedBelief`. ``shared`` is the part of the seed that
+    all arms share, by default 1 - 1/k and at least 0.8: the k places of a set explore about as much
+    together as one place with a seed of its own. ``horizon`` is the number of rounds, if it is
+    known. The default oracle is `TopK` for additive rewards, else `LazySingletons`.
 
     Examples
     --------
@@ -176,6 +184,52 @@ def single_seed_ts(
     'SingleSeedBelief'
     """
     return Policy(SingleSeedBelief(reward.n_arms), _or_singletons(oracle), reward, k)
+
+
+def cts_gaussian(
+    reward: Reward,
+    k: int | FeasibleSets,
+    *,
+    beta: float = 1.0,
+    shared: float = 0.0,
+    oracle: Oracle | None = None,
+) -> Policy:
+    """CTS-Gaussian (Perrault, Boursier, Perchet, Valko 2020): normal draws, not cut at 0 and 1.
+
+    ``beta`` is the factor of their variances, and arms share a part of the seed. The default oracle
+    is `Singletons`.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> cts_gaussian(sa.LinearReward(5), k=2, shared=1.0).belief.shared
+    1.0
+    """
+    belief = FlatGaussianBelief(reward.n_arms, boost=beta, shared=shared)
+    return Policy(belief, _or_singletons(oracle), reward, k)
+
+
+def bg_cts(
+    reward: Reward,
+    k: int | FeasibleSets,
+    *,
+    lam: float = 0.0,
+    shared: float = 0.0,
+    oracle: Oracle | None = None,
+) -> Policy:
+    """BG-CTS (Zhang, Combes 2024): normal draws whose variance is raised, less and less.
+
+    ``lam`` is lambda of the paper, 0 as in its experiments. The default oracle is `Singletons`.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> bg_cts(sa.LinearReward(5), k=2).belief.set_size
+    2
+    """
+    n_most = max(1, as_feasible(k, reward.n_arms).n_most)
+    belief = FlatGaussianBelief(reward.n_arms, boost=1 + lam, set_size=n_most, shared=shared)
+    return Policy(belief, _or_singletons(oracle), reward, k)
 
 
 def escb(reward: Reward, k: int | FeasibleSets, *, c: float = 0.0, limit: int = 10_000) -> Policy:

@@ -151,6 +151,35 @@ POLICIES = by_name(
         code="`GaussianBelief`",
     ),
     PolicyPart(
+        "cts-gaussian",
+        "CTS-Gaussian",
+        "Thompson sampling with normal draws that may leave [0, 1], every arm once first.",
+        lambda task: policies.cts_gaussian(task.reward, task.k, oracle=task.exact_oracle()),
+        "#D55E00",
+        "--",
+        code="`cts_gaussian`",
+    ),
+    PolicyPart(
+        "cts-gaussian-shared",
+        "CTS-Gaussian, single seed",
+        "The same with one normal draw for all arms.",
+        lambda task: policies.cts_gaussian(
+            task.reward, task.k, shared=1.0, oracle=task.exact_oracle()
+        ),
+        "#D55E00",
+        ":",
+        code="`cts_gaussian`, shared = 1",
+    ),
+    PolicyPart(
+        "bg-cts",
+        "BG-CTS",
+        "Thompson sampling with normal draws of a larger variance, for large sets of few kinds.",
+        lambda task: policies.bg_cts(task.reward, task.k, oracle=task.exact_oracle()),
+        "#D55E00",
+        "-.",
+        code="`bg_cts`, lambda = 0",
+    ),
+    PolicyPart(
         "discounted",
         "CTS, discounted",
         "Thompson sampling that forgets gradually, for arms that change slowly.",
