@@ -49,7 +49,7 @@ def test_every_policy_plays_and_every_file_is_written(written):
         assert name in output
     # The recommended policy is played first, and the report says who wins.
     assert USUAL[0] == "thompson"
-    assert "wins: it is ahead of" in output
+    assert "in paired runs it is ahead of" in output
     numbers = json.loads((folder / "out" / "numbers.json").read_text())
     assert [row["policy"] for row in numbers["policies"]][-1] == "random"
     assert numbers["best_fixed_set"]["arms"] == ["egg", "<b>pie</b>"]

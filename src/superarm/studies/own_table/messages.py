@@ -56,7 +56,8 @@ def verdict(analysis: Analysis) -> str:
     if analysis.learnable.is_luck:
         said = f"{best.policy} has the highest reward in these rows, which may be luck, too."
     elif beaten:
-        said = f"{best.policy} wins: it is ahead of {', '.join(beaten)} in paired runs."
+        word = "has the highest reward" if analysis.as_good else "wins"
+        said = f"{best.policy} {word}: in paired runs it is ahead of {', '.join(beaten)}."
     if analysis.as_good:
         said += f" These runs do not distinguish it from {', '.join(analysis.as_good)}."
     share = analysis.of_learnable(best)
