@@ -148,6 +148,19 @@ def as_finite(values: ArrayLike, name: str, *, ndim: int, least: float = -math.i
     return numbers
 
 
+def as_context(context: ArrayLike, n_arms: int, name: str = "context") -> FloatArray:
+    """What is known of a round: a finite vector, or a matrix with one row per arm."""
+    n_dims = np.ndim(context)
+    if n_dims not in (1, 2):
+        raise ValueError(
+            f"{name} must be a vector, or a matrix with one row per arm, got {n_dims} dimensions"
+        )
+    given = as_finite(context, name, ndim=n_dims)
+    if n_dims == 2 and len(given) != n_arms:
+        raise ValueError(f"{name} must have one row for each of {n_arms} arms, got {len(given)}")
+    return given
+
+
 def as_feedback(arms: ArrayLike, outcomes: ArrayLike, n_arms: int) -> tuple[IndexArray, FloatArray]:
     """Arms with one outcome each."""
     distinct = as_arms(arms, n_arms)

@@ -33,6 +33,18 @@ def offers(part: object, protocol: type) -> bool:
 
 
 @runtime_checkable
+class Contextual(Protocol):
+    """A belief whose means depend on the context of a round; `Policy` uses this."""
+
+    def at(self, context: ArrayLike | None) -> Any:
+        """The belief of a round: ``n_arms``, ``sample``, ``update``, and what else it offers.
+
+        A context is a vector, or a matrix with one row per arm. None is a round without a context:
+        a belief that needs a context refuses it. An update of the result is an update of this.
+        """
+
+
+@runtime_checkable
 class SamplesTop(Protocol):
     """A belief that draws the k largest of a sample without drawing all of it; `TopK` uses this."""
 
@@ -166,6 +178,14 @@ def is_diminishing(reward: Reward) -> bool:
 
 
 # Environments
+
+
+@runtime_checkable
+class GivesContext(Protocol):
+    """An environment whose rounds have contexts; `simulate` passes them to the policy."""
+
+    def context(self, *, rng: np.random.Generator) -> FloatArray:
+        """Begin the next round, and return its context; ``mu`` and ``pull`` are then of it."""
 
 
 @runtime_checkable

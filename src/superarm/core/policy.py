@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray, as_unit
 from superarm.core.k_of_m import as_feasible, top_k
-from superarm.core.optional import SamplesTop, is_concave, is_diminishing
+from superarm.core.optional import Contextual, SamplesTop, is_concave, is_diminishing
 from superarm.core.pools import Pools
 from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
 
@@ -74,19 +74,31 @@ class Policy:
         return self.reward.evaluations
 
     def ask(
-        self, *, rng: np.random.Generator, feasible: int | FeasibleSets | None = None
+        self,
+        *,
+        rng: np.random.Generator,
+        feasible: int | FeasibleSets | None = None,
+        context: ArrayLike | None = None,
     ) -> IndexArray:
-        """The k arms to pull now, ascending; ``feasible`` replaces ``k`` in this round."""
-        return self.decide(rng=rng, feasible=feasible)[0]
+        """The k arms to pull now, ascending; ``feasible`` replaces ``k`` in this round.
+
+        ``context`` is what is known of this round: a vector, or one row per arm. The belief must
+        be `Contextual`.
+        """
+        return self.decide(rng=rng, feasible=feasible, context=context)[0]
 
     def decide(
-        self, *, rng: np.random.Generator, feasible: int | FeasibleSets | None = None
+        self,
+        *,
+        rng: np.random.Generator,
+        feasible: int | FeasibleSets | None = None,
+        context: ArrayLike | None = None,
     ) -> tuple[IndexArray, Sample]:
         """The same as ``ask``, and theta as far as the oracle looked at it."""
         sets = self.feasible
         if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)
-        with Sample(self.belief, rng) as theta:
+        with Sample(belief_at(self.belief, context), rng) as theta:
             arms = self.oracle.select(self.reward, theta, sets, rng=rng)
         if not sets.is_feasible(arms):
             raise ValueError(
@@ -95,12 +107,32 @@ class Policy:
             )
         return arms, theta
 
-    def tell(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+    def tell(
+        self,
+        arms: ArrayLike,
+        outcomes: ArrayLike,
+        *,
+        rng: np.random.Generator,
+        context: ArrayLike | None = None,
+    ) -> None:
         """Learn what arms did, one outcome in [0, 1] per arm.
 
-        Any distinct arms may be told about, not only those last asked for.
+        Any distinct arms may be told about, not only those last asked for. ``context`` is that of
+        the round in which they were pulled.
         """
-        self.belief.update(arms, outcomes, rng=rng)
+        belief_at(self.belief, context).update(arms, outcomes, rng=rng)
+
+
+def belief_at(belief: Belief, context: ArrayLike | None) -> Any:
+    """The belief of a round with this context; None is a round without one."""
+    if issubclass(type(belief), Contextual):
+        return belief.at(context)  # type: ignore[attr-defined]
+    if context is not None:
+        raise TypeError(
+            f"a context needs a belief with at(context), such as LinearBelief, got a "
+            f"{type(belief).__name__}; leave the context out, or use another belief"
+        )
+    return belief
 
 
 class Sample(NDArrayOperatorsMixin):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from superarm.core import Environment, Policy, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_unit
-from superarm.core.optional import Observes
+from superarm.core.optional import GivesContext, Observes
 from superarm.simulation.trace import Recorder, Trace
 
 Order = Literal["ascending", "best first"]
@@ -40,7 +41,8 @@ def simulate(
         make a new one for the next run. An outcome may be NaN: it was not seen, and the policy gets
         no feedback for that arm. If the environment has
         ``observe(arms, *, rng) -> (arms, outcomes)``, it is called instead of ``pull``, and the
-        policy gets all outcomes that were seen, also of arms outside the set. If ``mu`` and
+        policy gets all outcomes that were seen, also of arms outside the set. If it has
+        ``context(*, rng)``, that begins each round, and the policy gets the context. If ``mu`` and
         ``best_value`` of the environment change, each round is valued with its own.
     horizon
         How many rounds.
@@ -74,26 +76,29 @@ def simulate(
     # Valuing the sets is the experimenter's work: it must not count as the policy's evaluations.
     true_reward = policy.reward.uncounted if reward is None else reward
     recorder = Recorder(policy, environment, true_reward, horizon)
+    ask = policy.ask if order == "ascending" else partial(_best_first, policy)
     pull = _observe if isinstance(environment, Observes) else _pull
+    contexts: Any = environment if isinstance(environment, GivesContext) else None
     for t in range(horizon):
+        known = {"context": contexts.context(rng=world_rng or rng)} if contexts is not None else {}
         # Only the decision is timed and counted, not the environment.
         before, start = policy.evaluations, time.perf_counter()
-        arms = policy.ask(rng=rng) if order == "ascending" else _best_first(policy, rng=rng)
+        arms = ask(rng=rng, **known)
         ask_s, evaluations = time.perf_counter() - start, policy.evaluations - before
         # Before the pull, since a pull may change the means that this round is valued with.
         recorder.asked(t, arms, ask_s=ask_s, evaluations=evaluations)
         shown, seen, outcomes = pull(environment, arms, rng=world_rng or rng)
         recorder.outcomes[t, : len(shown)] = shown
         # Only what was seen: a NaN would be refused.
-        policy.tell(seen, outcomes, rng=rng)
+        policy.tell(seen, outcomes, rng=rng, **known)
         if progress is not None:
             progress(t + 1)
     return recorder.trace()
 
 
-def _best_first(policy: Policy, *, rng: np.random.Generator) -> IndexArray:
+def _best_first(policy: Policy, *, rng: np.random.Generator, **known: Any) -> IndexArray:
     """The set of this round, its arms by descending sampled means."""
-    chosen, theta = policy.decide(rng=rng)
+    chosen, theta = policy.decide(rng=rng, **known)
     values = theta.drawn(chosen)
     # An oracle that did not look at theta leaves nothing to sort by.
     return chosen if values is None else chosen[np.argsort(-values, kind="stable")]
