@@ -54,6 +54,9 @@ BELIEFS = {
     "learned beta, horizon": lambda n: sa.beliefs.LearnedBetaBelief(
         n, shared=0.0, optimism=0.0, spread=1.0, horizon=1000
     ),
+    "logistic, no features": sa.beliefs.LogisticBelief,
+    "logistic": lambda n: sa.beliefs.LogisticBelief(np.linspace(-1, 1, 3 * n).reshape(n, 3)),
+    "logistic, forgets": lambda n: sa.beliefs.LogisticBelief(np.eye(n)[:, :2], discount=0.99),
     "mean": sa.beliefs.MeanBelief,
     "mean, unseen 0": lambda n: sa.beliefs.MeanBelief(n, unseen=0.0),
     "shared seed": sa.beliefs.SharedSeedBelief,

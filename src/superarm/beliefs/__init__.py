@@ -6,6 +6,7 @@ from superarm.beliefs.exp3 import Exp3Belief
 from superarm.beliefs.gaussian import GaussianBelief
 from superarm.beliefs.kl_ucb import KLUCBBelief
 from superarm.beliefs.learned_beta import LearnedBetaBelief
+from superarm.beliefs.logistic import LogisticBelief
 from superarm.beliefs.mean import MeanBelief
 from superarm.beliefs.position_biased import PositionBiasedBelief
 from superarm.beliefs.shared_seed import SharedSeedBelief
@@ -20,6 +21,7 @@ __all__ = [
     "GaussianBelief",
     "KLUCBBelief",
     "LearnedBetaBelief",
+    "LogisticBelief",
     "MeanBelief",
     "PositionBiasedBelief",
     "SharedSeedBelief",

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import betaincinv, expit, ndtr, ndtri
 
 from superarm.beliefs._logit_sites import mean_of_logit_normal
-
 from superarm.core.arguments import FloatArray, as_fraction
 
 

@@ -195,7 +195,9 @@ def column_state(column: Column) -> dict[str, Any]:
 
 def column_of(state: dict[str, Any]) -> Column:
     """The column that ``column_state`` described."""
-    given = {name: tuple(v) if isinstance(v, list) else v for name, v in state.items()}
+    given: dict[str, Any] = {
+        name: tuple(v) if isinstance(v, list) else v for name, v in state.items()
+    }
     kind = given.pop("kind", None)
     if kind not in KINDS:
         raise ValueError(f"the kind of a column must be one of {sorted(KINDS)}, got {kind!r}")

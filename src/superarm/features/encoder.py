@@ -91,7 +91,7 @@ class Encoder:
         values = as_columns(rows)
         found = _kinds(values, kinds or {})
         columns = [
-            KINDS[found[name]].fit(name, column, **options)  # type: ignore[attr-defined]
+            KINDS[found[name]].fit(name, column, **options)
             for name, column in values.items()
             if found[name] != "ignore"
         ]

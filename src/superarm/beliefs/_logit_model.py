@@ -16,7 +16,7 @@ import numpy as np
 from superarm.core.arguments import FloatArray, IndexArray
 
 
-class MixedModel:
+class SiteModel:
     """Sums of observations, and the posterior of w and all u_i given these.
 
     With D common weights and r weights per arm: ``observe`` costs O(arms · (r^3 + r D^2)), the
@@ -118,6 +118,17 @@ class MixedModel:
         sizes += _log_det(cov).sum() - len(seen) * np.log(own_var).sum()
         return float(fits + sizes) / 2
 
+    def fade(self, share: float, rows: FloatArray | None = None) -> None:
+        """Multiply the weight of all observations by ``share``; O(n_arms · r D^2).
+
+        ``rows`` are those of all arms, if they are the same in all observations.
+        """
+        for sums in (self.precision, self.cross, self.shift, *self.totals):
+            sums *= share
+        if rows is not None:
+            self.cross = self.precision * rows[:, None, :]
+        self.refresh()
+
     def add_arms(self, n: int) -> None:
         """Append n arms without observations."""
         n_own, n_fixed = self.cross.shape[1:]
@@ -177,7 +188,9 @@ def _solve(total: FloatArray, pull: FloatArray, var: FloatArray) -> tuple[FloatA
 
 def _inverse(matrices: FloatArray) -> FloatArray:
     # One number per arm is the usual case, and LAPACK would take a microsecond for each.
-    return 1 / matrices if matrices.shape[-1] == 1 else np.linalg.inv(matrices)
+    if matrices.shape[-1] == 1:
+        return 1 / matrices
+    return np.asarray(np.linalg.inv(matrices), np.float64)
 
 
 def _log_det(matrices: FloatArray) -> Any:
