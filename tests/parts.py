@@ -43,8 +43,18 @@ BELIEFS = {
     "sliding, short": lambda n: sa.beliefs.SlidingBetaBelief(
         n, 20, prior=(0.5, np.linspace(0.5, 2, n))
     ),
+    "sliding, shared": lambda n: sa.beliefs.SlidingBetaBelief(n, 50, shared=0.8),
+    "discounted, shared": lambda n: sa.beliefs.DiscountedBetaBelief(n, shared=0.8),
     "position biased": lambda n: sa.beliefs.PositionBiasedBelief(n, np.linspace(1, 0.3, n)),
+    "position biased, shared": lambda n: sa.beliefs.PositionBiasedBelief(
+        n, np.linspace(1, 0.3, n), shared=1.0
+    ),
+    "flat gaussian": sa.beliefs.FlatGaussianBelief,
+    "flat gaussian, boosted": lambda n: sa.beliefs.FlatGaussianBelief(
+        n, boost=1.5, set_size=2, shared=0.5
+    ),
     "gaussian": sa.GaussianBelief,
+    "gaussian, shared": lambda n: sa.GaussianBelief(n, shared=0.8),
     "gaussian, own prior": lambda n: sa.GaussianBelief(n, prior=(0.3, 1.0), noise_var=0.1),
     "ucb": sa.UCBBelief,
     "ucb, bolder": lambda n: sa.UCBBelief(n, exploration=0.5),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import unchanged
-from superarm.oracles._lazy.audits import Audits
+from superarm.oracles._lazy.certificates import Audits
 from unchanged_studies import STUDIES
 
 EXPECTED = json.loads(unchanged.RECORDED.read_text())

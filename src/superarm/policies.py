@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from superarm.beliefs import (
     BetaBelief,
     Exp3Belief,
+    FlatGaussianBelief,
     LearnedBetaBelief,
     MeanBelief,
     SharedSeedBelief,
@@ -29,9 +30,12 @@ from superarm.oracles import (
     Singletons,
     TopK,
 )
+from superarm.sets.together import warn_of_own_draws
 
 __all__ = [
+    "bg_cts",
     "cts",
+    "cts_gaussian",
     "cucb",
     "epsilon_greedy",
     "escb",
@@ -43,12 +47,25 @@ __all__ = [
     "thompson",
 ]
 
+# The prior of all arms: learned from their outcomes, Beta(1, 1), or Beta(a, b).
+Prior = Literal["learned", "flat"] | tuple[ArrayLike, ArrayLike]
+
 # Sets of less than five places share as much as those of five.
 _LEAST_SHARED = 0.8
 
 
-def cts(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None) -> Policy:
+def cts(
+    reward: Reward,
+    k: int | FeasibleSets,
+    *,
+    prior: Prior = "flat",
+    oracle: Oracle | None = None,
+) -> Policy:
     """Combinatorial Thompson sampling (Wang, Chen 2018); the default oracle is `Singletons`.
+
+    ``prior`` is "flat" as in the paper, a pair (a, b), or "learned" from all arms. Each arm has a
+    draw of its own from its posterior in any case. Warns of paths and matchings, for which that can
+    fail for thousands of rounds (Zhang, Combes 2024): use `thompson` there.
 
     Examples
     --------
@@ -56,15 +73,27 @@ def cts(reward: Reward, k: int | FeasibleSets, *, oracle: Oracle | None = None) 
     >>> policy = cts(sa.LinearReward(5), k=2)
     >>> type(policy.belief).__name__, type(policy.oracle).__name__
     ('BetaBelief', 'Singletons')
+    >>> cts(sa.LinearReward(5), k=2, prior="learned").belief.shared
+    0.0
     """
-    return Policy(BetaBelief(reward.n_arms), _or_singletons(oracle), reward, k)
+    warn_of_own_draws(as_feasible(k, reward.n_arms))
+    pair = _as_pair(prior)
+    belief: BetaBelief | LearnedBetaBelief
+    if pair is None:
+        # No optimism and a spread of 1: draws have the law of the posteriors.
+        belief = LearnedBetaBelief(
+            reward.n_arms, shared=0.0, optimism=0.0, spread=1.0, stay_after=0
+        )
+    else:
+        belief = BetaBelief(reward.n_arms, pair)
+    return Policy(belief, _or_singletons(oracle), reward, k)
 
 
 def thompson(
     reward: Reward,
     k: int | FeasibleSets,
     *,
-    prior: Literal["learned"] | tuple[ArrayLike, ArrayLike] = "learned",
+    prior: Prior = "learned",
     shared: float | None = None,
     horizon: int | None = None,
     oracle: Oracle | None = None,
@@ -72,10 +101,10 @@ def thompson(
     """Thompson sampling for many arms and few rounds, with the same settings for all problems.
 
     The belief is a `LearnedBetaBelief`, which learns its prior from all arms. With a ``prior`` (a,
-    b) it is a `SharedSeedBelief`. ``shared`` is the part of the seed that all arms share, by
-    default 1 - 1/k and at least 0.8: the k places of a set explore about as much together as one
-    place with a seed of its own. ``horizon`` is the number of rounds, if it is known. The default
-    oracle is `TopK` for additive rewards, else `LazySingletons`.
+    b), or "flat" for (1, 1), it is a `SharedSeedBelief`. ``shared`` is the part of the seed that
+    all arms share, by default 1 - 1/k and at least 0.8: the k places of a set explore about as much
+    together as one place with a seed of its own. ``horizon`` is the number of rounds, if it is
+    known. The default oracle is `TopK` for additive rewards, else `LazySingletons`.
 
     Examples
     --------
@@ -84,21 +113,30 @@ def thompson(
     >>> type(policy.belief).__name__, policy.belief.shared, type(policy.oracle).__name__
     ('LearnedBetaBelief', 0.9, 'TopK')
     """
-    if shared is None:
-        n_places = max(1, as_feasible(k, reward.n_arms).n_most)
-        shared = max(_LEAST_SHARED, 1 - 1 / n_places)
+    shared = shared_seed(reward.n_arms, k) if shared is None else shared
+    pair = _as_pair(prior)
     belief: LearnedBetaBelief | SharedSeedBelief
-    if isinstance(prior, str):
-        if prior != "learned":
-            raise ValueError(f'prior must be "learned" or a pair (a, b), got {prior!r}')
+    if pair is None:
         belief = LearnedBetaBelief(reward.n_arms, shared=shared, horizon=horizon)
     elif horizon is None:
-        belief = SharedSeedBelief(reward.n_arms, shared, prior)
+        belief = SharedSeedBelief(reward.n_arms, shared, pair)
     else:
         raise ValueError(f"horizon is used by the learned prior only, got prior={prior!r}")
     if oracle is None:
         oracle = TopK() if reward.additive else LazySingletons()
     return Policy(belief, oracle, reward, k)
+
+
+def shared_seed(n_arms: int, k: int | FeasibleSets) -> float:
+    """The part of the seed that arms share in `thompson`.
+
+    Examples
+    --------
+    >>> shared_seed(50, k=3), shared_seed(50, k=10)
+    (0.8, 0.9)
+    """
+    n_places = max(1, as_feasible(k, n_arms).n_most)
+    return max(_LEAST_SHARED, 1 - 1 / n_places)
 
 
 def gt_qts(reward: Reward, k: int | FeasibleSets, *, delta: float, **options: Any) -> Policy:
@@ -146,6 +184,52 @@ def single_seed_ts(
     'SingleSeedBelief'
     """
     return Policy(SingleSeedBelief(reward.n_arms), _or_singletons(oracle), reward, k)
+
+
+def cts_gaussian(
+    reward: Reward,
+    k: int | FeasibleSets,
+    *,
+    beta: float = 1.0,
+    shared: float = 0.0,
+    oracle: Oracle | None = None,
+) -> Policy:
+    """CTS-Gaussian (Perrault, Boursier, Perchet, Valko 2020): normal draws, not cut at 0 and 1.
+
+    ``beta`` is the factor of their variances, and arms share a part of the seed. The default oracle
+    is `Singletons`.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> cts_gaussian(sa.LinearReward(5), k=2, shared=1.0).belief.shared
+    1.0
+    """
+    belief = FlatGaussianBelief(reward.n_arms, boost=beta, shared=shared)
+    return Policy(belief, _or_singletons(oracle), reward, k)
+
+
+def bg_cts(
+    reward: Reward,
+    k: int | FeasibleSets,
+    *,
+    lam: float = 0.0,
+    shared: float = 0.0,
+    oracle: Oracle | None = None,
+) -> Policy:
+    """BG-CTS (Zhang, Combes 2024): normal draws whose variance is raised, less and less.
+
+    ``lam`` is lambda of the paper, 0 as in its experiments. The default oracle is `Singletons`.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> bg_cts(sa.LinearReward(5), k=2).belief.set_size
+    2
+    """
+    n_most = max(1, as_feasible(k, reward.n_arms).n_most)
+    belief = FlatGaussianBelief(reward.n_arms, boost=1 + lam, set_size=n_most, shared=shared)
+    return Policy(belief, _or_singletons(oracle), reward, k)
 
 
 def escb(reward: Reward, k: int | FeasibleSets, *, c: float = 0.0, limit: int = 10_000) -> Policy:
@@ -245,3 +329,12 @@ def random_sets(reward: Reward, k: int | FeasibleSets) -> Policy:
 def _or_singletons(oracle: Oracle | None) -> Oracle:
     """The given oracle, or Oracle+ of the paper."""
     return Singletons() if oracle is None else oracle
+
+
+def _as_pair(prior: Prior) -> tuple[ArrayLike, ArrayLike] | None:
+    """The numbers of a prior; None if they are learned."""
+    if not isinstance(prior, str):
+        return prior
+    if prior not in ("learned", "flat"):
+        raise ValueError(f'prior must be "learned", "flat" or a pair (a, b), got {prior!r}')
+    return (1.0, 1.0) if prior == "flat" else None

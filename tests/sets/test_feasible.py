@@ -8,9 +8,17 @@ from hypothesis import strategies as st
 
 import naive
 import superarm as sa
+from superarm.sets import _knapsack
 from superarm.sets.feasible import Feasible, Group
 
 SEEDS = st.integers(0, 2**32)
+
+
+def solved(feasible, values):
+    """The best set by integer programming."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("superarm.sets._knapsack._FEW_ARMS", -1)
+        return feasible.best(values, rng=np.random.default_rng(0))
 
 
 @settings(max_examples=150, deadline=None)
@@ -34,6 +42,8 @@ def test_verbs_equal_a_look_at_every_set(seed, n_arms):
     assert values[best].sum() == pytest.approx(
         max(values[list(arms)].sum() for arms in every), rel=2e-6, abs=1e-9
     )
+    if "weights" in given_:  # few arms are looked up, which decides as the solver does
+        np.testing.assert_array_equal(solved(feasible, values), best)
 
     chosen = {i for i in every[rng.integers(len(every))] if rng.random() < 0.6}
     within = [set(arms) for arms in every]
@@ -224,6 +234,37 @@ def test_budgets_of_weights_are_kept_among_many_arms():
         )
         arms = feasible.best(values, rng=rng)
         assert feasible.is_feasible(arms)
+
+
+def test_few_arms_are_looked_up_as_the_solver_decides():
+    """Up to ten arms, with quotas and required arms, where the budget always decides."""
+    rng = np.random.default_rng(0)
+    for n_arms in rng.integers(3, 11, 60):
+        weights, values = 1 - rng.random(n_arms), 1 - rng.random(n_arms)
+        groups = [Group(range(n_arms // 2), least=int(rng.integers(2)), most=2)]
+        must = [0] if rng.random() < 0.3 else []
+        feasible = Feasible(
+            n_arms, at_most=True, must=must, groups=groups, weights=weights, budget=1.0
+        )
+        arms = feasible.best(values, rng=rng)
+        assert feasible.is_feasible(arms)
+        np.testing.assert_array_equal(arms, solved(feasible, values))
+
+
+@pytest.mark.parametrize(
+    ("values", "weights"),
+    [([1.0, 1.0, 0.5], [1, 1, 1]), ([1.0, 0.9, 0.8], [0.5, 0.5 + 1e-7, 0.3])],
+    ids=["equal sums", "close to the budget"],
+)
+def test_close_sets_are_left_to_the_solver(values, weights):
+    """With their tolerances, and their random order of equal arms."""
+    asked = []
+    with pytest.MonkeyPatch.context() as patch:
+        solve = _knapsack._solve
+        patch.setattr(_knapsack, "_solve", lambda *given: asked.append(1) or solve(*given))
+        feasible = Feasible(3, at_most=True, weights=weights, budget=1.0)
+        feasible.best(np.array(values), rng=np.random.default_rng(0))
+    assert asked
 
 
 def test_simulations_have_sets_of_different_sizes():

@@ -12,10 +12,11 @@ from click.testing import CliRunner
 
 from dishes import NAMES, as_text, cells
 from superarm.cli import app
+from superarm.studies.own_table import USUAL
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 
-FILES = ["arms.csv", "numbers.json", "picture.svg", "report.html", "runs.csv"]
+FILES = ["arms.csv", "bandit.json", "numbers.json", "picture.svg", "report.html", "runs.csv"]
 
 
 def command(*arguments):
@@ -44,8 +45,11 @@ def written(tmp_path_factory, forked_workers):
 def test_every_policy_plays_and_every_file_is_written(written):
     folder, output = written
     assert sorted(path.name for path in (folder / "out").iterdir()) == FILES
-    for name in ("best fixed set", "cts", "cucb", "random", "report.html"):
+    for name in ("best fixed set", "learnable", *USUAL, "What to do next", "report.html"):
         assert name in output
+    # The recommended policy is played first, and the report says who wins.
+    assert USUAL[0] == "thompson"
+    assert "wins: it is ahead of" in output
     numbers = json.loads((folder / "out" / "numbers.json").read_text())
     assert [row["policy"] for row in numbers["policies"]][-1] == "random"
     assert numbers["best_fixed_set"]["arms"] == ["egg", "<b>pie</b>"]
@@ -115,7 +119,7 @@ def test_the_rows_of_the_runs_add_up(written):
     with (folder / "out" / "runs.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["policy"], row["run"]) for row in rows] == [
-        *itertools.product(("cts", "cucb", "random"), ("0", "1", "2"))
+        *itertools.product(USUAL, ("0", "1", "2"))
     ]
     for row in rows:
         best, chance, reward = (
@@ -157,12 +161,14 @@ def test_a_bad_file_is_answered_with_its_name_and_line_and_nothing_is_written(ta
         (["--k", 5], ["--k must be between 1 and 4, got 5", "nothing to choose"]),
         (["--k", 9], ["--k must be between 1 and 4, got 9"]),
         (["--k", 0], ["0 is not in the range x>=1"]),
-        (["--k", 2, "--policy", "best"], ["--policy must be of cts, single-seed", "got 'best'"]),
+        (["--k", 2, "--policy", "best"], ["--policy must be of thompson, cts, single-seed", "got 'best'"]),
         (
             ["--k", 2, "--horizon", 121],
             ["--horizon must be at most 120, the number of rows, got 121"],
         ),
         (["--k", 2, "--skip", "day"], ["--skip must be the name of a column", "got 'day'"]),
+        (["--k", 2, "--prior", "wide"], ["expected learned, flat, or two numbers", "got 'wide'"]),
+        (["--k", 2, "--prior", "1,0"], ["two numbers above 0", "got '1,0'"]),
         (["--k", 2, "--order", "sorted"], ["'given', 'shuffled'"]),
         (["--k", 2, "--out", __file__], ["is a file"]),
         ([], ["Missing option '--k'"]),
@@ -217,6 +223,54 @@ def test_more_rows_than_are_usually_played_are_said(table, tmp_path, monkeypatch
     assert "has 120 rows" not in command(table, *options, "--horizon", 120).output
 
 
+def test_a_prior_is_used_by_thompson_and_cts_alone(written, tmp_path):
+    folder, _ = written
+    options = ["--k", 2, "--runs", 3, "--workers", 1, "--prior", "3,1", "--out", tmp_path]
+    assert command(folder / "dishes.csv", *options).exit_code == 0
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert numbers["settings"]["prior"] == [3.0, 1.0]
+
+    def runs(path):
+        with (path / "runs.csv").open() as file:
+            return {(row["policy"], row["run"]): row["reward"] for row in csv.DictReader(file)}
+
+    now, before = runs(tmp_path), runs(folder / "out")
+    changed = {policy for (policy, run), reward in now.items() if before[policy, run] != reward}
+    assert changed == {"thompson", "cts"}
+
+
+def test_cucb_is_left_out_where_it_could_not_try_every_arm(tmp_path):
+    path = tmp_path / "wide.csv"
+    names = [f"arm {number}" for number in range(60)]
+    path.write_text(as_text(np.eye(60)[:25], names))
+    done = command(path, "--k", 2, "--runs", 2, "--workers", 1, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    numbers = json.loads((tmp_path / "out" / "numbers.json").read_text())
+    assert numbers["settings"]["policies"] == [name for name in USUAL if name != "cucb"]
+
+
+def test_what_was_left_out_is_said(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(as_text(cells()).replace("\n", "\n,,,,\n", 3))
+    options = ["--k", 2, "--runs", 2, "--workers", 1, "--policy", "random"]
+    done = command(path, *options, "--out", tmp_path / "out")
+    assert "votes.csv: 3 rows without any outcome are left out" in done.output
+    assert "outcome, which were left out: 3" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_bandit_of_the_report_is_one_that_the_service_makes(written, tmp_path):
+    from serving import client_of
+
+    folder, _ = written
+    with client_of(tmp_path / "bandits.db") as client:
+        body = (folder / "out" / "bandit.json").read_bytes()
+        made = client.post(
+            "/v1/bandits", content=body, headers={"Content-Type": "application/json"}
+        )
+    assert made.status_code == 201
+    assert (made.json()["n_arms"], made.json()["k"]) == (5, 2)
+
+
 def test_the_docs_show_what_the_command_prints(tmp_path):
     docs = Path(__file__).parents[2] / "docs"
     done = command(docs / "canteen.csv", "--k", 3, "--out", tmp_path, "--workers", 1)
@@ -228,7 +282,7 @@ def test_the_docs_show_what_the_command_prints(tmp_path):
         return [tuple(cell.strip() for cell in row) for row in rows]
 
     shown = cells_of(done.output.replace("┃", "│"), "│")
-    assert len(shown) == 5  # the heading, the best fixed set, and three policies
+    assert len(shown) == 9  # the heading, the best fixed set, what can be learned, six policies
     assert set(shown) <= set(cells_of(written.replace("┃", "│").replace("│", "|"), "|"))
     chance = json.loads((tmp_path / "numbers.json").read_text())["chance"]["reward"]
     assert f"{chance:.4g} per day" in " ".join(written.split())

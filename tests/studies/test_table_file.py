@@ -158,7 +158,7 @@ BAD = {
         "ham,egg\n1,\n0,NA\n",
         "column 'egg' has no outcome in any line.*--skip egg",
     ),
-    "an empty row": ("ham,egg\n1,0\n,\n0,1\n", "line 3: all cells are empty.*delete the line"),
+    "only empty rows": ("ham,egg\n,\n,NA\n", "column 'ham' has no outcome in any line"),
     "a workbook": (b"PK\x03\x04 and so on", "dishes.csv is a workbook.*save the table as CSV"),
     "a binary file": (bytes(range(256)), "dishes.csv is a binary file.*save the table as CSV"),
     "text of another coding": (
@@ -187,8 +187,17 @@ def test_lines_are_counted_as_an_editor_counts_them(written):
 
 def test_a_bad_line_far_down_is_found(written, monkeypatch):
     monkeypatch.setattr(table_file, "_ROWS_AT_ONCE", 10)
-    with pytest.raises(TableError, match=r"^line 99: all cells are empty"):
-        read(written("a,b\n" + "1,0\n" * 97 + ",\n" + "0,1\n" * 50))
+    with pytest.raises(TableError, match=r"^line 99, column 2"):
+        read(written("a,b\n" + "1,0\n" * 97 + "1,2\n" + "0,1\n" * 50))
+
+
+@pytest.mark.parametrize("rows_at_once", [2, 50])
+def test_rows_without_any_outcome_are_left_out_and_counted(written, monkeypatch, rows_at_once):
+    monkeypatch.setattr(table_file, "_ROWS_AT_ONCE", rows_at_once)
+    found = read(written("ham,egg,tea\n1,0,\n,NA,\n0,,1\n,,\n,,\n1,1,1\n"))
+    np.testing.assert_array_equal(found.cells, [[1, 0, NAN], [0, NAN, 1], [1, 1, 1]])
+    assert found.n_empty == 3
+    assert read(written("ham,egg\n1,0\n")).n_empty == 0
 
 
 def test_a_column_to_skip_must_be_there(written):

@@ -8,19 +8,20 @@ import numpy as np
 
 from superarm.advice.inspection import inspect
 from superarm.advice.oracle_costs import make_oracle
-from superarm.beliefs import BetaBelief
 from superarm.core import Policy, Reward
+from superarm.policies import Prior, thompson
 
 
 def auto(
     reward: Reward,
     k: int,
     *,
+    prior: Prior = "learned",
     probes: int = 200,
     tolerance: float = 1e-9,
     rng: np.random.Generator | None = None,
 ) -> Policy:
-    """Thompson sampling with the oracle that `inspect` recommends for this reward.
+    """`thompson` with the oracle that `inspect` recommends for this reward.
 
     Warns if the reward violates what is required or declared. The evaluations of the inspection
     are not counted as the policy's.
@@ -29,6 +30,8 @@ def auto(
     ----------
     reward, k
         The reward, and how many arms a set has.
+    prior
+        As for `thompson`.
     probes, tolerance, rng
         As for `inspect`.
 
@@ -37,7 +40,7 @@ def auto(
     >>> import superarm as sa
     >>> policy = auto(sa.LinearReward(50), k=3)
     >>> type(policy.belief).__name__, type(policy.oracle).__name__, policy.evaluations
-    ('BetaBelief', 'TopK', 0)
+    ('LearnedBetaBelief', 'TopK', 0)
     """
     found = inspect(reward, k=k, probes=probes, tolerance=tolerance, rng=rng)
     if not found.ok:
@@ -47,4 +50,4 @@ def auto(
             f"Going on with {found.recommendation.oracle}",
             stacklevel=2,
         )
-    return Policy(BetaBelief(reward.n_arms), make_oracle(found.recommendation.oracle), reward, k)
+    return thompson(reward, k, prior=prior, oracle=make_oracle(found.recommendation.oracle))

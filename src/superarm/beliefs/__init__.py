@@ -3,6 +3,7 @@
 from superarm.beliefs.beta import BetaBelief
 from superarm.beliefs.discounted import DiscountedBetaBelief
 from superarm.beliefs.exp3 import Exp3Belief
+from superarm.beliefs.flat_gaussian import FlatGaussianBelief
 from superarm.beliefs.gaussian import GaussianBelief
 from superarm.beliefs.kl_ucb import KLUCBBelief
 from superarm.beliefs.learned_beta import LearnedBetaBelief
@@ -18,6 +19,7 @@ __all__ = [
     "BetaBelief",
     "DiscountedBetaBelief",
     "Exp3Belief",
+    "FlatGaussianBelief",
     "GaussianBelief",
     "KLUCBBelief",
     "LearnedBetaBelief",

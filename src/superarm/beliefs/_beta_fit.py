@@ -1,4 +1,4 @@
-"""The Beta distribution that the means of many arms come from, by marginal likelihood."""
+"""The Beta distribution that the means of many arms come from, and the noise of their outcomes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ _LOG_STRENGTH = (-3.0, 9.0)
 _SIGMA = 2.0
 # Steps of the search, from first to last: 0.04 is far below the uncertainty of the estimate.
 _FIRST_STEP, _LAST_STEP, _MOST_MOVES = 0.6, 0.04, 60
+# Noise counts as that of coins until outcomes say otherwise: weight of that guess, in variances.
+_COINS = 2.0
+# Outcomes with less noise than this share of a coin's would make counts overflow.
+_LEAST_DISPERSION = 0.002
+# The equation of the dispersion has it on both sides; steps from 1 that are enough to solve it.
+_N_STEPS = 5
 # The neighbours of a point, in steps.
 _AROUND = np.array([(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y], np.float64)
 
@@ -48,6 +54,31 @@ def fit_beta(
             break
     strength = np.exp(here[1])
     return float(strength * expit(here[0])), float(strength * expit(-here[0]))
+
+
+def fit_dispersion(
+    counts: FloatArray, sums: FloatArray, n_arms: FloatArray, squares: float
+) -> float:
+    """The variance of outcomes within arms, relative to coins of the same means.
+
+    Parameters
+    ----------
+    counts, sums, n_arms
+        Shape (n,): distinct counts and sums of outcomes, and how many arms have them.
+    squares
+        The sum of the squares of all outcomes.
+    """
+    # With the variance d · mu (1 - mu), sum x^2 - s^2 / n is d (n - 1) mu (1 - mu) on average, and
+    # s - s^2 / n is (n - d) mu (1 - mu). An arm with one outcome has weight 0.
+    varies = squares - float((sums**2 / counts) @ n_arms)
+    coins = (counts - 1) * (sums - sums**2 / counts) * n_arms
+    found = 1.0
+    for _ in range(_N_STEPS):
+        expected = float((coins[counts > 1] / (counts - found)[counts > 1]).sum())
+        # Rounded, so that coins have exactly 1.
+        ratio = round((_COINS + varies) / (_COINS + expected), 9)
+        found = min(1.0, max(_LEAST_DISPERSION, ratio))
+    return found
 
 
 def _inside(points: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Arms grouped by two numbers that determine their posteriors: equal arms are computed once.
+"""Arms grouped by what determines their posteriors and scores: equal arms are computed once.
 
 With outcomes of 0 and 1, many arms have the same counts, and the arms without outcomes always do.
 """
@@ -9,64 +9,65 @@ from bisect import bisect_left, insort
 
 import numpy as np
 
+from superarm.beliefs._sorted_arms import SortedArms
 from superarm.core.arguments import FloatArray, IndexArray
 
-_Pair = tuple[float, float]
+Key = tuple[float, ...]
 
 
 class EqualArms:
-    """Groups of arms with equal pairs (x_i, y_i), in the order of the pairs.
+    """Groups of arms with equal keys (x_i, y_i, ...), in the order of the keys.
 
-    Pairs and arms are kept sorted, so that the groups depend on the pairs alone and not on the
-    order of the updates. ``move`` costs O(arms) searches in sorted lists, and one move of memory
-    per arm.
+    Keys and arms are kept sorted, so that the groups depend on the keys alone and not on the order
+    of the updates. ``move`` costs a search per arm, and moves of small parts of memory.
 
     Parameters
     ----------
-    x, y
-        Shape (n_arms,): the pairs.
+    columns
+        Shape (n_arms,) each: the keys of the arms, one column per part of the key.
 
     Examples
     --------
     >>> groups = EqualArms(np.array([0.0, 2.0, 0.0]), np.array([0.0, 1.0, 0.0]))
-    >>> groups.pairs, groups.arms_of(0)
+    >>> groups.keys, list(groups.arms_of(0))
     ([(0.0, 0.0), (2.0, 1.0)], [0, 2])
     >>> groups.move(np.array([2]), [(0.0, 0.0)], [(2.0, 1.0)])
-    >>> groups.arms_of(1), groups.sizes()
+    >>> list(groups.arms_of(1)), groups.sizes()
     ([1, 2], array([1, 2]))
     """
 
-    def __init__(self, x: FloatArray, y: FloatArray) -> None:
-        # Pairs as complex numbers: numpy finds distinct numbers faster than distinct rows.
-        distinct, which = np.unique(x + 1j * y, return_inverse=True)
-        order = np.argsort(which, kind="stable")
-        ends = np.cumsum(np.bincount(which))
-        groups = np.split(order, ends[:-1])
-        self.pairs: list[_Pair] = [(pair.real, pair.imag) for pair in distinct.tolist()]
-        self._arms = dict(zip(self.pairs, (arms.tolist() for arms in groups), strict=True))
+    def __init__(self, *columns: FloatArray) -> None:
+        # Stable, and the first column decides first: arms of a group stay ascending.
+        order = np.lexsort(columns[::-1])
+        table = np.column_stack(columns)[order]
+        starts = 1 + np.flatnonzero((table[1:] != table[:-1]).any(axis=1))
+        first = np.append(0, starts)
+        self.keys: list[Key] = [tuple(key) for key in table[first].tolist()]
+        groups = (SortedArms(arms) for arms in np.split(order, starts))
+        self._arms = dict(zip(self.keys, groups, strict=True))
+        self.n_arms = len(order)
 
-    def arms_of(self, group: int) -> list[int]:
-        """The arms of a group, ascending; do not change the list."""
-        return self._arms[self.pairs[group]]
+    def arms_of(self, group: int) -> SortedArms:
+        """The arms of a group; do not change them."""
+        return self._arms[self.keys[group]]
 
     def sizes(self) -> IndexArray:
-        """How many arms each group has, in the order of ``pairs``."""
-        return np.array([len(self._arms[pair]) for pair in self.pairs], np.intp)
+        """How many arms each group has, in the order of ``keys``."""
+        return np.array([len(self._arms[key]) for key in self.keys], np.intp)
 
-    def columns(self) -> tuple[FloatArray, FloatArray]:
-        """The x and the y of the groups, in the order of ``pairs``."""
-        table = np.array(self.pairs, np.float64)
-        return table[:, 0], table[:, 1]
+    def columns(self) -> FloatArray:
+        """The keys as columns, in their order, shape (parts of a key, n_groups)."""
+        return np.array(self.keys, np.float64).T
 
-    def move(self, arms: IndexArray, before: list[_Pair], after: list[_Pair]) -> None:
-        """Some arms have new pairs."""
+    def move(self, arms: IndexArray, before: list[Key], after: list[Key]) -> None:
+        """Some arms have new keys."""
         for arm, old, new in zip(arms.tolist(), before, after, strict=True):
             group = self._arms[old]
-            del group[bisect_left(group, arm)]
-            if not group:
+            group.remove(arm)
+            if not len(group):
                 del self._arms[old]
-                del self.pairs[bisect_left(self.pairs, old)]
+                del self.keys[bisect_left(self.keys, old)]
             if new not in self._arms:
-                self._arms[new] = []
-                insort(self.pairs, new)
-            insort(self._arms[new], arm)
+                self._arms[new] = SortedArms(np.empty(0, np.intp))
+                insort(self.keys, new)
+            self._arms[new].add(arm)

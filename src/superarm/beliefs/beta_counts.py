@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs._beta import as_prior, grown
+from superarm.beliefs._scores import beta_draw
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import FloatArray, IndexArray
 
@@ -98,6 +99,7 @@ class HasCounts(Protocol):
     """A belief whose posteriors follow from its `BetaCounts` alone."""
 
     n_arms: int
+    shared: float
     counts: BetaCounts
 
 
@@ -125,7 +127,7 @@ def posterior(self: HasCounts, arms: IndexArray) -> BetaPosterior:
 
 def sample(self: HasCounts, *, rng: np.random.Generator) -> FloatArray:
     """One draw from every posterior, in the order of the arms."""
-    return rng.beta(self.counts.a, self.counts.b)
+    return beta_draw(self.counts.a, self.counts.b, self.shared, rng=rng)
 
 
 def add_arms(self: HasCounts, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs import beta_counts
 from superarm.beliefs._beta import as_counts, as_prior, flip
+from superarm.beliefs._scores import with_shared
 from superarm.beliefs.beta_counts import BetaCounts
 from superarm.core.arguments import as_count, as_feedback, as_fraction, as_state
 
@@ -26,8 +27,9 @@ class DiscountedBetaBelief:
     prior, and is tried again. About 1 / (1 - discount) rounds count. A round is an update with at
     least one outcome. With a discount of 1 this is `BetaBelief`.
 
-    ``sample`` costs n_arms Beta draws. ``update`` costs O(arms updated), and O(n_arms) once in some
-    thousand rounds. Takes 32 bytes per arm.
+    ``sample`` costs n_arms Beta draws, or as many inverse distribution functions if a seed is
+    shared. ``update`` costs O(arms updated), and O(n_arms) once in some thousand rounds. Takes 32
+    bytes per arm.
 
     Parameters
     ----------
@@ -38,6 +40,8 @@ class DiscountedBetaBelief:
     prior
         The (a, b) that every arm starts with and returns to, above 0: numbers, or arrays of shape
         (n_arms,).
+    shared
+        From 0 to 1: how much of the seed all arms share, as in `SharedSeedBelief`.
 
     Attributes
     ----------
@@ -54,10 +58,16 @@ class DiscountedBetaBelief:
     """
 
     def __init__(
-        self, n_arms: int, discount: float = 0.99, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)
+        self,
+        n_arms: int,
+        discount: float = 0.99,
+        prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0),
+        *,
+        shared: float = 0.0,
     ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.discount = as_fraction(discount, "discount", high="]")
+        self.shared = as_fraction(shared, "shared", low="[", high="]")
         self.counts = BetaCounts.empty(self.n_arms, prior)
 
     @classmethod
@@ -69,6 +79,7 @@ class DiscountedBetaBelief:
         discount: float = 0.99,
         strength: float = 1.0,
         prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0),
+        shared: float = 0.0,
     ) -> DiscountedBetaBelief:
         """A warm start like `BetaBelief.from_counts`; the old counts fade like all evidence.
 
@@ -79,7 +90,7 @@ class DiscountedBetaBelief:
         (array([4. , 1.2]), array([ 8. , 10.8]))
         """
         won, lost = as_counts(successes, trials, strength)
-        belief = cls(len(won), discount, prior)
+        belief = cls(len(won), discount, prior, shared=shared)
         belief.counts.successes, belief.counts.failures = won, lost
         return belief
 
@@ -108,6 +119,7 @@ class DiscountedBetaBelief:
             "belief": "DiscountedBetaBelief",
             "n_arms": self.n_arms,
             "discount": self.discount,
+            "shared": self.shared,
             "unit": self.counts.unit,
             **self.counts.prior_state(),
             "successes": self.counts.successes.tolist(),
@@ -116,18 +128,20 @@ class DiscountedBetaBelief:
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, including the discount."""
+        state = with_shared(state)
         arrays = as_state(
             state,
             "DiscountedBetaBelief",
             self.n_arms,
             arrays=("a", "b", "successes", "failures"),
-            others=("discount", "unit"),
+            others=("discount", "shared", "unit"),
         )
         prior = as_prior((arrays["a"], arrays["b"]), self.n_arms)
         discount = as_fraction(state["discount"], "state['discount']", high="]")
+        shared = as_fraction(state["shared"], "state['shared']", low="[", high="]")
         # Saved with the counts rather than multiplied into them: a restored belief must have the
         # same floats, not only nearly the same means.
         unit = as_fraction(state["unit"], "state['unit']", high="]")
         # Assigned last, when all of the state has been checked.
-        self.discount = discount
+        self.discount, self.shared = discount, shared
         self.counts = BetaCounts(*prior, arrays["successes"], arrays["failures"], unit)

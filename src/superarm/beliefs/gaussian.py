@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from superarm.beliefs import outcome_counts
+from superarm.beliefs._scores import SharedScores, with_shared
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import GaussianPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
@@ -27,7 +28,8 @@ class GaussianBelief:
     variance: 1 / var_i = 1 / prior_var + n_i / noise_var, and mean_i weighs the prior mean and the
     outcomes accordingly. The default noise variance 1/4 is the largest that an outcome in [0, 1]
     can have. ``sample`` costs n_arms normal quantiles and ``update`` O(arms updated). Counts and
-    sums are in ``outcomes``, an `OutcomeCounts` of 16 bytes per arm.
+    sums are in ``outcomes``, an `OutcomeCounts` of 16 bytes per arm. `FlatGaussianBelief` has
+    posteriors that are not restricted.
 
     Parameters
     ----------
@@ -37,6 +39,8 @@ class GaussianBelief:
         The mean, in [0, 1], and the variance before the first outcome.
     noise_var
         The variance of an outcome about its mean.
+    shared
+        From 0 to 1: how much of the seed all arms share, as in `SharedSeedBelief`.
 
     Examples
     --------
@@ -47,7 +51,12 @@ class GaussianBelief:
     """
 
     def __init__(
-        self, n_arms: int, prior: tuple[float, float] = (0.5, 0.25), noise_var: float = 0.25
+        self,
+        n_arms: int,
+        prior: tuple[float, float] = (0.5, 0.25),
+        noise_var: float = 0.25,
+        *,
+        shared: float = 0.0,
     ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         if not isinstance(prior, tuple | list) or len(prior) != 2:
@@ -59,6 +68,7 @@ class GaussianBelief:
                 f"the prior's variance must be at least {_LEAST_VAR:g}, got {prior[1]!r}"
             )
         self.noise_var = as_positive(noise_var, "noise_var")
+        self.shared = as_fraction(shared, "shared", low="[", high="]")
         self.outcomes = OutcomeCounts.empty(self.n_arms)
 
     def var(self) -> FloatArray:
@@ -78,7 +88,7 @@ class GaussianBelief:
         """One draw from every posterior, by inverting its distribution function."""
         location, std = self.location(), np.sqrt(self.var())
         low, high = ndtr(-location / std), ndtr((1 - location) / std)
-        draw = location + std * ndtri(low + (high - low) * rng.random(self.n_arms))
+        draw = location + std * ndtri(low + (high - low) * self._levels(rng))
         # Rounding may leave [0, 1], and ndtri(0) is -inf.
         return np.clip(draw, 0.0, 1.0)
 
@@ -88,16 +98,25 @@ class GaussianBelief:
     def state(self) -> dict[str, Any]:
         """The counts, the prior and the noise as plain JSON."""
         prior = [self.prior_mean, self.prior_var]
-        return self.outcomes.state("GaussianBelief", prior=prior, noise_var=self.noise_var)
+        settings = {"prior": prior, "noise_var": self.noise_var, "shared": self.shared}
+        return self.outcomes.state("GaussianBelief", **settings)
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
-        settings = ("prior", "noise_var")
+        settings, state = ("prior", "noise_var", "shared"), with_shared(state)
         outcomes = OutcomeCounts.from_state(state, "GaussianBelief", self.n_arms, settings=settings)
         # A new belief checks the settings before anything changes here.
-        new = GaussianBelief(self.n_arms, prior=tuple(state["prior"]), noise_var=state["noise_var"])
-        self.prior_mean, self.prior_var = new.prior_mean, new.prior_var
-        self.noise_var, self.outcomes = new.noise_var, outcomes
+        new = GaussianBelief(
+            self.n_arms, tuple(state["prior"]), state["noise_var"], shared=state["shared"]
+        )
+        new.outcomes = outcomes
+        self.__dict__.update(new.__dict__)
+
+    def _levels(self, rng: np.random.Generator) -> FloatArray:
+        """Where in its posterior each arm is: uniform numbers, which arms share in part."""
+        if self.shared == 0:
+            return rng.random(self.n_arms)
+        return np.asarray(ndtr(SharedScores(self.shared).draw(self.n_arms, rng=rng)), np.float64)
 
     def _var(self, counts: FloatArray) -> FloatArray:
         return 1 / (1 / self.prior_var + counts / self.noise_var)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from superarm.beliefs._beta import as_prior, flip
+from superarm.beliefs._scores import beta_draw, with_shared
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import (
     FloatArray,
@@ -20,6 +21,7 @@ from superarm.core.arguments import (
     as_count,
     as_feedback,
     as_finite,
+    as_fraction,
     as_place_weights,
     as_state,
 )
@@ -60,6 +62,8 @@ class PositionBiasedBelief:
         arms than there are places.
     prior
         The (a, b) that every arm starts with, above 0: numbers, or arrays of shape (n_arms,).
+    shared
+        From 0 to 1: how much of the seed all arms share, as in `SharedSeedBelief`.
 
     Attributes
     ----------
@@ -77,9 +81,15 @@ class PositionBiasedBelief:
     """
 
     def __init__(
-        self, n_arms: int, weights: ArrayLike, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)
+        self,
+        n_arms: int,
+        weights: ArrayLike,
+        prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0),
+        *,
+        shared: float = 0.0,
     ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
+        self.shared = as_fraction(shared, "shared", low="[", high="]")
         self.weights = as_place_weights(weights)
         self._prior_a, self._prior_b = as_prior(prior, self.n_arms)
         self._successes, self._looks = np.zeros(self.n_arms), np.zeros(self.n_arms)
@@ -106,7 +116,7 @@ class PositionBiasedBelief:
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """One draw from every arm's Beta distribution, in the order of the arms."""
-        return rng.beta(self.a, self.b)
+        return beta_draw(self.a, self.b, self.shared, rng=rng)
 
     def update(
         self,
@@ -144,6 +154,7 @@ class PositionBiasedBelief:
             "belief": "PositionBiasedBelief",
             "n_arms": self.n_arms,
             "weights": self.weights.tolist(),
+            "shared": self.shared,
             "a": self._prior_a.tolist(),
             "b": self._prior_b.tolist(),
             "successes": self._successes.tolist(),
@@ -156,11 +167,11 @@ class PositionBiasedBelief:
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, including the weights."""
         keys = ("a", "b", "successes", "looks", "posterior_a", "posterior_b")
-        arrays = as_state(
-            state, "PositionBiasedBelief", self.n_arms, arrays=keys, others=("weights", "failures")
-        )
+        others, state = ("weights", "shared", "failures"), with_shared(state)
+        arrays = as_state(state, "PositionBiasedBelief", self.n_arms, arrays=keys, others=others)
+        prior, shared = (arrays["a"], arrays["b"]), state["shared"]
         # A new belief checks everything before anything changes here.
-        new = PositionBiasedBelief(self.n_arms, state["weights"], (arrays["a"], arrays["b"]))
+        new = PositionBiasedBelief(self.n_arms, state["weights"], prior, shared=shared)
         failures = as_finite(state["failures"], "state['failures']", ndim=2, least=0.0).T
         if failures.shape != new._failures.shape:
             raise ValueError(

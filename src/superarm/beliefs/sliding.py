@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs import beta_counts
 from superarm.beliefs._beta import flip
+from superarm.beliefs._scores import with_shared
 from superarm.beliefs.beta_counts import BetaCounts
 from superarm.core.arguments import (
     FloatArray,
@@ -23,6 +24,7 @@ from superarm.core.arguments import (
     as_arms,
     as_count,
     as_feedback,
+    as_fraction,
     as_state,
     as_unit,
 )
@@ -38,7 +40,8 @@ class SlidingBetaBelief:
     counts are exactly those of the rounds in the window. Until the window is full this is
     `BetaBelief`.
 
-    ``sample`` costs n_arms Beta draws. ``update`` costs O(arms updated + arms of the round that
+    ``sample`` costs n_arms Beta draws, or as many inverse distribution functions if a seed is
+    shared. ``update`` costs O(arms updated + arms of the round that
     leaves the window). Takes 32 bytes per arm, and per round in the window about 300 bytes plus 16
     bytes per arm of the round.
 
@@ -51,6 +54,8 @@ class SlidingBetaBelief:
     prior
         The (a, b) of an arm without outcomes in the window: numbers, or arrays of shape (n_arms,).
         Counts for a warm start go here as well; they never leave the window.
+    shared
+        From 0 to 1: how much of the seed all arms share, as in `SharedSeedBelief`.
 
     Attributes
     ----------
@@ -67,10 +72,16 @@ class SlidingBetaBelief:
     """
 
     def __init__(
-        self, n_arms: int, window: int = 1000, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)
+        self,
+        n_arms: int,
+        window: int = 1000,
+        prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0),
+        *,
+        shared: float = 0.0,
     ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.window = as_count(window, "window", least=1)
+        self.shared = as_fraction(shared, "shared", low="[", high="]")
         self.counts = BetaCounts.empty(self.n_arms, prior)
         self._rounds: deque[Round] = deque()
 
@@ -100,6 +111,7 @@ class SlidingBetaBelief:
             "belief": "SlidingBetaBelief",
             "n_arms": self.n_arms,
             "window": self.window,
+            "shared": self.shared,
             **self.counts.prior_state(),
             "sizes": [len(arms) for arms, _ in self._rounds],
             "arms": [arm for arms, _ in self._rounds for arm in arms.tolist()],
@@ -108,10 +120,12 @@ class SlidingBetaBelief:
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described, including the window."""
-        others = ("window", "sizes", "arms", "coins")
+        others = ("window", "shared", "sizes", "arms", "coins")
+        state = with_shared(state)
         arrays = as_state(state, "SlidingBetaBelief", self.n_arms, arrays=("a", "b"), others=others)
         # A new belief checks everything before anything changes here.
-        new = SlidingBetaBelief(self.n_arms, state["window"], (arrays["a"], arrays["b"]))
+        prior, shared = (arrays["a"], arrays["b"]), state["shared"]
+        new = SlidingBetaBelief(self.n_arms, state["window"], prior, shared=shared)
         for arms, coins in _rounds(state, self.n_arms):
             new._add(arms, coins)
         if len(new._rounds) > new.window:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from superarm import beliefs
 from superarm.catalog.entries import REQUIRED, Parameter, Part, by_name
 
@@ -13,6 +15,9 @@ _PRIOR = Parameter(
 _SHARED = Parameter(
     "shared", "float", "Part of the seed that all arms share.", 0.8, least=0.0, most=1.0
 )
+# The same for beliefs whose default is one seed per arm.
+_OWN_SEED = replace(_SHARED, default=0.0)
+_NOISE = Parameter("noise_var", "float", "Variance of one outcome.", 0.25, least=0.0)
 
 # Limits (least, most) protect a service from values that a stranger sends. The classes check their
 # arguments in any case. Entries are in the order of their names.
@@ -39,6 +44,7 @@ BELIEFS = by_name(
                 most=1.0,
             ),
             _PRIOR,
+            _OWN_SEED,
         ),
     ),
     Part(
@@ -55,13 +61,26 @@ BELIEFS = by_name(
         over_http=False,
     ),
     Part(
+        "flat_gaussian",
+        "FlatGaussianBelief",
+        beliefs.FlatGaussianBelief,
+        "Normal posteriors with a flat prior, as in CTS-Gaussian and BG-CTS; every arm once first.",
+        (
+            _NOISE,
+            Parameter("boost", "float", "Factor of the variances.", 1.0, least=1.0),
+            Parameter("set_size", "int", "Arms of the largest set, for BG-CTS.", None, least=1),
+            _OWN_SEED,
+        ),
+    ),
+    Part(
         "gaussian",
         "GaussianBelief",
         beliefs.GaussianBelief,
         "Normal posteriors and Thompson sampling, for measured outcomes.",
         (
             Parameter("prior", "pair", "Mean and variance of the prior.", (0.5, 0.25)),
-            Parameter("noise_var", "float", "Variance of one outcome.", 0.25, least=0.0),
+            _NOISE,
+            _OWN_SEED,
         ),
     ),
     Part(
@@ -79,10 +98,13 @@ BELIEFS = by_name(
         (
             _SHARED,
             Parameter(
-                "optimism", "float", "Raises the scores of rarely seen arms.", 0.4, least=0.0
+                "optimism", "float", "Raises the scores of rarely seen arms.", 0.5, least=0.0
             ),
             Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0),
             Parameter("horizon", "int", "Rounds in all, if known.", None, least=1),
+            Parameter(
+                "stay_after", "int", "Good outcomes in a row to stay with an arm.", 2, least=0
+            ),
         ),
     ),
     Part(
@@ -104,6 +126,7 @@ BELIEFS = by_name(
         (
             Parameter("weights", "vector", "Probability that each place is looked at.", REQUIRED),
             _PRIOR,
+            _OWN_SEED,
         ),
         over_http=False,
     ),
@@ -132,6 +155,7 @@ BELIEFS = by_name(
                 "window", "int", "Number of rounds that count.", 1000, least=1, most=1_000_000
             ),
             _PRIOR,
+            _OWN_SEED,
         ),
     ),
     Part(

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from superarm import oracles
 from superarm.core import Oracle, Policy, Reward
+from superarm.policies import Prior
 
 Kind = Literal["int", "float", "bool", "choice", "pair", "oracle", "vector", "matrix"]
 
@@ -95,6 +96,8 @@ class Task:
         Quantization level and number of tests per round, for group testing.
     oracle
         Makes the oracle of policies that take any; None for the one with the fewest evaluations.
+    prior
+        The prior of `thompson` and `cts`; None for the default of each.
     """
 
     reward: Reward
@@ -103,6 +106,7 @@ class Task:
     delta: float
     n_tests: int | Literal["order", "lemma"] = "order"
     oracle: Callable[[], Oracle] | None = None
+    prior: Prior | None = None
 
     def exact_oracle(self) -> Oracle:
         """Picks the best set for given means: no evaluation for sums, few otherwise."""

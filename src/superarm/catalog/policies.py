@@ -64,10 +64,23 @@ POLICIES = by_name(
         code="`random_sets`",
     ),
     PolicyPart(
+        "thompson",
+        "Thompson, learned",
+        "Thompson sampling that learns its prior, and shares a seed between the places of a set.",
+        lambda task: policies.thompson(
+            task.reward, task.k, prior=task.prior or "learned", oracle=task.exact_oracle()
+        ),
+        "#009E73",
+        "-.",
+        code="`thompson`",
+    ),
+    PolicyPart(
         "cts",
         "CTS",
         "Thompson sampling: draws a plausible mean for each arm and picks the best k.",
-        lambda task: policies.cts(task.reward, task.k, oracle=task.exact_oracle()),
+        lambda task: policies.cts(
+            task.reward, task.k, prior=task.prior or "flat", oracle=task.exact_oracle()
+        ),
         "#0072B2",
         code="`cts`",
     ),
@@ -121,15 +134,6 @@ POLICIES = by_name(
         code="`cts` with `Scheduled`",
     ),
     PolicyPart(
-        "thompson",
-        "Thompson, learned",
-        "Thompson sampling that learns its prior, and shares a seed between the places of a set.",
-        lambda task: policies.thompson(task.reward, task.k, oracle=task.exact_oracle()),
-        "#009E73",
-        ":",
-        code="`thompson`",
-    ),
-    PolicyPart(
         "single-seed",
         "CTS, single seed",
         "Thompson sampling that draws all arms high together, or low together.",
@@ -145,6 +149,35 @@ POLICIES = by_name(
         lambda task: _with_belief(beliefs.GaussianBelief(task.reward.n_arms), task),
         "#D55E00",
         code="`GaussianBelief`",
+    ),
+    PolicyPart(
+        "cts-gaussian",
+        "CTS-Gaussian",
+        "Thompson sampling with normal draws that may leave [0, 1], every arm once first.",
+        lambda task: policies.cts_gaussian(task.reward, task.k, oracle=task.exact_oracle()),
+        "#D55E00",
+        "--",
+        code="`cts_gaussian`",
+    ),
+    PolicyPart(
+        "cts-gaussian-shared",
+        "CTS-Gaussian, single seed",
+        "The same with one normal draw for all arms.",
+        lambda task: policies.cts_gaussian(
+            task.reward, task.k, shared=1.0, oracle=task.exact_oracle()
+        ),
+        "#D55E00",
+        ":",
+        code="`cts_gaussian`, shared = 1",
+    ),
+    PolicyPart(
+        "bg-cts",
+        "BG-CTS",
+        "Thompson sampling with normal draws of a larger variance, for large sets of few kinds.",
+        lambda task: policies.bg_cts(task.reward, task.k, oracle=task.exact_oracle()),
+        "#D55E00",
+        "-.",
+        code="`bg_cts`, lambda = 0",
     ),
     PolicyPart(
         "discounted",

@@ -111,6 +111,8 @@ def show(study: Callable[[Console], Done], what: str) -> None:
         raise click.BadParameter(str(error)) from None
     for table in done.tables:
         console.print(as_rich(table))
+    for note in filter(None, done.notes):
+        click.echo(f"{note}\n")
     # Not printed by rich, which would break a long path into lines that cannot be copied.
     click.echo(f"{what}: {done.path.resolve()}")
 

@@ -20,9 +20,10 @@ def command(runs: int, horizon: int, seed: int, workers: int, out: Path) -> None
 
     Prints a table per problem and draws the regret curves. One problem has a linear reward, the
     other one a two-layer network. In both, a policy picks 3 of 100 arms per round. The policies are
-    the random baseline, Thompson sampling (CTS) with an exact oracle, CTS with an oracle that makes
-    the same decisions from remembered answers (lazy), upper confidence bounds (CUCB), and the
-    paper's GT+QTS with several settings.
+    the random baseline, Thompson sampling with a learned prior (the default of superarm), Thompson
+    sampling with a flat prior (CTS) and an exact oracle, CTS with an oracle that makes the same
+    decisions from remembered answers (lazy), upper confidence bounds (CUCB), and the paper's GT+QTS
+    with several settings.
 
     The table shows per policy the regret at the end with its standard error over the runs, the
     evaluations of the reward per round, and the time per decision. Takes about 40 seconds on 2

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
 from superarm.cli import common
+
+
+class _Prior(click.ParamType):
+    """A word, or two numbers with a comma between them."""
+
+    name = "prior"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | tuple[float, float]:
+        """The word or the numbers."""
+        if value in ("learned", "flat") or not isinstance(value, str):
+            return value
+        try:
+            a, b = map(float, value.split(","))
+        except ValueError:
+            a = b = 0.0
+        if not (0 < a < math.inf and 0 < b < math.inf):
+            self.fail(
+                f"expected learned, flat, or two numbers above 0 such as 1,9, got {value!r}",
+                param,
+                ctx,
+            )
+        return a, b
 
 
 class _PolicyOption(click.Option):
@@ -38,6 +63,13 @@ class _PolicyOption(click.Option):
     metavar="NAME",
     help="A policy to play. Can be repeated.",
 )
+@click.option(
+    "--prior",
+    type=_Prior(),
+    metavar="PRIOR",
+    show_default="learned for thompson, flat for cts",
+    help="Prior of thompson and cts: learned, flat, or A,B for Beta(A, B).",
+)
 @common.runs_option("Runs per policy. All policies play the same rows.", default=10)
 @click.option(
     "--order",
@@ -64,6 +96,7 @@ def command(
     table: Path,
     k: int,
     policies: tuple[str, ...],
+    prior: Any,
     runs: int,
     order: Literal["given", "shuffled"],
     horizon: int | None,
@@ -79,8 +112,9 @@ def command(
     if the outcome is not known.
 
     In each round a policy picks k arms, gets their cells as feedback, and learns. report.html shows
-    which share of the gap between the random baseline and the best fixed set each policy closed.
-    The best fixed set is known only afterwards.
+    which policy wins, which share of the gap between the random baseline and the best fixed set
+    each policy closed, and which part of that gap is luck. The best fixed set is known only
+    afterwards.
     """
     from superarm.studies import own_table
 
@@ -89,7 +123,8 @@ def command(
             lambda console: own_table.run(
                 table,
                 k=k,
-                policies=policies or own_table.USUAL,
+                policies=policies,
+                prior=prior,
                 runs=runs,
                 order=order,
                 horizon=horizon,

@@ -22,6 +22,8 @@ BITS_OF_BYTE = np.unpackbits(
     np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little"
 ).astype(np.float64)
 
+# By how much a byte is shifted so that each of its bits becomes the last one.
+_SHIFTS = np.arange(8, dtype=np.uint8)[:, None]
 # Cells are unpacked block by block: a block that stays in the cache is several times faster.
 _CELLS_AT_ONCE = 1 << 18
 # A byte is drawn by a number of 16 bits.
@@ -75,9 +77,8 @@ def row_counts(bits: Bits, n_rows: int) -> IndexArray:
 
 def unpack(bits: Bits, n_rows: int) -> Bits:
     """The matrix of 0 and 1, one byte per cell."""
-    cells = np.empty((len(bits), 8, bits.shape[1]), np.uint8)
-    for r in range(8):
-        np.bitwise_and(bits >> r, 1, out=cells[:, r])
+    cells = np.right_shift(bits[:, None, :], _SHIFTS)
+    cells &= 1
     return cells.reshape(-1, bits.shape[1])[:n_rows]
 
 

@@ -106,12 +106,15 @@ class Pools:
     @cached_property
     def members(self) -> IndexArray:
         """The arms of all pools, one pool after the other."""
-        return np.nonzero(self.dense())[1]
+        rows, members = np.nonzero(self.dense())
+        # The rows of the members are at hand here, which is cheaper than to count bits again.
+        self.offsets = _offsets(np.bincount(rows, minlength=len(self)))
+        return members
 
     @cached_property
     def offsets(self) -> IndexArray:
         """Shape (n_pools + 1,): where each pool begins in ``members``."""
-        return np.concatenate([np.zeros(1, np.intp), np.cumsum(self.sizes)])
+        return _offsets(self.sizes)
 
     @property
     def depth(self) -> int:
@@ -123,7 +126,7 @@ class Pools:
     @property
     def sizes(self) -> IndexArray:
         """Shape (n_pools,): how many arms each pool has."""
-        if self._bits is not None:
+        if self._bits is not None and "offsets" not in self.__dict__:
             return _bits.row_counts(self._bits, len(self))
         if self._rows is not None:
             return np.bincount(self._rows, minlength=len(self))
@@ -207,14 +210,16 @@ class Pools:
         arms, renamed = np.unique(self.members, return_inverse=True)
         return arms, Pools._trusted(renamed, self.offsets, len(arms))
 
-    def join(self, other: Pools) -> Pools:
+    def join(self, *others: Pools) -> Pools:
         """These pools followed by the other ones."""
-        if other.n_arms != self.n_arms:
-            raise ValueError(
-                f"pools must be over the same arms, got {self.n_arms} and {other.n_arms}"
-            )
-        members = np.concatenate([self.members, other.members])
-        offsets = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
+        for other in others:
+            if other.n_arms != self.n_arms:
+                raise ValueError(
+                    f"pools must be over the same arms, got {self.n_arms} and {other.n_arms}"
+                )
+        all_pools = (self, *others)
+        members = np.concatenate([pools.members for pools in all_pools])
+        offsets = _offsets(np.concatenate([pools.sizes for pools in all_pools]))
         return Pools._trusted(members, offsets, self.n_arms)
 
     @classmethod
@@ -293,6 +298,13 @@ def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[Index
             "Pools.of sorts for you"
         )
     return members, offsets
+
+
+def _offsets(sizes: IndexArray) -> IndexArray:
+    """Where pools of these sizes begin, and where the last one ends."""
+    offsets = np.zeros(len(sizes) + 1, np.intp)
+    sizes.cumsum(out=offsets[1:])
+    return offsets
 
 
 def _sums(places: IndexArray, values: FloatArray, n_places: int) -> FloatArray:

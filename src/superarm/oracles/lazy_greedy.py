@@ -23,7 +23,7 @@ from superarm.core import (
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles._budget import as_budget
 from superarm.oracles._greedy import falls, greedy, may_stop, scores_of_order
-from superarm.oracles._lazy.audits import AUDITS, as_audits
+from superarm.oracles._lazy.certificates import AUDITS, as_audits
 from superarm.oracles._lazy.greedy_round import ContradictionError, GreedyRound, KnownSets
 from superarm.oracles._lazy.stage import Stage
 from superarm.oracles._sets import extendable

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,12 @@ _GAP = 1e-6
 _ROUNDING = 1e-9
 # Keeps a division by the largest gain finite when all gains are 0.
 _TINY = 1e-300
+# The solver takes 10 ms for any problem. Of so few arms, every set is looked at in 0.1 ms.
+_FEW_ARMS = 10
+# Sets this close in value, or above the budget, are left to the solver: its tolerances decide then.
+_CLOSE = 1e-5
+# A set that weighs more than the budget by this share weighs as much as the budget.
+_EQUAL = 1e-12
 
 
 def best_within_budget(
@@ -38,12 +46,42 @@ def best_within_budget(
     gains = gains * (_SIZE / max(float(np.abs(gains).max()), _TINY))
     scale, limit = _SIZE / budget, _SIZE
     while True:
-        chosen = np.sort(arms[_solve(quotas, arms, gains, weights[arms] * scale, limit)])
+        scaled = weights[arms] * scale
+        chosen = _looked_up(quotas, arms, gains, scaled)
+        if chosen is None:
+            chosen = _solve(quotas, arms, gains, scaled, limit)
+        chosen = np.sort(arms[chosen])
         over = float(weights[chosen].sum()) * scale - _SIZE
         if over <= _ROUNDING * _SIZE:
             return chosen
         # The solver rounded in its favour: a slightly smaller budget leaves out this set.
         limit -= max(over, _ROUNDING * _SIZE)
+
+
+def _looked_up(
+    quotas: Quotas, arms: IndexArray, gains: FloatArray, weights: FloatArray
+) -> NDArray[np.bool_] | None:
+    """What `_solve` finds, by a look at every set; None for many arms, or if sets are too close."""
+    if len(arms) > _FEW_ARMS:
+        return None
+    sets = _every_set(len(arms))
+    counts = sets @ np.eye(len(quotas.least))[quotas.group[arms]]
+    sizes, must = counts.sum(axis=1), quotas.must[arms]
+    good = ((counts >= quotas.least) & (counts <= quotas.most)).all(axis=1) & (sizes <= quotas.k)
+    good &= (sizes >= (0 if quotas.at_most else quotas.k)) & (sets @ must == must.sum())
+    over = (sets @ weights - _SIZE) / _SIZE
+    if (good & (over > _EQUAL) & (over < _CLOSE)).any():
+        return None
+    totals = np.where(good & (over <= _EQUAL), sets @ gains, -np.inf)
+    best = int(totals.argmax())
+    behind = totals[best] - np.delete(totals, best).max(initial=-np.inf)
+    return sets[best] > 0 if behind > _CLOSE * (_SIZE + abs(totals[best])) else None
+
+
+@lru_cache(maxsize=_FEW_ARMS + 1)
+def _every_set(n: int) -> FloatArray:
+    """Shape (2^n, n): every set of n arms, 1.0 for its members."""
+    return (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(np.float64)
 
 
 def _solve(

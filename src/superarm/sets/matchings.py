@@ -32,6 +32,8 @@ class Matchings:
         How many pairs there are, and how many pairs the largest matching has.
     same_size
         Whether all sets have that many pairs: ``full``.
+    n_together
+        How many pairs may have to be exchanged at once: ``n_most``.
     undecided
         Shape (n_arms,): True.
 
@@ -56,6 +58,11 @@ class Matchings:
         # The arm of each cell, -1 where a pair is not an arm.
         self._arm = np.full(self._shape, -1, np.intp)
         self._arm[self.rows, self.columns] = np.arange(self.n_arms)
+
+    @property
+    def n_together(self) -> int:
+        """How many pairs may have to be exchanged at once: all of a matching."""
+        return self.n_most
 
     def for_arms(self, n_arms: int) -> Matchings:
         """Itself, if it has an edge for each arm."""

@@ -41,6 +41,8 @@ class Paths:
     n_most, same_size
         How many edges the longest path has (with cycles: a bound), and whether all paths have as
         many.
+    n_together
+        How many edges may have to be exchanged at once: ``n_most``.
     acyclic
         Whether there is no cycle between source and target.
     undecided
@@ -82,6 +84,11 @@ class Paths:
         self._level, self.acyclic = self._levels()
         self.n_most = int(self._level[self.target]) if self.acyclic else self.n_nodes - 1
         self.same_size = len(self._shortest(np.ones(len(self._used)))) == self.n_most
+
+    @property
+    def n_together(self) -> int:
+        """How many edges may have to be exchanged at once: all of a path."""
+        return self.n_most
 
     def for_arms(self, n_arms: int) -> Paths:
         """Itself, if it has an edge for each arm."""

@@ -11,6 +11,7 @@ import ast
 import hashlib
 from collections.abc import Iterable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -39,12 +40,7 @@ def versions(*kinds: str) -> dict[str, str]:
 
 def code_digest(modules: Iterable[str], root: Path = _ROOT) -> str:
     """A digest of the source files of these modules and of everything that they can import."""
-    content = hashlib.sha256()
-    # Sorted, and with the names in between: the digest must not depend on the order of imports, nor
-    # be the same after code moves from one file to another.
-    for name, path in sorted(reachable(modules, root).items()):
-        content.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return content.hexdigest()[:_DIGITS]
+    return _digest(reachable(modules, root))
 
 
 def reachable(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
@@ -55,24 +51,62 @@ def reachable(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     left = list(modules)
-    around = {above for name in left for above in _packages(name)}
+    around = {name[:end] for name in left for end, sign in enumerate(name) if sign == "."}
     # A search without recursion: modules may import each other in circles.
     while left:
         name = left.pop()
-        path = _file(name, root)
-        if path is None or name in found or name in around:
+        path = None if name in found or name in around else _file(name, root)
+        if path is None:
             continue
         found[name] = path
-        is_package = path.name == "__init__.py"
-        left += _imported(path.read_text(encoding="utf-8"), name, is_package)
+        left += filter(_is_ours, _imported(path, name))
         # Importing a module runs the packages that it is in.
         left.append(name.rpartition(".")[0])
     return found
 
 
+def outside_digest(module: str) -> str:
+    """A digest of a module of another program, and of the modules beside it that it imports.
+
+    Raises
+    ------
+    ImportError
+        If there is no such module, or if it is not a Python file.
+    """
+    spec = find_spec(module)
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        raise ImportError(f"there is no Python file of the module {module}")
+    path = Path(spec.origin)
+    root = path.parents[module.count(".") + (path.name == "__init__.py")]
+    # All programs of an installation are beside each other: there, only the package itself counts.
+    top = module.split(".")[0] if "site-packages" in root.parts else None
+    found: dict[str, Path] = {}
+    left = [module, *_packages(module)]
+    while left:
+        name = left.pop()
+        file = _file(name, root)
+        if file is not None and name not in found and top in (None, name.split(".")[0]):
+            found[name] = file
+            left += [*_imported(file, name), *_packages(name)]
+    return _digest(found)
+
+
+def _digest(files: dict[str, Path]) -> str:
+    content = hashlib.sha256()
+    # Sorted, and with the names in between: the digest must not depend on the order of imports, nor
+    # be the same after code moves from one file to another.
+    for name, path in sorted(files.items()):
+        content.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return content.hexdigest()[:_DIGITS]
+
+
+def _imported(path: Path, name: str) -> tuple[str, ...]:
+    return _named(path.read_text(encoding="utf-8"), name, path.name == "__init__.py")
+
+
 @cache
-def _imported(source: str, name: str, is_package: bool) -> tuple[str, ...]:
-    """The modules of the package that a source file names in its import statements."""
+def _named(source: str, name: str, is_package: bool) -> tuple[str, ...]:
+    """The modules that a source file names in its import statements."""
     package = name if is_package else name.rpartition(".")[0]
     found: list[str] = []
     # The source is parsed, not imported: an import would run it, and would miss imports inside
@@ -86,7 +120,7 @@ def _imported(source: str, name: str, is_package: bool) -> tuple[str, ...]:
             base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
             # `from package import module` names a module that the package need not import.
             found += [base, *(f"{base}.{one.name}" for one in node.names)]
-    return tuple(filter(_is_ours, found))
+    return tuple(found)
 
 
 def _packages(name: str) -> list[str]:

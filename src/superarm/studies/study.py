@@ -93,7 +93,8 @@ class Study:
 
 @dataclass(frozen=True)
 class Done:
-    """What a command prints at the end: the file to look at, and tables."""
+    """What a command prints at the end: the file to look at, tables, and notes below them."""
 
     path: Path
     tables: list[Table] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)

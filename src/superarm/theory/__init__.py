@@ -1,5 +1,6 @@
 """The paper's lemmas and theorem as functions, its quantizer, and definitions by brute force."""
 
+from superarm.theory.bayes_floor import bayes_regret_floor
 from superarm.theory.bounds import (
     epsilon_limit,
     estimate_q,
@@ -20,10 +21,12 @@ from superarm.theory.decoding import (
 )
 from superarm.theory.lower_bounds import first_failure_regret, regret_constant
 from superarm.theory.quantizer import Quantizer
+from superarm.theory.sharing import optimistic_probability
 
 __all__ = [
     "Decodability",
     "Quantizer",
+    "bayes_regret_floor",
     "decodability",
     "epsilon_limit",
     "estimate_q",
@@ -34,6 +37,7 @@ __all__ = [
     "n_tests_order",
     "n_tests_repaired",
     "non_repeated",
+    "optimistic_probability",
     "q_sample_size",
     "quantization_level",
     "regret_bound",

@@ -90,7 +90,15 @@ def test_anything_in_any_order(tmp_path, seed, keep):
         ) as client:
             if bandit is None:
                 expiry = {"after_s": 100.0, "after_rounds": 30, "missing": 0.25}
-                bandit = create(client, arms=N_ARMS, k=2, seed=seed, keep=keep, expiry=expiry)
+                bandit = create(
+                    client,
+                    arms=N_ARMS,
+                    k=2,
+                    belief="beta",
+                    seed=seed,
+                    keep=keep,
+                    expiry=expiry,
+                )
             for _ in range(60):
                 player.step(client, bandit)
             state = client.get(f"/v1/bandits/{bandit}").json()

@@ -22,7 +22,7 @@ def kinds(client, bandit):
 
 def test_a_late_repeat_of_an_addition_brings_nothing_back(path):
     with client_of(path) as client:
-        bandit = create(client)
+        bandit = create(client, belief="beta")
         url = f"/v1/bandits/{bandit}/arms"
         client.delete(f"{url}/ant")
         body = {"arms": ["eel", "ant", "bee"], "prior": [2.0, 1.0]}
@@ -129,8 +129,16 @@ def client(tmp_path):
         yield client
 
 
+def test_a_prior_that_is_learned_is_that_of_new_arms(client):
+    path = f"/v1/bandits/{create(client)}/arms"
+    refused = client.post(path, json={"arms": ["eel"], "prior": [5.0, 1.0]})
+    assert refused.status_code == 422
+    assert "has no prior for each arm" in refused.json()["detail"]
+    assert client.post(path, json={"arms": ["eel"]}).json()["added"] == ["eel"]
+
+
 def test_arms_come_and_go(client):
-    bandit = create(client)
+    bandit = create(client, belief="beta")
     path = f"/v1/bandits/{bandit}/arms"
     assert client.post(path, json={"arms": ["eel", "eel"], "prior": [5.0, 1.0]}).json()[
         "added"

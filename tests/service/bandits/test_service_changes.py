@@ -1,5 +1,6 @@
 """Decisions and outcomes: idempotent, with constraints, late, and expired."""
 
+import numpy as np
 import pytest
 
 import superarm as sa
@@ -36,9 +37,22 @@ def test_a_bandit_decides_and_learns(client):
     assert (state["posterior"][0]["a"], state["posterior"][0]["b"]) == (2.0, 1.0)
 
 
-def test_it_decides_as_the_library_does(client):
-    bandit = create(client, seed=7)
-    policy = sa.Policy(sa.BetaBelief(4), sa.TopK(), sa.LinearReward(4), 2)
+@pytest.mark.parametrize(
+    ("given", "make", "options"),
+    [
+        ({}, sa.thompson, {}),
+        ({"prior": "learned"}, sa.thompson, {}),
+        ({"prior": "flat"}, sa.thompson, {"prior": "flat"}),
+        ({"prior": [1, 9]}, sa.thompson, {"prior": (1, 9)}),
+        ({"belief": "beta"}, sa.cts, {}),
+        ({"belief": "beta", "prior": "flat"}, sa.cts, {}),
+        ({"belief": "beta", "prior": [1, 9]}, sa.cts, {"prior": (1, 9)}),
+        ({"belief": "beta", "prior": "learned"}, sa.cts, {"prior": "learned"}),
+    ],
+)
+def test_it_decides_as_the_library_does(client, given, make, options):
+    bandit = create(client, seed=7, **given)
+    policy = make(sa.LinearReward(4), 2, oracle=sa.TopK(), **options)
     session = sa.Session(policy, ["ant", "bee", "cat", "dog"], seed=7)
     for round_ in range(20):
         served, own = client.post(f"/v1/bandits/{bandit}/decisions", json={}).json(), session.ask()
@@ -48,8 +62,9 @@ def test_it_decides_as_the_library_does(client):
         session.tell(own, outcomes)
         client.post(f"/v1/decisions/{served['id']}/outcomes", json={"outcomes": outcomes})
     state = client.get(f"/v1/bandits/{bandit}").json()
+    posterior = session.policy.belief.posterior(np.arange(4))
     assert {row["arm"]: row["a"] for row in state["posterior"]} == dict(
-        zip(session.names, session.policy.belief.a.tolist(), strict=True)
+        zip(session.names, posterior.a.tolist(), strict=True)
     )
 
 

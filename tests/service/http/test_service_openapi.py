@@ -55,7 +55,7 @@ ADDED = [
     ("components", "schemas", "PartAnswer"),
     ("components", "schemas", "ParameterAnswer"),
 ]
-NEW_BELIEFS = ("learned_beta", "shared_seed")
+NEW_BELIEFS = ("flat_gaussian", "learned_beta", "shared_seed")
 
 
 def without_prose(value):

@@ -6,7 +6,7 @@ import secrets
 import sqlite3
 
 from serving import client_of, create
-from superarm.oracles._lazy.audits import Audits
+from superarm.oracles._lazy.certificates import Audits
 
 # SHA-256 of all events of the first four bandits, recorded with the service before it was laid out
 # in rooms. The fifth was recorded again when its decoder learned to choose the size of tests.
@@ -14,12 +14,16 @@ RECORDED = [
     "16f8f3bee2046f44b1b4ab2a7013f840e19012ef5ae46016640af6f2c85fca31",
     "7a0cf8c86e0980a9c70947841301ed735ac4f65920a4d4a4cfd99ebad9b4e56c",
 ]
+# The belief that was the default then.
 PARTS = [
-    {},
-    {"reward": "any_success"},
+    {"belief": "beta"},
+    {"belief": "beta", "reward": "any_success"},
     {"belief": {"kind": "sliding", "window": 5}, "expiry": {"after_rounds": 2, "missing": 0.25}},
     {"belief": "ucb", "oracle": {"kind": "rarely", "oracle": "greedy", "when": 3}},
-    {"oracle": {"kind": "group_testing", "delta": 0.25, "n_tests": 20, "decoder": "regression"}},
+    {
+        "belief": "beta",
+        "oracle": {"kind": "group_testing", "delta": 0.25, "n_tests": 20, "decoder": "regression"},
+    },
 ]
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.oracles._group_testing.design import sums_at
+from superarm.oracles._group_testing.design import Grouped
 
 # How much of what is known of a class is kept per round: it looks back about 50 rounds at most,
 # and at first a quarter of the rounds, because what the first rounds miss is no noise.
@@ -61,14 +60,22 @@ class Classes:
     @property
     def telling(self) -> FloatArray:
         """Shape (n_classes,): how much a test of each class tells; 0 without trust."""
-        used = self._used / np.maximum(self._made, _FEW)
-        telling = self.sizes * self.gain**2 / self.noise * used
+        telling = self._telling()
         return np.where(telling >= _TRUST * telling.max(), telling, 0.0)
+
+    @property
+    def _best(self) -> int:
+        """The class that tells most."""
+        return int(self._telling().argmax())
+
+    def _telling(self) -> FloatArray:
+        used = self._used / np.maximum(self._made, _FEW)
+        return self.sizes * self.gain**2 / self.noise * used
 
     @property
     def explained(self) -> float | None:
         """The share of the variance of scores that the weights predicted, in the best class."""
-        best = int(np.argmax(self.telling))
+        best = self._best
         return float(1 - self._ee[best] / self._yy[best]) if self._yy[best] > 0 else None
 
     def age(self, n_rounds: int) -> None:
@@ -77,12 +84,14 @@ class Classes:
 
     def counts(self, n_tests: int, t: int) -> IndexArray:
         """Shape (n_classes,): how many of the tests of round t = 0, 1, ... each class gets."""
-        telling = self.telling if t and self.telling.any() else np.ones(len(self))
+        telling = self.telling if t else np.zeros(len(self))
+        if not telling.any():
+            telling = np.ones(len(self))
         watched = self._watched(n_tests, t) if t else np.zeros(len(self), np.intp)
         # The rest of the tests goes to the classes in proportion to what they tell.
         share = telling / telling.sum() * (n_tests - watched.sum())
         counts = watched + np.floor(share).astype(np.intp)
-        counts[int(np.argmax(share))] += n_tests - counts.sum()
+        counts[share.argmax()] += n_tests - counts.sum()
         return counts
 
     def _watched(self, n_tests: int, t: int) -> IndexArray:
@@ -91,31 +100,32 @@ class Classes:
         Few tests per round leave a pair to every so many rounds, for one class after the other.
         """
         pairs = _WATCH * n_tests / 2
-        first = np.floor(t * pairs + np.arange(len(self)) / len(self))
-        watched = 2 * (np.floor((t + 1) * pairs + np.arange(len(self)) / len(self)) - first)
+        turns = np.arange(len(self)) / len(self)
+        watched = 2 * (np.floor((t + 1) * pairs + turns) - np.floor(t * pairs + turns))
         return np.where(watched.sum() <= n_tests / 2, watched, 0).astype(np.intp)
 
     def measure_gain(
         self,
         z: FloatArray,
+        middle: FloatArray,
         scores: FloatArray,
         unsure: FloatArray,
-        use: NDArray[np.bool_],
-        classes: IndexArray,
+        grouped: Grouped,
     ) -> None:
         """The gain of a class: the slope of its scores on the predictions, and 0 if it falls.
 
-        Gains stay 1 until the slope of a class contradicts that the reward is a sum.
+        Gains stay 1 until the slope of a class contradicts that the reward is a sum. ``middle``
+        has the means of the predictions, per class.
         """
-        z, y = self._within(z, use, classes), self._within(scores, use, classes)
-        self._zz = self._keep * self._zz + sums_at(classes, z * z, len(self))
-        self._zy = self._keep * self._zy + sums_at(classes, z * y, len(self))
-        self._yy = self._keep * self._yy + sums_at(classes, y * y, len(self))
+        z, y = grouped.within(z, middle), grouped.within(scores)
+        self._zz = self._keep * self._zz + grouped.sums(z * z)
+        self._zy = self._keep * self._zy + grouped.sums(z * y)
+        self._yy = self._keep * self._yy + grouped.sums(y * y)
         seen = self._zz > 0
         slope = np.where(seen, self._zy / np.where(seen, self._zz, 1.0), self.gain)
         # The variance of a slope is that of a score over zz.
         off = np.where(self._used >= _MANY, (slope - self.gain) ** 2 * self._zz, 0.0)
-        var = self.means(unsure, use, classes) + self.noise
+        var = grouped.means(unsure) + self.noise
         self.is_sum = self.is_sum and not (off > STANDARD_ERRORS**2 * var).any()
         if not self.is_sum and (slope > 0).any():
             self.gain = np.maximum(0.0, slope)
@@ -125,7 +135,7 @@ class Classes:
 
         The answer is the factor that all weights, and so z, must be multiplied by.
         """
-        factor = float(self.gain[int(np.argmax(self.telling))])
+        factor = float(self.gain[self._best])
         if factor == 0:
             return 1.0
         self.gain = self.gain / factor
@@ -136,8 +146,7 @@ class Classes:
         self,
         missed: FloatArray,
         unsure: FloatArray,
-        use: NDArray[np.bool_],
-        classes: IndexArray,
+        grouped: Grouped,
         floor: float,
     ) -> None:
         """The noise of a class: what its tests miss beyond the uncertainty of the weights.
@@ -145,23 +154,9 @@ class Classes:
         The weights may be more alike than their variances say. That is no evidence against noise,
         so a negative sum is not remembered.
         """
-        used, n_classes = np.where(use, 1.0, 0.0), len(self)
-        excess = sums_at(classes, used * (missed**2 - unsure), n_classes)
+        excess = grouped.sums(grouped.used * (missed**2 - unsure))
         self._excess = np.maximum(0.0, self._keep * self._excess + excess)
-        self._used = self._keep * self._used + sums_at(classes, used, n_classes)
-        self._made = self._keep * self._made + np.bincount(classes, minlength=n_classes)
-        self._ee = self._keep * self._ee + sums_at(
-            classes, self._within(missed, use, classes) ** 2, n_classes
-        )
+        self._used = self._keep * self._used + grouped.n_used
+        self._made = self._keep * self._made + np.bincount(grouped.classes, minlength=len(self))
+        self._ee = self._keep * self._ee + grouped.sums(grouped.within(missed) ** 2)
         self.noise = np.maximum(floor, self._excess / np.maximum(self._used, _FEW))
-
-    def means(self, values: FloatArray, use: NDArray[np.bool_], classes: IndexArray) -> FloatArray:
-        """Shape (n_classes,): the means of the values of used tests; 0 for a class without any."""
-        n_used = sums_at(classes, np.where(use, 1.0, 0.0), len(self))
-        return sums_at(classes, np.where(use, values, 0.0), len(self)) / np.maximum(n_used, 1.0)
-
-    def _within(
-        self, values: FloatArray, use: NDArray[np.bool_], classes: IndexArray
-    ) -> FloatArray:
-        """The values minus their mean in the class; 0 for tests that are not used."""
-        return np.where(use, values - self.means(values, use, classes)[classes], 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy  # its submodules are imported when they are used
+from numpy.typing import NDArray
 
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, IndexArray
@@ -54,6 +55,36 @@ class Design:
             return np.asarray((design @ design.T).toarray(), np.float64)
         dense = tests.dense() * scaled
         return dense @ dense.T
+
+
+class Grouped:
+    """The tests of a round by their class. Only tests that are used count.
+
+    ``used`` is 1.0 for a test that is used and 0.0 otherwise, and ``n_used`` the number per class.
+    """
+
+    def __init__(self, classes: IndexArray, use: NDArray[np.bool_], n_classes: int) -> None:
+        self.classes, self.use, self.n_classes = classes, use, n_classes
+        self.used = use.astype(np.float64)
+        self.n_used = self.sums(self.used)
+        self._all = bool(use.all())
+        self._below = np.maximum(self.n_used, 1.0)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Shape (n_classes,): the sums of the values of all tests, used or not."""
+        return sums_at(self.classes, values, self.n_classes)
+
+    def means(self, values: FloatArray) -> FloatArray:
+        """Shape (n_classes,): the means of the values of used tests; 0 for a class without any."""
+        return self.sums(self._or_zero(values)) / self._below
+
+    def within(self, values: FloatArray, means: FloatArray | None = None) -> FloatArray:
+        """The values minus their mean in the class; 0 for tests that are not used."""
+        means = self.means(values) if means is None else means
+        return self._or_zero(values - means[self.classes])
+
+    def _or_zero(self, values: FloatArray) -> FloatArray:
+        return values if self._all else np.where(self.use, values, 0.0)
 
 
 def sums_at(places: IndexArray, values: FloatArray, n_places: int) -> FloatArray:

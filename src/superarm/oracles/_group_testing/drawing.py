@@ -41,19 +41,16 @@ def class_sizes(n_arms: int, p: float | None, pools: Pools | None) -> FloatArray
     return np.array([size for size in SIZES if size <= max(1, n_arms / 2)])
 
 
-def evaluated(tests: Pools, reward: Reward, theta: FloatArray) -> MadeTests:
-    """Tests of one class, with their values."""
-    return MadeTests(tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta))
-
-
 def sized_tests(
     reward: Reward, theta: FloatArray, n_tests: int, weights: Weights, *, rng: Generator
 ) -> MadeTests:
     """Random tests of several sizes, as many of each size as the weights suggest."""
     counts, n_arms = weights.counts(n_tests), reward.n_arms
-    tests = Pools.of([], n_arms)
-    for count, size in zip(counts, weights.classes.sizes, strict=True):
-        if count:
-            tests = tests.join(Pools.random(int(count), n_arms, size / n_arms, rng=rng))
-    classes = np.repeat(np.arange(len(counts)), counts)
+    made = [
+        Pools.random(count, n_arms, size / n_arms, rng=rng)
+        for count, size in zip(counts.tolist(), weights.classes.sizes.tolist(), strict=True)
+        if count
+    ]
+    tests = made[0].join(*made[1:]) if made else Pools.of([], n_arms)
+    classes = np.arange(len(counts)).repeat(counts)
     return MadeTests(tests, classes, reward.batch(tests, theta))

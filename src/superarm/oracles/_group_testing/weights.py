@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.oracles._group_testing.classes import STANDARD_ERRORS, SUMS, Classes
-from superarm.oracles._group_testing.design import Design, sums_at
+from superarm.oracles._group_testing.design import Design, Grouped, sums_at
 
 # How much of what is known of an intercept is kept per round: it looks back about 50 rounds.
 _KEEP_C = 0.98
@@ -91,30 +91,31 @@ class Weights:
         """
         if not use.any():
             return use
-        made = Design(tests, classes, theta)
+        made, grouped = Design(tests, classes, theta), Grouped(classes, use, len(self.classes))
         self.classes.age(self.rounds)
         if self.rounds == 0:
-            self._begin(made, scores, use, floor)
+            self._begin(made, scores, grouped, floor)
         else:
-            self._measure_gain(made, scores, use)
+            self._measure_gain(made, scores, grouped)
         made.scale(self.classes.gain[classes])
         missed = scores - self.c[classes] - made.row_sums(made.x * self.w[made.arms])  # 1
-        unsure = made.row_sums(made.x**2 * self.var[made.arms]) + self.c_var[classes]  # 2
-        self.classes.measure_noise(missed, unsure, use, classes, floor)
+        squares = made.x**2
+        own = squares * self.var[made.arms]
+        unsure = made.row_sums(own) + self.c_var[classes]  # 2
+        self.classes.measure_noise(missed, unsure, grouped, floor)
         learnt = use & (self.classes.telling[classes] > 0)
-        step = self._solve(made, missed, unsure, learnt)  # 3
+        spread = unsure + self.classes.noise[classes]
+        step = self._solve(made, missed, spread, learnt)  # 3
         self.w += self.var * made.column_sums(made.x * step[made.rows])  # 4
         self.c += self.c_var * sums_at(classes, step, len(self.c))
-        self._sharpen(made, unsure, learnt)  # 5
+        self._sharpen(made, squares, own, spread, learnt)  # 5
         self._follow(missed, use & ~learnt, classes)
         factor = self.classes.normalise()
         self.w, self.var = self.w * factor, self.var * factor**2
         self.rounds += 1
         return learnt
 
-    def _begin(
-        self, made: Design, scores: FloatArray, use: NDArray[np.bool_], floor: float
-    ) -> None:
+    def _begin(self, made: Design, scores: FloatArray, grouped: Grouped, floor: float) -> None:
         """Start with one weight for all arms, as uncertain as the scores let it be.
 
         If one weight explains every class, from the empty set on, the reward looks like a sum. The
@@ -122,7 +123,7 @@ class Weights:
         them. Otherwise the weight is the steepest that a class shows, and the intercepts are free.
         """
         sums, classes, known = made.row_sums(made.x), made.classes, self.classes
-        mine = [use & (classes == number) for number in range(len(known))]
+        mine = [grouped.use & (classes == number) for number in range(len(known))]
         weight = self._weight_of_a_sum(sums, scores, mine, classes, floor)
         is_sum = known.is_sum = weight is not None
         slopes = np.array([_slope(sums[each], scores[each]) for each in mine])
@@ -131,7 +132,8 @@ class Weights:
         # At first all that a straight line misses counts as noise.
         off = scores - slopes[classes] * sums
         known.noise = spread = np.array([_variance(off[each], floor) for each in mine])
-        known.measure_gain(weight * sums, scores, np.zeros(len(scores)), use, classes)
+        z = weight * sums
+        known.measure_gain(z, grouped.means(z), scores, np.zeros(len(scores)), grouped)
         off = scores - known.gain[classes] * weight * sums
         if is_sum:
             self.c_var[:] = floor
@@ -164,25 +166,24 @@ class Weights:
         )
         return weight if weight > 0 and explains else None
 
-    def _measure_gain(self, made: Design, scores: FloatArray, use: NDArray[np.bool_]) -> None:
+    def _measure_gain(self, made: Design, scores: FloatArray, grouped: Grouped) -> None:
         """The slopes of the straight lines, which are turned about the middle of their tests."""
         classes, former = made.classes, self.classes.gain
         z = made.row_sums(made.x * self.w[made.arms])
         unsure = made.row_sums(made.x**2 * self.var[made.arms])
         unsure = former[classes] ** 2 * unsure + self.c_var[classes]
-        was_sum = self.classes.is_sum
-        self.classes.measure_gain(z, scores, unsure, use, classes)
+        was_sum, middle = self.classes.is_sum, grouped.means(z)
+        self.classes.measure_gain(z, middle, scores, unsure, grouped)
         if was_sum and not self.classes.is_sum and self.rounds < _EARLY:
             # Weights that were learnt as those of a sum may differ for that reason alone.
             self.var = self.var + self.w.var()
-        middle = self.classes.means(z, use, classes)
         moved = (self.classes.gain - former) * middle
         # As uncertain as it was moved, but not more than after one test.
         self.c = self.c - moved
         self.c_var = np.maximum(self.c_var, np.minimum(self.c_var + moved**2, self.classes.noise))
 
     def _solve(
-        self, made: Design, missed: FloatArray, unsure: FloatArray, learnt: NDArray[np.bool_]
+        self, made: Design, missed: FloatArray, spread: FloatArray, learnt: NDArray[np.bool_]
     ) -> FloatArray:
         """Step 3: S a = e for the tests that are learnt from, and 0 for the others.
 
@@ -192,20 +193,25 @@ class Weights:
         step = np.zeros(len(missed))
         if not learnt.any():
             return step
-        mine = made.classes[learnt]
-        system = made.gram(self.var)[np.ix_(learnt, learnt)]
+        mine, system = made.classes[learnt], made.gram(self.var)
+        if len(mine) < len(learnt):
+            system = system[np.ix_(learnt, learnt)]
         system += np.where(mine[:, None] == mine, self.c_var[mine], 0.0)
-        spread = unsure + self.classes.noise[made.classes]
-        system[np.diag_indices_from(system)] = spread[learnt]
-        factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True)
-        step[learnt] = scipy.linalg.cho_solve(factor, missed[learnt])
+        np.fill_diagonal(system, spread[learnt])
+        step[learnt] = _solved(system, missed[learnt])
         return step
 
-    def _sharpen(self, made: Design, unsure: FloatArray, learnt: NDArray[np.bool_]) -> None:
+    def _sharpen(
+        self,
+        made: Design,
+        squares: FloatArray,
+        own: FloatArray,
+        spread: FloatArray,
+        learnt: NDArray[np.bool_],
+    ) -> None:
         """Step 5: the precision that a test adds to the weights of its arms and to c."""
-        taken, spread = np.where(learnt, 1.0, 0.0), unsure + self.classes.noise[made.classes]
-        own = made.x**2 * self.var[made.arms]
-        added = made.column_sums(made.x**2 * taken[made.rows] / (spread[made.rows] - own))
+        taken = learnt.astype(np.float64)
+        added = made.column_sums(squares * taken[made.rows] / (spread[made.rows] - own))
         self.var = 1 / (1 / self.var + added)
         per_test = taken / (spread - self.c_var[made.classes])
         fresh = sums_at(made.classes, per_test, len(self.c))
@@ -246,6 +252,18 @@ class Weights:
             if not arrays[name].min() > 0:
                 raise ValueError(f"state[{name!r}] must be above 0, got {arrays[name].min()}")
         return weights
+
+
+def _solved(system: FloatArray, right: FloatArray) -> FloatArray:
+    """The solution of a positive definite system, which is overwritten.
+
+    Straight from LAPACK: for a few tests, `scipy.linalg.cho_factor` spends more time on its
+    arguments than on the system.
+    """
+    factor, failed = scipy.linalg.lapack.dpotrf(system, lower=True, clean=False, overwrite_a=True)
+    if failed:
+        raise np.linalg.LinAlgError(f"the tests of a round are not independent, at test {failed}")
+    return np.asarray(scipy.linalg.lapack.dpotrs(factor, right, lower=True)[0])
 
 
 def _is_noise(off: FloatArray, sums: FloatArray, floor: float) -> bool:

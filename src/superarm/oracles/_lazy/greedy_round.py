@@ -10,7 +10,7 @@ import numpy as np
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.optional import is_diminishing
-from superarm.oracles._lazy.audits import Audits
+from superarm.oracles._lazy.certificates import Audits
 from superarm.oracles._lazy.gains import Base, RememberedGains, pack
 from superarm.oracles._lazy.stage import Stage
 

@@ -14,6 +14,7 @@ from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.records import decision_of, record_of
 from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
+from superarm.service.log.chain import spec_of
 from superarm.service.log.events import (
     Bandit,
     DamagedLogError,
@@ -77,7 +78,7 @@ class Live:
     @classmethod
     def of(cls, bandit: Bandit, first: Event, own: parts.Factories) -> Live:
         """A bandit after its first event."""
-        spec = json.loads(first.body)["spec"]
+        spec = spec_of(first)
         clock = Clock()
         live = cls(bandit, spec, session_of(bandit.id, spec, own, clock), clock)
         live._step(first)

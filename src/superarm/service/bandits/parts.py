@@ -20,12 +20,13 @@ Factories = Mapping[str, Factory]  # by the name that a request uses
 _DEEPEST = 3  # levels of oracles inside oracles
 
 
-# Sorted, so that descriptions and error messages do not depend on the order of the catalog.
-def _offered(parts: Mapping[str, Part]) -> dict[str, Part]:
-    return {name: parts[name] for name in sorted(parts) if parts[name].over_http}
+# Sorted after the recommended one, so that descriptions do not depend on the order of the catalog.
+def _offered(parts: Mapping[str, Part], first: str = "") -> dict[str, Part]:
+    names = sorted(parts, key=lambda name: (name != first, name))
+    return {name: parts[name] for name in names if parts[name].over_http}
 
 
-BELIEFS = _offered(catalog.BELIEFS)
+BELIEFS = _offered(catalog.BELIEFS, first="learned_beta")
 ORACLES = _offered(catalog.ORACLES)
 REWARDS = _offered(catalog.REWARDS)
 
@@ -106,6 +107,17 @@ def belief(given: Mapping[str, Any], n_arms: int, prior: Any = None) -> Any:
     if prior is not None:
         params["prior"] = prior
     return _make_part(BELIEFS, given.get("kind"), "belief", params, n_arms)
+
+
+def settings_of(belief: Any) -> dict[str, Any]:
+    """What `belief` takes for a belief like this one, with all its settings but the prior.
+
+    A log with all settings gives the same decisions when the defaults of the library change.
+    """
+    label = type(belief).__name__
+    (part,) = (part for part in BELIEFS.values() if part.label == label)
+    names = [one.name for one in part.parameters if one.name != "prior"]
+    return {"kind": part.name, **{name: getattr(belief, name) for name in names}}
 
 
 def oracle(given: Any, depth: int = 0) -> Any:

@@ -7,7 +7,9 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from superarm import policies
 from superarm.core import Policy, Reward
+from superarm.rewards import LinearReward
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import check_k
 from superarm.service.problems import Problem, shown, shown_error
@@ -29,6 +31,7 @@ def complete(given: Spec, own: parts.Factories, *, most_arms: int) -> Spec:
     oracle = given["oracle"]
     if oracle is None:
         oracle = _default_oracle(reward, n_arms, own)
+    belief, prior = _belief_and_prior(given["belief"], given["prior"], given["k"])
     explain_last = given["explain_last"]
     if explain_last is None:
         explain_last = max(1, min(_MOST_EXPLAINED, _KEPT_NUMBERS // n_arms))
@@ -36,10 +39,10 @@ def complete(given: Spec, own: parts.Factories, *, most_arms: int) -> Spec:
         "name": given["name"],
         "arms": given["arms"],
         "k": given["k"],
-        "belief": _with_name(given["belief"], "kind"),
+        "belief": belief,
         "oracle": _with_name(oracle, "kind"),
         "reward": reward,
-        "prior": None if given["prior"] is None else list(given["prior"]),
+        "prior": prior,
         "expiry": given["expiry"],
         # A drawn seed is logged, too, so that replay needs nothing else.
         "seed": secrets.randbits(64) if given["seed"] is None else given["seed"],
@@ -71,6 +74,30 @@ def _check_arms(arms: list[str] | int, k: int, most_arms: int) -> int:
 
 def _with_name(part: str | Mapping[str, Any], member: str) -> dict[str, Any]:
     return {member: part} if isinstance(part, str) else dict(part)
+
+
+def _belief_and_prior(
+    belief: str | Mapping[str, Any] | None, prior: Any, k: int
+) -> tuple[dict[str, Any], list[float] | None]:
+    """The belief and the prior of a spec; a prior that is learned is a part of the belief.
+
+    Without a belief they are those of `thompson`. A prior in words is for `thompson`, and for `cts`
+    where the belief is ``beta``.
+    """
+    given = None if belief is None else _with_name(belief, "kind")
+    if given is not None and (given != {"kind": "beta"} or prior not in ("learned", "flat")):
+        if isinstance(prior, str):
+            raise Problem(
+                422,
+                f"prior must be two numbers for this belief, got {shown(prior)}",
+                fix='leave out the belief, or take "beta" without parameters',
+            )
+        return given, None if prior is None else list(prior)
+    pair = (1.0, 1.0) if prior == "flat" else None if isinstance(prior, str) else prior
+    make = policies.thompson if given is None else policies.cts
+    # Beliefs of k arms are small, and their settings depend on k alone.
+    made = make(LinearReward(k), k, prior="learned" if pair is None else tuple(pair)).belief
+    return parts.settings_of(made), None if pair is None else list(pair)
 
 
 def _default_oracle(reward: Spec, n_arms: int, own: parts.Factories) -> str:

@@ -45,12 +45,16 @@ async def create_bandit(service: Service, body: bodies.CreateBody, key: str | No
     try:
         bandit = await engine.create(wanted)
     except NameTakenError:
-        bandit = await engine.in_thread(_same_bandit, engine, wanted, body.seed is None)
+        chosen = [name for name in ("belief", "seed") if given[name] is None]
+        bandit = await engine.in_thread(_same_bandit, engine, wanted, chosen)
     return await engine.in_thread(views.logged_summary, engine.store, bandit)
 
 
-def _same_bandit(engine: Engine, wanted: spec.Spec, any_seed: bool) -> Bandit:
-    """The bandit that has the name already, if the same request made it."""
+def _same_bandit(engine: Engine, wanted: spec.Spec, chosen: list[str]) -> Bandit:
+    """The bandit that has the name already, if the same request made it.
+
+    ``chosen`` are the members that the server chose, because the request does not have them.
+    """
     name = wanted["name"]
     bandit = engine.store.bandit_named(name)
     if bandit is None:
@@ -61,9 +65,8 @@ def _same_bandit(engine: Engine, wanted: spec.Spec, any_seed: bool) -> Bandit:
             headers={"Retry-After": "1"},
         )
     found = chain.spec_of(engine.store.events(bandit.number, 0, 1)[0])
-    # A request without a seed is the same request, whatever seed was drawn.
-    if any_seed:
-        wanted = {**wanted, "seed": found["seed"]}
+    # Whatever seed was drawn, and whatever belief was the default when the bandit was made.
+    wanted = {**wanted, **{name: found[name] for name in chosen}}
     # Through JSON, as the log has it: tuples become lists.
     if found != json.loads(json.dumps(wanted)):
         fix = f"take another name, or use the bandit {bandit.id}"

@@ -75,8 +75,10 @@ class CreateBody(Strict):
         description='Distinct names, or a number n for the names "0" to "n - 1".'
     )
     k: Count = Field(description="Number of arms per decision.")
-    belief: Annotated[str | PartObject, _one_of(parts.BELIEFS)] = Field(
-        "beta", description="A name, or an object with kind and parameters."
+    belief: Annotated[str | PartObject, _one_of(parts.BELIEFS)] | None = Field(
+        None,
+        description="A name, or an object with kind and parameters. "
+        "The default is that of Thompson sampling with a learned prior: see `superarm.thompson`.",
     )
     oracle: Annotated[str | PartObject, _one_of(parts.ORACLES)] | None = Field(
         None,
@@ -86,8 +88,10 @@ class CreateBody(Strict):
     reward: str | PartObject = Field(
         "linear", description="A name, or an object with name and parameters."
     )
-    prior: tuple[Positive, Positive] | None = Field(
-        None, description="The prior of the belief, for every arm."
+    prior: Literal["learned", "flat"] | tuple[Positive, Positive] | None = Field(
+        None,
+        description="The prior of the belief, for every arm: two numbers. "
+        "Without a belief, and for the belief beta, also learned or flat.",
     )
     expiry: ExpiryBody | None = None
     seed: Annotated[int, Field(ge=0, lt=2**128), _WHOLE] | None = Field(

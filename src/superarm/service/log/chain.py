@@ -45,8 +45,11 @@ def first_event(store: Store, bandit: Bandit) -> Event:
 
 
 def spec_of(created: Event) -> dict[str, Any]:
-    """The spec in the event of a bandit's creation."""
-    return json.loads(created.body)["spec"]
+    """The spec in the event of a bandit's creation.
+
+    A spec without a belief is from a time when this one was the default, and keeps it.
+    """
+    return {"belief": {"kind": "beta"}, "prior": None, **json.loads(created.body)["spec"]}
 
 
 def verify(store: Store, bandit: Bandit, *, whole: bool = False) -> int:

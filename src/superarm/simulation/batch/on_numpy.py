@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from superarm.beliefs._scores import beta_at
 from superarm.core import _bits
 from superarm.core._cells import SPARSE_BELOW, random_cells
 from superarm.core.arguments import FloatArray, IndexArray
@@ -68,6 +69,12 @@ class NumpyEngine:
         """One draw from every posterior."""
         return self.rng.beta(a, b)
 
+    def shared_beta(self, a: FloatArray, b: FloatArray, shared: float) -> FloatArray:
+        """One draw from every posterior, with a seed that the arms of a run share in part."""
+        common = self.rng.standard_normal((len(a), 1))
+        own = self.rng.standard_normal(a.shape)
+        return beta_at(a, b, np.sqrt(shared) * common + np.sqrt(1 - shared) * own)
+
     def uniform(self, shape: tuple[int, ...]) -> FloatArray:
         """Draws from [0, 1)."""
         return self.rng.random(shape)
@@ -76,6 +83,10 @@ class NumpyEngine:
         """The k largest of each row, in any order."""
         # Draws of continuous values have no ties, so that nothing has to be broken at random.
         return np.argpartition(values, -k, axis=1)[:, -k:]
+
+    def top_k_ties(self, values: FloatArray, k: int) -> IndexArray:
+        """The k largest of each row; ties are broken at random."""
+        return np.lexsort((self.rng.random(values.shape), values), axis=1)[:, -k:]
 
     def top_k_whole(self, grades: FloatArray, k: int) -> IndexArray:
         """The k largest whole numbers of each row; ties are broken at random."""

@@ -10,10 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Oracle
+from superarm.core import Belief, Oracle
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles import GroupTesting, RandomSets, Singletons
 from superarm.simulation.batch.grading import Grading
+from superarm.simulation.batch.knowledge import Knowledge, knowledge
 from superarm.simulation.batch.on_numpy import NumpyEngine
 from superarm.simulation.batch.run_stack import Array, RunStack
 from superarm.simulation.instances import Instance
@@ -50,6 +51,7 @@ def simulate_batch(
     draw: Callable[[np.random.Generator], Instance],
     oracle: Oracle,
     *,
+    belief: Belief | None = None,
     n_runs: int,
     horizon: int,
     seed: int,
@@ -59,7 +61,7 @@ def simulate_batch(
 ) -> BatchTrace:
     """Play Thompson sampling with ``oracle`` on ``n_runs`` instances, round by round together.
 
-    Every run has the law of `simulate` with a new `BetaBelief`, and the runs are independent. The
+    Every run has the law of `simulate` with a copy of ``belief``, and the runs are independent. The
     random numbers differ from those of `simulate`; the instances are those of `replicate` with the
     same seed. The result depends on the seed, the number of runs, the engine and the device only.
     Takes the memory of a few arrays of runs × arms, since tests are drawn, scored and decoded in
@@ -74,6 +76,10 @@ def simulate_batch(
     oracle
         `Singletons` (as in `cts`), `GroupTesting` with random tests (as in `gt_qts`), or
         `RandomSets`. The oracle is only read.
+    belief
+        What every run starts with; only read. By default a new `BetaBelief`. `BetaBelief`,
+        `SharedSeedBelief` and `SingleSeedBelief` are played as arrays. Of other beliefs every run
+        has a copy, which costs as much as in `simulate`. torch plays `BetaBelief` only.
     n_runs, horizon
         How many runs, of how many rounds.
     seed
@@ -113,22 +119,26 @@ def simulate_batch(
         for run in range(n_runs)
     ]
     runs = RunStack(instances, device_engine)
-    choose, per_round = _chooser(oracle, runs, device_engine)
+    known = knowledge(belief, runs, device_engine)
+    choose, per_round = _chooser(oracle, runs, device_engine, known.has_ties)
     start = time.perf_counter()
-    regret = _play(runs, choose, device_engine, recorded, horizon)
+    regret = _play(runs, known, choose, device_engine, recorded, horizon)
     play_s = time.perf_counter() - start
     return BatchTrace(recorded, regret, recorded * per_round, instances, play_s)
 
 
 def _play(
-    runs: RunStack, choose: Choose, engine: Any, recorded: IndexArray, horizon: int
+    runs: RunStack,
+    known: Knowledge,
+    choose: Choose,
+    engine: Any,
+    recorded: IndexArray,
+    horizon: int,
 ) -> FloatArray:
     """The loop over the rounds, shape (n_runs, n_recorded).
 
     A round changes its arrays in place, so that a GPU can replay it.
     """
-    shape = runs.n_runs, runs.n_arms
-    a, b = engine.ones(shape), engine.ones(shape)
     regret = engine.put(np.zeros(runs.n_runs))
     # Rounds that are not recorded are written to the last row, which is dropped.
     kept = engine.put(np.zeros((len(recorded) + 1, runs.n_runs)))
@@ -139,10 +149,9 @@ def _play(
 
     def one_round() -> None:
         # Drawn only if the oracle looks at theta; random sets do not.
-        arms = choose(lambda: engine.beta(a, b))
+        arms = choose(known.draw)
         outcomes = 1.0 * (engine.uniform(arms.shape) < mu[rows, arms])
-        a[rows, arms] += engine.like(outcomes, a)
-        b[rows, arms] += engine.like(1.0 - outcomes, b)
+        known.learn(arms, outcomes)
         regret[:] += runs.best - runs.true_values(arms)
         kept[slots[clock]] = regret
         clock[:] += 1
@@ -151,7 +160,7 @@ def _play(
     return np.ascontiguousarray(engine.get(kept)[:-1].T)
 
 
-def _chooser(oracle: Oracle, runs: RunStack, engine: Any) -> tuple[Choose, int]:
+def _chooser(oracle: Oracle, runs: RunStack, engine: Any, has_ties: bool) -> tuple[Choose, int]:
     """How a round chooses its arms from a draw of theta, and its number of evaluations."""
     if isinstance(oracle, RandomSets):
         nobody = engine.put(np.full((runs.n_runs, runs.k), -1))
@@ -159,7 +168,8 @@ def _chooser(oracle: Oracle, runs: RunStack, engine: Any) -> tuple[Choose, int]:
     if isinstance(oracle, GroupTesting):
         grading = Grading(oracle, runs, engine)
         return lambda draw: grading(draw()), grading.n_tests
-    return lambda draw: engine.top_k(runs.singleton_values(draw()), runs.k), runs.n_arms
+    top = engine.top_k_ties if has_ties else engine.top_k
+    return lambda draw: top(runs.singleton_values(draw()), runs.k), runs.n_arms
 
 
 def _random_sets(runs: RunStack, engine: Any, nobody: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The problems of the comparison as one run meets them: drawn, or replayed from a table."""
+"""The problems of the comparison as one run meets them: drawn, replayed from a table, or yours."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from superarm.core import Environment, Pools, Reward
-from superarm.environments import ReplayEnvironment, datasets
+from superarm.core.arguments import FloatArray
+from superarm.environments import BernoulliArms, ReplayEnvironment, datasets
 from superarm.rewards import LinearReward
-from superarm.simulation.instances import linear_instance, network_instance
+from superarm.simulation import Instance, linear_instance, network_instance
+from superarm.studies.cells.measured_arms import MeasuredArms
+from superarm.studies.cells.outside import load
 
 Settings = dict[str, Any]
 Draw = Callable[[Settings, np.random.Generator, np.random.Generator], "ProblemInstance"]
@@ -32,6 +35,9 @@ class ProblemInstance:
         The value of the best fixed set per round: at the true means, or on average over the table.
     random
         The value of a random set per round.
+    coins
+        Shape (n_arms,): the means, if arms are independent coins and the reward is their sum. Then
+        there is a floor under the regret.
     """
 
     environment: Environment
@@ -39,6 +45,7 @@ class ProblemInstance:
     k: int
     best: float
     random: float
+    coins: FloatArray | None = None
 
 
 def draw(
@@ -56,19 +63,46 @@ def _linear(
     settings: Settings, rng: np.random.Generator, baseline_rng: np.random.Generator
 ) -> ProblemInstance:
     it = linear_instance(settings["n_arms"], settings["k"], settings["gap"], rng=rng)
-    return ProblemInstance(it, it.reward, it.k, it.best_value, it.k * float(it.mu.mean()))
+    return _of_instance(it, baseline_rng)
 
 
 def _network(
     settings: Settings, rng: np.random.Generator, baseline_rng: np.random.Generator
 ) -> ProblemInstance:
     it = network_instance(settings["n_arms"], settings["k"], settings["gap"], rng=rng)
-    # A network has no formula for the mean value of a random set, so that it is estimated.
+    return _of_instance(it, baseline_rng)
+
+
+def _of_instance(it: Instance, baseline_rng: np.random.Generator) -> ProblemInstance:
+    if it.reward.additive:
+        random = it.k * float(it.mu.mean())
+        coins = it.mu if isinstance(it.environment, BernoulliArms) else None
+        return ProblemInstance(it, it.reward, it.k, it.best_value, random, coins)
+    # Such a reward has no formula for the mean value of a random set, so that it is estimated.
     sets = [
         np.sort(baseline_rng.choice(it.n_arms, it.k, replace=False)) for _ in range(_N_RANDOM_SETS)
     ]
     random = float(it.reward.batch(Pools.of(sets, it.n_arms), it.mu).mean())
     return ProblemInstance(it, it.reward, it.k, it.best_value, random)
+
+
+def _drawn(
+    settings: Settings, rng: np.random.Generator, baseline_rng: np.random.Generator
+) -> ProblemInstance:
+    n_arms, k = settings["n_arms"], settings["k"]
+    law = [tuple(part) for part in settings["law"]]
+    weights = [weight for weight, *_ in law]
+    columns = [
+        rng.beta(part[1], part[2], n_arms) if len(part) > 2 else np.full(n_arms, part[1])
+        for part in law
+    ]
+    which = rng.choice(len(law), size=n_arms, p=weights)
+    mu = np.array(columns)[which, np.arange(n_arms)]
+    best, random = float(np.sort(mu)[-k:].sum()), k * float(mu.mean())
+    if "concentration" in settings:
+        environment = MeasuredArms(mu, settings["concentration"])
+        return ProblemInstance(environment, LinearReward(n_arms), k, best, random)
+    return ProblemInstance(BernoulliArms(mu), LinearReward(n_arms), k, best, random, mu)
 
 
 def _turning(
@@ -112,6 +146,20 @@ def _replay(environment: ReplayEnvironment, k: int) -> ProblemInstance:
     return ProblemInstance(environment, reward, k, best, random)
 
 
+def _outside(
+    settings: Settings, rng: np.random.Generator, baseline_rng: np.random.Generator
+) -> ProblemInstance:
+    found = load(settings["from"])(rng=rng, horizon=settings["horizon"])
+    if isinstance(found, Instance):
+        return _of_instance(found, baseline_rng)
+    match found:
+        case (ReplayEnvironment() as environment, int(k)):
+            return _replay(environment, k)
+    raise TypeError(
+        f"{settings['from']} must return an Instance, or a ReplayEnvironment and k, got {found!r}"
+    )
+
+
 _FAMILIES: dict[str, Draw] = {
     "linear": _linear,
     "network": _network,
@@ -119,4 +167,6 @@ _FAMILIES: dict[str, Draw] = {
     "flights": _table,
     "baskets": _table,
     "turning": _turning,
+    "drawn": _drawn,
+    "outside": _outside,
 }

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from superarm.catalog import POLICIES, Task
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.environments import ReplayEnvironment
+from superarm.policies import Prior
 from superarm.rewards import LinearReward
 from superarm.simulation import simulate
-from superarm.studies.cell import Cell, Recorded
-from superarm.studies.cells.checkpoints import checkpoints
+from superarm.studies.cell import Cell, Recorded, checkpoints
 
 Order = Literal["given", "shuffled"]
 
@@ -93,11 +93,20 @@ def run(cell: Cell) -> Recorded:
     """
     s = cell.settings
     problem = _saved(s["folder"], s["k"], s["horizon"], s["order"])
-    return Recorded(play(problem, s["policy"], cell.run, seed=cell.seed), {})
+    return Recorded(
+        play(problem, s["policy"], cell.run, seed=cell.seed, prior=s.get("prior")), {}
+    )
 
 
-def play(problem: TableProblem, policy: str, number: int, *, seed: int) -> dict[str, Any]:
-    """The row of one run.
+def play(
+    problem: TableProblem,
+    policy: str,
+    number: int,
+    *,
+    seed: int,
+    prior: Prior | None = None,
+) -> dict[str, Any]:
+    """The row of one run; ``prior`` is that of `thompson` and `cts`.
 
     Its random streams are those that `superarm.replicate` would give it.
     """
@@ -107,7 +116,7 @@ def play(problem: TableProblem, policy: str, number: int, *, seed: int) -> dict[
         for stream in (1, 2)
     )
     environment = problem.environment.fresh()
-    task = Task(LinearReward(environment.n_arms), problem.k, problem.horizon, DELTA)
+    task = Task(LinearReward(environment.n_arms), problem.k, problem.horizon, DELTA, prior=prior)
     player = POLICIES[policy].make(task)
     at = checkpoints(problem.horizon)
     reward, n_shown = np.empty(len(at)), np.zeros(environment.n_arms, np.intp)

@@ -12,13 +12,16 @@ from superarm.reporting.statistics import Interval, mean_interval, paired_differ
 def gap_closed(policy: dict[str, Any]) -> Interval:
     """Where a policy stands between the random baseline, 0, and the best fixed set, 1.
 
+    A run in which all sets are equally good counts 0.
+
     Examples
     --------
     >>> print(gap_closed({"regret": [25.0, 35.0], "chance": [100.0, 100.0]}))
     0.70 (0.06 to 1.34)
     """
+    regret, chance = np.array(policy["regret"]), np.array(policy["chance"])
     # The share of each run, then the mean: instances differ in the size of their gap.
-    return mean_interval(1 - np.asarray(policy["regret"]) / np.asarray(policy["chance"]))
+    return mean_interval(np.where(chance > 0, 1 - regret / np.where(chance > 0, chance, 1.0), 0.0))
 
 
 def beyond(policy: dict[str, Any], other: dict[str, Any]) -> Interval:

@@ -1,11 +1,12 @@
-"""The problems of the comparison: two of the paper, three real tables, and one that changes."""
+"""The problems of the comparison: of the paper, real tables, changing means, and drawn laws."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from superarm.studies.policies import SINGLE_ARM_POLICIES
+from superarm.studies.comparison.contestants import Contestant
 from superarm.studies.study import Scale
 
 # The packages that bring the tables along, and how to get them.
@@ -16,17 +17,30 @@ NEEDED = {
 }
 
 _SHORTER = 4  # times fewer rounds in a tiny comparison
+_QUICK_ROUNDS = 60  # of a problem from outside
 N_TESTS = 100  # per round, for group testing
 
+# They need tests only where a reward is expensive. All problems but the network are sums, so they
+# play the paper's two problems.
+GROUP_TESTING = ("gt-qts", "gt-qts-regression")
 # The policies of the catalog that are compared, in the order of the tables.
 COMPARED = (
-    "random",
-    *SINGLE_ARM_POLICIES,
+    "thompson",
+    "cts",
+    "single-seed",
+    "epsilon-greedy",
     "epsilon-greedy-decaying",
+    "cucb",
+    "cucb-unclipped",
+    "kl-ucb",
+    "escb",
+    "gaussian",
+    "discounted",
+    "sliding",
     "explore-then-commit",
     "exp3",
-    "gt-qts",
-    "gt-qts-regression",
+    *GROUP_TESTING,
+    "random",
 )
 
 
@@ -45,6 +59,8 @@ class Problem:
         The settings that differ in a quick comparison.
     delta
         The quantization level of GT+QTS.
+    without
+        Policies that do not play it.
     """
 
     title: str
@@ -52,56 +68,120 @@ class Problem:
     settings: dict[str, Any]
     quick: dict[str, Any]
     delta: float = 0.25
+    without: tuple[str, ...] = GROUP_TESTING
 
     def sized(self, scale: Scale) -> dict[str, Any]:
         """The settings at a scale."""
         quick = {**self.settings, **self.quick}
-        tiny = {**quick, "horizon": quick["horizon"] // _SHORTER}
+        tiny = {**quick, "horizon": max(1, quick["horizon"] // _SHORTER)}
         return scale.pick(self.settings, quick, tiny)
+
+
+def with_others(others: Sequence[Contestant]) -> dict[str, Problem]:
+    """The problems of the package, and those from outside."""
+    problems = dict(PROBLEMS)
+    for one in others:
+        if one.horizon is not None:
+            about = {"family": "outside", "from": one.name, "code": one.code}
+            quick = {"horizon": min(one.horizon, _QUICK_ROUNDS)}
+            settings = {**about, "horizon": one.horizon}
+            problems[one.name] = Problem(one.label, one.sentence, settings, quick)
+    return problems
 
 
 PROBLEMS = {
     "linear": Problem(
-        "Linear reward",
-        "The paper's problem with a tenth of its arms and rounds. "
-        "The means are uniform on [0, 1], given a gap of 0.25.",
+        "Linear",
+        "The paper's problem, smaller: means uniform on [0, 1], given a gap of 0.25.",
         {"family": "linear", "n_arms": 500, "k": 5, "gap": 0.25, "horizon": 1000},
         {"n_arms": 60, "horizon": 120},
+        without=(),
     ),
     "network": Problem(
-        "Network reward",
-        "The paper's problem with a fifth of its arms and rounds: "
-        "two layers, 20 sigmoid neurons, a gap of 0.2.",
+        "Network",
+        "The paper's problem, smaller: 20 sigmoid neurons, a gap of 0.2.",
         {"family": "network", "n_arms": 200, "k": 5, "gap": 0.2, "horizon": 1000},
         {"n_arms": 60, "horizon": 60},
         delta=0.2,
+        without=(),
+    ),
+    "clicks": Problem(
+        "Clicks",
+        "Low rates: means Beta(2, 75), 2.6% on average.",
+        {"family": "drawn", "law": [[1.0, 2, 75]], "n_arms": 200, "k": 10, "horizon": 2000},
+        {"n_arms": 40, "k": 3, "horizon": 100},
+    ),
+    "products": Problem(
+        "Products",
+        "Many arms, five looks at each: means Beta(2, 65), 3% on average.",
+        {"family": "drawn", "law": [[1.0, 2, 65]], "n_arms": 2000, "k": 10, "horizon": 1000},
+        {"n_arms": 150, "k": 3, "horizon": 100},
+    ),
+    "stars": Problem(
+        "Stars",
+        "One arm in 50 has a mean from Beta(60, 40), the others from Beta(2, 18).",
+        {
+            "family": "drawn",
+            "law": [[0.02, 60, 40], [0.98, 2, 18]],
+            "n_arms": 300,
+            "k": 5,
+            "horizon": 1000,
+        },
+        {"n_arms": 100, "k": 2, "horizon": 100},
+    ),
+    "ties": Problem(
+        "Ties",
+        "Each arm has the mean 0.6 with probability 1/10, otherwise 0.4.",
+        {
+            "family": "drawn",
+            "law": [[0.1, 0.6], [0.9, 0.4]],
+            "n_arms": 100,
+            "k": 10,
+            "horizon": 1000,
+        },
+        {"n_arms": 40, "k": 4, "horizon": 100},
+    ),
+    "high": Problem(
+        "High rates",
+        "Eight looks at each arm: means Beta(50, 1), 98% on average.",
+        {"family": "drawn", "law": [[1.0, 50, 1]], "n_arms": 500, "k": 10, "horizon": 400},
+        {"n_arms": 60, "k": 3, "horizon": 100},
+    ),
+    "measured": Problem(
+        "Measured",
+        "Outcomes between 0 and 1 with an eleventh of a coin's variance; means Beta(8, 8).",
+        {
+            "family": "drawn",
+            "law": [[1.0, 8, 8]],
+            "concentration": 10,
+            "n_arms": 100,
+            "k": 10,
+            "horizon": 500,
+        },
+        {"n_arms": 40, "k": 4, "horizon": 100},
     ),
     "yeast": Problem(
-        "Yeast genes",
-        "2,417 genes in random order. "
-        "Pick 4 of 14 classes of function; each class that the gene belongs to counts 1.",
+        "Yeast",
+        "Genes in random order; a class of function that the gene belongs to counts 1.",
         {"family": "yeast", "k": 4, "horizon": 2417},
         {"horizon": 100},
     ),
     "flights": Problem(
-        "Flights on time",
-        "The 365 days of 2013 in random order. Pick 10 of 175 connections out of New York; "
-        "the share of flights on time counts, for each connection.",
+        "Flights",
+        "Days of 2013 in random order; a connection's share of flights on time counts.",
         {"family": "flights", "k": 10, "horizon": 365},
         {"horizon": 60},
     ),
     "baskets": Problem(
-        "Ta-Feng baskets",
-        "Every 60th of 119,578 supermarket baskets, in random order. Pick 10 of the 200 products "
-        "that are in most baskets; each product that is in the basket counts 1.",
+        "Baskets",
+        "Every 60th Ta-Feng basket, in random order; a product in it counts 1.",
         {"family": "baskets", "n_arms": 200, "every": 60, "k": 10, "horizon": 1993},
         {"n_arms": 100, "every": 800, "horizon": 100},
     ),
     "turning": Problem(
-        "Changing means",
-        "Pick 2 of 10 arms. Two arms always have mean 0.15. Two late bloomers have mean 0 in the "
-        "first half of the rounds and 0.9 in the second. The other arms have 0.05. "
-        "The best fixed set is that of the late bloomers.",
+        "Changing",
+        "Two arms have mean 0.15. Two late bloomers have 0 in the first half of the rounds and "
+        "0.9 in the second. The others have 0.05.",
         {"family": "turning", "n_arms": 10, "k": 2, "horizon": 3000},
         {"horizon": 200},
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,15 @@ from superarm.reporting.figures import WIDTH, plain
 from superarm.reporting.palette import FAINT, look
 from superarm.reporting.statistics import Interval
 from superarm.reporting.tables import Table
+from superarm.studies.comparison.contestants import Contestant
 from superarm.studies.comparison.measures import beyond, gap_closed, leaders
-from superarm.studies.comparison.problems import COMPARED, N_TESTS, PROBLEMS
+from superarm.studies.comparison.problems import COMPARED, N_TESTS, with_others
 from superarm.studies.store import Store
 from superarm.studies.study import Done
 
-RANDOM, REFERENCE, ADVERSARIAL = (POLICIES[name].label for name in ("random", "cts", "exp3"))
-FORGETFUL = tuple(POLICIES[name].label for name in ("discounted", "sliding"))
-LABELS = tuple(POLICIES[name].label for name in COMPARED)
+RANDOM, REFERENCE, ADVERSARIAL = "random", "cts", "exp3"
+FORGETFUL = ("discounted", "sliding")
+LABELS = {name: POLICIES[name].label for name in COMPARED}
 
 _TEMPLATE = Path(__file__).parent / "comparison.md"
 _DIGITS = 3  # significant digits of a mean; the ends of its interval are as fine
@@ -35,54 +36,112 @@ def write(found: dict[str, Any], store: Store) -> Done:
     picture = figures.render(lambda figure: draw(figure, found))
     store.write("comparison.json", json.dumps(found, indent=None, separators=(",", ":")) + "\n")
     store.write("comparison.svg", picture)
+    closed, floors = summary(found), multiples(found)
     title = "Share of the gap between the random baseline and the best fixed set that is closed"
-    table = summary(found)
-    return Done(
-        store.write("comparison.md", render(found)), [Table(table.heading, table.rows, title)]
-    )
+    above = "Regret as a multiple of the floor; less is better"
+    tables = [
+        Table(closed.heading, closed.rows, title),
+        Table(floors.heading, floors.rows, above),
+    ]
+    return Done(store.write("comparison.md", render(found)), tables)
 
 
 def render(found: dict[str, Any]) -> str:
     """`docs/comparison.md` for these results, as Markdown."""
+    problems = found["problems"]
     return pages.render(
         _TEMPLATE,
         found=found,
-        policies=Table(["policy", "settings"], _policies(), n_texts=2),
-        intervals=_by_problem(found, _interval),
-        problems=[{**one, "about": PROBLEMS[name]} for name, one in found["problems"].items()],
-        n_runs=len(found["problems"]["linear"]["policies"][RANDOM]["regret"]),
-        lazy=_evaluations(found["problems"]["network"]),
+        policies=Table(["policy", "settings"], _policies(found), n_texts=2),
+        closed=summary(found),
+        problems=_problems(found),
+        n_problems=len(problems),
+        n_runs=len(problems["linear"]["policies"][RANDOM]["regret"]),
+        n_network_arms=problems["network"]["n_arms"],
+        lazy=_evaluations(problems["network"]),
         leaders=_leaders_table(found),
-        adversarial=_adversarial(found["problems"]["turning"]["policies"]),
-        forgetful=_forgetful(found["problems"]),
-        reference=REFERENCE,
+        floors=multiples(found),
+        adversarial=_adversarial(problems["turning"]["policies"]),
+        forgetful=_forgetful(problems),
+        reference=LABELS[REFERENCE],
         n_tests=N_TESTS,
     )
 
 
-def _policies() -> list[list[str]]:
-    chosen = [POLICIES[name] for name in COMPARED]
-    return [[shown(one.label), one.code] for one in chosen]
+def _problems(found: dict[str, Any]) -> Table:
+    about = with_others([Contestant(**one) for one in found["outside"]])
+    rows = [
+        [
+            about[name].title,
+            about[name].sentence,
+            *(f"{one[size]:,}" for size in ("n_arms", "k", "horizon")),
+        ]
+        for name, one in found["problems"].items()
+    ]
+    return Table(["problem", "what it is", "m", "k", "rounds"], rows, n_texts=2)
 
 
-def shown(label: str) -> str:
+def _policies(found: dict[str, Any]) -> list[list[str]]:
+    outside = [[one["label"], f"`{one['name']}`"] for one in _outside(found)]
+    return [[shown(found, name), POLICIES[name].code] for name in COMPARED] + outside
+
+
+def _outside(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in found["outside"] if one["horizon"] is None]
+
+
+def names(found: dict[str, Any]) -> list[str]:
+    """The policies in the order of the tables, those from outside first."""
+    return [*(one["name"] for one in _outside(found)), *COMPARED]
+
+
+def shown(found: dict[str, Any], name: str) -> str:
     """The label of a policy for people."""
-    return "random baseline" if label == RANDOM else label
+    if name in LABELS:
+        return "random baseline" if name == RANDOM else LABELS[name]
+    return next(str(one["label"]) for one in found["outside"] if one["name"] == name)
+
+
+def _titles(found: dict[str, Any], problems: Iterable[str]) -> list[str]:
+    about = with_others([Contestant(**one) for one in found["outside"]])
+    return [about[name].title for name in problems]
 
 
 def summary(found: dict[str, Any]) -> Table:
     """The gap closed by every policy on every problem."""
-    return _by_problem(found, _percent)
-
-
-def _by_problem(found: dict[str, Any], cell: Callable[[dict[str, Any] | None], str]) -> Table:
-    """One row per policy and one column per problem; ``cell`` gets None for what was not played."""
     problems = found["problems"]
     rows = [
-        [shown(label), *(cell(one["policies"].get(label)) for one in problems.values())]
-        for label in LABELS
+        [shown(found, name), *(_percent(one["policies"].get(name)) for one in problems.values())]
+        for name in names(found)
     ]
-    return Table(["policy", *(PROBLEMS[name].title for name in problems)], rows)
+    return Table(["policy", *_titles(found, problems)], rows)
+
+
+def multiples(found: dict[str, Any]) -> Table:
+    """The regret of every policy as a multiple of the floor, on the problems that have one."""
+    floors = {name: floor_of(one) for name, one in found["problems"].items()}
+    floors = {name: floor for name, floor in floors.items() if floor is not None}
+    rows = [["**floor**", *(f"{floor:,.0f}" for floor in floors.values())]]
+    for policy in names(found):
+        regrets = [found["problems"][name]["policies"].get(policy) for name in floors]
+        cells = [
+            "–" if one is None else f"{np.mean(one['regret']) / floor:.2f}"
+            for one, floor in zip(regrets, floors.values(), strict=True)
+        ]
+        # A policy that plays none of these problems has no row.
+        rows += [[shown(found, policy), *cells]] if any(cell != "–" for cell in cells) else []
+    asymptotic = [found["problems"][name]["floors"]["asymptotic"] for name in floors]
+    ratios = [f"{one / floor:.2f}" for one, floor in zip(asymptotic, floors.values(), strict=True)]
+    rows.append(["C ln T", *ratios])
+    return Table(["policy", *_titles(found, floors)], rows)
+
+
+def floor_of(problem: dict[str, Any]) -> float | None:
+    """The floor under the regret on a problem that says something at its horizon, or None."""
+    floors = problem["floors"]
+    # The asymptotic one is above what good policies lose in so few rounds, so it is no floor here.
+    found = floors["first_failure"] if floors["bayes"] is None else floors["bayes"]
+    return None if found is None else float(found)
 
 
 def _evaluations(problem: dict[str, Any]) -> str:
@@ -99,7 +158,8 @@ def _leaders_table(found: dict[str, Any]) -> Table:
     rows = []
     for name, one in found["problems"].items():
         first, others = leaders(one["policies"])
-        rows.append([PROBLEMS[name].title, first, "; ".join(others) or "none"])
+        also = "; ".join(shown(found, other) for other in others) or "none"
+        rows.append([*_titles(found, [name]), shown(found, first), also])
     return Table(["problem", "least regret", "not distinguished from it"], rows, n_texts=3)
 
 
@@ -109,7 +169,7 @@ def _adversarial(policies: dict[str, Any]) -> dict[str, Any]:
     difference = beyond(ours, theirs)
     verdict = "is not distinguished from" if difference.low <= 0 <= difference.high else "is above"
     return {
-        "name": ADVERSARIAL,
+        "name": LABELS[ADVERSARIAL],
         "verdict": "is below" if difference.high < 0 else verdict,
         "difference": _number(difference, signed=True),
         "stds": [f"{np.std(one['regret'], ddof=1):,.0f}" for one in (ours, theirs)],
@@ -119,27 +179,18 @@ def _adversarial(policies: dict[str, Any]) -> dict[str, Any]:
 def _forgetful(problems: dict[str, Any]) -> dict[str, str]:
     """What forgetting gains where the means change, and what it costs where they do not."""
     differences = {}
-    for name in ("turning", "linear"):
-        policies = problems[name]["policies"]
-        differences[name] = " and ".join(
-            _number(beyond(policies[label], policies[REFERENCE]), signed=True)
-            for label in FORGETFUL
+    for problem in ("turning", "linear"):
+        policies = problems[problem]["policies"]
+        differences[problem] = " and ".join(
+            _number(beyond(policies[name], policies[REFERENCE]), signed=True) for name in FORGETFUL
         )
-    return {"names": " and ".join(FORGETFUL), **differences}
+    return {"names": " and ".join(LABELS[name] for name in FORGETFUL), **differences}
 
 
 def _percent(policy: dict[str, Any] | None) -> str:
     if policy is None:
         return "–"
     return f"{round(gap_closed(policy).mean, 2) + 0.0:.0%}"  # + 0.0: never -0%
-
-
-def _interval(policy: dict[str, Any] | None) -> str:
-    if policy is None:
-        return "–"
-    closed = gap_closed(policy)
-    mean, low, high = (f"{100 * (round(share, 3) + 0.0):.1f}" for share in closed.numbers)
-    return f"{mean} ({low} to {high})" if closed.low < 0 else f"{mean} ({low}–{high})"
 
 
 def _number(interval: Interval, *, signed: bool = False) -> str:
@@ -154,23 +205,29 @@ def _number(interval: Interval, *, signed: bool = False) -> str:
 
 def draw(figure: Any, found: dict[str, Any]) -> None:
     """One panel per problem, one row per policy: the gap closed with its 95% interval."""
-    labels = list(LABELS)
-    n_rows = -(-len(found["problems"]) // 2)
-    figure.set_size_inches(WIDTH, n_rows * (0.9 + _ROW * len(labels)))
+    policies, problems = names(found), found["problems"]
+    n_rows = -(-len(problems) // 2)
+    figure.set_size_inches(WIDTH, n_rows * (0.9 + _ROW * len(policies)))
     # Two panels side by side: the rows of all panels have the same names, which are written once.
     axes = figure.subplots(n_rows, 2, sharey=True).ravel()
-    for axis, (name, problem) in zip(axes, found["problems"].items(), strict=False):
-        for place, label in enumerate(labels):
-            if label not in problem["policies"]:
-                axis.annotate("sums only", (0.02, place), color=FAINT, va="center")
-                continue
-            interval = gap_closed(problem["policies"][label])
-            colour = look(label).colour
-            ends = [100 * interval.low, 100 * interval.high]
-            axis.plot(ends, [place, place], color=colour, linewidth=2.2)
-            axis.plot(100 * interval.mean, place, "o", color=colour, markersize=5)
+    for axis in axes[len(problems) :]:
+        axis.set_visible(False)
+    for axis, title, problem in zip(
+        axes, _titles(found, problems), problems.values(), strict=False
+    ):
+        for place, name in enumerate(policies):
+            if name in problem["policies"]:
+                _draw_interval(axis, place, problem["policies"][name], shown(found, name))
         axis.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
-        axis.set_yticks(range(len(labels)), [shown(label) for label in labels])
-        axis.set_title(PROBLEMS[name].title, loc="right")
+        axis.set_yticks(range(len(policies)), [shown(found, name) for name in policies])
+        axis.set_title(title, loc="right")
         plain(axis, "gap closed, %", "")
     axes[0].invert_yaxis()  # shared: the first policy at the top of every panel
+
+
+def _draw_interval(axis: Any, place: int, policy: dict[str, Any], label: str) -> None:
+    interval, colour = gap_closed(policy), look(label).colour
+    axis.plot(
+        [100 * interval.low, 100 * interval.high], [place, place], color=colour, linewidth=2.2
+    )
+    axis.plot(100 * interval.mean, place, "o", color=colour, markersize=5)

@@ -2,67 +2,103 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from superarm.catalog import POLICIES
 from superarm.reporting import RequestError, need
 from superarm.studies.cell import Cell
 from superarm.studies.code import versions
 from superarm.studies.comparison import report
-from superarm.studies.comparison.problems import COMPARED, N_TESTS, NEEDED, PROBLEMS
+from superarm.studies.comparison.contestants import Contestant
+from superarm.studies.comparison.problems import (
+    COMPARED,
+    N_TESTS,
+    NEEDED,
+    with_others,
+)
 from superarm.studies.run import record_with_bar, recorded_rows
 from superarm.studies.store import Store
-from superarm.studies.study import Done, Findings, Rows, Scale, Study
+from superarm.studies.study import Done, Rows, Scale
 from superarm.version import __version__
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-N_RUNS, N_QUICK_RUNS = 20, 2
+NAME = "comparison"
+N_RUNS, N_QUICK_RUNS = 12, 2
 _RECORDED = ("regret", "chance", "evaluations")
+_FLOORS = ("bayes", "first_failure", "asymptotic")
 
 
-def cells(scale: Scale) -> list[Cell]:
-    """Every policy on every problem that it can play."""
-    settings = [
-        {
-            "problem": problem.sized(scale),
-            "policy": name,
-            "task": {"delta": problem.delta, "n_tests": N_TESTS},
-            "label": POLICIES[name].label,
-        }
-        for problem in PROBLEMS.values()
-        for name in COMPARED
-        # Policies that need an additive reward cannot play a network.
-        if not (POLICIES[name].additive and problem.settings["family"] == "network")
+def cells(scale: Scale, others: Sequence[Contestant] = ()) -> list[Cell]:
+    """Every policy on every problem, and the floors of every problem."""
+    labels = {name: POLICIES[name].label for name in COMPARED}
+    outside = {one.name: one for one in others if one.horizon is None}
+    settings: list[dict[str, Any]] = []
+    floors: list[dict[str, Any]] = []
+    for name, problem in with_others(others).items():
+        about = {"on": name, "problem": problem.sized(scale)}
+        task = {"delta": problem.delta, "n_tests": N_TESTS}
+        floors.append({**about, "label": "floor"})
+        settings += [
+            {**about, "policy": policy, "task": task, "label": label}
+            for policy, label in labels.items()
+            if policy not in problem.without
+        ]
+        # Its code is a part of the cell: a changed contestant plays again, and only it.
+        settings += [
+            {**about, "policy": one.name, "task": task, "label": one.label, "code": one.code}
+            for one in outside.values()
+        ]
+    return [
+        *scale.cells("floor", floors, runs=N_RUNS, quick_runs=N_QUICK_RUNS),
+        *scale.cells("compare", settings, runs=N_RUNS, quick_runs=N_QUICK_RUNS),
     ]
-    return scale.cells("compare", settings, runs=N_RUNS, quick_runs=N_QUICK_RUNS)
 
 
-def analyse(rows: Rows, times: Rows) -> Findings:
-    """For each problem and policy, the regret and the evaluations of every run."""
+def analyse(rows: Rows) -> dict[str, Any]:
+    """For each problem and policy, the regret and the evaluations of every run; the floors."""
     problems: dict[str, dict[str, Any]] = {}
-    # The name of a problem is that of its family.
     for row in rows:
-        problem = row["problem"]
-        about = {name: problem[name] for name in ("k", "horizon")}
-        one = problems.setdefault(
-            problem["family"], {"n_arms": row["n_arms"], **about, "policies": {}}
-        )
-        runs = one["policies"].setdefault(row["label"], {name: [] for name in _RECORDED})
-        for name in _RECORDED:
-            runs[name].append(row[name])
-    numbers = {"problems": problems}
-    return Findings(numbers, [report.summary(numbers)], lambda figure: report.draw(figure, numbers))
-
-
-STUDY = Study("comparison", "Comparison of policies", cells, analyse)
+        if row["kind"] == "floor":
+            one = problems.setdefault(
+                row["on"],
+                {
+                    **{name: row[name] for name in ("n_arms", "k")},
+                    "horizon": row["problem"]["horizon"],
+                    "floors": {name: [] for name in _FLOORS},
+                    "policies": {},
+                },
+            )
+            for name in _FLOORS:
+                one["floors"][name].append(row[name])
+        elif "regret" in row:  # the row of a policy that does not play this problem is empty
+            policies = problems[row["on"]]["policies"]
+            runs = policies.setdefault(row["policy"], {name: [] for name in _RECORDED})
+            for name in _RECORDED:
+                runs[name].append(row[name])
+    for one in problems.values():
+        # A problem has a floor in all runs or in none.
+        one["floors"] = {
+            name: None if None in values else float(np.mean(values))
+            for name, values in one["floors"].items()
+        }
+    return {"problems": problems}
 
 
 def compare(
-    scale: Scale, folder: Path, *, workers: int = 2, console: Console | None = None
+    scale: Scale,
+    folder: Path,
+    *,
+    others: Sequence[Contestant] = (),
+    workers: int = 2,
+    console: Console | None = None,
 ) -> Done:
     """Record every cell that the folder does not have, and write the page.
 
@@ -70,17 +106,22 @@ def compare(
     ----------
     scale, folder
         The sizes, and where everything is written. A folder with other settings is refused.
+    others
+        Policies and problems from outside. They may change from call to call: what is recorded of
+        them belongs to the code that they had.
     workers
         The number of processes. The results are the same for any number.
     console
         Where to show progress.
     """
     _need_tables()
-    sweeps = {STUDY.name: STUDY.cells(scale)}
     store = Store(folder)
     # Refuses a folder with other settings before anything is run.
-    store.open(manifest_of(scale), sweeps)
+    store.open(manifest_of(scale), {NAME: cells(scale)})
+    sweeps = {NAME: cells(scale, others)}
     record_with_bar(sweeps, store, unit="runs", workers=workers, console=console)
+    # After the runs, so that a page can be made of everything that the manifest names.
+    store.note(outside=[asdict(one) for one in others])
     return report.write(results(store), store)
 
 
@@ -93,13 +134,13 @@ def rebuild(folder: Path) -> Done:
 def manifest_of(scale: Scale) -> dict[str, Any]:
     """What a folder of rows is a folder of."""
     about = {"size": scale.size, "runs": scale.runs, "seed": scale.seed}
-    return {**versions("compare"), "purpose": STUDY.name, **about}
+    return {**versions("compare", "floor"), "purpose": NAME, **about}
 
 
 def results(store: Store) -> dict[str, Any]:
     """The findings of a folder as plain data, with the versions that recorded them."""
     manifest = store.manifest()
-    if manifest is None or manifest.get("purpose") != STUDY.name:
+    if manifest is None or manifest.get("purpose") != NAME:
         raise RequestError(f"{store.folder} holds no comparison")
     # The rows of another version are rows of other cells (`Cell.key`).
     if manifest["superarm"] != __version__:
@@ -107,9 +148,11 @@ def results(store: Store) -> dict[str, Any]:
             f"{store.folder} was recorded by superarm {manifest['superarm']}, this is {__version__}"
         )
     scale = Scale(manifest["size"], runs=manifest["runs"], seed=manifest["seed"])
-    findings = STUDY.analyse(*recorded_rows(STUDY.cells(scale), store))
+    outside = manifest.get("outside", [])
+    rows, _ = recorded_rows(cells(scale, [Contestant(**one) for one in outside]), store)
     about = {name: manifest[name] for name in ("superarm", "numpy", "scipy")}
-    return {**about, "quick": scale.size != "paper", "seed": scale.seed, **findings.numbers}
+    shape = {"quick": scale.size != "paper", "seed": scale.seed, "outside": outside}
+    return {**about, **shape, **analyse(rows)}
 
 
 def _need_tables() -> None:

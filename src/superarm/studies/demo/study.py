@@ -46,7 +46,8 @@ class Problem:
         return [POLICIES[name].label for name in self.policies]
 
 
-_BOTH = ("random", "cucb", "gt-qts", "gt-qts-k-of-m", "gt-centred-k-of-m", "cts", "cts-lazy")
+_PAPER = ("random", "cucb", "gt-qts", "gt-qts-k-of-m", "gt-centred-k-of-m", "cts", "cts-lazy")
+_BOTH = ("thompson", *_PAPER)
 PROBLEMS = (
     Problem("linear reward, 3 of 100 arms", "linear", 100, 3, 0.25, _BOTH),
     Problem("network reward, 3 of 100 arms", "network", 100, 3, 0.2, (*_BOTH, "cts-greedy")),

@@ -11,6 +11,7 @@ import numpy as np
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.reporting.statistics import Interval, mean_interval, paired_difference
 from superarm.studies.cells.table import NO_GAP, TableProblem
+from superarm.studies.own_table.learnable import Learnable
 from superarm.studies.study import Rows
 
 
@@ -79,12 +80,15 @@ class Result:
         these are equal.
     regret
         What it lost in all rounds together, against the best fixed set in the same rows.
+    behind
+        What the best policy that learns got more per round, over paired runs.
     """
 
     policy: str
     reward: Interval
     gap_closed: Interval | None
     regret: Interval
+    behind: Interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +99,8 @@ class Analysis:
     ----------
     problem, runs
         What was played, and the runs, policy by policy.
+    learnable
+        Which part of the gap is no luck.
     results
         One per policy, the best first.
     as_good
@@ -105,6 +111,7 @@ class Analysis:
 
     problem: TableProblem
     runs: list[Run]
+    learnable: Learnable
     results: list[Result]
     as_good: list[str]
     arms: list[dict[str, Any]]
@@ -115,31 +122,60 @@ class Analysis:
         """The results of the policies that learn, the best first."""
         return [result for result in self.results if result.policy != "random"]
 
+    @property
+    def missing(self) -> float:
+        """The share of the cells that are missing."""
+        table = self.problem.environment
+        return float(table.n_missing.sum()) / (table.n_rounds * table.n_arms)
 
-def analyse(problem: TableProblem, rows: Rows) -> Analysis:
+    def of_learnable(self, result: Result) -> Interval | None:
+        """The reward on a scale where random sets have 0 and all that can be learned is 1.
+
+        The interval is over the runs. None if it is not certain that anything can be learned.
+        """
+        if not self.learnable.is_sure or result.gap_closed is None:
+            return None
+        ratio = self.problem.gap / self.problem.horizon / self.learnable.gap.mean
+        return Interval(*(ratio * share for share in result.gap_closed.numbers))
+
+    def in_points(self, reward: Interval) -> Interval | None:
+        """Rewards per round as percentage points of the gap; None without a gap."""
+        gap = self.problem.gap / self.problem.horizon
+        if gap <= NO_GAP:
+            return None
+        return Interval(*(100 * value / gap for value in reward.numbers))
+
+
+def analyse(problem: TableProblem, rows: Rows, learnable: Learnable) -> Analysis:
     """Everything that follows from the rows."""
     runs = [Run.of(row) for row in rows]
     results = results_of(runs)
     # The random baseline may come first if nothing can be learnt. It is still no winner.
     learners = [result.policy for result in results if result.policy != "random"]
     as_good = not_distinguished(runs, learners[0]) if learners else []
-    return Analysis(
-        problem, runs, results, as_good, _arm_rows(problem, runs), [_run_row(run) for run in runs]
-    )
+    arms, run_rows = _arm_rows(problem, runs), [_run_row(run) for run in runs]
+    return Analysis(problem, runs, learnable, results, as_good, arms, run_rows)
 
 
 def results_of(runs: Sequence[Run]) -> list[Result]:
     """One result per policy, the best first."""
     found = []
+    rewards = {
+        policy: np.array([run.reward[-1] / run.at[-1] for run in own])
+        for policy, own in by_policy(runs).items()
+    }
+    # Only the random baseline can be alone.
+    best = max(rewards, key=lambda policy: (policy != "random", rewards[policy].mean()))
     for policy, own in by_policy(runs).items():
         closed = [run.gap_closed for run in own]
         found.append(
             Result(
                 policy,
-                mean_interval([run.reward[-1] / run.at[-1] for run in own]),
+                mean_interval(rewards[policy]),
                 # The gap is that of the table, so that either all runs have a share or none has.
                 None if np.isnan(closed).any() else mean_interval(closed),
                 mean_interval([run.regret[-1] for run in own]),
+                paired_difference(rewards[best], rewards[policy]),
             )
         )
     return sorted(found, key=lambda result: -result.reward.mean)
@@ -183,12 +219,20 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
         },
         # The word of earlier versions of the file, which programs may read.
         "chance": {"reward": table.random_set(problem.k)},
+        "learnable": {
+            # Fewer than ten rows have no interval.
+            "gap": [one if np.isfinite(one) else None for one in analysis.learnable.gap.numbers],
+            "gap_in_hindsight": analysis.learnable.hindsight,
+            "gap_by_luck": analysis.learnable.luck,
+            "p_value": analysis.learnable.p_value,
+        },
         "policies": [
             {
                 "policy": result.policy,
                 "reward": result.reward.numbers,
                 "gap_closed": None if result.gap_closed is None else result.gap_closed.numbers,
                 "regret": result.regret.numbers,
+                "behind": result.behind.numbers,
             }
             for result in analysis.results
         ],

@@ -11,15 +11,16 @@ import numpy as np
 from superarm.catalog import POLICIES
 from superarm.reporting import pages
 from superarm.reporting.figures import band, inline, name_curves, panels, plain
-from superarm.reporting.palette import GREEN, INK, Look, look
+from superarm.reporting.palette import INK, RED, Look, look
 from superarm.reporting.statistics import Interval
 from superarm.reporting.tables import Table
 from superarm.studies.own_table.analysis import Analysis, by_policy
+from superarm.studies.own_table.messages import interval, next_steps, verdict, warnings
 from superarm.version import __version__
 
 _TEMPLATE = Path(__file__).parent / "report.html"
 _MOST_ARMS = 50  # on the page; arms.csv has all of them
-_BEST, _RANDOM = Look(GREEN, ":"), Look(INK, ":")
+_BEST, _RANDOM = Look(RED, ":"), Look(INK, ":")
 _PICTURE = "Reward per round, and what was lost against the best fixed set, for each policy"
 
 
@@ -73,9 +74,11 @@ def html(analysis: Analysis, settings: Mapping[str, Any], svg: str) -> str:
         best_arms=", ".join(table.names[arm] for arm in table.best_arms(problem.k)),
         best=f"{table.best_fixed(problem.k):.4g}",
         random=f"{table.random_set(problem.k):.4g}",
-        winner=analysis.learners[0] if analysis.learners else None,
-        percent=percent,
-        as_good=", ".join(analysis.as_good),
+        learnable=analysis.learnable,
+        can_be_learned=interval(analysis.learnable.gap),
+        warnings=warnings(analysis),
+        verdict=verdict(analysis),
+        steps=next_steps(analysis),
         nothing_to_learn=analysis.results[0].gap_closed is None,
         policies=[POLICIES[result.policy] for result in analysis.results],
         results=_results_table(analysis),
@@ -85,24 +88,48 @@ def html(analysis: Analysis, settings: Mapping[str, Any], svg: str) -> str:
 
 
 def summary(analysis: Analysis) -> Table:
-    """The table for the terminal."""
+    """The table for the terminal, which has at most 80 columns."""
     problem = analysis.problem
-    rows = [["best fixed set", f"{problem.environment.best_fixed(problem.k):.4g}", "100%", ""]]
+    rows = [["best fixed set", f"{problem.environment.best_fixed(problem.k):.4g}", "100%", "", ""]]
+    if (learnable := _learnable_row(analysis)) is not None:
+        rows.append(["learnable", *learnable, ""])
     for result in analysis.results:
-        closed = result.gap_closed
+        behind = analysis.in_points(result.behind)
         rows.append(
             [
                 result.policy,
                 f"{result.reward.mean:.4g}",
-                "–" if closed is None else f"{closed.mean:.1%}",
-                "" if closed is None else f"{closed.low:.1%} to {closed.high:.1%}",
+                *_share(result.gap_closed),
+                "" if behind is None or not any(behind.numbers) else _points(behind),
             ]
         )
     return Table(
-        ["policy", "reward per round", "gap closed", "95% interval"],
+        ["policy", "per round", "gap closed", "95% interval", "points behind"],
         rows,
         title=f"{problem.k} of {problem.environment.n_arms:,} arms, {problem.horizon:,} rounds",
+        caption="learnable: sets chosen on other rows; points behind: over paired runs",
     )
+
+
+def _learnable_row(analysis: Analysis) -> list[str] | None:
+    """What can be learned: the reward per round, and the share of the gap with its interval."""
+    found = analysis.in_points(analysis.learnable.gap)
+    if found is None or not np.isfinite(found.low):
+        return None
+    baseline = analysis.problem.environment.random_set(analysis.problem.k)
+    share = Interval(*(points / 100 for points in found.numbers))
+    return [f"{baseline + analysis.learnable.gap.mean:.4g}", *_share(share)]
+
+
+def _share(share: Interval | None) -> list[str]:
+    """A share, and its interval."""
+    if share is None:
+        return ["–", ""]
+    return [f"{share.mean:.1%}", f"{share.low:.0%} to {share.high:.0%}"]
+
+
+def _points(points: Interval) -> str:
+    return "{:.0f} ({:.0f} to {:.0f})".format(*points.numbers)
 
 
 def _results_table(analysis: Analysis) -> Table:
@@ -115,17 +142,30 @@ def _results_table(analysis: Analysis) -> Table:
         )
     )
     # The parentheses say that this is no policy that one could use.
-    rows = [["(best fixed set)", best, "100%", "0"]]
-    rows += [
-        [result.policy, _four(result.reward), percent(result.gap_closed), _four(result.regret)]
-        for result in analysis.results
-    ]
-    rows.append(["(random baseline, on average)", random, "0%", ""])
+    rows = [["(best fixed set)", best, "100%", "", "", "0"]]
+    if (learnable := _learnable_row(analysis)) is not None:
+        reward, share, ends = learnable
+        rows.append(["(what can be learned)", reward, f"{share} ({ends})", "100%", "", ""])
+    for result in analysis.results:
+        got = analysis.of_learnable(result)
+        rows.append(
+            [
+                result.policy,
+                interval(result.reward),
+                percent(result.gap_closed),
+                "–" if got is None else f"{got.mean:.0%}",
+                interval(result.behind) if any(result.behind.numbers) else "",
+                interval(result.regret),
+            ]
+        )
+    rows.append(["(random baseline, on average)", random, "0%", "", "", ""])
+    heading = ["policy", "reward per round", "gap closed", "of what can be learned"]
     return Table(
-        ["policy", "reward per round", "gap closed", f"lost in {problem.horizon:,} rounds"],
+        [*heading, "behind the best policy", f"lost in {problem.horizon:,} rounds"],
         rows,
         caption="Means over the runs, with 95% intervals. Gap closed: 0% is the random baseline, "
-        "100% is the best set that never changes, known only afterwards. More is better.",
+        "100% is the best set that never changes, known only afterwards. More is better. Behind the "
+        "best policy: in reward per round, over paired runs.",
     )
 
 
@@ -155,11 +195,3 @@ def percent(interval: Interval | None) -> str:
     if not np.isfinite(interval.low):
         return f"{interval.mean:.1%}"
     return f"{interval.mean:.1%} ({interval.low:.1%} to {interval.high:.1%})"
-
-
-def _four(interval: Interval) -> str:
-    """A mean with its interval, in four digits."""
-    mean, low, high = (
-        f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in interval.numbers
-    )
-    return f"{mean} ({low} to {high})"

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from superarm.policies import Prior
 from superarm.reporting import RequestError, folders, need
 from superarm.reporting.figures import render
 from superarm.reporting.progress import bar
@@ -17,6 +18,8 @@ from superarm.studies.cell import Cell
 from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import Analysis, analyse, numbers
+from superarm.studies.own_table.learnable import estimate
+from superarm.studies.own_table.messages import next_steps, verdict, warnings
 from superarm.studies.own_table.table_file import OwnTable, read
 from superarm.studies.policies import SINGLE_ARM_POLICIES
 from superarm.studies.run import record_with_bar, recorded_rows, run_cells
@@ -27,8 +30,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 # The policies of the catalog that suit a table of outcomes, whose reward is a sum.
-POLICIES = (*SINGLE_ARM_POLICIES, "explore-then-commit", "exp3", "random")
-USUAL = ("cts", "cucb", "random")
+POLICIES = tuple(
+    dict.fromkeys(("thompson", *SINGLE_ARM_POLICIES, "explore-then-commit", "exp3", "random"))
+)
+# The recommended policy comes first.
+USUAL = ("thompson", "cts", "single-seed", "epsilon-greedy", "cucb", "random")
 USUAL_HORIZON = 20_000  # rounds that are played of a longer table
 
 
@@ -36,7 +42,8 @@ def run(
     path: Path,
     *,
     k: int,
-    policies: Sequence[str] = USUAL,
+    policies: Sequence[str] = (),
+    prior: Prior | None = None,
     runs: int = 10,
     order: Order = "given",
     horizon: int | None = None,
@@ -53,7 +60,10 @@ def run(
     path, skip
         The file, and its columns that are no arms.
     k, policies
-        Arms per round, and names from `POLICIES`.
+        Arms per round, and names from `POLICIES`; by default `USUAL`, without CUCB if it could not
+        try every arm.
+    prior
+        The prior of ``thompson`` and ``cts``, instead of the default of each.
     runs, order, horizon, seed
         Runs per policy, the order of the rows, rounds per run (all rows, at most `USUAL_HORIZON`,
         by default), and the seed from which everything follows.
@@ -67,32 +77,31 @@ def run(
     need("matplotlib", "plots", "the report has a picture")
     need("jinja2", "plots", "the report is made from a template")
     # Everything that can be refused is refused before the first run, which may take minutes.
-    wanted = _known(policies or USUAL)
+    wanted = _known(policies)
     table = _read(path, skip, console)
     problem = _prepare(table, k, horizon, order)
+    wanted = wanted or _usual(problem)
     n_rows = len(table.cells)
-    if console is not None and horizon is None and problem.horizon < n_rows:
-        console.print(
-            f"{path.name} has {n_rows:,} rows; each run plays {problem.horizon:,} of them. "
-            f"For all: --horizon {n_rows}",
-            soft_wrap=True,
-            markup=False,
-        )
+    for notice in _notices(path.name, table, problem, whole=horizon is not None):
+        _say(console, notice)
     # All that numbers.json needs so that somebody else can repeat the run.
     settings = {
         "table": path.name,
         "n_rows": n_rows,
         "skipped": list(table.skipped),
+        "n_empty": table.n_empty,
         "k": k,
         "policies": wanted,
+        "prior": prior,
         "runs": runs,
         "order": order,
         "horizon": problem.horizon,
         "seed": seed,
     }
     scale = Scale(runs=runs, seed=seed)
-    found = play_all(problem, wanted, scale, workers=workers, console=console)
-    return Done(_write(found, settings, folder), [report.summary(found)])
+    found = play_all(problem, wanted, scale, prior=prior, workers=workers, console=console)
+    notes = _notes(found, f"{folder.as_posix()}/")
+    return Done(_write(found, settings, folder), [report.summary(found)], notes)
 
 
 def play_all(
@@ -100,6 +109,7 @@ def play_all(
     policies: Sequence[str],
     scale: Scale,
     *,
+    prior: Prior | None = None,
     workers: int = 1,
     console: Console | None = None,
 ) -> Analysis:
@@ -107,7 +117,7 @@ def play_all(
     with tempfile.TemporaryDirectory(prefix="superarm-run-") as temporary:
         # Worker processes map the files. Sending the table to each of them would copy it.
         problem.save(Path(temporary))
-        cells = _cells(scale, problem, policies, temporary)
+        cells = _cells(scale, problem, policies, {"folder": temporary, "prior": prior})
         store = Memory()
         if workers == 1:  # then no process is needed, which would take seconds to start
             with bar(console, "runs", n_steps=len(cells)) as step:
@@ -115,12 +125,14 @@ def play_all(
         else:
             record_with_bar({"run": cells}, store, unit="runs", workers=workers, console=console)
     rows, _ = recorded_rows(cells, store)
-    return analyse(problem, rows)
+    return analyse(problem, rows, estimate(problem.environment.table, problem.k, seed=scale.seed))
 
 
-def _cells(scale: Scale, problem: TableProblem, policies: Sequence[str], folder: str) -> list[Cell]:
+def _cells(
+    scale: Scale, problem: TableProblem, policies: Sequence[str], common: dict[str, Any]
+) -> list[Cell]:
     shared: dict[str, Any] = {
-        "folder": folder,
+        **common,
         "k": problem.k,
         "horizon": problem.horizon,
         "order": problem.order,
@@ -135,6 +147,41 @@ def _known(policies: Sequence[str]) -> list[str]:
     if unknown := [name for name in policies if name not in POLICIES]:
         raise RequestError(f"--policy must be of {', '.join(POLICIES)}, got {unknown[0]!r}")
     return list(dict.fromkeys(policies))
+
+
+def _usual(problem: TableProblem) -> list[str]:
+    """The policies that are played by default."""
+    # Bounds of arms without outcomes are infinite: CUCB only tries arms until it has seen all.
+    learns = problem.k * problem.horizon > problem.environment.n_arms
+    return [name for name in USUAL if name != "cucb" or learns]
+
+
+def _notices(name: str, table: OwnTable, problem: TableProblem, *, whole: bool) -> list[str]:
+    """What was left out of the table, for the terminal."""
+    n_rows, said = len(table.cells), []
+    if table.n_empty:
+        said.append(f"{name}: {table.n_empty:,} rows without any outcome are left out.")
+    if not whole and problem.horizon < n_rows:
+        said.append(
+            f"{name} has {n_rows:,} rows; each run plays {problem.horizon:,} of them. "
+            f"For all: --horizon {n_rows}"
+        )
+    return said
+
+
+def _say(console: Console | None, text: str) -> None:
+    if console is not None:
+        console.print(text, soft_wrap=True, markup=False)
+
+
+def _notes(found: Analysis, folder: str) -> list[str]:
+    """What the terminal says after the table."""
+    said = [f"Warning: {warning}" for warning in warnings(found)]
+    steps = "\n".join(
+        step.sentence + "".join(f"\n    {line}" for line in step.code.splitlines())
+        for step in next_steps(found, folder)
+    )
+    return [*said, verdict(found), f"What to do next\n{steps}"]
 
 
 def _read(path: Path, skip: Sequence[str], console: Console | None) -> OwnTable:
@@ -176,8 +223,15 @@ def _write(found: Analysis, settings: dict[str, Any], folder: Path) -> Path:
         "numbers.json": plain + "\n",
         "runs.csv": as_csv(found.run_rows),
         "arms.csv": as_csv(found.arms),
+        "bandit.json": json.dumps(_bandit(found, settings["table"]), ensure_ascii=False) + "\n",
         "picture.svg": svg,
         "report.html": report.html(found, settings, svg),
     }
     # The page comes last: whoever sees it finds all other files complete.
     return [folders.write(folder / name, text) for name, text in files.items()][-1]
+
+
+def _bandit(found: Analysis, table: str) -> dict[str, Any]:
+    """The request that makes a bandit with these arms, for the service."""
+    names = found.problem.environment.names
+    return {"name": Path(table).stem, "arms": list(names), "k": found.problem.k}

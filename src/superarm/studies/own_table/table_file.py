@@ -49,11 +49,14 @@ class OwnTable:
         The arms, in the order of the columns.
     skipped
         The columns that were left out.
+    n_empty
+        The number of rows that were left out, because they have no outcome of any arm.
     """
 
     cells: NDArray[Any]
     names: tuple[str, ...]
     skipped: tuple[str, ...] = ()
+    n_empty: int = 0
 
 
 def read(path: Path, *, skip: Sequence[str] = (), progress: Progress | None = None) -> OwnTable:
@@ -83,9 +86,10 @@ def read(path: Path, *, skip: Sequence[str] = (), progress: Progress | None = No
             columns = Columns([name.strip() for name in head], skip, separator)
             # Where the comma separates cells, it cannot be a decimal point.
             outcomes = Outcomes(decimal_comma=separator != ",")
-            strips = []
-            for strip in _strips(lines, columns, outcomes):
+            strips, n_empty = [], 0
+            for strip, n_left_out in _strips(lines, columns, outcomes):
                 strips.append(strip)
+                n_empty += n_left_out
                 if progress is not None:
                     progress(file.tell())
         except csv.Error as error:
@@ -99,7 +103,7 @@ def read(path: Path, *, skip: Sequence[str] = (), progress: Progress | None = No
         )
     table = np.concatenate(strips)
     columns.refuse_empty(table)
-    return OwnTable(table, columns.names, columns.skipped)
+    return OwnTable(table, columns.names, columns.skipped, n_empty)
 
 
 class Columns:
@@ -189,11 +193,13 @@ class Columns:
                 )
 
 
-def _strips(lines: Any, columns: Columns, outcomes: Outcomes) -> Iterator[NDArray[Any]]:
-    """The rows as arrays that are checked and packed, many rows at once."""
+def _strips(
+    lines: Any, columns: Columns, outcomes: Outcomes
+) -> Iterator[tuple[NDArray[Any], int]]:
+    """The rows as arrays that are checked and packed, many rows at once; and how many are empty."""
     width, kept = len(columns.head), columns.kept
     everything = len(kept) == width
-    values, numbers = array("d"), array("q")
+    values, n_rows = array("d"), 0
     for row in lines:
         if not row:
             continue  # an empty line
@@ -207,31 +213,29 @@ def _strips(lines: Any, columns: Columns, outcomes: Outcomes) -> Iterator[NDArra
         except ValueError:
             # Only now, after a failure, is the cell searched that caused it.
             raise _bad_cell(lines.line_num, row, columns, outcomes) from None
-        numbers.append(lines.line_num)
-        if len(numbers) == _ROWS_AT_ONCE:
-            yield _packed(values, numbers, len(kept))
-            values, numbers = array("d"), array("q")
-    if numbers:
-        yield _packed(values, numbers, len(kept))
+        n_rows += 1
+        if n_rows == _ROWS_AT_ONCE:
+            yield _packed(values, len(kept))
+            values, n_rows = array("d"), 0
+    if n_rows:
+        yield _packed(values, len(kept))
 
 
-def _packed(values: array[float], numbers: array[int], n_arms: int) -> NDArray[Any]:
-    """Rows in the smallest numbers that hold them exactly.
+def _packed(values: array[float], n_arms: int) -> tuple[NDArray[Any], int]:
+    """Rows in the smallest numbers that hold them exactly, without the rows that have no outcome.
 
-    That is one byte for 0 and 1, two bytes if cells are missing, otherwise eight.
+    That is one byte for 0 and 1, two bytes if cells are missing, otherwise eight. The second answer
+    is the number of rows that were left out.
     """
     rows: FloatArray = np.frombuffer(values).reshape(-1, n_arms)
     missing = np.isnan(rows)
-    if (nothing := missing.all(axis=1)).any():
-        line = numbers[int(np.argmax(nothing))]
-        raise TableError(
-            f"line {line}: all cells are empty; expected an outcome for at least one arm in every "
-            f"round: delete the line"
-        )
+    if (empty := missing.all(axis=1)).any():
+        # Nobody can learn from such a row, and its reward would not depend on the policy.
+        rows, missing = rows[~empty], missing[~empty]
     # float16 has 0, 1 and NaN exactly, and most tables have nothing else.
     if not ((rows == 0) | (rows == 1) | missing).all():
-        return rows
-    return rows.astype(np.float16 if missing.any() else np.uint8)
+        return rows, int(empty.sum())
+    return rows.astype(np.float16 if missing.any() else np.uint8), int(empty.sum())
 
 
 def _ragged(line: int, row: list[str], columns: Columns) -> TableError:

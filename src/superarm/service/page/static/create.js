@@ -9,8 +9,16 @@ import { html, useEffect, useState } from "./html.js";
 import { Form, ProblemBox } from "./panels.js";
 
 const ARMS_HINT = "One name per line. A single number makes that many arms, named 0, 1, 2, …";
-// Which part the server takes if none is chosen. The server chooses the oracle by the reward.
-const DEFAULTS = { reward: "linear", oracle: "", belief: "beta" };
+// Which parts are chosen at first. An empty name leaves the choice to the server.
+const DEFAULTS = { reward: "linear", oracle: "", belief: "" };
+/** What the server chooses: the option, and its hint. @type {Record<string, string[]>} */
+const AUTOMATIC = {
+  oracle: ["Automatic", "The server chooses one that fits the reward."],
+  belief: [
+    "Automatic: Thompson sampling, learned prior",
+    "Learns from all arms how good arms are, for few rounds and for many.",
+  ],
+};
 
 /** @param {{ done: (made: Bandit) => void }} props */
 export function CreateForm({ done }) {
@@ -77,8 +85,8 @@ function PartFields({ kind, label, list, oracles, chosen, onchoose }) {
   /** @param {{ currentTarget: HTMLSelectElement }} event */
   const onchange = ({ currentTarget }) => onchoose(currentTarget.value);
   return html`<${Field} as="select" name=${kind} label=${label}
-      hint=${part?.sentence ?? "The server chooses one that fits the reward."} onchange=${onchange}>
-      ${kind === "oracle" && html`<option value="">Automatic</option>`}
+      hint=${part?.sentence ?? AUTOMATIC[kind]?.[1]} onchange=${onchange}>
+      ${AUTOMATIC[kind] && html`<option value="">${AUTOMATIC[kind][0]}</option>`}
       ${list.map(
         ({ name, label }) =>
           html`<option value=${name} selected=${name === chosen}>

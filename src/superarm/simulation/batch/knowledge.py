@@ -1,0 +1,100 @@
+"""What the runs of a batch know: arrays of Beta posteriors, runs × arms, or one belief per run."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Protocol
+
+import numpy as np
+
+from superarm.beliefs import BetaBelief, SharedSeedBelief, SingleSeedBelief
+from superarm.core import Belief
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.simulation.batch.on_numpy import NumpyEngine
+from superarm.simulation.batch.run_stack import Array, RunStack
+
+
+class Knowledge(Protocol):
+    """The beliefs of all runs."""
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether different arms may have equal values."""
+
+    def draw(self) -> Array:
+        """One sample per run, (n_runs, n_arms)."""
+
+    def learn(self, arms: Array, outcomes: Array) -> None:
+        """One outcome of 0 or 1 for each of the arms, (n_runs, k)."""
+
+
+class BetaRuns:
+    """Beta posteriors whose seed is shared in part, as arrays of runs × arms.
+
+    The arrays change in place, so that a GPU can replay a round.
+    """
+
+    def __init__(
+        self, runs: RunStack, engine: Any, prior: BetaBelief | None = None, shared: float = 0.0
+    ) -> None:
+        self.runs, self.engine, self.shared = runs, engine, shared
+        # With a single seed, equal posteriors have equal values.
+        self.has_ties = shared == 1
+        shape = runs.n_runs, runs.n_arms
+        self.a, self.b = engine.ones(shape), engine.ones(shape)
+        if prior is not None:
+            self.a[:] = engine.put(engine.narrow(prior.a))
+            self.b[:] = engine.put(engine.narrow(prior.b))
+
+    def draw(self) -> Array:
+        """One draw from every posterior."""
+        if self.shared == 0:
+            return self.engine.beta(self.a, self.b)
+        return self.engine.shared_beta(self.a, self.b, self.shared)
+
+    def learn(self, arms: Array, outcomes: Array) -> None:
+        """Count successes and failures."""
+        rows, like = self.runs.rows, self.engine.like
+        self.a[rows, arms] += like(outcomes, self.a)
+        self.b[rows, arms] += like(1.0 - outcomes, self.b)
+
+
+class OneBeliefPerRun:
+    """A copy of a belief for every run: any belief, at the cost of its own ``sample``."""
+
+    has_ties = True
+
+    def __init__(self, runs: RunStack, engine: NumpyEngine, belief: Belief) -> None:
+        self.rng = engine.rng
+        self.beliefs = [copy.deepcopy(belief) for _ in range(runs.n_runs)]
+
+    def draw(self) -> FloatArray:
+        """One sample of every belief."""
+        return np.stack([belief.sample(rng=self.rng) for belief in self.beliefs])
+
+    def learn(self, arms: IndexArray, outcomes: FloatArray) -> None:
+        """Update every belief; arms ascend, as `Policy` tells them."""
+        order = np.argsort(arms, axis=1)
+        for belief, mine, seen, places in zip(self.beliefs, arms, outcomes, order, strict=True):
+            belief.update(mine[places], seen[places], rng=self.rng)
+
+
+def knowledge(belief: Belief | None, runs: RunStack, engine: Any) -> Knowledge:
+    """What runs know that begin with a belief; None is `BetaBelief` with its default prior."""
+    if belief is not None and belief.n_arms != runs.n_arms:
+        raise ValueError(
+            f"belief must be about the {runs.n_arms} arms of the instances, got {belief.n_arms}"
+        )
+    # Only these classes: a subclass may have another law of a sample.
+    if belief is None or type(belief) is BetaBelief:
+        return BetaRuns(runs, engine, belief)
+    if not isinstance(engine, NumpyEngine):
+        raise TypeError(
+            'engine="torch" has no quantiles of Beta distributions, and plays BetaBelief only, '
+            f'got {type(belief).__name__}; use engine="numpy"'
+        )
+    if type(belief) is SharedSeedBelief:
+        return BetaRuns(runs, engine, belief.posteriors, belief.shared)
+    if type(belief) is SingleSeedBelief:
+        return BetaRuns(runs, engine, belief.posteriors, 1.0)
+    return OneBeliefPerRun(runs, engine, belief)

@@ -1,0 +1,108 @@
+"""What ``superarm run`` says in words: warnings, who wins, and what to do next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from superarm.reporting.statistics import Interval
+from superarm.studies.own_table.analysis import Analysis
+from superarm.studies.own_table.learnable import rows_for
+
+_MOST_MISSING = 0.9  # a larger share of missing cells gets a warning
+_SMALL = 0.1  # luck that is below this share of the random baseline is called small
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something to do next: a sentence, and lines of code or of a terminal."""
+
+    sentence: str
+    code: str = ""
+
+
+def warnings(analysis: Analysis) -> list[str]:
+    """What makes the results doubtful, in full sentences."""
+    found, learnable = [], analysis.learnable
+    if analysis.missing > _MOST_MISSING:
+        found.append(
+            f"{analysis.missing:.1%} of the cells are missing. Policies learned from the few others, "
+            f"and a missing cell counts as the mean of its column, so the results say little. If "
+            f"only shown items have outcomes, use off-policy estimates (superarm.offpolicy)."
+        )
+    if learnable.is_luck:
+        found.append(
+            f"The gap may be luck: nothing shows that the arms differ (p = {learnable.p_value:.2g}). "
+            f"Compared within rows, the best arms are {learnable.hindsight:.4g} per round above the "
+            f"random baseline. If the outcomes of each row are shuffled among the arms, this is "
+            f"{learnable.luck:.4g} on average."
+        )
+    elif not learnable.is_sure:
+        found.append(
+            f"The arms differ (p = {learnable.p_value:.2g}), but the rows are too few to tell which "
+            f"arms are the best: sets chosen on other rows beat the random baseline by "
+            f"{interval(learnable.gap)} per round."
+        )
+    return found
+
+
+def verdict(analysis: Analysis) -> str:
+    """Which policy wins, against which others, and how much of what can be learned it got."""
+    if not analysis.learners:
+        return ""
+    best = analysis.learners[0]
+    beaten = [one.policy for one in analysis.learners[1:] if one.policy not in analysis.as_good]
+    said = f"{best.policy} has the highest reward."
+    if analysis.learnable.is_luck:
+        said = f"{best.policy} has the highest reward in these rows, which may be luck, too."
+    elif beaten:
+        said = f"{best.policy} wins: it is ahead of {', '.join(beaten)} in paired runs."
+    if analysis.as_good:
+        said += f" These runs do not distinguish it from {', '.join(analysis.as_good)}."
+    share = analysis.of_learnable(best)
+    if share is not None:
+        said += f" It got {share.mean:.0%} of the gap that can be learned."
+    return said
+
+
+def next_steps(analysis: Analysis, folder: str = "") -> list[Step]:
+    """What to do next. ``folder`` is where the files are, with a slash at its end."""
+    problem, learnable = analysis.problem, analysis.learnable
+    steps = []
+    least = _SMALL * problem.environment.random_set(problem.k)
+    if not learnable.is_sure and least > 0:
+        n_rows = rows_for(learnable, problem.environment.n_rounds, least)
+        more = f"with about {n_rows:,} rows, luck would be {_SMALL:.0%} of the random baseline"
+        if n_rows <= problem.environment.n_rounds:
+            more = "the arms differ by so little that any set will do"
+        steps.append(Step(f"Collect more rows before you trust the best arms: {more}."))
+    steps.append(
+        Step("Decide in a Python program, and learn from what happens:", _session(problem.k, folder))
+    )
+    steps.append(
+        Step(
+            "Or decide over HTTP, from any language, with a page to watch:",
+            f"superarm serve &\ncurl 127.0.0.1:8321/v1/bandits -H 'Content-Type: application/json' "
+            f"-d @{folder}bandit.json",
+        )
+    )
+    return steps
+
+
+def interval(one: Interval) -> str:
+    """A number with its interval, in four digits."""
+    mean, low, high = (
+        f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in one.numbers
+    )
+    return f"{mean} ({low} to {high})"
+
+
+def _session(k: int, folder: str) -> str:
+    return f"""\
+import csv
+import superarm as sa
+
+with open("{folder}arms.csv", encoding="utf-8") as file:
+    names = [row["arm"] for row in csv.DictReader(file)]
+session = sa.Session(sa.thompson(sa.LinearReward(len(names)), k={k}), names, seed=0)
+decision = session.ask()  # decision.arms are to be shown
+session.tell(decision, {{arm: 0.0 for arm in decision.arms}})  # what happened, from 0 to 1"""
