@@ -64,6 +64,9 @@ BELIEFS = {
     "learned beta, horizon": lambda n: sa.beliefs.LearnedBetaBelief(
         n, shared=0.0, optimism=0.0, spread=1.0, horizon=1000
     ),
+    "linear": lambda n: sa.beliefs.LinearBelief(np.arange(2.0 * n).reshape(n, 2) % 5),
+    "linear, no features": sa.beliefs.LinearBelief,
+    "linear, discounted": lambda n: sa.beliefs.LinearBelief(np.eye(n), discount=0.99, horizon=500),
     "logistic, no features": sa.beliefs.LogisticBelief,
     "logistic": lambda n: sa.beliefs.LogisticBelief(np.linspace(-1, 1, 3 * n).reshape(n, 3)),
     "logistic, forgets": lambda n: sa.beliefs.LogisticBelief(np.eye(n)[:, :2], discount=0.99),

@@ -118,6 +118,14 @@ class SiteModel:
         sizes += _log_det(cov).sum() - len(seen) * np.log(own_var).sum()
         return float(fits + sizes) / 2
 
+    def recode(self, phi: FloatArray, psi: FloatArray) -> None:
+        """Go on with other rows: with ``phi`` times the old phi, and ``psi`` times the old psi."""
+        self.precision = psi @ self.precision @ psi.T
+        self.cross = psi @ self.cross @ phi.T
+        self.shift = self.shift @ psi.T
+        self.totals = phi @ self.totals[0] @ phi.T, phi @ self.totals[1]
+        self.refresh()
+
     def fade(self, share: float, rows: FloatArray | None = None) -> None:
         """Multiply the weight of all observations by ``share``; O(n_arms · r D^2).
 

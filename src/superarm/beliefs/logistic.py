@@ -63,9 +63,8 @@ class LogisticBelief:
     With contexts, ``at(context)`` is the belief of a round. The log-odds get more terms then, each
     with a learned variance. "shared" adds the weights of the context c, which needs one row per arm
     to tell arms apart. "bilinear" adds those of all products of features and context. "disjoint"
-    adds weights of c for each arm, about the common ones. "hybrid" adds all of them. Contexts
-    should be numbers on one scale, such as those of `superarm.features.Encoder`. Features may have
-    any units.
+    adds weights of c for each arm, about the common ones. "hybrid" adds all of them. Features and
+    contexts may have any units.
 
     With D weights in common and r per arm, ``sample`` costs O(n_arms (D² + r D) + D³) and
     ``update`` O(arms updated · (D² + r³)). r is 1 but with "disjoint" and "hybrid", where it is 1
@@ -137,11 +136,11 @@ class LogisticBelief:
     @property
     def n_arms(self) -> int:
         """How many arms there are."""
-        return len(self._rows.features)
+        return self._rows.design.n_arms
 
     def at(self, context: ArrayLike | None) -> LogisticRound:
         """The belief of a round: shape (c,) for all arms, or (n_arms, c), one row per arm."""
-        return LogisticRound(self, self._rows.checked(context))
+        return LogisticRound(self, self._rows.design.checked(context))
 
     def mean(self) -> FloatArray:
         """The posterior means, shape (n_arms,)."""
@@ -161,15 +160,14 @@ class LogisticBelief:
 
     def add_arms(self, n: int, prior: ArrayLike | None = None) -> None:
         """Append n arms, whose features are ``prior``, shape (n, d); None are average ones."""
-        n = as_count(n, "n", least=1)
-        self._rows.add(n, prior)
+        self._rows.design.add_arms(n, prior)
         self.outcomes.add_arms(n, None, "LogisticBelief")
         self._model.add_arms(n)
 
     def state(self) -> dict[str, Any]:
         """Features, settings, and what was learned as plain JSON."""
         model = self._model.state()
-        if not self._rows.n_context:
+        if not self._rows.design.n_context:
             del model["cross"]  # follows from the features
         settings = {name: getattr(self, name) for name in _SETTINGS}
         learned = {name: getattr(self, name) for name in _LEARNED}
@@ -184,10 +182,11 @@ class LogisticBelief:
         )
         # A new belief checks the settings before anything changes here.
         new = LogisticBelief(self.n_arms, **{name: state[name] for name in _SETTINGS})
-        new._rows, new.stds = Rows.from_state(state["rows"]), dict(state["stds"])
+        new._rows.load(state["rows"], self.n_arms)
+        new.stds = dict(state["stds"])
         new.outcomes, new._model = outcomes, SiteModel(new.n_arms, *new._rows.prior(new.stds))
         model = dict(state["model"])
-        if not new._rows.n_context:
+        if not new._rows.design.n_context:
             phi, _ = new._rows.at(None, slice(None))
             model["cross"] = np.array(model["precision"])[:, None] * phi
         new._model.load(model)
@@ -198,6 +197,7 @@ class LogisticBelief:
     def _learn(self, context: FloatArray | None, arms: IndexArray, outcomes: FloatArray) -> None:
         if self.discount < 1:
             self._forget()
+        self._rows.design.seen(context, arms)
         phi, psi = self._rows.at(context, arms)
         p = expit(self._model.predict(arms, phi, psi)[0])
         self._within += float(outcomes @ (1 - outcomes))
@@ -219,7 +219,7 @@ class LogisticBelief:
         self.outcomes.counts *= self.discount
         self.outcomes.sums *= self.discount
         self._within, self._coins = self.discount * self._within, self.discount * self._coins
-        rows = None if self._rows.n_context else self._rows.at(None, slice(None))[0]
+        rows = None if self._rows.design.n_context else self._rows.at(None, slice(None))[0]
         self._model.fade(self.discount, rows)
 
     def _settle(self, arms: IndexArray, *, n_passes: int, damping: float = 1.0) -> None:
@@ -248,7 +248,7 @@ class LogisticBelief:
         known = np.maximum(1 / var - weight, 1e-9 / var)
         found = sites((location / var - pull) / known, 1 / known, *coins)
         steps = damping * (found[0] - weight), damping * (found[1] - pull)
-        same_rows = not self._rows.n_context
+        same_rows = not self._rows.design.n_context
         self._model.observe(arms, phi, psi, *steps, same_rows=same_rows)
         return weight + steps[0], pull + steps[1]
 
@@ -257,7 +257,9 @@ class LogisticBelief:
         # For coins the variance is mu (1 - mu), and y (1 - y) is 0: this is exactly 1.
         found = 1 - self._within / (self._coins + _COINS)
         self.dispersion = min(1.0, max(_LEAST_DISPERSION, found))
-        in_contexts, seen = self._rows.n_context > 0, np.flatnonzero(self.outcomes.counts)
+        if (changes := self._rows.rescale()) is not None:
+            self._model.recode(*changes)
+        in_contexts, seen = self._rows.design.n_context > 0, np.flatnonzero(self.outcomes.counts)
         for _ in range(1 if in_contexts else _N_FITS):
             self.stds = fit_stds(self._model, self._rows, self.stds)
             self._model.fixed_var, self._model.own_var = self._rows.prior(self.stds)
