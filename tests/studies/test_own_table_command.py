@@ -161,10 +161,7 @@ def test_a_bad_file_is_answered_with_its_name_and_line_and_nothing_is_written(ta
         (["--k", 5], ["--k must be between 1 and 4, got 5", "nothing to choose"]),
         (["--k", 9], ["--k must be between 1 and 4, got 9"]),
         (["--k", 0], ["0 is not in the range x>=1"]),
-        (
-            ["--k", 2, "--policy", "best"],
-            ["--policy must be of thompson, cts, single-seed", "got 'best'"],
-        ),
+        (["--k", 2, "--policy", "best"], ["--policy must be of thompson, cts, single-seed", "got 'best'"]),
         (
             ["--k", 2, "--horizon", 121],
             ["--horizon must be at most 120, the number of rows, got 121"],

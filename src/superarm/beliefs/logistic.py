@@ -124,7 +124,7 @@ class LogisticBelief:
         self.optimism, self.spread = _as_width(optimism, "optimism"), _as_width(spread, "spread")
         self.horizon = None if horizon is None else as_count(horizon, "horizon", least=1)
         self.discount = as_fraction(discount, "discount", high="]")
-        self._rows = Rows.of(features, context, structure)
+        self._rows = Rows(features, context, structure)
         self.stds = {name: FIRST_STDS[name] for name in self._rows.names}
         self._model = SiteModel(self.n_arms, *self._rows.prior(self.stds))
         self.outcomes = OutcomeCounts.empty(self.n_arms)

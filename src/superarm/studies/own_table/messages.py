@@ -76,9 +76,7 @@ def next_steps(analysis: Analysis, folder: str = "") -> list[Step]:
             more = "the arms differ by so little that any set will do"
         steps.append(Step(f"Collect more rows before you trust the best arms: {more}."))
     steps.append(
-        Step(
-            "Decide in a Python program, and learn from what happens:", _session(problem.k, folder)
-        )
+        Step("Decide in a Python program, and learn from what happens:", _session(problem.k, folder))
     )
     steps.append(
         Step(
