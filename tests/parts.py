@@ -64,6 +64,9 @@ BELIEFS = {
     "learned beta, horizon": lambda n: sa.beliefs.LearnedBetaBelief(
         n, shared=0.0, optimism=0.0, spread=1.0, horizon=1000
     ),
+    "linear": lambda n: sa.beliefs.LinearBelief(np.arange(2.0 * n).reshape(n, 2) % 5),
+    "linear, no features": sa.beliefs.LinearBelief,
+    "linear, discounted": lambda n: sa.beliefs.LinearBelief(np.eye(n), discount=0.99, horizon=500),
     "mean": sa.beliefs.MeanBelief,
     "mean, unseen 0": lambda n: sa.beliefs.MeanBelief(n, unseen=0.0),
     "shared seed": sa.beliefs.SharedSeedBelief,

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs import beta_posteriors
-from superarm.beliefs._equal_arms import EqualArms
-from superarm.beliefs._scores import SharedScores, TopOfGroups, beta_at
+from superarm.beliefs._equal_arms import EqualArms, Key
+from superarm.beliefs._scores import SharedScores, TopOfGroups, beta_at, top_at
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import (
     FloatArray,
@@ -23,9 +23,8 @@ from superarm.core.arguments import (
     as_k,
     as_state,
 )
-from superarm.core.k_of_m import top_k
 
-# With fewer arms, one whole sample costs about as much as the groups.
+# With fewer arms, one score per arm costs about as much as the groups.
 _FEWEST_ARMS = 2048
 
 
@@ -39,16 +38,14 @@ class SharedSeedBelief:
 
     ``sample`` costs n_arms inverse distribution functions and ``update`` O(arms updated).
     ``sample_top`` costs one of them for each distinct pair (a_i, b_i), which are few for outcomes
-    of 0 and 1. Takes 16 bytes per arm, and some 40 more after ``sample_top`` of many arms.
+    of 0 and 1. Takes 16 bytes per arm, and 8 more after ``sample_top`` of many arms.
 
     Parameters
     ----------
-    n_arms
-        How many arms there are.
+    n_arms, prior
+        How many arms there are, and the (a, b) that every arm starts with, as in `BetaBelief`.
     shared
         From 0 to 1: how much of the seed all arms share.
-    prior
-        The (a, b) that every arm starts with, as in `BetaBelief`.
 
     Attributes
     ----------
@@ -83,19 +80,20 @@ class SharedSeedBelief:
         """The arms of the k largest values of a sample, ascending, and these values.
 
         The law is that of ``sample`` followed by the k largest; the draws differ. Given z_0 the
-        values are independent, so that arms with equal posteriors can be drawn together. Whole
-        samples are drawn for few arms.
+        values are independent, so that arms with equal posteriors can be drawn together. Few arms
+        have one score each, with the draws of ``sample``.
         """
         k = as_k(k, self.n_arms)
+        scores = SharedScores(self.shared)
         if self.n_arms < _FEWEST_ARMS:
-            theta = self.sample(rng=rng)
-            arms = top_k(theta, k, rng=rng)
-            return arms, theta[arms]
+            own = scores.draw(self.n_arms, rng=rng)
+            return top_at(self.posteriors.a, self.posteriors.b, own, k, rng=rng)
         if self._known is None or not self._known.describes(self.posteriors):
             self._known = _KnownGroups(self.posteriors)
-        groups, scores = self._known.groups, SharedScores(self.shared)
+        groups = self._known.groups
         a, b = groups.columns()
-        return TopOfGroups(a, b, np.zeros(len(a)), groups, scores).draw(k, rng=rng)
+        no_shift, none_held = np.zeros(len(a)), np.zeros(len(a), bool)
+        return TopOfGroups(a, b, no_shift, none_held, groups, scores).draw(k, rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Update the posteriors, as `BetaBelief` does."""
@@ -160,5 +158,5 @@ class _KnownGroups:
     def _lock(self, locked: bool) -> None:
         self.a.flags.writeable = self.b.flags.writeable = not locked
 
-    def _pairs(self, arms: IndexArray) -> list[tuple[float, float]]:
+    def _pairs(self, arms: IndexArray) -> list[Key]:
         return list(zip(self.a[arms].tolist(), self.b[arms].tolist(), strict=True))

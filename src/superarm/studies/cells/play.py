@@ -23,8 +23,7 @@ from superarm.simulation import (
     planted_instance,
     run_one,
 )
-from superarm.studies.cell import Cell, Recorded
-from superarm.studies.cells.checkpoints import checkpoints
+from superarm.studies.cell import Cell, Recorded, checkpoints
 from superarm.studies.cells.readings import READING, make_reading
 
 Spec = dict[str, Any]

@@ -17,8 +17,7 @@ from superarm.environments import ReplayEnvironment
 from superarm.policies import Prior
 from superarm.rewards import LinearReward
 from superarm.simulation import simulate
-from superarm.studies.cell import Cell, Recorded
-from superarm.studies.cells.checkpoints import checkpoints
+from superarm.studies.cell import Cell, Recorded, checkpoints
 
 Order = Literal["given", "shuffled"]
 
