@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs import beta_posteriors
 from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._scores import SharedScores, TopOfGroups, beta_at, top_at
+from superarm.beliefs._scores import SharedScores, TopOfGroups, beta_at
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import (
     FloatArray,
@@ -23,6 +23,7 @@ from superarm.core.arguments import (
     as_k,
     as_state,
 )
+from superarm.core.k_of_m import top_k
 
 # With fewer arms, one score per arm costs about as much as the groups.
 _FEWEST_ARMS = 2048
@@ -81,19 +82,20 @@ class SharedSeedBelief:
 
         The law is that of ``sample`` followed by the k largest; the draws differ. Given z_0 the
         values are independent, so that arms with equal posteriors can be drawn together. Few arms
-        have one score each, with the draws of ``sample``.
+        are drawn by ``sample``.
         """
         k = as_k(k, self.n_arms)
-        scores = SharedScores(self.shared)
         if self.n_arms < _FEWEST_ARMS:
-            own = scores.draw(self.n_arms, rng=rng)
-            return top_at(self.posteriors.a, self.posteriors.b, own, k, rng=rng)
+            theta = self.sample(rng=rng)
+            best = top_k(theta, k, rng=rng)
+            return best, theta[best]
         if self._known is None or not self._known.describes(self.posteriors):
             self._known = _KnownGroups(self.posteriors)
-        groups = self._known.groups
+        groups, scores = self._known.groups, SharedScores(self.shared)
         a, b = groups.columns()
         no_shift, none_held = np.zeros(len(a)), np.zeros(len(a), bool)
-        return TopOfGroups(a, b, no_shift, none_held, groups, scores).draw(k, rng=rng)
+        top = TopOfGroups(a, b, no_shift, none_held, groups, scores, posteriors=self._posteriors_of)
+        return top.draw(k, rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Update the posteriors, as `BetaBelief` does."""
@@ -104,6 +106,9 @@ class SharedSeedBelief:
             self.posteriors.update(arms, outcomes, rng=rng)
 
     add_arms = beta_posteriors.add_arms
+
+    def _posteriors_of(self, arms: IndexArray) -> tuple[FloatArray, FloatArray]:
+        return self.posteriors.a[arms], self.posteriors.b[arms]
 
     def state(self) -> dict[str, Any]:
         """The posteriors and the setting as plain JSON."""
