@@ -15,7 +15,7 @@ from superarm.beliefs._scores import SharedScores, TopOfGroups
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import FloatArray, IndexArray, as_feedback
 
-# With fewer arms, one score per arm costs about as much as the groups.
+# With fewer arms, a whole sample costs about as much as the groups.
 FEWEST_ARMS = 2048
 
 
@@ -40,7 +40,12 @@ class KnownGroups:
         groups: Any = self._groups
         a, b = groups.columns()
         shift, held = np.zeros(len(a)), np.zeros(len(a), bool)
-        return TopOfGroups(a, b, shift, held, groups, scores).draw(k, rng=rng)
+
+        def posteriors_of(arms: IndexArray) -> tuple[FloatArray, FloatArray]:
+            return posteriors.a[arms], posteriors.b[arms]
+
+        top = TopOfGroups(a, b, shift, held, groups, scores, posteriors_of)
+        return top.draw(k, rng=rng)
 
     def update(
         self,

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs import beta_posteriors
 from superarm.beliefs._known_groups import FEWEST_ARMS, KnownGroups
-from superarm.beliefs._scores import SharedScores, beta_at, top_at
+from superarm.beliefs._scores import SharedScores, beta_at
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_k, as_state
+from superarm.core.k_of_m import top_k
 
 
 class SharedSeedBelief:
@@ -71,14 +72,14 @@ class SharedSeedBelief:
 
         The law is that of ``sample`` followed by the k largest; the draws differ. Given z_0 the
         values are independent, so that arms with equal posteriors can be drawn together. Few arms
-        have one score each, with the draws of ``sample``.
+        are drawn by ``sample``.
         """
         k = as_k(k, self.n_arms)
-        scores = SharedScores(self.shared)
-        if self.n_arms < FEWEST_ARMS:
-            own = scores.draw(self.n_arms, rng=rng)
-            return top_at(self.posteriors.a, self.posteriors.b, own, k, rng=rng)
-        return self._known.top(self.posteriors, k, scores, rng=rng)
+        if self.n_arms >= FEWEST_ARMS:
+            return self._known.top(self.posteriors, k, SharedScores(self.shared), rng=rng)
+        theta = self.sample(rng=rng)
+        arms = top_k(theta, k, rng=rng)
+        return arms, theta[arms]
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Update the posteriors, as `BetaBelief` does."""
