@@ -39,7 +39,8 @@ def warn_of_own_draws(sets: FeasibleSets, policy: str = "cts") -> None:
     warnings.warn(
         f"{policy} draws every arm by itself, and in {type(sets).__name__} up to "
         f"{known.n_together} arms must look good at once before a better set is tried. It may keep "
-        "a bad set for thousands of rounds. Use thompson or single_seed_ts, whose arms share a seed.",
+        "a bad set for thousands of rounds. Use thompson or single_seed_ts, whose arms share a "
+        "seed.",
         # Where the policy was made: the caller of the function that calls this one.
         stacklevel=3,
     )
