@@ -64,6 +64,12 @@ BELIEFS = {
     "learned beta, horizon": lambda n: sa.beliefs.LearnedBetaBelief(
         n, shared=0.0, optimism=0.0, spread=1.0, horizon=1000
     ),
+    "linear": lambda n: sa.beliefs.LinearBelief(np.arange(2.0 * n).reshape(n, 2) % 5),
+    "linear, no features": sa.beliefs.LinearBelief,
+    "linear, discounted": lambda n: sa.beliefs.LinearBelief(np.eye(n), discount=0.99, horizon=500),
+    "logistic, no features": sa.beliefs.LogisticBelief,
+    "logistic": lambda n: sa.beliefs.LogisticBelief(np.linspace(-1, 1, 3 * n).reshape(n, 3)),
+    "logistic, forgets": lambda n: sa.beliefs.LogisticBelief(np.eye(n)[:, :2], discount=0.99),
     "mean": sa.beliefs.MeanBelief,
     "mean, unseen 0": lambda n: sa.beliefs.MeanBelief(n, unseen=0.0),
     "shared seed": sa.beliefs.SharedSeedBelief,
@@ -202,6 +208,10 @@ ENVIRONMENTS = {
     ),
     "linear instance": lambda: sa.linear_instance(10, 3, 0.2, rng=_rng()),
     "replay": lambda: sa.environments.ReplayEnvironment([[0, 1, None], [0.5, 0, 1], [1, 1, 0]]),
+    "contextual replay": lambda: sa.environments.ContextualReplay(
+        sa.environments.ReplayEnvironment(_rng().random((9, 4)), order="shuffled", repeat=True),
+        _rng().random((9, 2)),
+    ),
     "replay, shuffled": lambda: sa.environments.ReplayEnvironment(
         _rng().random((9, 4)), order="shuffled", repeat=True
     ),

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.oracles._lazy.audits import Audits
-from superarm.oracles._lazy.rivals import margins
+from superarm.oracles._lazy.certificates import Audits, margins
 
 N_ARMS, K, ROUNDS = 60, 4, 200
 

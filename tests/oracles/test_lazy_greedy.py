@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
+from lazy_rounds import play_beside
 from superarm.oracles._lazy.gains import Base, RememberedGains, pack
 
 
@@ -32,29 +33,8 @@ REWARDS = {
 }
 
 
-def play(reward, rounds, lazies, k=4, seed=0):
-    """Thompson sampling by Greedy; each lazy oracle has to decide alike in every round.
-
-    ``lazies`` are pairs of a lazy oracle and the reward that it gets: the same function, perhaps
-    with other declarations. All of them see the same samples, so Greedy decides once per round.
-    Returns the evaluations, with one row per lazy oracle.
-    """
-    rng, ties = np.random.default_rng(seed), np.random.default_rng(1)
-    mu = rng.random(reward.n_arms)
-    belief, plain = sa.BetaBelief(reward.n_arms), sa.Greedy()
-    lazies = [(lazy, sa.Counted(own)) for lazy, own in lazies]
-    evaluations = np.empty((len(lazies), rounds), int)
-    for t in range(rounds):
-        theta = belief.sample(rng=rng)
-        expected = plain.select(reward, theta, k, rng=ties)
-        for row, (lazy, counted) in enumerate(lazies):
-            before = counted.evaluations
-            arms = lazy.select(counted, theta, k, rng=ties)
-            evaluations[row, t] = counted.evaluations - before
-            check_round(lazy, arms, plain, expected)
-            assert lazy.report.evaluations == evaluations[row, t]
-        belief.update(expected, (rng.random(k) < mu[expected]).astype(float), rng=rng)
-    return evaluations
+def play(*args, **options):
+    return play_beside(sa.Greedy(), check_round, *args, **options)
 
 
 def check_round(lazy, arms, plain, expected):

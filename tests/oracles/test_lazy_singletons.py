@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 import parts
 import superarm as sa
-from superarm.oracles._lazy.remembered import Remembered
-from superarm.oracles._lazy.rivals import best_and_rivals
+from lazy_rounds import play_beside
+from superarm.oracles._lazy.certificates import best_and_rivals
+from superarm.oracles._lazy.single_arms import SingleArms
 
 
 def plateaus(arms, means):
@@ -60,33 +61,13 @@ REWARDS = {
 }
 
 
-def play(reward, rounds, lazies, seed=0, k=4):
-    """Thompson sampling by Oracle+; each lazy oracle has to decide alike in every round.
-
-    ``lazies`` are pairs of a lazy oracle and the reward that it gets: the same function, perhaps
-    with other declarations. All of them see the same samples, so Oracle+ decides once per round.
-    Returns the evaluations, with one row per lazy oracle.
-    """
-    rng, ties = np.random.default_rng(seed), np.random.default_rng(1)
-    mu = rng.random(reward.n_arms)
-    belief, plain = sa.BetaBelief(reward.n_arms), sa.Singletons()
-    lazies = [(lazy, sa.Counted(own)) for lazy, own in lazies]
-    evaluations = np.empty((len(lazies), rounds), int)
-    for t in range(rounds):
-        theta = belief.sample(rng=rng)
-        expected = plain.select(reward, theta, k, rng=ties)
-        for row, (lazy, counted) in enumerate(lazies):
-            before = counted.evaluations
-            arms = lazy.select(counted, theta, k, rng=ties)
-            evaluations[row, t] = counted.evaluations - before
-            check_round(lazy, arms, plain.report.values, expected, k)
-            assert lazy.report.evaluations == evaluations[row, t]
-        belief.update(expected, (rng.random(k) < mu[expected]).astype(float), rng=rng)
-    return evaluations
+def play(*args, **options):
+    return play_beside(sa.Singletons(), check_round, *args, **options)
 
 
-def check_round(lazy, arms, worth, expected, k):
+def check_round(lazy, arms, plain, expected):
     """The same set; or, where there is a tie at the k-th place, another one of the same values."""
+    worth, k = plain.report.values, len(expected)
     ranked = np.sort(worth)[::-1]
     assert (np.abs(np.sort(worth[arms])[::-1] - ranked[:k]) <= 1e-9).all(), lazy
     if ranked[k - 1] - ranked[k] > 1e-9:
@@ -171,7 +152,7 @@ def test_an_arm_is_evaluated_only_if_its_bounds_are_wide_for_its_margin():
 
 
 def test_points_are_bounded_and_the_useful_ones_stay():
-    memory = Remembered(1, 6)
+    memory = SingleArms(np.ones(1), 6, monotone=False, concave=False)
     for x in np.random.default_rng(0).random(500):
         memory.add(0, float(x), float(x) ** 2)
     memory.add(0, 0.5, 0.25)
@@ -200,12 +181,10 @@ def test_bounds_hold_for_every_function_that_keeps_its_word(xs, theta, monotone,
         lambda x: 0.3 + 0 * x,
     ]
     f = functions[which]
-    memory = Remembered(1, 8)
+    memory = SingleArms(np.ones(1), 8, monotone=monotone, concave=concave)
     for x in xs:
         memory.add(0, x, float(f(x)))
-    lower, upper = memory.bounds(
-        np.array([theta]), np.array([1.0]), monotone=monotone, concave=concave
-    )
+    lower, upper = memory.bounds(np.array([theta]))
     assert lower[0] <= f(theta) + 1e-12
     assert f(theta) <= upper[0] + 1e-12
     if theta in memory.x[:, 0]:

@@ -5,7 +5,7 @@ import pytest
 
 import superarm as sa
 from superarm.studies import Cell, run_cell
-from superarm.studies.cells.checkpoints import checkpoints
+from superarm.studies.cell import checkpoints
 from superarm.studies.cells.play import make_policy
 
 

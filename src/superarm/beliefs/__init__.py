@@ -7,6 +7,8 @@ from superarm.beliefs.flat_gaussian import FlatGaussianBelief
 from superarm.beliefs.gaussian import GaussianBelief
 from superarm.beliefs.kl_ucb import KLUCBBelief
 from superarm.beliefs.learned_beta import LearnedBetaBelief
+from superarm.beliefs.linear import LinearBelief
+from superarm.beliefs.logistic import LogisticBelief
 from superarm.beliefs.mean import MeanBelief
 from superarm.beliefs.position_biased import PositionBiasedBelief
 from superarm.beliefs.shared_seed import SharedSeedBelief
@@ -22,6 +24,8 @@ __all__ = [
     "GaussianBelief",
     "KLUCBBelief",
     "LearnedBetaBelief",
+    "LinearBelief",
+    "LogisticBelief",
     "MeanBelief",
     "PositionBiasedBelief",
     "SharedSeedBelief",

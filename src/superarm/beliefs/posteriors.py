@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, ndtr, ndtri
+from scipy.special import betaincinv, expit, ndtr, ndtri
 
+from superarm.beliefs._logit_sites import mean_of_logit_normal
 from superarm.core.arguments import FloatArray, as_fraction
 
 
@@ -78,3 +79,57 @@ class GaussianPosterior:
         std = np.sqrt(self.var)
         low, high = ndtr(-self.location / std), ndtr((1 - self.location) / std)
         return np.clip(self.location + std * ndtri(low + (high - low) * share), 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class CutGaussianPosterior:
+    """theta_i ~ N(location_i, var_i), where values outside [0, 1] count as 0 or 1.
+
+    The attributes are those of `GaussianPosterior`.
+
+    Examples
+    --------
+    >>> low, high = CutGaussianPosterior(np.array([0.9]), np.array([0.01])).interval()
+    >>> low.round(3), high
+    (array([0.704]), array([1.]))
+    """
+
+    location: FloatArray
+    var: FloatArray
+
+    def mean(self) -> FloatArray:
+        """The means before the cut, cut to [0, 1], shape (n,)."""
+        return np.clip(self.location, 0.0, 1.0)
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """The lower and upper ends of the equal-tailed intervals, shape (n,) each."""
+        half = float(ndtri((1 + as_fraction(level, "level")) / 2)) * np.sqrt(self.var)
+        return np.clip(self.location - half, 0.0, 1.0), np.clip(self.location + half, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LogitNormalPosterior:
+    """logit theta_i ~ N(location_i, var_i) for some arms.
+
+    Attributes
+    ----------
+    location, var
+        Shape (n,): mean and variance of the log-odds.
+
+    Examples
+    --------
+    >>> LogitNormalPosterior(np.array([0.0]), np.array([1.0])).mean()
+    array([0.5])
+    """
+
+    location: FloatArray
+    var: FloatArray
+
+    def mean(self) -> FloatArray:
+        """The means of theta, shape (n,), by quadrature."""
+        return mean_of_logit_normal(self.location, self.var)
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """The lower and upper ends of the equal-tailed intervals, shape (n,) each."""
+        half = np.sqrt(self.var) * -ndtri((1 - as_fraction(level, "level")) / 2)
+        return expit(self.location - half), expit(self.location + half)

@@ -23,8 +23,8 @@ class SingleSeedBelief:
     """theta_i = F_i^-1(u), where F_i is the distribution function of Beta(a_i, b_i).
 
     u is one uniform number for all arms. Each theta_i has the law of its posterior, as in
-    `BetaBelief`, and all theta_i are high together or low together. The posteriors and their
-    updates are those of `BetaBelief`.
+    `BetaBelief`, and all theta_i are high together or low together. A `BetaBelief`, the attribute
+    ``posteriors``, keeps the posteriors and updates them.
 
     ``sample`` draws one number. Arms with equal posteriors have equal values, so it costs
     O(n_arms log n_arms) to find the distinct posteriors, and one inverse distribution function for
@@ -32,15 +32,8 @@ class SingleSeedBelief:
 
     Parameters
     ----------
-    n_arms
-        How many arms there are.
-    prior
-        The (a, b) that every arm starts with, as in `BetaBelief`.
-
-    Attributes
-    ----------
-    posteriors
-        The `BetaBelief` that keeps the posteriors.
+    n_arms, prior
+        How many arms there are, and the (a, b) that every arm starts with, as in `BetaBelief`.
 
     Examples
     --------

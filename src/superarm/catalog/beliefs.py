@@ -108,6 +108,40 @@ BELIEFS = by_name(
         ),
     ),
     Part(
+        "linear",
+        "LinearBelief",
+        beliefs.LinearBelief,
+        "Linear model of features and contexts, for arms or rounds that something is known about.",
+        (
+            Parameter("features", "matrix", "Features, one row per arm.", REQUIRED),
+            Parameter("context", "int", "Numbers per context, if there are any.", None, least=1),
+            _SHARED,
+            Parameter(
+                "optimism", "float", "Raises the scores of rarely seen arms.", 0.4, least=0.0
+            ),
+            Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0),
+            Parameter("horizon", "int", "Rounds in all, if known.", None, least=1),
+        ),
+        over_http=False,
+    ),
+    Part(
+        "logistic",
+        "LogisticBelief",
+        beliefs.LogisticBelief,
+        "Logistic model of features and contexts, for outcomes of 0 and 1 at low rates.",
+        (
+            Parameter("features", "matrix", "Features, one row per arm.", REQUIRED),
+            Parameter("context", "int", "Numbers per context, if there are any.", None, least=1),
+            _SHARED,
+            Parameter(
+                "optimism", "float", "Raises the scores of rarely seen arms.", 0.4, least=0.0
+            ),
+            Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0),
+            Parameter("horizon", "int", "Rounds in all, if known.", None, least=1),
+        ),
+        over_http=False,
+    ),
+    Part(
         "mean",
         "MeanBelief",
         beliefs.MeanBelief,

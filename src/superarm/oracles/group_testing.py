@@ -12,18 +12,12 @@ from superarm import theory
 from superarm.core import KOrSets, Pools, Reward, as_selection, best_up_to, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
 from superarm.oracles._budget import as_budget
-from superarm.oracles._group_testing.drawing import (
-    SIZES,
-    MadeTests,
-    class_sizes,
-    evaluated,
-    sized_tests,
-)
+from superarm.oracles._group_testing.drawing import SIZES, MadeTests, class_sizes, sized_tests
 from superarm.oracles._group_testing.report import GroupTestingReport
 from superarm.oracles._group_testing.rules import NTests, Rules, summed
 from superarm.oracles._group_testing.settings import as_n_tests, as_pools, one_of
 from superarm.oracles._group_testing.weights import Weights
-from superarm.oracles._state import check_state
+from superarm.oracles._state import check_loaded, check_state
 
 # The paper leaves p open.
 _USUAL_P = 0.5
@@ -157,7 +151,7 @@ class GroupTesting:
         rules = self._rules_for(reward)
         n_spent = self._remember(reward) if self.decoder == "regression" else 0
         n_most = min(feasible.n_most, reward.n_arms)
-        made = self._make_tests(reward, theta, n_most, n_spent, rng=rng)
+        made = self._make_tests(reward, rules, theta, n_most, n_spent, rng=rng)
         scores = rules.scores(made.values)
         decoded = np.ones(len(made.pools), bool)
         if self.tests == "non_repeated":
@@ -208,13 +202,13 @@ class GroupTesting:
 
     def resolve_n_tests(self, reward: Reward, k: int) -> int:
         """The number of tests in the next round for this reward and k; not for ``q="estimate"``."""
-        return self._resolve(reward, k, float(self.q))
+        return self._resolve(self._rules_for(reward), k, float(self.q))
 
-    def _resolve(self, reward: Reward, k: int, q: float) -> int:
+    def _resolve(self, rules: Rules, k: int, q: float) -> int:
         t = self._round + 1
         # Theorem 1 sums 1/t² over the rounds. In round 1 that is no probability to aim for.
         failure = min(_MOST_FAILURE, t**-2) if self.failure == "round" else float(self.failure)
-        return self._rules_for(reward).resolve(k, q, failure, self.budget)
+        return rules.resolve(k, q, failure, self.budget)
 
     def _rules_for(self, reward: Reward) -> Rules:
         """The quantizer, the noise and the number of tests, worked out once per reward."""
@@ -235,11 +229,7 @@ class GroupTesting:
         How many evaluations this took: one, of the empty set, if the reward is new.
         """
         if self._reward is None and self._weights is not None:
-            if self._weights.n_arms != reward.n_arms:
-                raise ValueError(
-                    f"the loaded state is of {self._weights.n_arms} arms, "
-                    f"got a reward of {reward.n_arms}"
-                )
+            check_loaded(self._weights.n_arms, reward)
             self._reward = reward
         if reward is self._reward:
             return 0
@@ -250,17 +240,23 @@ class GroupTesting:
         return 1
 
     def _make_tests(
-        self, reward: Reward, theta: FloatArray, k: int, n_spent: int, *, rng: Generator
+        self,
+        reward: Reward,
+        rules: Rules,
+        theta: FloatArray,
+        k: int,
+        n_spent: int,
+        *,
+        rng: Generator,
     ) -> MadeTests:
         """The tests of this round, evaluated."""
-        rules = self._rules_for(reward)
         if self.pools is not None:
             tests = self.pools
             if self.budget is not None and len(tests) > self.budget - n_spent:
                 tests = Pools.of([tests[j] for j in range(self.budget - n_spent)], reward.n_arms)
-            return evaluated(tests, reward, theta)
+            return _evaluated(tests, reward, theta)
         q = 1.0 if self.q == "estimate" else float(self.q)
-        n_tests = self._resolve(reward, k, q) - n_spent
+        n_tests = self._resolve(rules, k, q) - n_spent
         made = self._random_tests(reward, theta, n_tests, rng=rng)
         if self.q != "estimate" or not n_tests:
             return made
@@ -271,7 +267,7 @@ class GroupTesting:
                 "number of tests suffices; use a smaller delta, another p, or set q to a number"
             )
         # The first tests count towards the number for the estimated q.
-        n_more = self._resolve(reward, k, q) - n_spent - n_tests
+        n_more = self._resolve(rules, k, q) - n_spent - n_tests
         more = self._random_tests(reward, theta, n_more, rng=rng)
         return made.join(more)
 
@@ -282,4 +278,9 @@ class GroupTesting:
         if self.p is None and self._weights is not None:
             return sized_tests(reward, theta, n_tests, self._weights, rng=rng)
         tests = Pools.random(n_tests, reward.n_arms, self.p or _USUAL_P, rng=rng)
-        return evaluated(tests, reward, theta)
+        return _evaluated(tests, reward, theta)
+
+
+def _evaluated(tests: Pools, reward: Reward, theta: FloatArray) -> MadeTests:
+    """Tests of one class, with their values."""
+    return MadeTests(tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta))

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOrSets, Reward, Sample, Scores, as_selection
+from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles._budget import as_budget
-from superarm.oracles._lazy.audits import AUDITS, as_audits
-from superarm.oracles._lazy.rivals import best_and_rivals, last_place
-from superarm.oracles._lazy.single_arms import Questions, SingleArms
-from superarm.oracles._state import check_state
+from superarm.oracles._lazy.certificates import AUDITS, as_audits, best_and_rivals
+from superarm.oracles._lazy.look_ahead import NEW, PLAINLY_TOO_LARGE, last_place, look_ahead
+from superarm.oracles._lazy.single_arms import SingleArms
+from superarm.oracles._state import check_loaded, check_state
 
 # A batch is at least this share of the evaluations so far, so that there are O(log) batches.
 _SHARE_PER_BATCH = 1 / 8
@@ -136,18 +136,17 @@ class LazySingletons:
         """The k arms worth most alone."""
         theta, feasible = as_selection(reward, theta, k)
         known = self._meet(reward)
-        questions = Questions(reward, known, self.budget)
-        base = self._begin(theta, feasible, questions)
-        bounds = known.bounds(theta, reward.upper)
+        now = _Round(reward, known, theta, feasible, self.budget)
+        now.begin()
         known.audits.rounds += 1
         while True:
-            arms, certified = self._certify(theta, feasible, questions, bounds, base, rng)
+            arms, certified = now.certify(self.batch, rng)
             # A declaration that an audit shows to be wrong is corrected, and the set is found anew.
-            if not certified or not self._audit(theta, feasible, questions, bounds, arms):
+            if not certified or not now.audit(arms, self.audits):
                 break
-        audits = known.audits
+        made, excluded = known.audits.made, known.audits.excluded
         self.report = LazySingletonsReport(
-            *bounds, questions.evaluations, certified, audits.made, audits.excluded
+            now.lower, now.upper, now.evaluations, certified, made, excluded
         )
         return arms
 
@@ -176,102 +175,114 @@ class LazySingletons:
 
     def _meet(self, reward: Reward) -> SingleArms:
         """What is known about this reward: nothing if it is new. A loaded state fits any."""
-        loaded = self._reward is None and self._known is not None
-        if self._known is None or not (loaded or reward is self._reward):
+        if self._known is None or (self._reward is not None and reward is not self._reward):
             self._known = SingleArms.new(reward, self.n_points)
-        elif self._known.n_arms != reward.n_arms:
-            raise ValueError(
-                f"the loaded state is of {self._known.n_arms} arms, got a reward of {reward.n_arms}"
-            )
+        elif self._reward is None:
+            check_loaded(self._known.n_arms, reward)
         self._reward = reward
         return self._known
 
-    def _certify(
-        self,
-        theta: FloatArray,
-        feasible: FeasibleSets,
-        questions: Questions,
-        bounds: tuple[FloatArray, FloatArray],
-        base: float,
-        rng: Generator,
-    ) -> tuple[IndexArray, bool]:
-        """Evaluate arms until the bounds, changed in place, prove a set. The set; False if not."""
-        (lower, upper), known = bounds, questions.known
-        asked = np.zeros(len(theta), bool)
+
+@dataclass(eq=False)
+class _Round:
+    """One round: the evaluations, and the bounds that the answers give.
+
+    ``lower`` and ``upper``, shape (n_arms,), bound what each arm is worth alone. ``base`` is what
+    arms are compared with: the empty set if sets differ in size; else any number will do.
+    """
+
+    reward: Reward
+    known: SingleArms
+    theta: FloatArray
+    feasible: FeasibleSets
+    budget: int | None
+    evaluations: int = 0
+    lower: FloatArray = field(init=False)
+    upper: FloatArray = field(init=False)
+    base: float = 0.0
+
+    def begin(self) -> None:
+        """Get a first point for every undecided arm, and the bounds.
+
+        The point is free if a mean of zero is an absent arm, and one evaluation per arm otherwise.
+        """
+        known, zero_is_absent = self.known, self.reward.zero_is_absent
+        new, by_size = np.flatnonzero(known.n == 0), not self.feasible.same_size
+        wants_empty = by_size or (len(new) and zero_is_absent)
+        if wants_empty and known.empty is None and self.left():
+            self.evaluations += 1
+            known.empty = self.reward([], [])
+        if len(new):
+            new = new[self.feasible.undecided[new]]
+        if len(new) and zero_is_absent and known.empty is not None:
+            known.add_for_all(0.0, known.empty)
+        elif len(new):
+            # A small budget goes to the arms of the largest means.
+            likely = new[np.argsort(-self.theta[new], kind="stable")[: self.left()]]
+            self._evaluate(likely, self.theta[likely])
+        self.base = known.empty if by_size and known.empty is not None else 0.0
+        # Only a budget leaves arms without an answer. For these, assumption 4 gives the bounds.
+        self.lower, self.upper = known.bounds(self.theta, least=0.0, most=self.reward.upper)
+
+    def left(self) -> int:
+        """How many evaluations may still be made."""
+        return self.reward.n_arms if self.budget is None else max(0, self.budget - self.evaluations)
+
+    def certify(self, batch: int, rng: Generator) -> tuple[IndexArray, bool]:
+        """Evaluate arms until the bounds prove that a set is the best. The set; False if not."""
+        known, base = self.known, self.base
+        asked = np.zeros(len(self.theta), bool)
         while True:
             # Sets of different sizes are compared by what arms add to the empty set.
-            gains = (lower - base, upper - base) if base else (lower, upper)
-            arms, contested, n_necessary = best_and_rivals(feasible, *gains, rng=rng)
-            if not len(contested) or not questions.left():
+            gains = (self.lower - base, self.upper - base) if base else (self.lower, self.upper)
+            arms, contested, n_necessary = best_and_rivals(self.feasible, *gains, rng=rng)
+            left = self.left()
+            if not len(contested) or not left:
                 return arms, not len(contested)
-            size = max(self.batch, int(_SHARE_PER_BATCH * questions.evaluations), n_necessary)
-            chosen = contested[: min(size, questions.left())]
-            x = theta[chosen]
-            if known.can_look_ahead(chosen):
-                ahead = known.look_ahead(chosen, x, *last_place(feasible, lower, upper, arms))
+            size = max(batch, int(_SHARE_PER_BATCH * self.evaluations), n_necessary)
+            chosen = contested[: min(size, left)]
+            x = self.theta[chosen]
+            if known.used <= PLAINLY_TOO_LARGE and (known.n[chosen] <= NEW).any():
+                last = last_place(self.feasible, self.lower, self.upper, arms)
                 # A second evaluation in the same round is at theta, which settles the arm.
-                x = np.where(asked[chosen], x, ahead)
+                x = np.where(asked[chosen], x, look_ahead(known, chosen, x, *last))
             asked[chosen] = True
-            _ask(questions, chosen, x, theta, bounds)
+            self.ask(chosen, x)
 
-    def _audit(
-        self,
-        theta: FloatArray,
-        feasible: FeasibleSets,
-        questions: Questions,
-        bounds: tuple[FloatArray, FloatArray],
-        arms: IndexArray,
-    ) -> bool:
+    def audit(self, arms: IndexArray, per_root: float) -> bool:
         """Evaluate an arm whose bounds leave no doubt, if it is time. Whether they were wrong."""
-        audits = questions.known.audits
-        if not (audits.are_due(self.audits) and questions.left()):
+        audits = self.known.audits
+        if not (audits.are_due(per_root) and self.left()):
             return False
-        arm = audits.choose(feasible, arms, *bounds)
+        arm = audits.choose(self.feasible, arms, self.lower, self.upper)
         if arm is None:
             return False
-        chosen = np.array([arm])
-        wrong = _ask(questions, chosen, theta[chosen], theta, bounds)
+        wrong = self.ask(np.array([arm]), self.theta[[arm]])
         if wrong:
             audits.begin_anew()
         else:
             audits.passed()
         return wrong
 
-    def _begin(self, theta: FloatArray, feasible: FeasibleSets, questions: Questions) -> float:
-        """Get a first point for every undecided arm. The value that arms are compared with.
+    def ask(self, arms: IndexArray, x: FloatArray) -> bool:
+        """Evaluate arms alone at the means ``x``. Whether a declaration turned out to be wrong."""
+        wrong = self._evaluate(arms, x)
+        # A corrected declaration changes the bounds of all arms.
+        some = slice(None) if wrong else arms
+        bounds = self.known.bounds(self.theta[some], some, least=0.0, most=self.reward.upper)
+        self.lower[some], self.upper[some] = bounds
+        return wrong
 
-        The point is free if a mean of zero is an absent arm, and one evaluation per arm otherwise.
-        If sets differ in size, arms are compared with the empty set. Otherwise any number will do.
-        """
-        known, zero_is_absent = questions.known, questions.reward.zero_is_absent
-        new = np.flatnonzero(known.memory.n == 0)
-        if not feasible.same_size or (len(new) and zero_is_absent):
-            questions.ask_empty()
-        if len(new):
-            new = new[feasible.undecided[new]]
-        if len(new) and zero_is_absent and known.empty is not None:
-            known.memory.add_for_all(0.0, known.empty)
-        elif len(new):
-            # A small budget goes to the arms of the largest means.
-            likely = new[np.argsort(-theta[new], kind="stable")[: questions.left()]]
-            questions.ask(likely, theta[likely])
-        return 0.0 if feasible.same_size or known.empty is None else known.empty
+    def _evaluate(self, arms: IndexArray, x: FloatArray) -> bool:
+        means = np.zeros(self.reward.n_arms)
+        means[arms] = x
+        values = self.reward.batch(Pools.singletons(arms, len(means)), means)
+        self.evaluations += len(arms)
+        return self.known.learn(arms, x, values, self._again)
 
-
-def _ask(
-    questions: Questions,
-    arms: IndexArray,
-    x: FloatArray,
-    theta: FloatArray,
-    bounds: tuple[FloatArray, FloatArray],
-) -> bool:
-    """Evaluate arms at the means ``x``, and update the bounds at theta in place.
-
-    Whether a declaration turned out to be wrong, which changes the bounds of all arms.
-    """
-    wrong = questions.ask(arms, x)
-    some = np.arange(len(theta)) if wrong else arms
-    new = questions.known.bounds(theta[some], questions.reward.upper, some)
-    for bound, values in zip(bounds, new, strict=True):
-        bound[some] = values
-    return wrong
+    def _again(self, arm: int, x: float) -> float | None:
+        """Evaluate an arm once more, within the budget."""
+        if not self.left():
+            return None
+        self.evaluations += 1
+        return self.reward([arm], [x])

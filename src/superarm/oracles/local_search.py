@@ -14,7 +14,7 @@ from superarm.core import Counted, KOrSets, Oracle, Pools, Reward, Sample, as_se
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import Forgetful, Stateful
 from superarm.oracles._budget import as_budget
-from superarm.oracles._lazy.audits import AUDITS
+from superarm.oracles._lazy.certificates import AUDITS
 from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import completable
 from superarm.oracles._state import check_state

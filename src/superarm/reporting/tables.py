@@ -38,6 +38,11 @@ class Table:
     n_texts: int = 1
     long: bool = False
 
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, str]], **shown: Any) -> Table:
+        """A table of rows that name their cells, so that a cell stands beside its column's name."""
+        return cls(list(rows[0]), [list(row.values()) for row in rows], **shown)
+
 
 def as_markdown(table: Table) -> str:
     """The table in Markdown, without title and caption.

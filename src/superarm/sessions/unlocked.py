@@ -90,7 +90,7 @@ class UnlockedSession:
         record.outcomes.update(new)
         if len(record.outcomes) == len(record.arms):
             self.ledger.close(record, "told")
-        return tuple(self.arms.names[arm] for arm in new)
+        return tuple([self.arms.names[arm] for arm in new])
 
     def expire(self, now: float) -> list[Decision]:
         """Close the decisions that have expired. Returns them."""

@@ -17,8 +17,7 @@ from superarm.catalog import POLICIES
 from superarm.rewards import LinearReward
 from superarm.simulation.batch import BatchTrace, simulate_batch
 from superarm.simulation.instances import Instance
-from superarm.studies.cell import Cell, Recorded, canonical
-from superarm.studies.cells.checkpoints import checkpoints
+from superarm.studies.cell import Cell, Recorded, canonical, checkpoints
 from superarm.studies.cells.play import draw, gap_max, task_of
 from superarm.studies.machine import Watch
 from superarm.studies.store import Recording

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from superarm.core.arguments import IndexArray
 from superarm.version import __version__
 
 _KEY_LENGTH = 24  # hexadecimal digits: 96 bits, no two cells ever share them
+_N_EACH = 61  # checkpoints that are spread evenly, and those spread by their logarithm
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Cell:
     seed: int
     run: int
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A name that changes with everything the row depends on, superarm's version included."""
         # The version is in the key, because another version may draw other random numbers: its rows
@@ -57,6 +60,19 @@ class Recorded:
 
     row: dict[str, Any]
     times: dict[str, Any]
+
+
+def checkpoints(horizon: int) -> IndexArray:
+    """The rounds at which cells record totals: about 120, the last one is the horizon.
+
+    Half of them are spread evenly and half by their logarithm.
+    """
+    # Evenly spread rounds are for plain axes and rounds spread by their logarithm for logarithmic
+    # axes, where evenly spread ones would leave the left half of the picture empty.
+    even = np.linspace(1, horizon, _N_EACH)
+    logarithmic = np.geomspace(1, horizon, _N_EACH)
+    # Both halves have the first and the last round, and small horizons repeat more rounds.
+    return np.unique(np.round(np.concatenate([even, logarithmic]))).astype(np.intp)
 
 
 def digest(value: Any) -> str:

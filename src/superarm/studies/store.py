@@ -16,7 +16,7 @@ DIR/report.html            all of it
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
@@ -48,6 +48,13 @@ class Memory:
 
     def __init__(self) -> None:
         self._cells: dict[str, Recorded] = {}
+
+    @classmethod
+    def copy_of(cls, store: Recording, cells: Iterable[Cell]) -> Memory:
+        """Cells of another store, which is read once per cell."""
+        memory = cls()
+        memory._cells = {cell.key: store.get(cell) for cell in cells}
+        return memory
 
     def has(self, cell: Cell) -> bool:
         """Whether a cell is recorded."""

@@ -6,7 +6,7 @@ import secrets
 import sqlite3
 
 from serving import client_of, create
-from superarm.oracles._lazy.audits import Audits
+from superarm.oracles._lazy.certificates import Audits
 
 # SHA-256 of all events of the first four bandits, recorded with the service before it was laid out
 # in rooms. The fifth was recorded again when its decoder learned to choose the size of tests.

@@ -41,11 +41,6 @@ def class_sizes(n_arms: int, p: float | None, pools: Pools | None) -> FloatArray
     return np.array([size for size in SIZES if size <= max(1, n_arms / 2)])
 
 
-def evaluated(tests: Pools, reward: Reward, theta: FloatArray) -> MadeTests:
-    """Tests of one class, with their values."""
-    return MadeTests(tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta))
-
-
 def sized_tests(
     reward: Reward, theta: FloatArray, n_tests: int, weights: Weights, *, rng: Generator
 ) -> MadeTests:

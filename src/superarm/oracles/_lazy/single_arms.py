@@ -1,43 +1,51 @@
-"""What a reward answered about single arms, and what the answers showed about its declarations."""
+"""What a reward answered about single arms, and the bounds that follow from the answers.
+
+The value of arm i alone is a function f_i of its own mean, and B_i-Lipschitz in it (assumptions 1
+and 2). So an answered point (x, f_i(x)) bounds f_i everywhere. The nearest answered points on both
+sides of theta_i give the best bounds.
+"""
 
 from __future__ import annotations
 
-import warnings
+import math
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
 
-from superarm.core import Pools, Reward
+from superarm.core import Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.optional import is_concave
-from superarm.oracles._lazy.audits import Audits
-from superarm.oracles._lazy.remembered import Remembered
+from superarm.oracles._lazy import contradictions
+from superarm.oracles._lazy.certificates import Audits
+from superarm.oracles._lazy.few_arms import FEW, ROUNDING, bounds_of_one
 
-# Two answers to the same question may differ by this share: batches and single calls round
-# differently.
-_ROUNDING = 1e-9
-# An arm with at most this many answers is new.
-_NEW = 2
-# B is plainly too large if the answers use less than this share of it.
-_PLAINLY_TOO_LARGE = 0.5
-# How far to go towards the mean that would settle an arm: a little less, since this mean is a
-# guess.
-_SHORT_OF = 0.95
 # The weight of a new answer in the average share of B that the answers use.
 _NEW_SHARE = 0.05
-# By what factor a B of 0 is raised, and a margin for rounding when B is raised.
-_RAISE_ZERO, _MARGIN = 2.0, 1 + 1e-9
-# Keeps a division by a slope finite when the slope is 0.
+# Keeps a division by a distance finite when the distance is 0.
 _TINY = 1e-300
 
 
 class SingleArms:
     """What is known about f_i, the value of arm i alone, for all arms i of one reward.
 
+    Takes 16 · n_points + 8 bytes per arm for the answers.
+
+    Parameters
+    ----------
+    lipschitz, monotone, concave
+        What the reward declares.
+    n_points
+        How many points are kept per arm. When there are more, the point that is least useful near
+        the newest one is dropped: a point in a crowd, or far away.
+
     Attributes
     ----------
-    memory
-        The answers.
+    x, f
+        Shape (n_points, n_arms): the means that were evaluated, ascending per arm and infinite
+        where there is no point; and the answers.
+    n
+        Shape (n_arms,): how many points each arm has.
     lipschitz
         Shape (n_arms,): the B_i, as declared, or raised when an answer contradicts the declaration.
     monotone, concave
@@ -54,10 +62,13 @@ class SingleArms:
     """
 
     def __init__(
-        self, memory: Remembered, lipschitz: FloatArray, *, monotone: bool, concave: bool
+        self, lipschitz: FloatArray, n_points: int, *, monotone: bool, concave: bool
     ) -> None:
-        self.memory, self.lipschitz, self.n_arms = memory, lipschitz, len(lipschitz)
-        self.monotone, self.concave = monotone, concave
+        self.n_arms = len(lipschitz)
+        self.x = np.full((n_points, self.n_arms), np.inf)
+        self.f = np.zeros((n_points, self.n_arms))
+        self.n = np.zeros(self.n_arms, np.intp)
+        self.lipschitz, self.monotone, self.concave = lipschitz, monotone, concave
         self.used, self.warned = 1.0, False
         self.empty: float | None = None
         self.audits = Audits()
@@ -66,50 +77,146 @@ class SingleArms:
     def new(cls, reward: Reward, n_points: int) -> SingleArms:
         """Nothing is known but what the reward declares."""
         lipschitz = np.array(np.broadcast_to(reward.lipschitz, reward.n_arms), np.float64)
-        memory = Remembered(reward.n_arms, n_points)
-        return cls(memory, lipschitz, monotone=reward.monotone, concave=is_concave(reward))
+        return cls(lipschitz, n_points, monotone=reward.monotone, concave=is_concave(reward))
 
     def bounds(
-        self, theta: FloatArray, most: float, arms: IndexArray | slice = slice(None)
+        self,
+        theta: FloatArray,
+        arms: IndexArray | slice = slice(None),
+        *,
+        least: float = -math.inf,
+        most: float = math.inf,
+        chords: bool = True,
     ) -> tuple[FloatArray, FloatArray]:
-        """Bounds of f_i(theta_i) for some arms; 0 and ``most`` where nothing is known."""
-        lower, upper = self.memory.bounds(
-            theta, self.lipschitz[arms], monotone=self.monotone, concave=self.concave, arms=arms
-        )
-        # Only a budget leaves arms without an answer. For these, assumption 4 gives the bounds.
-        known = np.isfinite(lower)
-        return np.where(known, lower, 0.0), np.where(known, upper, most)
+        """Lower and upper bounds of f_i(theta_i), shape (n,) each; O(n_points) per arm.
 
-    def can_look_ahead(self, arms: IndexArray) -> bool:
-        """Whether `look_ahead` moves any arm: it needs new arms, and a B that is too large."""
-        return self.used <= _PLAINLY_TOO_LARGE and bool((self.memory.n[arms] <= _NEW).any())
-
-    def look_ahead(
-        self, arms: IndexArray, theta: FloatArray, low: float, high: float
-    ) -> FloatArray:
-        """At which means to evaluate arms: new ones at means whose answers serve longer.
-
-        The value at the last place of the set is between ``low`` and ``high``. Judged by the slopes
-        so far, an arm that will be left out can be evaluated at a higher mean, and one that will be
-        in at a lower mean. The answer then settles all rounds with means in between.
+        Parameters
+        ----------
+        theta
+            Shape (n,): the means of the given arms.
+        arms
+            Which arms; all by default.
+        least, most
+            The bounds of arms without a point.
+        chords
+            False for the bounds that would hold if the f_i were not concave.
         """
-        n, at = self.memory.n[arms], np.arange(len(arms))
-        xs, fs = self.memory.x[:, arms], self.memory.f[:, arms]
-        right = (xs <= theta).sum(axis=0)
-        left = np.maximum(right - 1, 0)
-        slope = np.maximum(self.used * self.lipschitz[arms], _TINY)
-        # The value at theta, if the slope is as it was so far.
-        guess = fs[left, at] + slope * (theta - xs[left, at])
-        wanted = theta + _SHORT_OF * (np.clip(guess, low, high) - guess) / slope
-        # The answer must be between the neighbours of theta, or it would not bound f_i(theta_i).
-        ceiling = np.where(right < n, xs[np.minimum(right, len(xs) - 1), at], 1.0)
-        x = np.clip(wanted, xs[left, at], np.minimum(ceiling, 1.0))
-        return np.where((n <= _NEW) & (right > 0), x, theta)
+        if len(theta) <= FEW:
+            return self._bounds_of_few(theta, arms, least, most, chords)
+        x, f, n, lipschitz = self.x[:, arms], self.f[:, arms], self.n[arms], self.lipschitz[arms]
+        # The place of the first point to the right of theta, per arm.
+        right = np.zeros(len(n), np.intp)
+        for row in x:
+            right += row <= theta
+        lower, upper = np.where(n > 0, -np.inf, least), np.where(n > 0, np.inf, most)
+        # The arms with a point at theta or to the left of it.
+        has = np.flatnonzero(right)
+        x_left, f_left = x[right[has] - 1, has], f[right[has] - 1, has]
+        reach = lipschitz[has] * (theta[has] - x_left)
+        upper[has] = f_left + reach
+        lower[has] = f_left if self.monotone else f_left - reach
+        answered = x_left == theta[has]
+        exact, value = has[answered], f_left[answered]
+        # The arms with a point to the right.
+        has = np.flatnonzero(right < n)
+        x_right, f_right = x[right[has], has], f[right[has], has]
+        reach = lipschitz[has] * (x_right - theta[has])
+        lower[has] = np.maximum(lower[has], f_right - reach)
+        upper[has] = np.minimum(upper[has], f_right if self.monotone else f_right + reach)
+        if self.concave and chords:
+            _tighten_by_chords(theta, right, (x, f, n), lower, upper)
+        # Last, since chords round: an answered question has its answer, to the last digit.
+        lower[exact], upper[exact] = value, value
+        return lower, np.maximum(lower, upper)
+
+    def _bounds_of_few(
+        self, theta: FloatArray, arms: IndexArray | slice, least: float, most: float, chords: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        parts = (theta, self.lipschitz[arms], self.x.T[arms], self.f.T[arms], self.n[arms])
+        options = {"monotone": self.monotone, "concave": self.concave and chords}
+        found = [
+            bounds_of_one(mean, b, x[:n], f[:n], **options) if n else (least, most)
+            for mean, b, x, f, n in zip(*(part.tolist() for part in parts), strict=True)
+        ]
+        return np.array([low for low, _ in found]), np.array([high for _, high in found])
+
+    def add_for_all(self, x: float, f: float) -> None:
+        """The same first point for every arm."""
+        self.x[0], self.f[0], self.n[:] = x, f, 1
+
+    def learn(
+        self, arms: IndexArray, x: FloatArray, values: FloatArray, again: contradictions.Again
+    ) -> bool:
+        """Remember answers. Whether one of them contradicts a declaration, which is corrected.
+
+        Parameters
+        ----------
+        arms, x, values
+            Shape (n,) each: the arms, their means, and the answers.
+        again
+            ``again(arm, x)`` evaluates an arm once more; None if the budget is used up.
+        """
+        wrong = False
+        if self.concave:
+            lower, upper = self.bounds(x, arms)
+            slack = contradictions.SLACK * np.abs(values)
+            off = (values < lower - slack) | (values > upper + slack)
+            wrong = bool(off.any()) and contradictions.not_concave(self, arms, x, values, off)
+        for arm, mean, value in zip(arms.tolist(), x.tolist(), values.tolist(), strict=True):
+            for neighbour in self.add(arm, mean, value):
+                wrong |= self._compare(arm, (mean, value), neighbour, again)
+        return wrong
+
+    def add(self, arm: int, x: float, f: float) -> list[tuple[float, float]]:
+        """Keep one more point of an arm. The nearest points on both sides of it; O(n_points)."""
+        # Lists, since there are so few points that calls of numpy would take longer.
+        n = int(self.n[arm])
+        xs, fs = self.x[:n, arm].tolist(), self.f[:n, arm].tolist()
+        place = bisect_left(xs, x)
+        answered = place < n and xs[place] == x
+        points, after = list(zip(xs, fs, strict=True)), place + answered
+        near = points[max(0, place - 1) : place] + points[after : after + 1]
+        if answered:
+            self.f[place, arm] = f
+            return near
+        xs.insert(place, x)
+        fs.insert(place, f)
+        if n == len(self.x):
+            least = _least_useful(np.array(xs), place)
+            del xs[least], fs[least]
+        self.x[: len(xs), arm], self.f[: len(fs), arm], self.n[arm] = xs, fs, len(xs)
+        return near
+
+    def _compare(
+        self,
+        arm: int,
+        new: tuple[float, float],
+        old: tuple[float, float],
+        again: contradictions.Again,
+    ) -> bool:
+        """Note what share of B two answers use. Whether they contradict a declaration."""
+        (x, f), (x0, f0) = new, old
+        rise, reach = f - f0, self.lipschitz[arm] * abs(x - x0)
+        slack = contradictions.SLACK * max(abs(f), abs(f0))
+        # Points that are too close show nothing about the slope.
+        if reach > slack:
+            self.used += _NEW_SHARE * (min(1.0, abs(rise) / reach) - self.used)
+        falling = self.monotone and rise * (x - x0) < 0 and abs(rise) > slack
+        if abs(rise) <= reach + slack and not falling:
+            return False
+        contradictions.correct(self, arm, new, old, again)
+        return True
 
     def state(self) -> dict[str, Any]:
-        """All of it, as plain JSON."""
+        """All of it, as plain JSON: the points of the first arm, then of the second, and so on."""
+        there = np.arange(len(self.x))[:, None] < self.n
         return {
-            "memory": {**self.memory.state(), "lipschitz": self.lipschitz.tolist()},
+            "memory": {
+                "n": self.n.tolist(),
+                "x": self.x.T[there.T].tolist(),
+                "f": self.f.T[there.T].tolist(),
+                "lipschitz": self.lipschitz.tolist(),
+            },
             "monotone": self.monotone,
             "concave": self.concave,
             "used": self.used,
@@ -121,113 +228,65 @@ class SingleArms:
     @classmethod
     def of(cls, state: dict[str, Any], n_points: int) -> SingleArms:
         """What ``state()`` described."""
-        memory = Remembered.of(state["memory"], n_points)
-        declared = state["memory"].get("lipschitz", [])
+        memory = state["memory"]
+        missing = [name for name in ("n", "x", "f") if name not in memory]
+        if missing:
+            raise ValueError(f"state must have {missing[0]!r}, got only {sorted(memory)}")
+        n = as_finite(memory["n"], "state['n']", ndim=1, least=0.0).astype(np.intp)
+        declared = memory.get("lipschitz", [])
         lipschitz = as_finite(declared, "state's lipschitz", ndim=1, least=0.0)
-        if lipschitz.shape != memory.n.shape:
+        if n.max() > n_points:
             raise ValueError(
-                f"state must have a lipschitz for each of {len(memory.n)} arms, "
-                f"got {len(lipschitz)}"
+                f"state must have at most {n_points} points per arm (n_points), got {n.max()}"
+            )
+        if lipschitz.shape != n.shape:
+            raise ValueError(
+                f"state must have a lipschitz for each of {len(n)} arms, got {len(lipschitz)}"
             )
         monotone, concave = bool(state["monotone"]), bool(state["concave"])
-        known = cls(memory, lipschitz, monotone=monotone, concave=concave)
+        known = cls(lipschitz, n_points, monotone=monotone, concave=concave)
+        there = np.arange(n_points) < n[:, None]
+        for name, array in (("x", known.x), ("f", known.f)):
+            values = np.asarray(memory[name], np.float64)
+            if values.shape != (n.sum(),) or not np.isfinite(values).all():
+                raise ValueError(
+                    f"state[{name!r}] must have {n.sum()} finite numbers, got shape {values.shape}"
+                )
+            array.T[there] = values
+        known.n = n
         known.used, known.warned = float(state["used"]), bool(state["warned"])
         known.empty = None if state.get("empty") is None else float(state["empty"])
         known.audits = Audits.of(state.get("audits"))
         return known
 
 
-class Questions:
-    """The evaluations of one round: asks the reward, remembers the answers, and compares them."""
+def _least_useful(xs: FloatArray, newest: int) -> int:
+    """The place of the point that is least missed: the gap it leaves is small for its distance."""
+    crowd = np.full(len(xs), np.inf)  # the ends stay
+    distance = np.maximum(np.abs(xs[1:-1] - xs[newest]), _TINY)
+    crowd[1:-1] = (xs[2:] - xs[:-2]) / distance
+    crowd[newest] = np.inf
+    return int(np.argmin(crowd))
 
-    def __init__(self, reward: Reward, known: SingleArms, budget: int | None) -> None:
-        self.reward, self.known, self.budget = reward, known, budget
-        self.evaluations = 0
 
-    def left(self) -> int:
-        """How many evaluations may still be made."""
-        return self.reward.n_arms if self.budget is None else max(0, self.budget - self.evaluations)
-
-    def ask_empty(self) -> None:
-        """Evaluate the empty set, unless it was evaluated before or the budget is used up."""
-        if self.known.empty is None and self.left():
-            self.evaluations += 1
-            self.known.empty = self.reward([], [])
-
-    def ask(self, arms: IndexArray, x: FloatArray) -> bool:
-        """Evaluate arms alone at the means ``x``. Whether a declaration turned out to be wrong."""
-        means = np.zeros(self.reward.n_arms)
-        means[arms] = x
-        values = self.reward.batch(Pools.singletons(arms, len(means)), means)
-        self.evaluations += len(arms)
-        changed = self.known.concave and self._is_bent(arms, x, values)
-        for arm, mean, value in zip(arms.tolist(), x.tolist(), values.tolist(), strict=True):
-            for neighbour in self.known.memory.neighbours(arm, mean):
-                changed |= self._compare(arm, (mean, value), neighbour)
-            self.known.memory.add(arm, mean, value)
-        return changed
-
-    def _is_bent(self, arms: IndexArray, x: FloatArray, values: FloatArray) -> bool:
-        """Whether an answer is on the wrong side of a chord: the arm is not concave."""
-        known, slack = self.known, _ROUNDING * np.abs(values)
-        lipschitz, monotone = known.lipschitz[arms], known.monotone
-        lower, upper = known.memory.bounds(x, lipschitz, monotone=monotone, concave=True, arms=arms)
-        wide_lower, wide_upper = known.memory.bounds(
-            x, lipschitz, monotone=monotone, concave=False, arms=arms
-        )
-        off = (values < lower - slack) | (values > upper + slack)
-        # An answer beyond the wide bounds contradicts B or monotone, not concave.
-        off &= (values >= wide_lower - slack) & (values <= wide_upper + slack)
-        if off.any():
-            known.concave = False
-            first = np.argmax(off)
-            self._warn(
-                f"the reward declares concave, but arm {int(arms[first])} alone is worth "
-                f"{values[first]!r} at {x[first]!r}, which is beyond a chord of its other values"
-            )
-        return bool(off.any())
-
-    def _compare(self, arm: int, new: tuple[float, float], old: tuple[float, float]) -> bool:
-        """Whether two answers contradict what the reward declares, which is then corrected."""
-        (x, f), (x0, f0), known = new, old, self.known
-        rise, reach = f - f0, known.lipschitz[arm] * abs(x - x0)
-        slack = _ROUNDING * max(abs(f), abs(f0))
-        # Points that are too close show nothing about the slope.
-        if reach > slack:
-            known.used += _NEW_SHARE * (min(1.0, abs(rise) / reach) - known.used)
-        too_steep = abs(rise) > reach + slack
-        falling = known.monotone and rise * (x - x0) < 0 and abs(rise) > slack
-        if not (too_steep or falling):
-            return False
-        self._refuse_noise(arm, x0, f0, slack)
-        what = f"arm {arm} alone is worth {f0!r} at {x0!r} and {f!r} at {x!r}"
-        if too_steep:
-            factor = abs(rise) / reach if reach > 0 else _RAISE_ZERO
-            known.lipschitz *= max(factor, 1.0) * _MARGIN
-            # A B of 0 stays 0 under any factor.
-            known.lipschitz[arm] = max(known.lipschitz[arm], _MARGIN * abs(rise / (x - x0)))
-            self._warn(
-                f"the declared lipschitz is too small, by a factor of {factor:.3g} at least: {what}"
-            )
-        if falling:
-            known.monotone = False
-            self._warn(f"the reward declares monotone, but {what}")
-        return True
-
-    def _refuse_noise(self, arm: int, x: float, f: float, slack: float) -> None:
-        """Evaluate an arm once more at the same mean: another answer means a noisy reward."""
-        if not self.left():
-            return
-        self.evaluations += 1
-        again = self.reward([arm], [x])
-        if abs(again - f) > slack:
-            raise ValueError(
-                f"the reward answered {f!r} and then {again!r} for arm {arm} alone with mean "
-                f"{x!r}: it is noisy or changing (or declares zero_is_absent wrongly), so "
-                "remembered answers prove nothing; use Singletons"
-            )
-
-    def _warn(self, message: str) -> None:
-        if not self.known.warned:
-            warnings.warn(f"{message}. LazySingletons corrects the value", stacklevel=6)
-        self.known.warned = True
+def _tighten_by_chords(
+    theta: FloatArray,
+    right: IndexArray,
+    points: tuple[FloatArray, FloatArray, IndexArray],
+    lower: FloatArray,
+    upper: FloatArray,
+) -> None:
+    """Tighten bounds in place: a concave function is above its chords, below their extensions."""
+    x, f, n = points
+    # The chord around theta bounds from below, the next ones on both sides from above.
+    for first, inside in ((right - 1, True), (right - 2, False), (right, False)):
+        both = ((first >= 0) & (first + 1 < n)).nonzero()[0]
+        one, other = (first[both], both), (first[both] + 1, both)
+        x1, f1, x2, f2 = x[one], f[one], x[other], f[other]
+        share = (theta[both] - x1) / (x2 - x1)
+        line = f1 + (f2 - f1) * share
+        slack = ROUNDING * (np.abs(f1) + np.abs(f2)) * (1 + np.abs(share))
+        if inside:
+            lower[both] = np.maximum(lower[both], line - slack)
+        else:
+            upper[both] = np.minimum(upper[both], line + slack)

@@ -31,13 +31,6 @@ _MOST_ERRORS = 10  # errors of a body that one answer lists
 _LONGEST_TEXT = 300
 
 
-class Media(NamedTuple):
-    """An answer that is not JSON."""
-
-    type: str
-    description: str
-
-
 @dataclass(frozen=True)
 class Endpoint:
     """One method of one path.
@@ -120,6 +113,13 @@ def endpoint(method: str, path: str, **declared: Any) -> Callable[[Function], En
 def json_response(members: Any, status: int = 200) -> Response:
     """A response with JSON."""
     return Response(_ENCODER.encode(members), status, media_type="application/json")
+
+
+class Media(NamedTuple):
+    """An answer that is not JSON."""
+
+    type: str
+    description: str
 
 
 async def _body(request: Request) -> bytes:

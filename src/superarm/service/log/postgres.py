@@ -12,6 +12,7 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
+from superarm.service.log import queries
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.queries import (
     INSERT_BANDIT,
@@ -19,7 +20,6 @@ from superarm.service.log.queries import (
     PUT_CHECKPOINT,
     TABLES,
     LogTurn,
-    Queries,
     Statement,
 )
 from superarm.service.log.store import Checkpoint, NameTakenError, StoreError
@@ -54,7 +54,7 @@ Answer = TypeVar("Answer")
 Connection = psycopg.Connection[Any]
 
 
-class PostgresStore(Queries):
+class PostgresStore:
     """A database that several processes share. Its tables are in the schema ``superarm``.
 
     A turn is a transaction that locks the row of the bandit. Other processes that want to append to
@@ -66,6 +66,12 @@ class PostgresStore(Queries):
     address
         ``postgresql://user@host/database``, as psycopg takes it. Timeouts in it override ours.
     """
+
+    bandit, bandit_named, bandits = queries.bandit, queries.bandit_named, queries.bandits
+    events, last, by_key = queries.events, queries.last, queries.by_key
+    decided_before, about = queries.decided_before, queries.about
+    key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
+    checkpoint = queries.checkpoint
 
     def __init__(self, address: str) -> None:
         self.name = "postgresql"

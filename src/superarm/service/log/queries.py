@@ -1,10 +1,14 @@
-"""The tables, and the SQL that SQLite and PostgreSQL share."""
+"""The tables, and the SQL that SQLite and PostgreSQL share.
+
+Stores take the functions below as methods (``events = queries.events``), as far as these need
+nothing but to read and to write rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.store import Checkpoint, KeyRow, Store
@@ -50,89 +54,101 @@ class LogTurn:
     commit: Callable[[list[Event]], None]
 
 
-class Queries:
-    """The part of a `Store` that is the same in every SQL database.
-
-    A store adds ``_read`` and ``_write``. Statements have ``?`` where a value goes.
-    """
-
-    def bandit(self, id: str) -> Bandit | None:
-        """The bandit with an id."""
-        return next(self._bandits("WHERE id = ?", id), None)
-
-    def bandit_named(self, name: str) -> Bandit | None:
-        """The bandit with a name."""
-        return next(self._bandits("WHERE name = ?", name), None)
-
-    def bandits(self, limit: int, after: int = 0) -> list[Bandit]:
-        """Bandits with numbers above ``after``, in ascending order."""
-        return list(self._bandits("WHERE number > ? ORDER BY number LIMIT ?", after, limit))
-
-    def events(self, number: int, after: int, limit: int) -> list[Event]:
-        """Events with a seq above ``after``, in ascending order."""
-        where = "WHERE bandit = ? AND seq > ? ORDER BY seq LIMIT ?"
-        return list(self._events(where, number, after, limit))
-
-    def last(self, number: int) -> Event | None:
-        """The last event."""
-        return next(self._events("WHERE bandit = ? ORDER BY seq DESC LIMIT 1", number), None)
-
-    def decided_before(self, number: int, decision: int, limit: int) -> list[Event]:
-        """Events that issued decisions with first numbers up to ``decision``, newest first."""
-        # IS NOT NULL is in every query that should use a partial index.
-        where = (
-            "WHERE bandit = ? AND decision IS NOT NULL AND decision <= ? AND kind = 'decided' "
-            "ORDER BY decision DESC, seq DESC LIMIT ?"
-        )
-        return list(self._events(where, number, decision, limit))
-
-    def about(self, number: int, decision: int) -> list[Event]:
-        """The events with outcomes of a decision, in ascending order."""
-        where = (
-            "WHERE bandit = ? AND decision = ? AND decision IS NOT NULL AND kind = 'told' "
-            "ORDER BY seq"
-        )
-        return list(self._events(where, number, decision))
-
-    def by_key(self, number: int, key: str) -> Event | None:
-        """The event that was made with an idempotency key."""
-        where = "WHERE bandit = ? AND key = ? AND key IS NOT NULL"
-        return next(self._events(where, number, key), None)
-
-    def checkpoint(self, number: int) -> Checkpoint | None:
-        """The last checkpoint."""
-        query = "SELECT meta, data, sha256 FROM checkpoints WHERE bandit = ?"
-        return next((Checkpoint(*row) for row in self._read(query, (number,))), None)
-
-    def put_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
-        """Store a checkpoint and replace the last one."""
-        self._write([(PUT_CHECKPOINT, (number, *checkpoint))])
-
-    def key_rows(self) -> list[KeyRow]:
-        """All API keys."""
-        return [KeyRow(*row) for row in self._read(f"SELECT {_KEY} FROM keys ORDER BY created")]
-
-    def add_key(self, key: KeyRow) -> None:
-        """Store an API key."""
-        self._write([(INSERT_KEY, key)])
-
-    def drop_key(self, id: str) -> bool:
-        """Remove an API key. Returns whether it existed."""
-        # SQLite's shared transactions return no counts, so it is looked up before.
-        existed = any(key.id == id for key in self.key_rows())
-        self._write([("DELETE FROM keys WHERE id = ?", (id,))])
-        return existed
-
-    def _bandits(self, where: str, *values: Any) -> Iterator[Bandit]:
-        return (Bandit(*row) for row in self._read(f"{_BANDIT} {where}", values))
-
-    def _events(self, where: str, *values: Any) -> Iterator[Event]:
-        return (Event(*row) for row in self._read(f"SELECT {_EVENT} FROM events {where}", values))
+class Database(Protocol):
+    """What a store adds to the functions below. Statements have ``?`` where a value goes."""
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """The rows of a query."""
-        raise NotImplementedError
 
     def _write(self, statements: list[Statement]) -> None:
         """Execute all statements in one transaction, and return when they are durable."""
-        raise NotImplementedError
+
+
+# The part of a `Store` that is the same in every SQL database: a store takes these as its methods.
+
+
+def bandit(self: Database, id: str) -> Bandit | None:
+    """The bandit with an id."""
+    return next(_bandits(self, "WHERE id = ?", id), None)
+
+
+def bandit_named(self: Database, name: str) -> Bandit | None:
+    """The bandit with a name."""
+    return next(_bandits(self, "WHERE name = ?", name), None)
+
+
+def bandits(self: Database, limit: int, after: int = 0) -> list[Bandit]:
+    """Bandits with numbers above ``after``, in ascending order."""
+    return list(_bandits(self, "WHERE number > ? ORDER BY number LIMIT ?", after, limit))
+
+
+def events(self: Database, number: int, after: int, limit: int) -> list[Event]:
+    """Events with a seq above ``after``, in ascending order."""
+    where = "WHERE bandit = ? AND seq > ? ORDER BY seq LIMIT ?"
+    return list(_events(self, where, number, after, limit))
+
+
+def last(self: Database, number: int) -> Event | None:
+    """The last event."""
+    return next(_events(self, "WHERE bandit = ? ORDER BY seq DESC LIMIT 1", number), None)
+
+
+def decided_before(self: Database, number: int, decision: int, limit: int) -> list[Event]:
+    """Events that issued decisions with first numbers up to ``decision``, newest first."""
+    # IS NOT NULL is in every query that should use a partial index.
+    where = (
+        "WHERE bandit = ? AND decision IS NOT NULL AND decision <= ? AND kind = 'decided' "
+        "ORDER BY decision DESC, seq DESC LIMIT ?"
+    )
+    return list(_events(self, where, number, decision, limit))
+
+
+def about(self: Database, number: int, decision: int) -> list[Event]:
+    """The events with outcomes of a decision, in ascending order."""
+    where = (
+        "WHERE bandit = ? AND decision = ? AND decision IS NOT NULL AND kind = 'told' ORDER BY seq"
+    )
+    return list(_events(self, where, number, decision))
+
+
+def by_key(self: Database, number: int, key: str) -> Event | None:
+    """The event that was made with an idempotency key."""
+    where = "WHERE bandit = ? AND key = ? AND key IS NOT NULL"
+    return next(_events(self, where, number, key), None)
+
+
+def checkpoint(self: Database, number: int) -> Checkpoint | None:
+    """The last checkpoint."""
+    query = "SELECT meta, data, sha256 FROM checkpoints WHERE bandit = ?"
+    return next((Checkpoint(*row) for row in self._read(query, (number,))), None)
+
+
+def put_checkpoint(self: Database, number: int, checkpoint: Checkpoint) -> None:
+    """Store a checkpoint and replace the last one."""
+    self._write([(PUT_CHECKPOINT, (number, *checkpoint))])
+
+
+def key_rows(self: Database) -> list[KeyRow]:
+    """All API keys."""
+    return [KeyRow(*row) for row in self._read(f"SELECT {_KEY} FROM keys ORDER BY created")]
+
+
+def add_key(self: Database, key: KeyRow) -> None:
+    """Store an API key."""
+    self._write([(INSERT_KEY, key)])
+
+
+def drop_key(self: Database, id: str) -> bool:
+    """Remove an API key. Returns whether it existed."""
+    # SQLite's shared transactions return no counts, so it is looked up before.
+    existed = any(key.id == id for key in key_rows(self))
+    self._write([("DELETE FROM keys WHERE id = ?", (id,))])
+    return existed
+
+
+def _bandits(self: Database, where: str, *values: Any) -> Iterator[Bandit]:
+    return (Bandit(*row) for row in self._read(f"{_BANDIT} {where}", values))
+
+
+def _events(self: Database, where: str, *values: Any) -> Iterator[Event]:
+    return (Event(*row) for row in self._read(f"SELECT {_EVENT} FROM events {where}", values))

@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from superarm.service.log import queries
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.queries import (
     INSERT_BANDIT,
     INSERT_EVENT,
     INSERT_KEY,
     LogTurn,
-    Queries,
     Statement,
 )
 from superarm.service.log.sqlite_file import (
@@ -42,7 +42,7 @@ class _Waiting:
     error: StoreError | None = None
 
 
-class SQLiteStore(Queries):
+class SQLiteStore:
     """A file that one process writes. Every commit is on the disk before it counts (WAL, FULL).
 
     Threads that commit at the same time share one transaction, and so one wait for the disk. If the
@@ -65,6 +65,12 @@ class SQLiteStore(Queries):
     ...     store.close()
     []
     """
+
+    bandit, bandit_named, bandits = queries.bandit, queries.bandit_named, queries.bandits
+    events, last, by_key = queries.events, queries.last, queries.by_key
+    decided_before, about = queries.decided_before, queries.about
+    key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
+    checkpoint, put_checkpoint = queries.checkpoint, queries.put_checkpoint
 
     def __init__(self, path: str | Path, mode: Literal["serve", "write", "read"] = "serve") -> None:
         self.path, self.name = Path(path), "sqlite"

@@ -17,8 +17,7 @@ from superarm.environments import ReplayEnvironment
 from superarm.policies import Prior
 from superarm.rewards import LinearReward
 from superarm.simulation import simulate
-from superarm.studies.cell import Cell, Recorded
-from superarm.studies.cells.checkpoints import checkpoints
+from superarm.studies.cell import Cell, Recorded, checkpoints
 
 Order = Literal["given", "shuffled"]
 
@@ -94,9 +93,7 @@ def run(cell: Cell) -> Recorded:
     """
     s = cell.settings
     problem = _saved(s["folder"], s["k"], s["horizon"], s["order"])
-    return Recorded(
-        play(problem, s["policy"], cell.run, seed=cell.seed, prior=s.get("prior")), {}
-    )
+    return Recorded(play(problem, s["policy"], cell.run, seed=cell.seed, prior=s.get("prior")), {})
 
 
 def play(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from superarm.studies.study import Rows
 N_TESTS = 302  # section 5's "approximately 302 reward evaluations"
 QUICK_N_TESTS = 60
 N_TESTS_ORDER = 426  # the order-wise rule's number of tests for the size of figure 2B
+
+# Rows are sorted by run, because ratios and differences pair the runs of two policies by their
+# places. Within a run, they stay in the order of the cells.
+_BY_RUN = itemgetter("run")
 
 Spec = dict[str, Any]
 
@@ -69,20 +74,17 @@ def further(family: str, delta: float, n_tests: int = N_TESTS) -> dict[str, Spec
 
 def of_label(rows: Rows, label: str) -> Rows:
     """The rows of one policy in the order of the runs."""
-    # By run, because ratios and differences pair the runs of two policies by their places.
-    return sorted((row for row in rows if row["label"] == label), key=lambda row: row["run"])
+    return sorted([row for row in rows if row["label"] == label], key=_BY_RUN)
 
 
-def curves(rows: Rows, column: str, label: str) -> FloatArray:
-    """Shape (n_runs, n_checkpoints): a recorded column of one policy, in the order of the runs."""
-    return np.array([row[column] for row in of_label(rows, label)], np.float64)
+def curves(rows: Rows, column: str) -> dict[str, FloatArray]:
+    """A recorded column of every policy by label, each of shape (n_runs, n_checkpoints)."""
+    found: dict[str, list[Any]] = {}
+    for row in sorted(rows, key=_BY_RUN):
+        found.setdefault(row["label"], []).append(row[column])
+    return {label: np.array(runs, np.float64) for label, runs in found.items()}
 
 
-def finals(rows: Rows, column: str, label: str) -> FloatArray:
-    """Shape (n_runs,): a recorded column of one policy at the last checkpoint."""
-    return curves(rows, column, label)[:, -1]
-
-
-def labels(rows: Rows) -> list[str]:
-    """The labels that occur, in the order of the cells."""
-    return list(dict.fromkeys(row["label"] for row in rows))
+def finals(rows: Rows, column: str) -> dict[str, FloatArray]:
+    """The same at the last checkpoint, each of shape (n_runs,)."""
+    return {label: runs[:, -1] for label, runs in curves(rows, column).items()}

@@ -16,7 +16,7 @@ from superarm.reporting.statistics import (
     paired_ratio,
 )
 from superarm.reporting.tables import Table
-from superarm.studies.paper.policies import CTS, RANDOM, curves, finals, labels
+from superarm.studies.paper.policies import CTS, RANDOM, curves, finals
 from superarm.studies.study import Findings, Rows
 
 _LEAST_GROWTH = 1e-9  # of regret over a tenfold of rounds; less is a rounding error
@@ -32,16 +32,16 @@ def regret_numbers(rows: Rows) -> dict[str, Any]:
     """What the rows of policies on one problem say, as plain data."""
     at = np.array(rows[0]["checkpoints"])
     horizon = int(at[-1])
-    exact, random = curves(rows, "regret", CTS), finals(rows, "regret", RANDOM)
+    regret, evaluations = curves(rows, "regret"), finals(rows, "evaluations")
+    exact, random = regret[CTS][:, -1], regret[RANDOM][:, -1]
     policies: dict[str, dict[str, Any]] = {}
-    for label in labels(rows):
-        runs = curves(rows, "regret", label)
+    for label, runs in regret.items():
         policies[label] = {
             "regret": runs[:, -1].tolist(),
-            "minus_cts": vars(paired_difference(runs[:, -1], exact[:, -1])),
-            "of_cts": vars(paired_ratio(runs[:, -1], exact[:, -1])),
+            "minus_cts": vars(paired_difference(runs[:, -1], exact)),
+            "of_cts": vars(paired_ratio(runs[:, -1], exact)),
             "of_random": vars(paired_ratio(runs[:, -1], random)),
-            "evaluations_per_round": float(finals(rows, "evaluations", label).mean() / horizon),
+            "evaluations_per_round": float(evaluations[label].mean() / horizon),
             "exponents": exponents(runs, at, horizon).tolist(),
             "tenfolds": tenfolds(runs, at, horizon).tolist(),
         }
@@ -113,17 +113,18 @@ def regret_table(numbers: dict[str, Any]) -> Table:
 
 
 def _draw(figure: Any, rows: Rows, title: str) -> None:
-    names = labels(rows)
-    plain_scale, log_scale = panels(figure, 2, n_names=len(names) // 2 + 1)
+    regret = curves(rows, "regret")
+    looks = {label: look(label) for label in regret}
+    plain_scale, log_scale = panels(figure, 2, n_names=len(looks) // 2 + 1)
     at = np.array(rows[0]["checkpoints"])
     for axis in (plain_scale, log_scale):
-        for label in names:
-            band(axis, at, curves(rows, "regret", label), look(label))
+        for label, runs in regret.items():
+            band(axis, at, runs, looks[label])
         plain(axis, "round t", "cumulative regret")
     plain_scale.set_title(title, loc="left")
     log_scale.set_title("the same, both axes logarithmic", loc="left")
     logarithmic(log_scale)
     for axis in (plain_scale, log_scale):
         name_curves(
-            axis, {label: (finals(rows, "regret", label).mean(), look(label)) for label in names}
+            axis, {label: (runs[:, -1].mean(), looks[label]) for label, runs in regret.items()}
         )

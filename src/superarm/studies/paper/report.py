@@ -17,7 +17,7 @@ from superarm.studies.paper.claims import judge
 from superarm.studies.paper.verdicts import Claim, Verdict
 from superarm.studies.provenance import provenance
 from superarm.studies.run import recorded_rows
-from superarm.studies.store import Recording, Store
+from superarm.studies.store import Memory, Recording, Store
 from superarm.studies.study import Done, Findings, Rows, Scale, Study
 
 _TEMPLATE = Path(__file__).parent / "report.html"
@@ -56,8 +56,13 @@ def make_report(store: Store, planned: Mapping[str, Sequence[Cell]] | None = Non
         raise RequestError(
             f"no experiment in {store.folder} is complete; run it again without --from to continue"
         )
-    manifest = store.note(recorded=provenance(sweeps, store))
-    sections = [_section(catalogue.load(name), cells, store) for name, cells in sweeps.items()]
+    # Read once: both the manifest and the sections need every cell.
+    recorded = Memory.copy_of(store, [cell for cells in sweeps.values() for cell in cells])
+    manifest = store.note(recorded=provenance(sweeps, recorded))
+    sections = [
+        _section(catalogue.load(name), *recorded_rows(cells, recorded), store)
+        for name, cells in sweeps.items()
+    ]
     claims = judge({one.name: one.findings.numbers for one in sections})
     store.write("claims.json", json.dumps([vars(claim) for claim in claims], indent=1) + "\n")
     page = _page(sections, claims, manifest)
@@ -93,9 +98,8 @@ def _manifest(store: Store) -> dict[str, Any]:
     return manifest
 
 
-def _section(study: Study, cells: Sequence[Cell], store: Store) -> Section:
+def _section(study: Study, rows: Rows, times: Rows, store: Store) -> Section:
     """Analyse, draw and write one experiment."""
-    rows, times = recorded_rows(cells, store)
     findings = study.analyse(rows, times)
     svg = render(findings.draw)
     files = {
@@ -136,4 +140,4 @@ def _claims_table(claims: list[Claim], size: str) -> Table:
 
 
 def _lines(rows: Rows) -> str:
-    return "".join(canonical(row) + "\n" for row in rows)
+    return "".join([canonical(row) + "\n" for row in rows])

@@ -117,7 +117,7 @@ def manifest_of(scale: Scale, engine: str = "process") -> dict[str, Any]:
     return {
         # All kinds, even those that are not requested now: experiments may be added to the folder
         # later.
-        **versions(*catalogue.kinds()),
+        **versions(*catalogue.KINDS),
         **batched.about(engine),
         "size": scale.size,
         "runs": scale.runs,

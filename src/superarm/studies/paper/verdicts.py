@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 Numbers = Mapping[str, Any]
 
@@ -22,18 +22,10 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What was measured, and the verdict that follows."""
-
-    measured: str
-    interval: str
-    verdict: Verdict
-    because: str
-
-
-@dataclass(frozen=True)
 class Statement:
     """A statement of the paper, and how it is judged.
+
+    The numbers of experiments decide, if the experiments are large enough for a verdict.
 
     Attributes
     ----------
@@ -59,6 +51,15 @@ class Statement:
     sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
+class Judged(NamedTuple):
+    """What was measured, and the verdict that follows."""
+
+    measured: str
+    interval: str
+    verdict: Verdict
+    because: str
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement of the paper with what was measured, and the verdict that follows."""
@@ -81,7 +82,7 @@ def claim_of(statement: Statement, numbers: Mapping[str, Numbers]) -> Claim:
     else:
         judged = statement.judge(*(numbers[name] for name in statement.needs))
     said = (statement.sentence, statement.quote, statement.where, statement.reading)
-    return Claim(*said, **vars(judged))
+    return Claim(*said, *judged)
 
 
 def _too_small(statement: Statement, numbers: Mapping[str, Numbers]) -> str:

@@ -33,20 +33,17 @@ def slightly_larger_regret(fig2a: Numbers, readings: Numbers, sensitivity: Numbe
     best, ratio, n_settings = best_setting(fig2a, _of_cts, readings)
     one = numbers_of(best, fig2a, readings)
     more = one["minus_cts"]
-    verdict = below(ratio, SLIGHTLY)
-    because = (
+    rule = (
         f"reproduced if the best setting's interval (for all settings together) is below "
         f"{SLIGHTLY}, not if above"
     )
-    where = _holding(sensitivity, "linear", "of_cts", SLIGHTLY)
-    verdict, because = _on_condition(where, verdict, because)
+    elsewhere = _holding(sensitivity, "linear", "of_cts", SLIGHTLY)
     return Judged(
         f"best of {n_settings} settings and readings ({best}): {ratio['mean']:.2f} × CTS's regret, "
         f"{more['mean']:+,.0f} ({more['low']:+,.0f} to {more['high']:+,.0f}); "
         f"{one['of_random']['mean']:.0%} of the random baseline's",
         shown_interval(ratio, " × CTS"),
-        verdict,
-        because,
+        *_below_or_elsewhere(ratio, SLIGHTLY, rule, elsewhere),
     )
 
 
@@ -57,19 +54,16 @@ def same_order(fig2b: Numbers, sensitivity: Numbers) -> Judged:
     """
     best, difference, n_settings = best_setting(fig2b, _exponent_minus_cts)
     ours, exact = (float(np.mean(fig2b["policies"][label]["exponents"])) for label in (best, CTS))
-    verdict = below(difference, SAME_ORDER)
-    because = (
+    elsewhere = _holding(sensitivity, "network", "exponent_minus_cts", SAME_ORDER)
+    rule = (
         f"reproduced if the best setting's exponent of t (for all settings together) is at most "
         f"{SAME_ORDER} above that of CTS, not if more"
     )
-    where = _holding(sensitivity, "network", "exponent_minus_cts", SAME_ORDER)
-    verdict, because = _on_condition(where, verdict, because)
     return Judged(
         f"over the last tenfold of rounds, regret grows like t^{ours:.2f} with the best of "
         f"{n_settings} settings ({best}) and like t^{exact:.2f} with CTS",
         f"exponent minus that of CTS: {shown_interval(difference)}",
-        verdict,
-        because,
+        *_below_or_elsewhere(difference, SAME_ORDER, rule, elsewhere),
     )
 
 
@@ -115,23 +109,24 @@ def _holding(sensitivity: Numbers, family: str, name: str, limit: float) -> list
     return [one for one in found if below(one[name], limit) is Verdict.REPRODUCED]
 
 
-def _on_condition(
-    where: Sequence[Mapping[str, Any]], verdict: Verdict, because: str
+def _below_or_elsewhere(
+    interval: Mapping[str, float], limit: float, rule: str, elsewhere: Sequence[Mapping[str, Any]]
 ) -> tuple[Verdict, str]:
-    """The verdict where a claim fails at figure 2's own size but holds under other conditions."""
+    """The verdict of a limit and its reason: a claim that fails here may hold elsewhere."""
+    verdict = below(interval, limit)
     if verdict is not Verdict.NOT_REPRODUCED:
-        return verdict, because
-    if not where:
-        return verdict, f"{because}; not for any other instances and horizons tried either"
+        return verdict, rule
+    if not elsewhere:
+        return verdict, f"{rule}; not for any other instances and horizons tried either"
     laws: dict[str, list[str]] = {}
-    for one in where:
+    for one in elsewhere:
         laws.setdefault(one["law"], []).append(f"{one['t']:,}")
     named = "; ".join(f"{law} (T = {', '.join(times)})" for law, times in laws.items())
-    least = min(one["cts_of_random"]["mean"] for one in where)
+    least = min(one["cts_of_random"]["mean"] for one in elsewhere)
     hardly = ": it has hardly learned" if least >= HARDLY_LEARNED else ""
     return (
         Verdict.CONDITIONALLY,
-        f"{because}; the condition: {named}; there CTS itself has at least {least:.0%} of the "
+        f"{rule}; the condition: {named}; there CTS itself has at least {least:.0%} of the "
         f"random baseline's regret{hardly}",
     )
 

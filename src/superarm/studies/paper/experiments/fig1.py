@@ -78,7 +78,7 @@ def _growth(part: Rows, label: str) -> dict[str, Any]:
     """What the rows of one policy at one size say."""
     at = np.array(part[0]["checkpoints"])
     horizon = int(at[-1])
-    counts = curves(part, "non_separable", label)
+    counts = curves(part, "non_separable")[label]
     last, middle, first = (value_at(counts, at, t) for t in (horizon, horizon / 10, horizon / 100))
     # log(t) / gap² grows by log(10) / gap² over a tenfold of rounds.
     reference = np.array([math.log(10) / row["gap"] ** 2 for row in of_label(part, label)])
@@ -128,7 +128,7 @@ def _draw(figure: Any, rows: Rows, sizes: list[int]) -> None:
         for n_arms, size_look in zip(sizes, _LOOKS, strict=False):
             part = _part(rows, n_arms, label)
             at = np.array(part[0]["checkpoints"])
-            counts = curves(part, "non_separable", label)
+            counts = curves(part, "non_separable")[label]
             band(axis, at, counts, size_look)
             ends[f"m = {n_arms:,}"] = (counts[:, -1].mean(), size_look)
         # From round 2 on: log(1) is 0, which would be drawn as a vertical line. More rounds than

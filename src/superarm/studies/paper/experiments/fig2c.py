@@ -48,10 +48,11 @@ def cells(scale: Scale) -> list[Cell]:
 def analyse(rows: Rows, times: Rows) -> Findings:
     """Regret at the horizon for each number of tests, and how close 200 tests come to 310."""
     counts = sorted({row["policy"]["n_tests"] for row in rows if "n_tests" in row["policy"]})
-    random, exact = finals(rows, "regret", RANDOM), finals(rows, "regret", CTS)
+    by_label = finals(rows, "regret")
+    random, exact = by_label[RANDOM], by_label[CTS]
     families: dict[str, Any] = {}
     for family in FAMILIES:
-        regret = {count: finals(rows, "regret", f"{family}, {count} tests") for count in counts}
+        regret = {count: by_label[f"{family}, {count} tests"] for count in counts}
         families[family] = {
             "regret": {str(count): values.tolist() for count, values in regret.items()},
             # Ratios of the same run: instances differ in how hard they are.

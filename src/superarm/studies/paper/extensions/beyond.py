@@ -34,7 +34,6 @@ from superarm.studies.paper.policies import (
     beyond,
     finals,
     further,
-    labels,
     of_label,
 )
 from superarm.studies.study import Findings, Rows, Scale
@@ -80,14 +79,14 @@ def analyse(rows: Rows, times: Rows) -> Findings:
 
 def _found(part: Rows) -> dict[str, Any]:
     """What the rows of one problem say."""
-    exact = finals(part, "regret", CTS)
+    regret, evaluations = finals(part, "regret"), finals(part, "evaluations")
     policies = {
         label: {
-            "regret": finals(part, "regret", label).tolist(),
-            "evaluations": finals(part, "evaluations", label).tolist(),
-            "of_cts": vars(paired_ratio(finals(part, "regret", label), exact)),
+            "regret": runs.tolist(),
+            "evaluations": evaluations[label].tolist(),
+            "of_cts": vars(paired_ratio(runs, regret[CTS])),
         }
-        for label in labels(part)
+        for label, runs in regret.items()
     }
     # Equal to the last bit, not within an interval: lazy evaluation must not change a decision.
     same = all(

@@ -78,26 +78,20 @@ def _check(rows: Rows) -> list[dict[str, Any]]:
 
 
 def _table(found: dict[str, Any]) -> Table:
-    body = [
-        [
-            *name.split(", "),
-            "{mean:.3f} ({low:.3f} to {high:.3f})".format(**one["largest"]),
-            f"{one['at_p']:.2g}",
-            f"{one['at_half']:.4f}",
-            f"{one['tests_needed']:.1e}",
-        ]
-        for name, one in found.items()
+    largest = "{mean:.3f} ({low:.3f} to {high:.3f})"
+    rows = [
+        {
+            "decoder": decoder,
+            "against the other arm": other,
+            f"largest signal over noise, {N_TESTS} tests": largest.format(**one["largest"]),
+            "at p": f"{one['at_p']:.2g}",
+            "at p = 1/2": f"{one['at_half']:.4f}",
+            f"tests for {RELIABLE:g} standard deviations": f"{one['tests_needed']:.1e}",
+        }
+        for (decoder, other), one in ((name.split(", "), one) for name, one in found.items())
     ]
-    return Table(
-        [
-            "decoder",
-            "against the other arm",
-            f"largest signal over noise, {N_TESTS} tests",
-            "at p",
-            "at p = 1/2",
-            f"tests for {RELIABLE:g} standard deviations",
-        ],
-        body,
+    return Table.of(
+        rows,
         caption="How well a decoder tells a best arm from the median arm and from the strongest "
         "other arm, at theta = mu. More is better.",
     )

@@ -111,25 +111,18 @@ def _notes(example: dict[str, Any] | None) -> list[str]:
 
 
 def _table(found: dict[str, Any], n_problems: int) -> Table:
-    body = [
-        [
-            version,
-            f"{one['violated']} of {n_problems}",
-            f"{one['promised']} of {n_problems}",
-            f"{one['failed']} of {one['played']}",
-            f"{one['median_tests']:,.0f}",
-        ]
+    rows = [
+        {
+            "Lemma 1": version,
+            "the proof's bound is violated": f"{one['violated']} of {n_problems}",
+            "promises a number of tests": f"{one['promised']} of {n_problems}",
+            "fewer than 75% successes with that number": f"{one['failed']} of {one['played']}",
+            "median of the number": f"{one['median_tests']:,.0f}",
+        }
         for version, one in found.items()
     ]
-    return Table(
-        [
-            "Lemma 1",
-            "the proof's bound is violated",
-            "promises a number of tests",
-            "fewer than 75% successes with that number",
-            "median of the number",
-        ],
-        body,
+    return Table.of(
+        rows,
         caption="Random sums of 4 and 6 arms, K = 1, Delta = 0.25; "
         f"{1 - FAILURE:.0%} successes are promised",
     )

@@ -99,15 +99,14 @@ def _ratios(law: str, part: Rows, level: float) -> list[dict[str, Any]]:
     """One entry per horizon and setting of GT+QTS."""
     at = np.array(part[0]["checkpoints"])
     horizon = int(at[-1])
-    labels = list(dict.fromkeys(row["label"] for row in part))
-    played = {label: curves(part, "regret", label) for label in labels}
+    played = curves(part, "regret")
     found = []
     for share in SHARES:
         t = round(share * horizon)
         regret = {label: value_at(runs, at, t) for label, runs in played.items()}
         growth = {label: exponents(runs, at, t) for label, runs in played.items()}
         learned = paired_ratio(regret[CTS], regret[RANDOM])
-        for label in labels:
+        for label in played:
             if label in (CTS, RANDOM):
                 continue
             found.append(

@@ -27,7 +27,6 @@ from superarm.studies.paper.policies import (
     curves,
     finals,
     labelled,
-    labels,
 )
 from superarm.studies.study import Findings, Rows, Scale
 
@@ -73,14 +72,14 @@ def analyse(rows: Rows, times: Rows) -> Findings:
 def _found(part: Rows) -> dict[str, Any]:
     """What the rows at one steepness say."""
     # CTS with LazySingletons decides as CTS with Oracle+ does, for a part of the evaluations.
-    exact = finals(part, "regret", LAZY)
+    regret, evaluations = finals(part, "regret"), finals(part, "evaluations")
     policies = {
         label: {
-            "regret": finals(part, "regret", label).tolist(),
-            "of_cts": vars(paired_ratio(finals(part, "regret", label), exact)),
-            "evaluations": float(finals(part, "evaluations", label).mean()),
+            "regret": runs.tolist(),
+            "of_cts": vars(paired_ratio(runs, regret[LAZY])),
+            "evaluations": float(evaluations[label].mean()),
         }
-        for label in labels(part)
+        for label, runs in regret.items()
     }
     return {"policies": policies, "horizon": part[0]["checkpoints"][-1]}
 
@@ -113,9 +112,9 @@ def _draw(figure: Any, rows: Rows) -> None:
         part = _part(rows, std)
         at = np.array(part[0]["checkpoints"])
         ends = {}
-        for label in labels(part):
-            band(axis, at, curves(part, "regret", label), look(label))
-            ends[label] = (finals(part, "regret", label).mean(), look(label))
+        for label, runs in curves(part, "regret").items():
+            band(axis, at, runs, look(label))
+            ends[label] = (runs[:, -1].mean(), look(label))
         logarithmic(axis)
         plain(axis, "round t", "cumulative regret")
         axis.set_title(f"weights times {std:g}", loc="left")

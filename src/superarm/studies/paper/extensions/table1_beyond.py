@@ -9,7 +9,7 @@ import numpy as np
 from superarm.reporting.tables import Table
 from superarm.studies.cell import Cell
 from superarm.studies.paper.experiments import fig2b, table1
-from superarm.studies.paper.policies import RARELY, beyond, further, labels
+from superarm.studies.paper.policies import RARELY, beyond, further
 from superarm.studies.paper.timing import draw_model
 from superarm.studies.study import Findings, Rows, Scale
 
@@ -30,7 +30,7 @@ def analyse(rows: Rows, times: Rows) -> Findings:
             "seconds": {calls: _seconds(times, calls, label) for calls in table1.CALLS},
             "evaluations_per_round": table1.evaluations_per_round(rows, label),
         }
-        for label in labels(rows)
+        for label in dict.fromkeys([row["label"] for row in rows])
     }
     numbers = {"horizon": horizon, "policies": found}
     return Findings(numbers, [_table(numbers)], lambda figure: _draw(figure, numbers))

@@ -1,0 +1,186 @@
+"""The rows of a linear model: what is known of each arm in a round, as numbers on one scale."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superarm.beliefs._scaling import Moments, Scaling
+from superarm.core.arguments import FloatArray, IndexArray, as_context, as_count, as_finite
+
+Structure = Literal["shared", "bilinear", "disjoint"]
+
+
+class Design:
+    """The row of each arm from its features and the context of the round; 1 comes first.
+
+    With f features and c numbers of context, a row is
+
+        (1, features)                        without contexts,
+        (1, features, context)               if "shared",
+        (1, features) x (1, context)         if "bilinear": all products, (1 + f) (1 + c) numbers,
+        (1, context)                         if "disjoint".
+
+    Features are scaled once. The scaling of contexts is learned: `rescale` brings it up to date.
+
+    Parameters
+    ----------
+    features
+        Shape (n_arms, f), or the number of arms if nothing is known of them.
+    n_context
+        How many numbers a context has; None without contexts.
+    structure
+        None is "bilinear" with features, and "disjoint" without.
+    """
+
+    def __init__(
+        self, features: ArrayLike, n_context: int | None, structure: Structure | None
+    ) -> None:
+        known = _as_features(features)
+        self.scaling = Scaling.of(known)
+        self.features = _with_one(self.scaling(known))
+        self.n_context = 0 if n_context is None else as_count(n_context, "context", least=1)
+        self.structure = _as_structure(structure, self.n_context, known.shape[1])
+        self.moments = Moments.empty(self.n_context)
+        self.contexts = Scaling(np.zeros(self.n_context), np.ones(self.n_context))
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return len(self.features)
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        n_features = self.features.shape[1]
+        if self.structure == "shared":
+            return n_features + self.n_context
+        if self.structure == "bilinear":
+            return n_features * (1 + self.n_context)
+        return n_features if self.structure is None else 1 + self.n_context
+
+    def checked(self, context: ArrayLike | None) -> FloatArray | None:
+        """The context of a round, shape (c,) or (n_arms, c); refused if it does not fit."""
+        if context is None and self.n_context:
+            raise ValueError(
+                f"this belief needs a context of {self.n_context} numbers in every round, got none"
+            )
+        if context is None:
+            return None
+        if not self.n_context:
+            raise ValueError(
+                "this belief was made without contexts; give the number of numbers of a context, "
+                "as in LinearBelief(features, context=3)"
+            )
+        given = as_context(context, self.n_arms)
+        if given.shape[-1] != self.n_context:
+            raise ValueError(
+                f"context must have {self.n_context} numbers, got {given.shape[-1]}; "
+                "the number is fixed when the belief is made"
+            )
+        return given
+
+    def rows(self, context: FloatArray | None, arms: IndexArray | slice) -> FloatArray:
+        """The rows of some arms in a round."""
+        features = self.features[arms]
+        if context is None:
+            return features
+        scaled = self.contexts(context if context.ndim == 1 else context[arms])
+        known = np.broadcast_to(scaled, (len(features), self.n_context))
+        if self.structure == "shared":
+            return np.hstack([features, known])
+        if self.structure == "disjoint":
+            return _with_one(known)
+        products = features[:, :, None] * _with_one(known)[:, None, :]
+        return products.reshape(len(features), self.n_columns)
+
+    def seen(self, context: FloatArray | None, arms: IndexArray) -> None:
+        """Feedback about some arms came from a round with this context."""
+        if context is not None and len(arms):
+            self.moments.add(context[None] if context.ndim == 1 else context[arms])
+
+    def rescale(self) -> FloatArray | None:
+        """Bring the scaling of contexts up to date; the matrix that turns old rows into new."""
+        if not self.n_context:
+            return None
+        old, self.contexts = self.contexts, self.moments.scaling()
+        change = self.contexts.after(old)
+        if self.structure == "disjoint":
+            return change
+        if self.structure == "bilinear":
+            return np.asarray(np.kron(np.eye(self.features.shape[1]), change), np.float64)
+        first = self.features.shape[1]
+        full = np.eye(self.n_columns)
+        full[first:, 0], full[first:, first:] = change[1:, 0], change[1:, 1:]
+        return full
+
+    def add_arms(self, n: int, features: ArrayLike | None) -> FloatArray:
+        """Append n arms, and return their rows of features; None are average ones."""
+        n, n_columns = as_count(n, "n", least=1), self.features.shape[1] - 1
+        scaled = np.zeros((n, n_columns))
+        if features is not None:
+            if not n_columns:
+                raise TypeError("this belief has no features, got some for new arms")
+            given = as_finite(features, "features", ndim=2)
+            if given.shape != (n, n_columns):
+                raise ValueError(
+                    f"features of {n} new arms must have shape {(n, n_columns)}, got {given.shape}"
+                )
+            scaled = self.scaling(given)
+        new = _with_one(scaled)
+        self.features = np.vstack([self.features, new])
+        return new
+
+    def state(self) -> dict[str, Any]:
+        """Features and scalings as plain JSON."""
+        return {
+            "features": self.features[:, 1:].tolist(),
+            "scaling": [self.scaling.center.tolist(), self.scaling.width.tolist()],
+            "context": self.n_context or None,
+            "structure": self.structure,
+            "contexts": [self.contexts.center.tolist(), self.contexts.width.tolist()],
+            "moments": self.moments.state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], n_arms: int) -> Design:
+        """What ``state()`` described."""
+        design = cls(n_arms, state["context"], state["structure"])
+        center, width = (np.array(one, np.float64) for one in state["scaling"])
+        shape = (n_arms, len(center))
+        features = np.array(state["features"], np.float64).reshape(shape)
+        design.scaling, design.features = Scaling(center, width), _with_one(features)
+        design.structure = _as_structure(state["structure"], design.n_context, shape[1])
+        design.contexts = Scaling(*(np.array(one, np.float64) for one in state["contexts"]))
+        if design.n_context:
+            design.moments = Moments.from_state(state["moments"])
+        return design
+
+
+def _as_features(features: ArrayLike) -> FloatArray:
+    if np.ndim(features) == 0:
+        return np.zeros((as_count(features, "the number of arms", least=1), 0))
+    return as_finite(features, "features", ndim=2)
+
+
+def _as_structure(structure: Structure | None, n_context: int, n_features: int) -> Structure | None:
+    if not n_context:
+        if structure is not None:
+            raise ValueError(f"structure is about contexts, got {structure!r} without a context")
+        return None
+    if structure is None:
+        return "bilinear" if n_features else "disjoint"
+    if structure not in get_args(Structure):
+        raise ValueError(f"structure must be one of {get_args(Structure)}, got {structure!r}")
+    if structure == "disjoint" and n_features:
+        raise ValueError(
+            "disjoint models use the context alone; give the number of arms instead of features, "
+            'or use structure="bilinear"'
+        )
+    return structure
+
+
+def _with_one(rows: FloatArray) -> FloatArray:
+    return np.hstack([np.ones((len(rows), 1)), rows])

@@ -1,0 +1,292 @@
+"""A linear model of features and contexts, with deviations and variances that are learned.
+
+Thompson sampling with linear models of arms in sets: Wen, Kveton, Ashkan ("Efficient learning in
+large-scale combinatorial semi-bandits", 2015). The arms' own deviations make features useful
+without trusting them: Wan, Ge, Song ("Towards scalable and robust structured bandits", 2022). The
+scores are those of `LearnedBetaBelief`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superarm.beliefs._design import Design, Structure
+from superarm.beliefs._disjoint import DisjointModel
+from superarm.beliefs._mixed import MixedModel
+from superarm.beliefs._scores import SharedScores
+from superarm.beliefs._variances import Variances, is_due
+from superarm.beliefs.posteriors import CutGaussianPosterior
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_arms,
+    as_count,
+    as_feedback,
+    as_finite,
+    as_fraction,
+    as_state,
+)
+
+# Outcomes are learned about this value, the prior mean of an arm.
+_MIDDLE = 0.5
+# Steps towards the best variances at a time: the last ones were close already.
+_N_STEPS = 3
+_SETTINGS = ("shared", "optimism", "spread", "horizon", "discount")
+
+
+class LinearBelief:
+    """theta_i = x_i·w + u_i: features say something about an arm, and its own outcomes the rest.
+
+    w ~ N(0, s² I) but for an intercept, u_i ~ N(0, tau²), and outcomes have the variance sigma²
+    about theta_i. The posterior is exact. s, tau and sigma are learned from all arms by marginal
+    likelihood, so that useless features get coefficients of about 0. Without features it is a
+    Gaussian hierarchy. theta is cut to [0, 1].
+
+    A sample is one draw of w for all arms, given which the arms are independent of each other:
+
+        theta_i = E[theta_i | w] + std[theta_i | w] · z_i,
+        z_i = optimism · log(1 + t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i),
+
+    where w, too, has ``spread`` times its posterior deviation. n_i is how many outcomes the
+    knowledge about u_i is worth, sigma² / var[theta_i | w]. t is as in `LearnedBetaBelief`.
+
+    With contexts, the row of an arm depends on the round, and ``at(context)`` is the belief of a
+    round. ``structure`` says how: "shared" appends the context to the features, which needs one
+    row per arm to tell arms apart. "bilinear" has the products of features and context. "disjoint"
+    is one model per arm over the context, with a learned common prior.
+
+    Features and contexts may have any units: columns are centred, and divided by two standard
+    deviations unless they hold 0 and 1. For d columns, ``sample`` costs O(n_arms · d + d³) and
+    ``update`` O(arms updated · d²). "disjoint" costs O(d³) per arm updated, O(n_arms · d²) per
+    sample, and 16 d² bytes per arm. The variances are learned whenever there is a quarter more
+    outcomes.
+
+    Parameters
+    ----------
+    features
+        Shape (n_arms, f): what is known of the arms. Or the number of arms, without features.
+    context
+        How many numbers a context has; None without contexts.
+    structure
+        "shared", "bilinear" or "disjoint". By default "bilinear" with features, else "disjoint".
+    shared, optimism, spread, horizon
+        As in `LearnedBetaBelief`. With optimism 0, spread 1 and shared 0, samples have the law of
+        the posterior.
+    discount
+        What an outcome is worth after one more round, for means that drift. Below 1, ``update``
+        costs O(arms with outcomes · d²).
+
+    Attributes
+    ----------
+    variances
+        The learned s², tau² and sigma²: ``weights``, ``own`` and ``noise``. s² is that of a scaled
+        column.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.normal(size=(300, 2))
+    >>> means = 0.4 + 0.1 * features[:, 0]
+    >>> belief = LinearBelief(features)
+    >>> for _ in range(20):
+    ...     arms = rng.choice(300, 50, replace=False)
+    ...     belief.update(arms, rng.random(50) < means[arms], rng=rng)
+    >>> belief.add_arms(2, [[1.0, 0.0], [-1.0, 0.0]])  # new arms start from their features
+    >>> belief.posterior(np.array([300, 301])).mean().round(2)
+    array([0.49, 0.29])
+    """
+
+    def __init__(
+        self,
+        features: ArrayLike,
+        *,
+        context: int | None = None,
+        structure: Structure | None = None,
+        shared: float = 0.8,
+        optimism: float = 0.4,
+        spread: float = 0.5,
+        horizon: int | None = None,
+        discount: float = 1.0,
+    ) -> None:
+        self.shared = as_fraction(shared, "shared", low="[", high="]")
+        self.optimism, self.spread = _as_width(optimism, "optimism"), _as_width(spread, "spread")
+        self.horizon = None if horizon is None else as_count(horizon, "horizon", least=1)
+        self.discount = as_fraction(discount, "discount", high="]")
+        self._use(Design(features, context, structure))
+        self.rounds, self._n_seen, self._n_fitted = 0, 0, 0.0
+
+    def _use(self, design: Design) -> None:
+        self._design = design
+        size = design.n_arms, design.n_columns
+        self._model: MixedModel | DisjointModel
+        if design.structure == "disjoint":
+            self._model = DisjointModel(*size)
+        else:
+            self._model = MixedModel(None if design.n_context else design.features, *size)
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return self._design.n_arms
+
+    @property
+    def variances(self) -> Variances:
+        """The learned variances."""
+        return self._model.variances
+
+    def at(self, context: ArrayLike | None) -> LinearBelief | LinearRound:
+        """The belief of a round: shape (c,) for all arms, or (n_arms, c), one row per arm."""
+        given = self._design.checked(context)
+        return self if given is None else LinearRound(self, given)
+
+    def mean(self) -> FloatArray:
+        """The posterior means, shape (n_arms,)."""
+        return self._round().mean()
+
+    def posterior(self, arms: IndexArray) -> CutGaussianPosterior:
+        """The posteriors of some arms at this moment. Later updates do not change the answer."""
+        return self._round().posterior(arms)
+
+    def contributions(self, arms: ArrayLike) -> Contributions:
+        """What each feature adds to the posterior means of some arms."""
+        return self._round().contributions(arms)
+
+    def sample(self, *, rng: np.random.Generator) -> FloatArray:
+        """Means that might be true, shape (n_arms,)."""
+        return self._round().sample(rng=rng)
+
+    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        """Learn outcomes, and the variances again if there is a quarter more; no draws."""
+        self._round().update(arms, outcomes, rng=rng)
+
+    def add_arms(self, n: int, prior: ArrayLike | None = None) -> None:
+        """Append n arms, whose features are ``prior``, shape (n, f); None are average ones."""
+        rows = self._design.add_arms(n, prior)
+        self._model.add_arms(rows if not self._design.n_context else None, len(rows))
+
+    def state(self) -> dict[str, Any]:
+        """Features, settings, and what was learned as plain JSON."""
+        return {
+            "belief": "LinearBelief",
+            "n_arms": self.n_arms,
+            **{name: getattr(self, name) for name in _SETTINGS},
+            "counts": [self.rounds, self._n_seen, self._n_fitted],
+            "design": self._design.state(),
+            "model": self._model.state(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Become what ``state()`` described, with its features."""
+        others = (*_SETTINGS, "counts", "design", "model")
+        as_state(state, "LinearBelief", self.n_arms, arrays=(), others=others)
+        # A new belief checks the settings before anything changes here.
+        new = LinearBelief(self.n_arms, **{name: state[name] for name in _SETTINGS})
+        new._use(Design.from_state(state["design"], self.n_arms))
+        new._model.load(state["model"])
+        new.rounds, new._n_seen, new._n_fitted = state["counts"]
+        self.__dict__.update(new.__dict__)
+
+    def _round(self) -> LinearRound:
+        return LinearRound(self, self._design.checked(None))
+
+    def _learn(self, context: FloatArray | None, arms: IndexArray, outcomes: FloatArray) -> None:
+        if self.discount < 1 and len(arms):
+            self._model.forget(self.discount)
+        self._design.seen(context, arms)
+        self._model.add(arms, self._design.rows(context, arms), outcomes - _MIDDLE)
+        self.rounds, self._n_seen = self.rounds + (len(arms) > 0), self._n_seen + len(arms)
+        if is_due(self._n_seen, self._n_fitted):
+            change = self._design.rescale()
+            if change is not None:
+                self._model.recode(change)
+            self._model.refit(_N_STEPS)
+            self._n_fitted = float(self._n_seen)
+
+    def _scores(self, std: FloatArray, *, rng: np.random.Generator) -> FloatArray:
+        """z_i, for the deviations of theta_i about what all arms share."""
+        to_come = self.rounds + 1
+        if self.horizon is not None:
+            to_come = max(1, self.horizon - self.rounds)
+        rise = self.optimism * np.log1p(to_come * std**2 / self.variances.noise)
+        return rise + SharedScores(self.shared, self.spread).draw(len(std), rng=rng)
+
+
+class LinearRound:
+    """A `LinearBelief` in a round with some context, as `LinearBelief.at` returns it.
+
+    Parameters
+    ----------
+    belief
+        The belief that learns from updates of this one.
+    context
+        Shape (c,) or (n_arms, c), as checked by the belief; None without contexts.
+    """
+
+    def __init__(self, belief: LinearBelief, context: FloatArray | None) -> None:
+        self.belief, self.context = belief, context
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return self.belief.n_arms
+
+    def mean(self) -> FloatArray:
+        """The posterior means in this round, shape (n_arms,)."""
+        parts, own = self.belief._model.parts(np.arange(self.n_arms), self._rows(slice(None)))
+        return np.clip(_MIDDLE + parts.sum(axis=1) + own, 0.0, 1.0)
+
+    def posterior(self, arms: IndexArray) -> CutGaussianPosterior:
+        """The posteriors of some arms in this round."""
+        arms = as_arms(arms, self.n_arms)
+        location, var = self.belief._model.moments(arms, self._rows(arms))
+        return CutGaussianPosterior(_MIDDLE + location, var)
+
+    def contributions(self, arms: ArrayLike) -> Contributions:
+        """What each column adds to the posterior means of some arms in this round."""
+        arms = as_arms(arms, self.n_arms)
+        parts, own = self.belief._model.parts(arms, self._rows(arms))
+        base = _MIDDLE + (float(parts[0, 0]) if len(arms) else 0.0)
+        return Contributions(base, parts[:, 1:], own)
+
+    def sample(self, *, rng: np.random.Generator) -> FloatArray:
+        """Means that might be true in this round, shape (n_arms,)."""
+        belief = self.belief
+        values, std = belief._model.draw(self._rows(slice(None)), belief.spread, rng=rng)
+        return np.clip(_MIDDLE + values + std * belief._scores(std, rng=rng), 0.0, 1.0)
+
+    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        """Learn outcomes of this round; no draws."""
+        self.belief._learn(self.context, *as_feedback(arms, outcomes, self.n_arms))
+
+    def _rows(self, arms: IndexArray | slice) -> FloatArray:
+        return self.belief._design.rows(self.context, arms)
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """The posterior means of some arms as sums: ``base + columns.sum(axis=1) + own``.
+
+    Attributes
+    ----------
+    base
+        The mean of an arm whose features and context are average.
+    columns
+        Shape (n, d): what each column adds, in the order of the features. With contexts, "shared"
+        has the numbers of the context after the features; "bilinear" has, for 1 and for each
+        feature, its product with 1 and with each number of the context, without the first; and
+        "disjoint" has the numbers of the context.
+    own
+        Shape (n,): what the arms' own outcomes add to that.
+    """
+
+    base: float
+    columns: FloatArray
+    own: FloatArray
+
+
+def _as_width(value: Any, name: str) -> float:
+    return float(as_finite([value], name, ndim=1, least=0.0)[0])
