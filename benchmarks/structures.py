@@ -1,6 +1,6 @@
 """The regret of Thompson sampling on structures: one draw per arm against a shared seed.
 
-    python benchmarks/structures.py [--runs N] [--horizon T] [--problem NAME ...] [--policy NAME ...]
+    python benchmarks/structures.py [--runs N] [--problem NAME ...] [--policy P ...]
     python benchmarks/structures.py --threshold
 
 Zhang and Combes (NeurIPS 2024) show that independent Beta draws can have a regret that is
@@ -66,16 +66,18 @@ def trees(n: int, rng: np.random.Generator) -> Problem:
     return SpanningTrees(one, other), rng.random(len(one))
 
 
-PROBLEMS: dict[str, Callable[[np.random.Generator], Problem]] = {
-    "two ways of 30 edges, 0.7 and 0.9": lambda rng: two_ways(30, 0.7, 0.9),
-    "two ways of 8 edges, 0.9 and 0.99": lambda rng: two_ways(8, 0.9, 0.99),
-    "two ways of 100 edges, 0.8 and 0.9": lambda rng: two_ways(100, 0.8, 0.9),
-    "two matchings of 30 pairs, 0.7 and 0.9": lambda rng: ring(30, 0.7, 0.9),
-    "grid of 8 × 8 nodes, uniform means": lambda rng: grid(8, rng),
-    "matchings of 10 and 10, uniform means": lambda rng: assignment(10, rng),
-    "spanning trees of 20 nodes, uniform means": lambda rng: trees(20, rng),
-    "100 of 300 arms, uniform means": lambda rng: (100, rng.random(300)),
+# The rounds, and how the problem is drawn.
+PROBLEMS: dict[str, tuple[int, Callable[[np.random.Generator], Problem]]] = {
+    "two ways of 30 edges, 0.7 and 0.9": (3000, lambda rng: two_ways(30, 0.7, 0.9)),
+    "two ways of 8 edges, 0.9 and 0.99": (3000, lambda rng: two_ways(8, 0.9, 0.99)),
+    "two matchings of 30 pairs, 0.7 and 0.9": (1000, lambda rng: ring(30, 0.7, 0.9)),
+    "matchings of 10 and 10, uniform means": (1000, lambda rng: assignment(10, rng)),
+    "spanning trees of 20 nodes, uniform means": (1000, lambda rng: trees(20, rng)),
+    "grid of 8 × 8 nodes, uniform means": (1000, lambda rng: grid(8, rng)),
+    "100 of 300 arms, uniform means": (1000, lambda rng: (100, rng.random(300))),
+    "two ways of 100 edges, 0.8 and 0.9": (1000, lambda rng: two_ways(100, 0.8, 0.9)),
 }
+LONG = 3000  # rounds of the table of thresholds
 
 
 def contestants(n: int) -> dict[str, Callable[..., sa.Policy]]:
@@ -98,14 +100,13 @@ def contestants(n: int) -> dict[str, Callable[..., sa.Policy]]:
     }
 
 
-def regrets(
-    name: str, labels: list[str], n_runs: int, horizon: int
-) -> Iterator[tuple[str, np.ndarray]]:
+def regrets(name: str, labels: list[str], n_runs: int) -> Iterator[tuple[str, np.ndarray]]:
     """The regret of every policy at the horizon, in paired runs."""
+    horizon, draw = PROBLEMS[name]
     for label in labels:
         found = []
         for run in range(n_runs):
-            sets, mu = PROBLEMS[name](np.random.default_rng([run, 1]))
+            sets, mu = draw(np.random.default_rng([run, 1]))
             reward, rng = sa.LinearReward(len(mu)), np.random.default_rng(run)
             policy = contestants(len(mu))[label](reward, sets, oracle=sa.TopK())
             best = policy.feasible.best(mu, rng=np.random.default_rng(0))
@@ -130,11 +131,11 @@ def lost_rounds(n: int, low: float, high: float, n_runs: int, horizon: int) -> n
     return lost
 
 
-def threshold(horizon: int) -> Table:
+def threshold() -> Table:
     """The share of runs that lose more than half of their rounds, for ways of n edges."""
     rows = []
     for n in (2, 3, 4, 5, 6, 8, 10, 15, 20, 30):
-        shares = [(lost_rounds(n, *pair, 200, horizon) > horizon / 2).mean() for pair in HIGH_RATES]
+        shares = [(lost_rounds(n, *pair, 200, LONG) > LONG / 2).mean() for pair in HIGH_RATES]
         rows.append([str(n), *(f"{share:.1%}" for share in shares)])
     return Table(["edges", *(f"{low} and {high}" for low, high in HIGH_RATES)], rows)
 
@@ -143,7 +144,6 @@ def main() -> None:
     """Measure, and print the table in Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--runs", type=int, default=6)
-    parser.add_argument("--horizon", type=int, default=3000)
     parser.add_argument("--problem", nargs="*", choices=list(PROBLEMS), default=list(PROBLEMS))
     known = list(contestants(1))
     parser.add_argument("--policy", nargs="*", choices=known, default=known)
@@ -152,12 +152,12 @@ def main() -> None:
     # The warning of `cts` is what this table is about.
     warnings.filterwarnings("ignore", message="cts draws")
     if chosen.threshold:
-        print(as_markdown(threshold(chosen.horizon)))
+        print(as_markdown(threshold()))
         return
     rows = []
     for name in chosen.problem:
         cells = [name]
-        for label, found in regrets(name, chosen.policy, chosen.runs, chosen.horizon):
+        for label, found in regrets(name, chosen.policy, chosen.runs):
             cells.append(f"{found.mean():,.0f} ({found.max():,.0f})")
             print(name, label, np.sort(found).round().astype(int).tolist(), flush=True)
         rows.append(cells)

@@ -1,6 +1,6 @@
 """A round of Thompson sampling with TopK against the plain numpy program, side by side.
 
-    python benchmarks/top_k.py [--rounds N] [--memory]
+    python benchmarks/top_k.py [--rounds N] [--shared RHO] [--memory]
 
 The numpy program draws every posterior, partitions, and updates. Both play k = 5 of n_arms arms
 with uniform means. They take turns, so that the machine disturbs both alike. Checks of arguments
@@ -8,7 +8,8 @@ are included. Times are processor times, and the ratio is what matters. "mean" i
 It includes the first round, and rounds in which superarm moves its level, which cost a draw of
 every arm.
 
-``--memory`` also plays a few rounds with ten million arms, and prints the peak memory.
+``--shared`` plays a `SharedSeedBelief` instead of `BetaBelief`. ``--memory`` also plays a few
+rounds with ten million arms, and prints the peak memory.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import superarm as sa
+from superarm.beliefs import SharedSeedBelief
 
 K = 5
 # Arms, and rounds of superarm per round of numpy, which is slower.
@@ -31,8 +33,9 @@ SIZES = [(1_000, 1), (3_000, 1), (10_000, 1), (100_000, 10), (1_000_000, 100)]
 class Ours:
     """superarm's Policy."""
 
-    def __init__(self, n_arms: int) -> None:
-        self.policy = sa.Policy(sa.BetaBelief(n_arms), sa.TopK(), sa.LinearReward(n_arms), K)
+    def __init__(self, n_arms: int, shared: float | None = None) -> None:
+        belief = sa.BetaBelief(n_arms) if shared is None else SharedSeedBelief(n_arms, shared)
+        self.policy = sa.Policy(belief, sa.TopK(), sa.LinearReward(n_arms), K)
 
     def ask(self, rng: np.random.Generator) -> np.ndarray:
         return self.policy.ask(rng=rng)
@@ -66,10 +69,13 @@ def play(program: Ours | Numpy, mu: np.ndarray, rng: np.random.Generator) -> flo
     return time.process_time() - between + asked - start
 
 
-def compare(n_arms: int, every: int, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+def compare(
+    n_arms: int, every: int, rounds: int, shared: float | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Milliseconds per round of both, taking turns; numpy plays one round in ``every``."""
     mu = np.random.default_rng(0).random(n_arms)
-    ours, theirs, rngs = Ours(n_arms), Numpy(n_arms), [np.random.default_rng(i) for i in (1, 2)]
+    ours, theirs = Ours(n_arms, shared), Numpy(n_arms)
+    rngs = [np.random.default_rng(i) for i in (1, 2)]
     seconds: tuple[list[float], list[float]] = ([], [])
     for t in range(rounds):
         seconds[0].append(play(ours, mu, rngs[0]))
@@ -92,6 +98,7 @@ def memory(n_arms: int = 10_000_000, rounds: int = 100) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=4000)
+    parser.add_argument("--shared", type=float)
     parser.add_argument("--memory", action="store_true")
     options = parser.parse_args()
     if options.memory:
@@ -104,7 +111,7 @@ def main() -> None:
     for name in ("arms", "superarm", "mean", "last fourth", "numpy", "numpy / superarm"):
         table.add_column(name, justify="right")
     for n_arms, every in SIZES:
-        ours, theirs = compare(n_arms, every, options.rounds)
+        ours, theirs = compare(n_arms, every, options.rounds, options.shared)
         cells = [
             "{:.3f} ({:.3f} to {:.3f})".format(*np.quantile(ms, [0.5, 0.25, 0.75]))
             for ms in (ours, theirs)

@@ -208,6 +208,10 @@ ENVIRONMENTS = {
     ),
     "linear instance": lambda: sa.linear_instance(10, 3, 0.2, rng=_rng()),
     "replay": lambda: sa.environments.ReplayEnvironment([[0, 1, None], [0.5, 0, 1], [1, 1, 0]]),
+    "contextual replay": lambda: sa.environments.ContextualReplay(
+        sa.environments.ReplayEnvironment(_rng().random((9, 4)), order="shuffled", repeat=True),
+        _rng().random((9, 2)),
+    ),
     "replay, shuffled": lambda: sa.environments.ReplayEnvironment(
         _rng().random((9, 4)), order="shuffled", repeat=True
     ),

@@ -8,6 +8,7 @@ from scipy import stats
 import naive
 from superarm import Pools
 from superarm.core import _bits
+from superarm.core._members import numbered
 from superarm.core.pools import random_cells
 
 MATRICES = hnp.arrays(
@@ -62,11 +63,23 @@ def test_compact_pools_are_the_same_pools(matrix, form, seed):
     np.testing.assert_allclose(pools.sum(theta[arms]), matrix @ theta)
 
 
+@pytest.mark.parametrize("n_arms", [8, 300, 100_000])
+def test_arms_that_occur_are_numbered(n_arms):
+    """By marks where most arms occur, and by sorting where few do."""
+    members = np.random.default_rng(0).integers(0, n_arms, 50)
+    for found, expected in zip(
+        numbered(members, n_arms), np.unique(members, return_inverse=True), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
 @given(MATRICES, FORMS, FORMS)
 def test_join(matrix, form, other_form):
     other = 1 - matrix
     both = of_matrix(matrix, form).join(of_matrix(other, other_form))
     np.testing.assert_array_equal(both.dense(), np.vstack([matrix, other]))
+    three = of_matrix(matrix, form).join(both, of_matrix(matrix, form))
+    np.testing.assert_array_equal(three.dense(), np.vstack([matrix, matrix, other, matrix]))
 
 
 @given(st.integers(1, 30), st.data())
@@ -233,3 +246,13 @@ def test_indexing_like_a_sequence():
     with pytest.raises(IndexError):
         pools[2]
     assert repr(pools) == "Pools(2 pools of 3 arms, 3 members)"
+
+
+def test_bytes_are_those_of_whole_numbers_for_every_generator():
+    """The default generator is read directly, which changes neither the draws nor what follows."""
+    for source in (np.random.PCG64, np.random.MT19937, np.random.SFC64):
+        ours, twin = np.random.Generator(source(3)), np.random.Generator(source(3))
+        found = _bits._random_bytes(21, rng=ours)
+        words = twin.integers(0, 2**64 - 1, 3, dtype=np.uint64, endpoint=True)
+        assert found.tobytes() == words.astype("<u8").tobytes()[:21]
+        assert ours.random() == twin.random()

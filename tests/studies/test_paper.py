@@ -61,9 +61,9 @@ def drawn_before(tiny, monkeypatch):
     """
     pictures = {name: (tiny[0] / name / f"{name}.svg").read_text() for name in paper.names()}
 
-    def section(study, cells, store):
+    def section(study, *recorded):
         monkeypatch.setattr(report, "render", lambda draw: pictures[study.name])
-        return make_section(study, cells, store)
+        return make_section(study, *recorded)
 
     make_section = report._section
     monkeypatch.setattr(report, "_section", section)

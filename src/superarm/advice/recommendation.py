@@ -29,18 +29,20 @@ _RELIED_ON = (
     "lipschitz",
     "zero_is_absent",
 )
+_STEEP = 0.5  # of the declared B: below it, a smaller B is suggested
 _DECLARE = {
     "monotone": "each single arm is worth no less when its mean rises",
     "zero_is_absent": "an arm of mean 0 is worth as much as an absent one",
     "concave": "each single arm is worth a concave function of its mean",
     "diminishing": "raising a mean adds less where means are higher, and never lowers the value",
 }
-_STEEP = 0.5  # of the declared B: below it, a smaller B is suggested
 
 
 @dataclass(frozen=True)
 class Recommendation:
     """Which oracle suits a reward, and why.
+
+    Printing it gives all of it in sentences.
 
     Attributes
     ----------

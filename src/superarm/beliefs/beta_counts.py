@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.beliefs._beta import as_prior, grown
+from superarm.beliefs._beta import as_prior, flip, grown
 from superarm.beliefs._scores import beta_draw
 from superarm.beliefs.posteriors import BetaPosterior
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray, as_feedback
 
 # A smaller unit is multiplied into the counts: far from the end of the floats, and rarely reached.
 _LEAST_UNIT = 1e-100
@@ -103,6 +103,15 @@ class HasCounts(Protocol):
     counts: BetaCounts
 
 
+class CountsRounds(Protocol):
+    """A belief with an idea of its own of how the outcomes of rounds count."""
+
+    n_arms: int
+
+    def _count(self, arms: IndexArray, coins: FloatArray) -> None:
+        """Count the successes (1) and failures (0) of the arms of one round."""
+
+
 def a_of(self: HasCounts) -> FloatArray:
     """The prior's a plus the successes that count, shape (n_arms,)."""
     return self.counts.a
@@ -128,6 +137,19 @@ def posterior(self: HasCounts, arms: IndexArray) -> BetaPosterior:
 def sample(self: HasCounts, *, rng: np.random.Generator) -> FloatArray:
     """One draw from every posterior, in the order of the arms."""
     return beta_draw(self.counts.a, self.counts.b, self.shared, rng=rng)
+
+
+def update(
+    self: CountsRounds, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator
+) -> None:
+    """Count the outcomes of a round. An update with no arms is no round.
+
+    Draws only for outcomes strictly between 0 and 1, as `BetaBelief` does.
+    """
+    arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
+    if len(arms):
+        # The coins come first: if drawing fails, nothing has changed yet.
+        self._count(arms, flip(outcomes, rng=rng))
 
 
 def add_arms(self: HasCounts, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:

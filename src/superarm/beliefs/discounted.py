@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs import beta_counts
-from superarm.beliefs._beta import as_counts, as_prior, flip
+from superarm.beliefs._beta import as_counts, as_prior
 from superarm.beliefs._scores import with_shared
 from superarm.beliefs.beta_counts import BetaCounts
-from superarm.core.arguments import as_count, as_feedback, as_fraction, as_state
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_state
 
 
 class DiscountedBetaBelief:
@@ -96,22 +95,14 @@ class DiscountedBetaBelief:
 
     a, b = property(beta_counts.a_of), property(beta_counts.b_of)
     mean, posterior = beta_counts.mean, beta_counts.posterior
-    sample = beta_counts.sample
-
-    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Discount the evidence about all arms, then count the outcomes. No arms, no round.
-
-        Draws only for outcomes strictly between 0 and 1, as `BetaBelief` does.
-        """
-        arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
-        if len(arms):
-            # The coins come first: if drawing fails, nothing has faded yet.
-            coins = flip(outcomes, rng=rng)
-            # Fade first, so that the outcomes of this round have age 0 and count in full.
-            self.counts.fade(self.discount)
-            self.counts.add(arms, coins)
-
+    sample, update = beta_counts.sample, beta_counts.update
     add_arms = beta_counts.add_arms
+
+    def _count(self, arms: IndexArray, coins: FloatArray) -> None:
+        """Discount the evidence about all arms, then count the outcomes of a round."""
+        # Fade first, so that the outcomes of this round have age 0 and count in full.
+        self.counts.fade(self.discount)
+        self.counts.add(arms, coins)
 
     def state(self) -> dict[str, Any]:
         """The prior, the counts and their weight as plain JSON."""

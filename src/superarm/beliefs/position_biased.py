@@ -60,10 +60,9 @@ class PositionBiasedBelief:
     weights
         Shape (n_places,): how often each place is looked at, in (0, 1]. An update can't have more
         arms than there are places.
-    prior
-        The (a, b) that every arm starts with, above 0: numbers, or arrays of shape (n_arms,).
-    shared
-        From 0 to 1: how much of the seed all arms share, as in `SharedSeedBelief`.
+    prior, shared
+        The (a, b) that every arm starts with, and how much of the seed all arms share, as in
+        `SharedSeedBelief`.
 
     Attributes
     ----------

@@ -85,10 +85,7 @@ class GaussianPosterior:
 class CutGaussianPosterior:
     """theta_i ~ N(location_i, var_i), where values outside [0, 1] count as 0 or 1.
 
-    Attributes
-    ----------
-    location, var
-        Shape (n,): mean and variance before the cut.
+    The attributes are those of `GaussianPosterior`.
 
     Examples
     --------

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs import beta_posteriors
-from superarm.beliefs._equal_arms import EqualArms
+from superarm.beliefs._equal_arms import EqualArms, Key
 from superarm.beliefs._scores import SharedScores, TopOfGroups, beta_at
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import (
@@ -25,7 +25,7 @@ from superarm.core.arguments import (
 )
 from superarm.core.k_of_m import top_k
 
-# With fewer arms, one whole sample costs about as much as the groups.
+# With fewer arms, one score per arm costs about as much as the groups.
 _FEWEST_ARMS = 2048
 
 
@@ -39,7 +39,7 @@ class SharedSeedBelief:
 
     ``sample`` costs n_arms inverse distribution functions and ``update`` O(arms updated).
     ``sample_top`` costs one of them for each distinct pair (a_i, b_i), which are few for outcomes
-    of 0 and 1. Takes 16 bytes per arm, and some 40 more after ``sample_top`` of many arms.
+    of 0 and 1. Takes 16 bytes per arm, and 8 more after ``sample_top`` of many arms.
 
     Parameters
     ----------
@@ -81,20 +81,21 @@ class SharedSeedBelief:
         """The arms of the k largest values of a sample, ascending, and these values.
 
         The law is that of ``sample`` followed by the k largest; the draws differ. Given z_0 the
-        values are independent, so that arms with equal posteriors can be drawn together. Whole
-        samples are drawn for few arms.
+        values are independent, so that arms with equal posteriors can be drawn together. Few arms
+        are drawn by ``sample``.
         """
         k = as_k(k, self.n_arms)
         if self.n_arms < _FEWEST_ARMS:
             theta = self.sample(rng=rng)
-            arms = top_k(theta, k, rng=rng)
-            return arms, theta[arms]
+            best = top_k(theta, k, rng=rng)
+            return best, theta[best]
         if self._known is None or not self._known.describes(self.posteriors):
             self._known = _KnownGroups(self.posteriors)
         groups, scores = self._known.groups, SharedScores(self.shared)
         a, b = groups.columns()
-        shift, held = np.zeros(len(a)), np.zeros(len(a), bool)
-        return TopOfGroups(a, b, shift, held, groups, scores).draw(k, rng=rng)
+        no_shift, none_held = np.zeros(len(a)), np.zeros(len(a), bool)
+        top = TopOfGroups(a, b, no_shift, none_held, groups, scores, posteriors=self._posteriors_of)
+        return top.draw(k, rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Update the posteriors, as `BetaBelief` does."""
@@ -105,6 +106,9 @@ class SharedSeedBelief:
             self.posteriors.update(arms, outcomes, rng=rng)
 
     add_arms = beta_posteriors.add_arms
+
+    def _posteriors_of(self, arms: IndexArray) -> tuple[FloatArray, FloatArray]:
+        return self.posteriors.a[arms], self.posteriors.b[arms]
 
     def state(self) -> dict[str, Any]:
         """The posteriors and the setting as plain JSON."""
@@ -159,5 +163,5 @@ class _KnownGroups:
     def _lock(self, locked: bool) -> None:
         self.a.flags.writeable = self.b.flags.writeable = not locked
 
-    def _pairs(self, arms: IndexArray) -> list[tuple[float, float]]:
+    def _pairs(self, arms: IndexArray) -> list[Key]:
         return list(zip(self.a[arms].tolist(), self.b[arms].tolist(), strict=True))

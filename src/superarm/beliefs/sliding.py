@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs import beta_counts
-from superarm.beliefs._beta import flip
 from superarm.beliefs._scores import with_shared
 from superarm.beliefs.beta_counts import BetaCounts
 from superarm.core.arguments import (
@@ -23,7 +22,6 @@ from superarm.core.arguments import (
     IndexArray,
     as_arms,
     as_count,
-    as_feedback,
     as_fraction,
     as_state,
     as_unit,
@@ -87,23 +85,16 @@ class SlidingBetaBelief:
 
     a, b = property(beta_counts.a_of), property(beta_counts.b_of)
     mean, posterior = beta_counts.mean, beta_counts.posterior
-    sample = beta_counts.sample
+    sample, update = beta_counts.sample, beta_counts.update
+    add_arms = beta_counts.add_arms
 
-    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Count the outcomes, and drop the round that leaves the window. No arms, no round.
-
-        Draws only for outcomes strictly between 0 and 1, as `BetaBelief` does.
-        """
-        arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
-        if not len(arms):
-            return
+    def _count(self, arms: IndexArray, coins: FloatArray) -> None:
+        """Count the outcomes of a round, and drop the round that leaves the window."""
         # Copies: the caller may write to its arrays later.
-        self._add(arms.copy(), flip(outcomes, rng=rng).copy())
+        self._add(arms.copy(), coins.copy())
         if len(self._rounds) > self.window:
             # Coins are whole numbers, so that adding and removing leaves no rounding behind.
             self.counts.remove(*self._rounds.popleft())
-
-    add_arms = beta_counts.add_arms
 
     def state(self) -> dict[str, Any]:
         """The prior and the rounds in the window, the oldest first, as plain JSON."""

@@ -56,6 +56,8 @@ REQUIRED = _Required()
 class Part:
     """A belief, an oracle, a reward or an environment.
 
+    The command line, the service, its page and the docs offer what they find here.
+
     Attributes
     ----------
     name

@@ -30,6 +30,13 @@ ENVIRONMENTS = by_name(
         over_http=False,
     ),
     Part(
+        "contextual_replay",
+        "ContextualReplay",
+        environments.ContextualReplay,
+        "A table of recorded outcomes, with a context for every row.",
+        over_http=False,
+    ),
+    Part(
         "drifting",
         "DriftingArms",
         environments.DriftingArms,

@@ -114,7 +114,12 @@ def _byte_table(p: float) -> tuple[Bits, int, FloatArray]:
 
 
 def _random_bytes(n_bytes: int, *, rng: np.random.Generator) -> Bits:
-    words = rng.integers(0, 2**64 - 1, -(-n_bytes // 8), dtype=np.uint64, endpoint=True)
+    n_words, source = -(-n_bytes // 8), rng.bit_generator
+    if isinstance(source, np.random.PCG64):
+        # What the default generator draws anyway, without the checks of `integers`.
+        words = source.random_raw(n_words)
+    else:
+        words = rng.integers(0, 2**64 - 1, n_words, dtype=np.uint64, endpoint=True)
     return words.astype("<u8", copy=False).view(np.uint8)[:n_bytes]
 
 

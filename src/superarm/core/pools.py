@@ -11,10 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from superarm.core import _bits
 from superarm.core._cells import SPARSE_BELOW, random_cells
+from superarm.core._members import checked, numbered, offsets_of
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_fraction
 
 # Up to this size, pools of equal size are summed place by place.
 _SMALL = 16
+# Up to this many numbers, all rows are taken at once.
+_AT_ONCE = 1 << 14
 
 
 class Pools:
@@ -52,7 +55,8 @@ class Pools:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self._bits: _bits.Bits | None = None
         self._rows: IndexArray | None = None
-        self.members, self.offsets = _checked(members, offsets, self.n_arms)
+        self._size: int | None = None
+        self.members, self.offsets = checked(members, offsets, self.n_arms)
         self._n_pools = len(self.offsets) - 1
 
     @classmethod
@@ -86,8 +90,7 @@ class Pools:
         rows[:, :-1] = base
         rows[:, -1] = arms
         rows.sort(axis=1)
-        offsets = np.arange(len(arms) + 1, dtype=np.intp) * rows.shape[1]
-        return cls._trusted(rows.ravel(), offsets, n_arms)
+        return cls._trusted_rows(rows, n_arms)
 
     @classmethod
     def random(cls, n_tests: int, n_arms: int, p: float, *, rng: np.random.Generator) -> Pools:
@@ -108,13 +111,13 @@ class Pools:
         """The arms of all pools, one pool after the other."""
         rows, members = np.nonzero(self.dense())
         # The rows of the members are at hand here, which is cheaper than to count bits again.
-        self.offsets = _offsets(np.bincount(rows, minlength=len(self)))
+        self.offsets = offsets_of(np.bincount(rows, minlength=len(self)))
         return members
 
     @cached_property
     def offsets(self) -> IndexArray:
         """Shape (n_pools + 1,): where each pool begins in ``members``."""
-        return _offsets(self.sizes)
+        return offsets_of(self.sizes)
 
     @property
     def depth(self) -> int:
@@ -176,13 +179,21 @@ class Pools:
             if filled.size:
                 sums[filled] = np.add.reduceat(values.take(self.members), self.offsets[filled])
             return sums
-        if self._common_size:
-            # The sparse product adds in this order too, but is slower for such small sets.
-            sums = np.zeros((len(self), values.shape[1]))
-            for place in self.members.reshape(-1, self._common_size).T:
-                sums += values[place]
-            return sums
-        return self._csr @ values
+        return self._sum_by_place(values) if self._common_size else self._csr @ values
+
+    def _sum_by_place(self, values: FloatArray) -> FloatArray:
+        """The sums of rows of values for small sets of equal size.
+
+        The sparse product adds in this order too, but is slower for such sets.
+        """
+        places = self.members.reshape(-1, self._common_size)
+        # A reduction adds row by row, unless rows have one number only.
+        if values.shape[1] > 1 and places.size * values.shape[1] <= _AT_ONCE:
+            return np.add.reduce(values.take(places, axis=0), axis=1)
+        sums = np.zeros((len(self), values.shape[1]))
+        for place in places.T:
+            sums += values[place]
+        return sums
 
     def sum_by_arm(self, scores: ArrayLike) -> FloatArray:
         """A.T @ scores (eq. decoder), the sum over the pools of each arm: shape (n_arms,)."""
@@ -207,8 +218,10 @@ class Pools:
         if not len(self.members):
             return np.zeros(1, np.intp), Pools._trusted(self.members, self.offsets, 1)
         # The arms get new numbers, 0 for the first one that occurs.
-        arms, renamed = np.unique(self.members, return_inverse=True)
-        return arms, Pools._trusted(renamed, self.offsets, len(arms))
+        arms, renamed = numbered(self.members, self.n_arms)
+        pools = Pools._trusted(renamed, self.offsets, len(arms))
+        pools._size = self._size
+        return arms, pools
 
     def join(self, *others: Pools) -> Pools:
         """These pools followed by the other ones."""
@@ -219,22 +232,30 @@ class Pools:
                 )
         all_pools = (self, *others)
         members = np.concatenate([pools.members for pools in all_pools])
-        offsets = _offsets(np.concatenate([pools.sizes for pools in all_pools]))
+        offsets = offsets_of(np.concatenate([pools.sizes for pools in all_pools]))
         return Pools._trusted(members, offsets, self.n_arms)
 
     @classmethod
     def _trusted(cls, members: IndexArray, offsets: IndexArray, n_arms: int) -> Pools:
         pools = cls.__new__(cls)
         pools.n_arms, pools._n_pools = n_arms, len(offsets) - 1
-        pools._bits = pools._rows = None
+        pools._bits = pools._rows = pools._size = None
         pools.members, pools.offsets = members, offsets
+        return pools
+
+    @classmethod
+    def _trusted_rows(cls, rows: IndexArray, n_arms: int) -> Pools:
+        """Pools of equal size, shape (n_pools, size), each ascending."""
+        n_pools, size = rows.shape
+        pools = cls._trusted(rows.ravel(), np.arange(n_pools + 1, dtype=np.intp) * size, n_arms)
+        pools._size = size
         return pools
 
     @classmethod
     def _of_cells(cls, cells: IndexArray, n_pools: int, n_arms: int) -> Pools:
         """The pools of the matrix A that is 1 in these cells: cell j · n_arms + i is A[j, i]."""
         pools = cls.__new__(cls)
-        pools.n_arms, pools._bits, pools._n_pools = n_arms, None, n_pools
+        pools.n_arms, pools._bits, pools._n_pools, pools._size = n_arms, None, n_pools, None
         pools._rows = cells // n_arms
         pools.members = cells - pools._rows * n_arms
         return pools
@@ -242,16 +263,21 @@ class Pools:
     @classmethod
     def _packed(cls, bits: _bits.Bits, n_pools: int, n_arms: int) -> Pools:
         pools = cls.__new__(cls)
-        pools.n_arms, pools._bits, pools._rows, pools._n_pools = n_arms, bits, None, n_pools
+        pools.n_arms, pools._bits, pools._n_pools = n_arms, bits, n_pools
+        pools._rows = pools._size = None
         return pools
 
     @cached_property
     def _are_singletons(self) -> bool:
+        if self._size is not None:
+            return self._size == 1
         return len(self.members) == len(self) and bool((self.sizes == 1).all())
 
     @cached_property
     def _common_size(self) -> int:
         """The size of every pool, if all have the same and it is small; else 0."""
+        if self._size is not None:
+            return self._size if self._size <= _SMALL else 0
         size = len(self.members) // max(1, len(self))
         return size if size <= _SMALL and bool((self.sizes == size).all()) else 0
 
@@ -261,50 +287,6 @@ class Pools:
         return scipy.sparse.csr_array(
             (ones, self.members, self.offsets), shape=(len(self), self.n_arms)
         )
-
-
-def _checked(members: ArrayLike, offsets: ArrayLike, n_arms: int) -> tuple[IndexArray, IndexArray]:
-    members, offsets = np.array(members), np.array(offsets)
-    for name, given in (("members", members), ("offsets", offsets)):
-        if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
-            raise TypeError(
-                f"{name} must be a flat array of whole numbers, "
-                f"got {given.dtype} of shape {given.shape}"
-            )
-    # Compared before the conversion, and without differences: unsigned numbers would wrap around.
-    if (
-        not offsets.size
-        or offsets[0] != 0
-        or offsets[-1] != len(members)
-        or (offsets[1:] < offsets[:-1]).any()
-    ):
-        raise ValueError(
-            f"offsets must rise from 0 to {len(members)} (the number of members), "
-            f"got {offsets.tolist()[:9]}"
-        )
-    if members.size and not (members.min() >= 0 and members.max() < n_arms):
-        raise ValueError(
-            f"members must be between 0 and {n_arms - 1}, got {members.min()} to {members.max()}"
-        )
-    members, offsets = members.astype(np.intp), offsets.astype(np.intp)
-    # Members need not ascend from the end of one pool to the start of the next.
-    starts = np.zeros(len(members) + 1, bool)
-    starts[offsets] = True
-    unordered = np.flatnonzero((np.diff(members) <= 0) & ~starts[1:-1])
-    if unordered.size:
-        at = unordered[0]
-        raise ValueError(
-            f"members must ascend within a pool, got {members[at]} before {members[at + 1]}; "
-            "Pools.of sorts for you"
-        )
-    return members, offsets
-
-
-def _offsets(sizes: IndexArray) -> IndexArray:
-    """Where pools of these sizes begin, and where the last one ends."""
-    offsets = np.zeros(len(sizes) + 1, np.intp)
-    sizes.cumsum(out=offsets[1:])
-    return offsets
 
 
 def _sums(places: IndexArray, values: FloatArray, n_places: int) -> FloatArray:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 N_DAYS = 365  # of 2013
 LATE_MINUTES = 15  # later than this counts as late
+EVENING_HOUR = 17  # delays of a day add up until the evening
 
 _PerDay = dict[str, list[int]]
 
@@ -39,6 +40,30 @@ def flights_per_day(path: Path) -> tuple[_PerDay, _PerDay]:
         # A flight without a delay was cancelled or diverted.
         n_late[arm][today] += delay in ("", "NA") or float(delay) > LATE_MINUTES
     return n_flights, n_late
+
+
+@cache
+def flight_features(path: Path, names: tuple[str, ...]) -> NDArray[np.float64]:
+    """What the schedule says about connections, one row each: see `datasets.flights`."""
+    hours: dict[str, list[int]] = defaultdict(list)
+    miles: dict[str, float] = {}
+    wanted = ("sched_dep_time", "distance", "carrier", "origin", "dest")
+    for time, distance, carrier, origin, destination in columns(path, wanted):
+        arm = f"{origin}-{destination} {carrier}"
+        hours[arm].append(int(time) // 100)
+        miles[arm] = float(distance)
+    origins = sorted({name[:3] for name in names})
+    carriers = sorted({name.split()[1] for name in names})
+    return np.array(
+        [
+            [name[:3] == origin for origin in origins]
+            + [name.split()[1] == carrier for carrier in carriers]
+            + [np.log(miles[name]), np.mean(hours[name])]
+            + [np.mean(np.array(hours[name]) >= EVENING_HOUR), np.log(len(hours[name]))]
+            for name in names
+        ],
+        np.float64,
+    )
 
 
 @cache

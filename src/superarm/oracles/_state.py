@@ -1,8 +1,10 @@
-"""The check that oracles make of a saved state before they load it."""
+"""The checks that oracles make of a saved state, before they load it and before they use it."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from superarm.core import Reward
 
 
 def check_state(state: Any, oracle: str, *keys: str) -> None:
@@ -15,3 +17,9 @@ def check_state(state: Any, oracle: str, *keys: str) -> None:
     if kind != oracle or any(key not in state for key in keys):
         article = "an" if oracle[0] in "AEIOU" else "a"
         raise ValueError(f"state must be that of {article} {oracle}, got {state!r:.60}")
+
+
+def check_loaded(n_arms: int, reward: Reward) -> None:
+    """Refuse a loaded state of ``n_arms`` arms for a reward of other arms."""
+    if n_arms != reward.n_arms:
+        raise ValueError(f"the loaded state is of {n_arms} arms, got a reward of {reward.n_arms}")

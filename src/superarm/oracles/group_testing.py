@@ -17,7 +17,7 @@ from superarm.oracles._group_testing.report import GroupTestingReport
 from superarm.oracles._group_testing.rules import NTests, Rules, summed
 from superarm.oracles._group_testing.settings import as_n_tests, as_pools, one_of
 from superarm.oracles._group_testing.weights import Weights
-from superarm.oracles._state import check_state
+from superarm.oracles._state import check_loaded, check_state
 
 # The paper leaves p open.
 _USUAL_P = 0.5
@@ -229,11 +229,7 @@ class GroupTesting:
         How many evaluations this took: one, of the empty set, if the reward is new.
         """
         if self._reward is None and self._weights is not None:
-            if self._weights.n_arms != reward.n_arms:
-                raise ValueError(
-                    f"the loaded state is of {self._weights.n_arms} arms, "
-                    f"got a reward of {reward.n_arms}"
-                )
+            check_loaded(self._weights.n_arms, reward)
             self._reward = reward
         if reward is self._reward:
             return 0

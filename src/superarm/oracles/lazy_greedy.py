@@ -21,13 +21,12 @@ from superarm.core import (
     top_k,
 )
 from superarm.core.arguments import FloatArray, IndexArray, as_count
-from superarm.oracles._budget import as_budget
 from superarm.oracles._greedy import falls, greedy, may_stop, scores_of_order
-from superarm.oracles._lazy.certificates import AUDITS, as_audits
+from superarm.oracles._lazy.certificates import AUDITS
 from superarm.oracles._lazy.greedy_round import ContradictionError, GreedyRound, KnownSets
 from superarm.oracles._lazy.stage import Stage
 from superarm.oracles._sets import extendable
-from superarm.oracles._state import check_state
+from superarm.oracles._state import check_loaded, check_state
 from superarm.oracles.lazy_singletons import LazySingletons, LazySingletonsReport
 from superarm.sets.feasible import Feasible
 
@@ -143,11 +142,11 @@ class LazyGreedy:
         budget: int | None = None,
         audits: float = AUDITS,
     ) -> None:
-        self.n_points = as_count(n_points, "n_points", least=4)
+        # The oracle of the first arm checks the settings that both have.
+        alone = LazySingletons(n_points=n_points, batch=batch, budget=budget, audits=audits)
+        self.n_points, self.batch, self.budget = alone.n_points, alone.batch, alone.budget
         self.n_answers = as_count(n_answers, "n_answers")
-        self.batch = as_count(batch, "batch", least=1)
-        self.budget = as_budget(budget)
-        self.audits = as_audits(audits) if budget is None else 0.0
+        self.audits = alone.audits if budget is None else 0.0
         self._reward: Reward | None = None
         self._known: KnownSets | None = None
         self._alone = self._new_alone()
@@ -198,14 +197,10 @@ class LazyGreedy:
 
     def _meet(self, reward: Reward) -> KnownSets:
         """What is known about this reward: nothing if it is new. A loaded state fits any."""
-        loaded = self._reward is None and self._known is not None
-        if self._known is None or not (loaded or reward is self._reward):
+        if self._known is None or (self._reward is not None and reward is not self._reward):
             self._alone, self._known = self._new_alone(), KnownSets.new(reward, self.n_answers)
-        elif len(self._known.lipschitz) != reward.n_arms:
-            raise ValueError(
-                f"the loaded state is of {len(self._known.lipschitz)} arms, "
-                f"got a reward of {reward.n_arms}"
-            )
+        elif self._reward is None:
+            check_loaded(len(self._known.lipschitz), reward)
         self._reward = reward
         return self._known
 

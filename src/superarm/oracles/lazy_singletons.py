@@ -15,7 +15,7 @@ from superarm.oracles._budget import as_budget
 from superarm.oracles._lazy.certificates import AUDITS, as_audits, best_and_rivals
 from superarm.oracles._lazy.look_ahead import NEW, PLAINLY_TOO_LARGE, last_place, look_ahead
 from superarm.oracles._lazy.single_arms import SingleArms
-from superarm.oracles._state import check_state
+from superarm.oracles._state import check_loaded, check_state
 
 # A batch is at least this share of the evaluations so far, so that there are O(log) batches.
 _SHARE_PER_BATCH = 1 / 8
@@ -175,13 +175,10 @@ class LazySingletons:
 
     def _meet(self, reward: Reward) -> SingleArms:
         """What is known about this reward: nothing if it is new. A loaded state fits any."""
-        loaded = self._reward is None and self._known is not None
-        if self._known is None or not (loaded or reward is self._reward):
+        if self._known is None or (self._reward is not None and reward is not self._reward):
             self._known = SingleArms.new(reward, self.n_points)
-        elif self._known.n_arms != reward.n_arms:
-            raise ValueError(
-                f"the loaded state is of {self._known.n_arms} arms, got a reward of {reward.n_arms}"
-            )
+        elif self._reward is None:
+            check_loaded(self._known.n_arms, reward)
         self._reward = reward
         return self._known
 

@@ -28,6 +28,8 @@ from superarm.core.optional import BestOfTop
 class TopKReport:
     """The means of the arms that were picked.
 
+    `TopK` evaluates nothing, so there is no more to report.
+
     Attributes
     ----------
     values

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Protocol, TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray
 
+
+class HasEdges(Protocol):
+    """Feasible sets of edges, one edge per arm."""
+
+    n_arms: int
+
+
+Graph = TypeVar("Graph", bound=HasEdges)
 # Equal values are told apart by at most this share of the largest value.
 _NOISE = 1e-12
 
@@ -55,9 +65,11 @@ def as_values(
     return mine
 
 
-def refuse_others(n_arms: int, mine: int, what: str) -> None:
-    """An error if a problem does not have one arm per edge of a graph."""
-    if n_arms != mine:
+def for_arms(self: Graph, n_arms: int) -> Graph:
+    """Itself, if it has an edge for each arm."""
+    if n_arms != self.n_arms:
         raise ValueError(
-            f"{what} must have an edge for each of the problem's {n_arms} arms, got {mine} edges"
+            f"{type(self).__name__} must have an edge for each of the problem's {n_arms} arms, "
+            f"got {self.n_arms} edges"
         )
+    return self

@@ -47,10 +47,10 @@ def best_within_budget(
     scale, limit = _SIZE / budget, _SIZE
     while True:
         scaled = weights[arms] * scale
-        chosen = _looked_up(quotas, arms, gains, scaled)
-        if chosen is None:
-            chosen = _solve(quotas, arms, gains, scaled, limit)
-        chosen = np.sort(arms[chosen])
+        is_in = _looked_up(quotas, arms, gains, scaled)
+        if is_in is None:
+            is_in = _solve(quotas, arms, gains, scaled, limit)
+        chosen = np.sort(arms[is_in])
         over = float(weights[chosen].sum()) * scale - _SIZE
         if over <= _ROUNDING * _SIZE:
             return chosen

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.k_of_m import top_k
+from superarm.core.same_draws import same_draws
 
 BoolArray = NDArray[np.bool_]
 
@@ -114,7 +115,7 @@ class Quotas:
         # Which of several equally light sets it is does not matter, so the caller's generator is
         # not used.
         base = np.zeros(len(fixed), bool)
-        base[self.best(-weights, fixed, rng=np.random.default_rng(0))] = True
+        base[self.best(-weights, fixed, rng=same_draws())] = True
         counts, free = self.counts(base), base & ~fixed
         heaviest = np.full(len(self.least), -np.inf)
         np.maximum.at(heaviest, self.group[free], weights[free])

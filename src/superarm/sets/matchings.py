@@ -7,7 +7,8 @@ import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import IndexArray, as_arms
-from superarm.sets._edges import as_edges, as_values, refuse_others
+from superarm.sets import _edges
+from superarm.sets._edges import as_edges, as_values
 
 
 class Matchings:
@@ -64,10 +65,7 @@ class Matchings:
         """How many pairs may have to be exchanged at once: all of a matching."""
         return self.n_most
 
-    def for_arms(self, n_arms: int) -> Matchings:
-        """Itself, if it has an edge for each arm."""
-        refuse_others(n_arms, self.n_arms, "Matchings")
-        return self
+    for_arms = _edges.for_arms
 
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The matching of the largest sum of values, shape (n_arms,), ascending."""

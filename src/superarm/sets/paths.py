@@ -7,7 +7,8 @@ import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
-from superarm.sets._edges import as_edges, as_values, refuse_others
+from superarm.sets import _edges
+from superarm.sets._edges import as_edges, as_values
 
 # A value may exceed 1 by this much: it is rounding.
 _ROUNDING = 1e-9
@@ -90,10 +91,7 @@ class Paths:
         """How many edges may have to be exchanged at once: all of a path."""
         return self.n_most
 
-    def for_arms(self, n_arms: int) -> Paths:
-        """Itself, if it has an edge for each arm."""
-        refuse_others(n_arms, self.n_arms, "Paths")
-        return self
+    for_arms = _edges.for_arms
 
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The best path for values of shape (n_arms,), ascending."""

@@ -7,7 +7,8 @@ import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import IndexArray, as_arms
-from superarm.sets._edges import as_edges, as_values, refuse_others
+from superarm.sets import _edges
+from superarm.sets._edges import as_edges, as_values
 
 
 class SpanningTrees:
@@ -56,10 +57,7 @@ class SpanningTrees:
                 f"from 0 to {self.n_nodes - 1}"
             )
 
-    def for_arms(self, n_arms: int) -> SpanningTrees:
-        """Itself, if it has an edge for each arm."""
-        refuse_others(n_arms, self.n_arms, "SpanningTrees")
-        return self
+    for_arms = _edges.for_arms
 
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The tree of the largest sum of values, shape (n_arms,), ascending."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,20 +49,12 @@ def reachable(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
     Imports inside functions count. The packages around the modules do not: their ``__init__`` only
     gives names to users, and imports modules that no cell uses.
     """
-    found: dict[str, Path] = {}
-    left = list(modules)
-    around = {name[:end] for name in left for end, sign in enumerate(name) if sign == "."}
-    # A search without recursion: modules may import each other in circles.
-    while left:
-        name = left.pop()
-        path = None if name in found or name in around else _file(name, root)
-        if path is None:
-            continue
-        found[name] = path
-        left += filter(_is_ours, _imported(path, name))
-        # Importing a module runs the packages that it is in.
-        left.append(name.rpartition(".")[0])
-    return found
+    first = list(modules)
+    around = {above for name in first for above in _packages(name)}
+    # The dot tells modules of the package from a package such as superarm_more.
+    return _search(
+        first, root, lambda name: f"{name}.".startswith(f"{_PACKAGE}.") and name not in around
+    )
 
 
 def outside_digest(module: str) -> str:
@@ -80,15 +72,25 @@ def outside_digest(module: str) -> str:
     root = path.parents[module.count(".") + (path.name == "__init__.py")]
     # All programs of an installation are beside each other: there, only the package itself counts.
     top = module.split(".")[0] if "site-packages" in root.parts else None
+    first = [module, *_packages(module)]
+    return _digest(_search(first, root, lambda name: top in (None, name.split(".")[0])))
+
+
+def _search(first: list[str], root: Path, counts: Callable[[str], bool]) -> dict[str, Path]:
+    """The files of some modules and of those that they import, as far as these count, by name."""
     found: dict[str, Path] = {}
-    left = [module, *_packages(module)]
+    left, seen = list(first), set(first)
+    # A search without recursion: modules may import each other in circles.
     while left:
         name = left.pop()
-        file = _file(name, root)
-        if file is not None and name not in found and top in (None, name.split(".")[0]):
-            found[name] = file
-            left += [*_imported(file, name), *_packages(name)]
-    return _digest(found)
+        path = _file(name, root) if counts(name) else None
+        if path is not None:
+            found[name] = path
+            # Importing a module runs the packages that it is in.
+            new = {*_imported(path, name), *_packages(name)} - seen
+            left += new
+            seen |= new
+    return found
 
 
 def _digest(files: dict[str, Path]) -> str:
@@ -119,17 +121,13 @@ def _named(source: str, name: str, is_package: bool) -> tuple[str, ...]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1]
             base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
             # `from package import module` names a module that the package need not import.
-            found += [base, *(f"{base}.{one.name}" for one in node.names)]
+            found += [base, *[f"{base}.{one.name}" for one in node.names]]
     return tuple(found)
 
 
 def _packages(name: str) -> list[str]:
     parts = name.split(".")
     return [".".join(parts[:depth]) for depth in range(1, len(parts))]
-
-
-def _is_ours(name: str) -> bool:
-    return name == _PACKAGE or name.startswith(f"{_PACKAGE}.")
 
 
 def _file(name: str, root: Path) -> Path | None:

@@ -74,6 +74,8 @@ class Findings:
 class Study:
     """A study on the pipeline.
 
+    It says what is run and what the rows say. All studies are run, stored and resumed alike.
+
     Attributes
     ----------
     name, title

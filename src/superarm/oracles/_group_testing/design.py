@@ -53,7 +53,8 @@ class Design:
                 (scaled[self.arms], self.arms, tests.offsets), shape=shape
             )
             return np.asarray((design @ design.T).toarray(), np.float64)
-        dense = tests.dense() * scaled
+        dense = np.zeros((len(tests), tests.n_arms))
+        dense[self.rows, self.arms] = scaled[self.arms]
         return dense @ dense.T
 
 

@@ -195,7 +195,8 @@ class Weights:
             return step
         mine, system = made.classes[learnt], made.gram(self.var)
         if len(mine) < len(learnt):
-            system = system[np.ix_(learnt, learnt)]
+            places = learnt.nonzero()[0]
+            system = system[places[:, None], places]
         system += np.where(mine[:, None] == mine, self.c_var[mine], 0.0)
         np.fill_diagonal(system, spread[learnt])
         step[learnt] = _solved(system, missed[learnt])

@@ -16,6 +16,7 @@ from superarm.core import FeasibleSets
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.k_of_m import kth_largest
 from superarm.core.optional import Uniform
+from superarm.core.same_draws import same_draws
 
 # How many audits there are in t rounds by default, as a multiple of the root of t.
 AUDITS = 2.0
@@ -162,15 +163,16 @@ def _contested(arms: IndexArray, lower: FloatArray, upper: FloatArray) -> tuple[
     outside[arms] = False
     if not outside.any():
         return _NONE, 0
-    others = np.flatnonzero(outside)
-    weakest, rival = arms[np.argmin(lower[arms])], others[np.argmax(upper[others])]
+    others = outside.nonzero()[0]
+    weakest, rival = arms[lower[arms].argmin()], others[upper[others].argmax()]
     if lower[weakest] > upper[rival]:
         return _NONE, 0
     low, high = kth_largest(lower, len(arms)), kth_largest(upper, len(arms))
     width = upper - lower
     # An arm that may turn out to be tied is in question, too: ties are broken at random, not by
     # what is known of the arms.
-    in_question = np.flatnonzero((upper >= lower[weakest]) & (lower <= upper[rival]) & (width > 0))
+    may_change = (upper >= lower[weakest]) & (lower <= upper[rival]) & (width > 0)
+    in_question = may_change.nonzero()[0]
     enclosing = (lower[in_question] < low) & (upper[in_question] > high)
     urgency = np.where(enclosing, np.inf, upper[in_question])
     pair = weakest if width[weakest] >= width[rival] else rival
@@ -195,7 +197,7 @@ def _doubtful(
     doubted = upper + slack
     doubted[arms] = (lower - slack)[arms]
     # Any of several equal rivals will do, so no draw of the caller's generator is spent on them.
-    rival = feasible.best(doubted, rng=np.random.default_rng(0))
-    differ = np.setxor1d(arms, rival)
+    rival = feasible.best(doubted, rng=same_draws())
+    differ = np.array(sorted(set(arms.tolist()) ^ set(rival.tolist())), np.intp)
     differ = differ[(width[differ] > 0) & undecided[differ]]
     return differ[np.argsort(-width[differ], kind="stable")]

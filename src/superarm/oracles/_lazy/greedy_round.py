@@ -160,7 +160,7 @@ class GreedyRound:
         share = known.shares.get(len(stage.base), _FIRST_SHARE)
         while True:
             gain = stage.gain()
-            arms = np.flatnonzero(stage.in_question(gain))
+            arms = stage.in_question(gain).nonzero()[0]
             if len(arms) and gain > -np.inf and not consulted:
                 self._consult(stage, gain)
                 consulted = True
@@ -172,7 +172,7 @@ class GreedyRound:
             if weak.all():  # every arm that has a chance was evaluated
                 self._rule_out(stage, arms, expected, gain)
                 continue
-            strong = arms[~weak][np.argsort(-expected[~weak], kind="stable")]
+            strong = arms[~weak][(-expected[~weak]).argsort(kind="stable")]
             size = max(self.batch, int(_SHARE_PER_BATCH * (self.evaluations - before)))
             self._evaluate(stage, strong[: min(size, self.room())])
             best = int(np.argmax(stage.exact))
@@ -189,13 +189,14 @@ class GreedyRound:
     def _audit(self, stage: Stage) -> None:
         """Evaluate an arm that the bounds rule out, if it is time, to see whether they hold."""
         audits = self.known.audits
-        arms = np.setdiff1d(np.flatnonzero(np.isneginf(stage.exact)), stage.closed)
         # Rounds audit one step after the other.
         turn = audits.rounds % (len(stage.base) + self._steps) == len(stage.base)
-        if not (len(arms) and turn and audits.are_due(self._audits) and self.room()):
+        if not (turn and audits.are_due(self._audits) and self.room()):
             return
-        self._evaluate(stage, np.array([audits.choose_rival(arms, stage.upper)]))
-        audits.passed()
+        arms = np.setdiff1d(np.flatnonzero(np.isneginf(stage.exact)), stage.closed)
+        if len(arms):
+            self._evaluate(stage, np.array([audits.choose_rival(arms, stage.upper)]))
+            audits.passed()
 
     def _consult(self, stage: Stage, gain: float) -> None:
         """Use bounds from earlier rounds, as long as one evaluation rules out more than one arm."""
@@ -204,7 +205,7 @@ class GreedyRound:
             if not self.room():
                 break
             # Bounds that were used in the meantime may have ruled out the same arms.
-            if len(np.unique(hope[stage.in_question(gain)[hope]])) < 2:
+            if len(set(hope[stage.in_question(gain)[hope]].tolist())) < 2:
                 continue
             worth = self._worth_now(base, stage)
             bounds = base.upper(theta, known.lipschitz, worth, diminishing=diminishing)
@@ -238,7 +239,7 @@ class GreedyRound:
 
     def _evaluate(self, stage: Stage, arms: IndexArray) -> None:
         """Evaluate the base with each of some arms."""
-        values = self._values(stage, arms, np.arange(len(arms) + 1))
+        values = self._values(stage, stage.with_each(arms))
         gains = values - stage.worth
         off = gains > stage.upper[arms] + _ROUNDING * np.maximum(np.abs(values), abs(stage.worth))
         stage.exact[arms] = values
@@ -253,7 +254,7 @@ class GreedyRound:
         members = np.concatenate([np.array(group, np.intp) for group in groups])
         sizes = np.array([len(group) for group in groups])
         ends = np.cumsum(sizes)
-        values = self._values(stage, members, np.concatenate([np.zeros(1, np.intp), ends]))
+        values = self._values(stage, stage.with_groups(members, sizes))
         # The value of a group bounds the value with each of its arms, since no arm lowers a value.
         bounds = np.repeat(values, sizes)
         stage.tried[members] = True
@@ -265,19 +266,9 @@ class GreedyRound:
         failing = float(np.mean(values - stage.worth > hoped))
         self.known.factor *= 1.0 + _FACTOR_STEP * (failing - _FAILING_GROUPS)
 
-    def _values(self, stage: Stage, arms: IndexArray, offsets: IndexArray) -> FloatArray:
-        """The values of the base with each group of arms; ``offsets`` say where a group begins."""
-        n_base, n_groups = len(stage.base), len(offsets) - 1
-        numbers = np.arange(n_groups)
-        members = np.concatenate([np.tile(stage.base, n_groups), arms])
-        group = np.concatenate([np.repeat(numbers, n_base), np.repeat(numbers, np.diff(offsets))])
-        self.evaluations += n_groups
-        # Sorted here, of arms that were checked before: a second check would cost more than it.
-        pools = Pools._trusted(
-            members[np.lexsort((members, group))],
-            offsets + n_base * np.arange(n_groups + 1),
-            len(stage.theta),
-        )
+    def _values(self, stage: Stage, pools: Pools) -> FloatArray:
+        """The values of sets at the means of the round."""
+        self.evaluations += len(pools)
         return self.reward.batch(pools, stage.theta)
 
     def _give_up(self, stage: Stage, arm: int) -> None:

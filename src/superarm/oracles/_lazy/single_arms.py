@@ -18,9 +18,8 @@ from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.optional import is_concave
 from superarm.oracles._lazy import contradictions
 from superarm.oracles._lazy.certificates import Audits
+from superarm.oracles._lazy.few_arms import FEW, ROUNDING, bounds_of_one
 
-# Rounding errors of this share in answers are magnified by a line through two close points.
-_ROUNDING = 4e-16
 # The weight of a new answer in the average share of B that the answers use.
 _NEW_SHARE = 0.05
 # Keeps a division by a distance finite when the distance is 0.
@@ -102,6 +101,8 @@ class SingleArms:
         chords
             False for the bounds that would hold if the f_i were not concave.
         """
+        if len(theta) <= FEW:
+            return self._bounds_of_few(theta, arms, least, most, chords)
         x, f, n, lipschitz = self.x[:, arms], self.f[:, arms], self.n[arms], self.lipschitz[arms]
         # The place of the first point to the right of theta, per arm.
         right = np.zeros(len(n), np.intp)
@@ -127,6 +128,17 @@ class SingleArms:
         # Last, since chords round: an answered question has its answer, to the last digit.
         lower[exact], upper[exact] = value, value
         return lower, np.maximum(lower, upper)
+
+    def _bounds_of_few(
+        self, theta: FloatArray, arms: IndexArray | slice, least: float, most: float, chords: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        parts = (theta, self.lipschitz[arms], self.x.T[arms], self.f.T[arms], self.n[arms])
+        options = {"monotone": self.monotone, "concave": self.concave and chords}
+        found = [
+            bounds_of_one(mean, b, x[:n], f[:n], **options) if n else (least, most)
+            for mean, b, x, f, n in zip(*(part.tolist() for part in parts), strict=True)
+        ]
+        return np.array([low for low, _ in found]), np.array([high for _, high in found])
 
     def add_for_all(self, x: float, f: float) -> None:
         """The same first point for every arm."""
@@ -268,12 +280,12 @@ def _tighten_by_chords(
     x, f, n = points
     # The chord around theta bounds from below, the next ones on both sides from above.
     for first, inside in ((right - 1, True), (right - 2, False), (right, False)):
-        both = np.flatnonzero((first >= 0) & (first + 1 < n))
+        both = ((first >= 0) & (first + 1 < n)).nonzero()[0]
         one, other = (first[both], both), (first[both] + 1, both)
         x1, f1, x2, f2 = x[one], f[one], x[other], f[other]
         share = (theta[both] - x1) / (x2 - x1)
         line = f1 + (f2 - f1) * share
-        slack = _ROUNDING * (np.abs(f1) + np.abs(f2)) * (1 + np.abs(share))
+        slack = ROUNDING * (np.abs(f1) + np.abs(f2)) * (1 + np.abs(share))
         if inside:
             lower[both] = np.maximum(lower[both], line - slack)
         else:

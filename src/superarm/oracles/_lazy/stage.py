@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.core import top_k
+from superarm.core import Pools, top_k
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._lazy.gains import Base
 
@@ -52,6 +52,22 @@ class Stage:
         self.tried = np.zeros(len(theta), bool)
         self.here = Base(base, theta[base], worth)
 
+    def with_each(self, arms: IndexArray) -> Pools:
+        """The base with each of some arms."""
+        rows = np.empty((len(arms), len(self.base) + 1), np.intp)
+        rows[:, :-1], rows[:, -1] = self.base, arms
+        rows.sort(axis=1)
+        # All of these arms were checked before: a second check would cost more than the rest.
+        return Pools._trusted_rows(rows, len(self.theta))
+
+    def with_groups(self, arms: IndexArray, sizes: IndexArray) -> Pools:
+        """The base with each group of arms, one group after the other."""
+        n_base, numbers = len(self.base), np.arange(len(sizes))
+        members = np.concatenate([np.tile(self.base, len(sizes)), arms])
+        group = np.concatenate([np.repeat(numbers, n_base), np.repeat(numbers, sizes)])
+        offsets = np.concatenate([np.zeros(1, np.intp), np.cumsum(sizes + n_base)])
+        return Pools._trusted(members[np.lexsort((members, group))], offsets, len(self.theta))
+
     def gain(self) -> float:
         """What the best arm so far adds; -inf before the first answer."""
         return float(self.exact.max()) - self.worth
@@ -66,9 +82,9 @@ class Stage:
 
     def lower(self, arms: IndexArray, bounds: FloatArray, *, assumed: bool = False) -> None:
         """Take over bounds where they are lower; an arm may occur more than once."""
-        before = self.upper.copy()
+        before = self.upper[arms]
         np.minimum.at(self.upper, arms, bounds)
-        self.assumed[self.upper < before] = assumed
+        self.assumed[arms[self.upper[arms] < before]] = assumed
 
     def winner(self, *, rng: np.random.Generator) -> int:
         """The best of the arms that were evaluated; without any, the arm of the largest bound."""

@@ -93,9 +93,7 @@ def run(cell: Cell) -> Recorded:
     """
     s = cell.settings
     problem = _saved(s["folder"], s["k"], s["horizon"], s["order"])
-    return Recorded(
-        play(problem, s["policy"], cell.run, seed=cell.seed, prior=s.get("prior")), {}
-    )
+    return Recorded(play(problem, s["policy"], cell.run, seed=cell.seed, prior=s.get("prior")), {})
 
 
 def play(

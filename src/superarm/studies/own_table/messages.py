@@ -25,21 +25,22 @@ def warnings(analysis: Analysis) -> list[str]:
     found, learnable = [], analysis.learnable
     if analysis.missing > _MOST_MISSING:
         found.append(
-            f"{analysis.missing:.1%} of the cells are missing. Policies learned from the few others, "
-            f"and a missing cell counts as the mean of its column, so the results say little. If "
-            f"only shown items have outcomes, use off-policy estimates (superarm.offpolicy)."
+            f"{analysis.missing:.1%} of the cells are missing. Policies learned from the few "
+            f"others, and a missing cell counts as the mean of its column, so the results say "
+            f"little. If only shown items have outcomes, use off-policy estimates "
+            f"(superarm.offpolicy)."
         )
     if learnable.is_luck:
         found.append(
-            f"The gap may be luck: nothing shows that the arms differ (p = {learnable.p_value:.2g}). "
-            f"Compared within rows, the best arms are {learnable.hindsight:.4g} per round above the "
-            f"random baseline. If the outcomes of each row are shuffled among the arms, this is "
-            f"{learnable.luck:.4g} on average."
+            f"The gap may be luck: nothing shows that the arms differ (p = "
+            f"{learnable.p_value:.2g}). Compared within rows, the best arms are "
+            f"{learnable.hindsight:.4g} per round above the random baseline. If the outcomes of "
+            f"each row are shuffled among the arms, this is {learnable.luck:.4g} on average."
         )
     elif not learnable.is_sure:
         found.append(
-            f"The arms differ (p = {learnable.p_value:.2g}), but the rows are too few to tell which "
-            f"arms are the best: sets chosen on other rows beat the random baseline by "
+            f"The arms differ (p = {learnable.p_value:.2g}), but the rows are too few to tell "
+            f"which arms are the best: sets chosen on other rows beat the random baseline by "
             f"{interval(learnable.gap)} per round."
         )
     return found
@@ -55,7 +56,8 @@ def verdict(analysis: Analysis) -> str:
     if analysis.learnable.is_luck:
         said = f"{best.policy} has the highest reward in these rows, which may be luck, too."
     elif beaten:
-        said = f"{best.policy} wins: it is ahead of {', '.join(beaten)} in paired runs."
+        word = "has the highest reward" if analysis.as_good else "wins"
+        said = f"{best.policy} {word}: in paired runs it is ahead of {', '.join(beaten)}."
     if analysis.as_good:
         said += f" These runs do not distinguish it from {', '.join(analysis.as_good)}."
     share = analysis.of_learnable(best)
@@ -76,7 +78,9 @@ def next_steps(analysis: Analysis, folder: str = "") -> list[Step]:
             more = "the arms differ by so little that any set will do"
         steps.append(Step(f"Collect more rows before you trust the best arms: {more}."))
     steps.append(
-        Step("Decide in a Python program, and learn from what happens:", _session(problem.k, folder))
+        Step(
+            "Decide in a Python program, and learn from what happens:", _session(problem.k, folder)
+        )
     )
     steps.append(
         Step(

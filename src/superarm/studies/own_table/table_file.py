@@ -193,9 +193,7 @@ class Columns:
                 )
 
 
-def _strips(
-    lines: Any, columns: Columns, outcomes: Outcomes
-) -> Iterator[tuple[NDArray[Any], int]]:
+def _strips(lines: Any, columns: Columns, outcomes: Outcomes) -> Iterator[tuple[NDArray[Any], int]]:
     """The rows as arrays that are checked and packed, many rows at once; and how many are empty."""
     width, kept = len(columns.head), columns.kept
     everything = len(kept) == width

@@ -25,6 +25,8 @@ class Verdict(StrEnum):
 class Statement:
     """A statement of the paper, and how it is judged.
 
+    The numbers of experiments decide, if the experiments are large enough for a verdict.
+
     Attributes
     ----------
     sentence

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from superarm.beliefs import (
     BetaBelief,
     Exp3Belief,
-    FlatGaussianBelief,
     LearnedBetaBelief,
     MeanBelief,
     SharedSeedBelief,
@@ -30,6 +29,7 @@ from superarm.oracles import (
     Singletons,
     TopK,
 )
+from superarm.policies.gaussian import bg_cts, cts_gaussian
 from superarm.sets.together import warn_of_own_draws
 
 __all__ = [
@@ -184,52 +184,6 @@ def single_seed_ts(
     'SingleSeedBelief'
     """
     return Policy(SingleSeedBelief(reward.n_arms), _or_singletons(oracle), reward, k)
-
-
-def cts_gaussian(
-    reward: Reward,
-    k: int | FeasibleSets,
-    *,
-    beta: float = 1.0,
-    shared: float = 0.0,
-    oracle: Oracle | None = None,
-) -> Policy:
-    """CTS-Gaussian (Perrault, Boursier, Perchet, Valko 2020): normal draws, not cut at 0 and 1.
-
-    ``beta`` is the factor of their variances, and arms share a part of the seed. The default oracle
-    is `Singletons`.
-
-    Examples
-    --------
-    >>> import superarm as sa
-    >>> cts_gaussian(sa.LinearReward(5), k=2, shared=1.0).belief.shared
-    1.0
-    """
-    belief = FlatGaussianBelief(reward.n_arms, boost=beta, shared=shared)
-    return Policy(belief, _or_singletons(oracle), reward, k)
-
-
-def bg_cts(
-    reward: Reward,
-    k: int | FeasibleSets,
-    *,
-    lam: float = 0.0,
-    shared: float = 0.0,
-    oracle: Oracle | None = None,
-) -> Policy:
-    """BG-CTS (Zhang, Combes 2024): normal draws whose variance is raised, less and less.
-
-    ``lam`` is lambda of the paper, 0 as in its experiments. The default oracle is `Singletons`.
-
-    Examples
-    --------
-    >>> import superarm as sa
-    >>> bg_cts(sa.LinearReward(5), k=2).belief.set_size
-    2
-    """
-    n_most = max(1, as_feasible(k, reward.n_arms).n_most)
-    belief = FlatGaussianBelief(reward.n_arms, boost=1 + lam, set_size=n_most, shared=shared)
-    return Policy(belief, _or_singletons(oracle), reward, k)
 
 
 def escb(reward: Reward, k: int | FeasibleSets, *, c: float = 0.0, limit: int = 10_000) -> Policy:

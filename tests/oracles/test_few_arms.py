@@ -1,0 +1,71 @@
+"""What lazy oracles compute in two ways: the faster way has the same answers, to the last bit."""
+
+import numpy as np
+import pytest
+
+from superarm import Pools
+from superarm.core.same_draws import same_draws
+from superarm.oracles._lazy import single_arms
+from superarm.oracles._lazy.single_arms import SingleArms
+from superarm.oracles._lazy.stage import Stage
+
+
+def filled(rng, n_arms, n_points, **declared):
+    """Arms with from one to all of their points, of any values; the first arm has none."""
+    known = SingleArms(rng.random(n_arms), n_points, **declared)
+    for arm in range(1, n_arms):
+        for x in np.round(rng.random(rng.integers(1, n_points + 3)), 2):
+            known.add(arm, float(x), float(rng.normal()))
+    return known
+
+
+@pytest.mark.parametrize("monotone", [True, False])
+@pytest.mark.parametrize("concave", [True, False])
+@pytest.mark.parametrize("chords", [True, False])
+def test_bounds_of_few_arms_are_those_of_many(monotone, concave, chords, monkeypatch):
+    rng, options = np.random.default_rng(0), {"least": -7.0, "most": 9.0, "chords": chords}
+    for _ in range(20):
+        known = filled(rng, 40, 6, monotone=monotone, concave=concave)
+        theta = np.round(rng.random(40), 2)
+        theta[1] = known.x[0, 1]  # a mean that was evaluated
+        many = known.bounds(theta, **options)
+        assert [bound[0] for bound in many] == [-7.0, 9.0]
+        assert [bound[1] for bound in many] == [known.f[0, 1]] * 2
+        some = rng.permutation(40)[:12]
+        few = known.bounds(theta[some], some, **options)
+        np.testing.assert_array_equal(few, [bound[some] for bound in many])
+        with monkeypatch.context() as patch:
+            patch.setattr(single_arms, "FEW", 40)
+            np.testing.assert_array_equal(known.bounds(theta, **options), many)
+
+
+@pytest.mark.parametrize("n_base", [1, 4, 20])
+def test_sets_with_one_more_arm_are_groups_of_one(n_base):
+    rng = np.random.default_rng(1)
+    theta, order = rng.random(50), rng.permutation(50)
+    base, arms = np.sort(order[:n_base]), order[n_base : n_base + 9]
+    stage = Stage(base, 1.0, theta, theta, theta.copy(), np.zeros(50, bool))
+    each, groups = stage.with_each(arms), stage.with_groups(arms, np.ones(9, np.intp))
+    np.testing.assert_array_equal(each.members, groups.members)
+    np.testing.assert_array_equal(each.offsets, groups.offsets)
+    np.testing.assert_array_equal(each.dense(), Pools.extensions(base, arms, 50).dense())
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 16])
+@pytest.mark.parametrize("n_columns", [1, 2, 20])
+def test_small_sets_are_summed_in_the_order_of_the_sparse_product(size, n_columns):
+    """Few sets are summed at once and many place by place."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(60, n_columns)) * 10.0 ** rng.integers(-5, 5, (60, n_columns))
+    for n_pools in (1, 3, 40, 3000):
+        rows = [np.sort(rng.choice(60, size, replace=False)) for _ in range(n_pools)]
+        pools = Pools.of(rows, 60)
+        np.testing.assert_array_equal(pools.sum(values), pools._csr @ values)
+
+
+def test_the_same_draws_are_those_of_a_new_generator():
+    for _ in range(2):
+        rng, new = same_draws(), np.random.default_rng(0)
+        assert rng.permutation(9).tolist() == new.permutation(9).tolist()
+        assert rng.integers(7, size=3).tolist() == new.integers(7, size=3).tolist()
+        assert rng.random() == new.random()
