@@ -20,6 +20,7 @@ from superarm.beliefs._logit_model import SiteModel
 from superarm.beliefs._logit_rows import Rows, Structure
 from superarm.beliefs._logit_sites import sites
 from superarm.beliefs._logit_stds import FIRST_STDS, fit_stds
+from superarm.beliefs.linear import Contributions
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import LogitNormalPosterior
 from superarm.core.arguments import (
@@ -149,6 +150,10 @@ class LogisticBelief:
     def posterior(self, arms: IndexArray) -> LogitNormalPosterior:
         """The posteriors of some arms at this moment. Later updates do not change the answer."""
         return self.at(None).posterior(arms)
+
+    def contributions(self, arms: ArrayLike) -> Contributions:
+        """What each feature adds to the posterior medians of some arms."""
+        return self.at(None).contributions(arms)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """Means that might be true, shape (n_arms,)."""
