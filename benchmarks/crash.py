@@ -49,7 +49,7 @@ def kill_repeatedly(
     server = kind(database, folder / "server.log", "--checkpoint-every", "10", "--quiet")
     record = folder / "record.jsonl"
     with server.start(), Client(server.url) as client:
-        bandit = client.create("crash", N_ARMS, K, seed=seed).id
+        bandit = client.create("crash", N_ARMS, K, belief="beta", seed=seed).id
         with load([server.url], bandit, record, clients=clients, seed=seed, kind=kind):
             for _ in range(kills):
                 time.sleep(most_s * rng.random())

@@ -132,7 +132,8 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         for n_arms, clients in [(M, n) for n in CLIENTS] + [
             (n_arms, 8) for n_arms in options.growth
         ]:
-            bandit = client.create(f"bench {n_arms} {clients} {time.time()}", n_arms, K, seed=1).id
+            name = f"bench {n_arms} {clients} {time.time()}"
+            bandit = client.create(name, n_arms, K, belief="beta", seed=1).id
             before = beside(n_arms, folder, seconds / 6)
             served = load(server, bandit, clients, seconds)
             after = beside(n_arms, folder, seconds / 6)

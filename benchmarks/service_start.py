@@ -41,7 +41,7 @@ TOGETHER = 5000  # events in one commit
 def make_log(path: Path, n_events: int, n_arms: int) -> None:
     """Write a database with one bandit that has ``n_events`` events."""
     store, rng = SQLiteStore(path), random.Random(0)
-    body = CreateBody(name="long", arms=n_arms, k=5, seed=1).model_dump()
+    body = CreateBody(name="long", arms=n_arms, k=5, belief="beta", seed=1).model_dump()
     spec = complete(body, {}, most_arms=n_arms)
     live = Live.new(Bandit(0, "longlog234", "long", 5, 0.0), spec, {})
     live.bandit = store.create(live.bandit, live.pending.pop())

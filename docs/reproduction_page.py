@@ -25,6 +25,7 @@ import reproduction_tables as tables
 from superarm.oracles.scheduled import growing
 from superarm.reporting import pages
 from superarm.reporting.figures import render
+from superarm.reporting.tables import compact
 from superarm.studies import Memory
 from superarm.studies.archive import pack, unpack
 from superarm.studies.paper import catalogue
@@ -97,7 +98,7 @@ def page(found: Results, path: Path = PAGE) -> str:
         cucb=lambda horizon: math.ceil(_CUCB * math.log(horizon)),
         **numbers,
     )
-    return tables.compact(text) + "\n"
+    return compact(text.rstrip("\n")) + "\n"
 
 
 def said(found: Results) -> dict[str, bool]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -67,14 +66,6 @@ def _because(text: str) -> str:
     return "; ".join(part.removeprefix("the condition: ") for part in reasons)
 
 
-def compact(text: str) -> str:
-    """A Markdown page whose tables have no spaces beside the bars."""
-    lines = text.splitlines()
-    return "\n".join(
-        re.sub(r" *(?<!\\)\| *", "|", line) if line.startswith("|") else line for line in lines
-    )
-
-
 def separable(fig1: Numbers) -> Table:
     """Figure 1 as a table."""
     rows = [
@@ -90,11 +81,14 @@ def separable(fig1: Numbers) -> Table:
 
 
 def regret(found: Numbers) -> Table:
-    """All policies on one problem, fewest evaluations first."""
-    policies, horizon = found["policies"], found["horizon"]
+    """All policies on one problem, fewest evaluations first; with the floor where there is one."""
+    policies, horizon, floors = found["policies"], found["horizon"], found["floors"]
 
     def evaluations(label: str) -> float:
         return float(np.mean(policies[label]["evaluations"])) / horizon
+
+    def of_floor(label: str) -> str:
+        return f"{np.mean(policies[label]['regret']) / floors['first_failure']:.2f}"
 
     # Among policies with as many evaluations, the largest regret comes first.
     order = sorted(policies, key=lambda one: (evaluations(one), -np.mean(policies[one]["regret"])))
@@ -103,11 +97,13 @@ def regret(found: Numbers) -> Table:
             label,
             span(mean_interval(policies[label]["regret"])),
             span(policies[label]["of_cts"]),
+            *([of_floor(label)] if floors else []),
             per_round(evaluations(label)),
         ]
         for label in order
     ]
-    return Table(["policy", "regret", "× CTS", "evaluations per round"], rows)
+    more = ["× floor"] if floors else []
+    return Table(["policy", "regret", "× CTS", *more, "evaluations per round"], rows)
 
 
 def per_round(count: float) -> str:

@@ -9,7 +9,9 @@ import pytest
 import reproduction_page
 from superarm.studies import Memory, paper, run_cell
 from superarm.studies.archive import unpack
+from superarm.studies.paper.extensions import beyond
 from superarm.studies.paper.report import recorded_sweeps
+from superarm.studies.run import recorded_rows
 
 ROOT = Path(__file__).parent.parent
 AGAIN = "does not say what the rows say; run `python docs/reproduction_page.py`, and see its prose"
@@ -57,6 +59,22 @@ def test_the_rows_are_those_of_all_experiments_at_the_papers_sizes(found):
     assert sum(group["cells"] for group in groups) == manifest["recorded"]["cells"]
     # Times of two machines must not be compared.
     assert len([group for group in groups if group["timed_alone"]]) == 1
+
+
+def test_floors_are_those_of_the_instances_that_were_played(found):
+    """The instances are drawn again for the floors: they have the recorded gaps, to the bit."""
+    store = Memory()
+    cells = recorded_sweeps(unpack(reproduction_page.ARCHIVE, store), store)["beyond"]
+    rows = [row for row in recorded_rows(cells, store)[0] if row["label"] == "CTS"]
+    assert [beyond._instance(row).gap for row in rows] == [row["gap"] for row in rows]
+    linear, network = (found.findings["beyond"].numbers[name] for name in ("linear", "network"))
+    assert network["floors"] is None
+    # By hand for one run: k / (k + 1) times the sum of what each arm loses until its first failure.
+    mu = np.sort(beyond._instance(rows[0]).mu)
+    by_hand = 5 / 6 * ((mu[-5:].mean() - mu[:-5]) / (1 - mu[:-5])).sum()
+    assert linear["floors"]["first_failure"] == pytest.approx(by_hand, rel=0.02)
+    # The asymptotic bound is above what CTS loses: it says nothing at this horizon.
+    assert linear["floors"]["asymptotic"] > np.mean(linear["policies"]["CTS"]["regret"])
 
 
 def test_an_edited_number_is_noticed(found):

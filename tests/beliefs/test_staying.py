@@ -5,9 +5,8 @@ import pytest
 from scipy import stats
 
 from superarm.beliefs import LearnedBetaBelief, _sorted_arms
-from superarm.beliefs._beta_bounds import beta_at_most
 from superarm.beliefs._equal_arms import EqualArms
-from superarm.beliefs._scores import beta_at, largest_score, top_at
+from superarm.beliefs._scores import largest_score
 from superarm.beliefs._sorted_arms import SortedArms
 
 
@@ -67,37 +66,6 @@ def test_the_largest_score_is_an_upper_bound_on_average():
         below = largest_score(n) - largest.mean()
         assert below > 5 * largest.std() / np.sqrt(2000)
         assert below < 0.7
-
-
-def test_the_bound_is_never_below_the_quantile():
-    """Skorski's bound on 200,000 posteriors of all shapes and scores up to 8."""
-    rng = np.random.default_rng(0)
-    a, b = np.exp(rng.uniform(np.log(0.01), np.log(5000), (2, 200_000)))
-    scores = rng.uniform(-8, 8, 200_000)
-    assert (beta_at_most(a, b, scores) >= beta_at(a, b, scores)).all()
-
-
-@pytest.mark.parametrize("k", [1, 5, 40, 200])
-def test_the_k_largest_by_bounds_are_those_of_all_quantiles(k):
-    rng = np.random.default_rng(k)
-    for mean, strength in ((0.03, 50.0), (0.5, 2.0), (0.97, 300.0)):
-        a, b = rng.gamma(mean * strength, 1, 200) + 0.02, rng.gamma((1 - mean) * strength, 1, 200)
-        b, scores = b + 0.02, rng.normal(1, 1, 200)
-        arms, values = top_at(a, b, scores, k, rng=rng)
-        every = beta_at(a, b, scores)
-        # Compared by value: quantiles that round to 1 are equal.
-        np.testing.assert_array_equal(np.sort(values), np.sort(every)[-k:])
-        np.testing.assert_array_equal(values, every[arms])
-
-
-def test_few_quantiles_are_computed():
-    """Of 20,000 arms with measured outcomes: at most one in ten for the five largest values."""
-    rng, n_arms = np.random.default_rng(0), 20_000
-    a = rng.uniform(1, 30, n_arms)
-    b, scores = 32 - a, rng.normal(1, 0.5, n_arms)
-    arms, values = top_at(a, b, scores, 5, rng=rng)
-    assert len(arms) == 5
-    assert (beta_at_most(a, b, scores) >= values.min()).mean() < 0.1
 
 
 def test_groups_that_moved_are_those_built_anew():

@@ -95,10 +95,10 @@ def test_the_same_key_returns_the_same_decisions(client):
 
 
 def test_repeated_requests_take_effect_once(client):
-    one = client.create("twice", ARMS, 2, seed=3)
-    assert client.create("twice", ARMS, 2, seed=3) == one
+    one = client.create("twice", ARMS, 2, belief="beta", seed=3)
+    assert client.create("twice", ARMS, 2, belief="beta", seed=3) == one
     with pytest.raises(sc.ConflictError):
-        client.create("twice", ARMS, 3, seed=3)
+        client.create("twice", ARMS, 3, belief="beta", seed=3)
     client.add_arms(one, ["new"], prior=(2, 1))
     client.add_arms(one, ["new"], prior=(2, 1))
     client.retire(one, "new")
@@ -137,7 +137,7 @@ def test_constraints_and_batches(client):
 def test_a_log_with_propensities_equals_that_of_a_session(client):
     """Decisions, propensities and estimates equal those of a session with the same seed."""
     bandit = client.create("logged", ARMS, 2, seed=5)
-    session = sa.Session(sa.cts(sa.LinearReward(6), 2, oracle=sa.TopK()), ARMS, seed=5)
+    session = sa.Session(sa.thompson(sa.LinearReward(6), 2), ARMS, seed=5)
     rng = np.random.default_rng(0)
     for number in range(60):
         own, served = session.ask(propensities=30), client.ask(bandit, propensities=30)

@@ -1,7 +1,8 @@
-"""Which part of a gap is luck: the test has its level, the interval covers, and both match twins."""
+"""Which part of a gap is luck: the test has its level, and the interval covers."""
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -177,13 +178,15 @@ def test_the_winner_is_compared_over_paired_runs():
 def test_the_next_steps_run(tmp_path, monkeypatch):
     found = analysis_of(cells(), NAMES)
     monkeypatch.chdir(tmp_path)
-    with open("arms.csv", "w", encoding="utf-8") as file:
+    with Path("arms.csv").open("w", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(found.arms[0]))
         writer.writeheader()
         writer.writerows(found.arms)
-    python, http = (step.code for step in messages.next_steps(found) if step.code)
-    scope = {}
+    python, http, features = (step.code for step in messages.next_steps(found) if step.code)
+    scope = {"features": np.eye(5)}
     exec(python, scope)
+    exec(features, scope)
+    assert len(scope["policy"].ask(rng=np.random.default_rng(0))) == 2
     assert set(scope["names"]) == set(NAMES)
     assert type(scope["session"].policy.belief) is type(sa.thompson(sa.LinearReward(2), 1).belief)
     assert "bandit.json" in http

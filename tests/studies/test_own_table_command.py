@@ -49,7 +49,7 @@ def test_every_policy_plays_and_every_file_is_written(written):
         assert name in output
     # The recommended policy is played first, and the report says who wins.
     assert USUAL[0] == "thompson"
-    assert "wins: it is ahead of" in output
+    assert "in paired runs it is ahead of" in output
     numbers = json.loads((folder / "out" / "numbers.json").read_text())
     assert [row["policy"] for row in numbers["policies"]][-1] == "random"
     assert numbers["best_fixed_set"]["arms"] == ["egg", "<b>pie</b>"]
@@ -161,7 +161,10 @@ def test_a_bad_file_is_answered_with_its_name_and_line_and_nothing_is_written(ta
         (["--k", 5], ["--k must be between 1 and 4, got 5", "nothing to choose"]),
         (["--k", 9], ["--k must be between 1 and 4, got 9"]),
         (["--k", 0], ["0 is not in the range x>=1"]),
-        (["--k", 2, "--policy", "best"], ["--policy must be of thompson, cts, single-seed", "got 'best'"]),
+        (
+            ["--k", 2, "--policy", "best"],
+            ["--policy must be of thompson, cts, single-seed", "got 'best'"],
+        ),
         (
             ["--k", 2, "--horizon", 121],
             ["--horizon must be at most 120, the number of rows, got 121"],

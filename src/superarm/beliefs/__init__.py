@@ -8,6 +8,7 @@ from superarm.beliefs.gaussian import GaussianBelief
 from superarm.beliefs.kl_ucb import KLUCBBelief
 from superarm.beliefs.learned_beta import LearnedBetaBelief
 from superarm.beliefs.linear import LinearBelief
+from superarm.beliefs.logistic import LogisticBelief
 from superarm.beliefs.mean import MeanBelief
 from superarm.beliefs.position_biased import PositionBiasedBelief
 from superarm.beliefs.shared_seed import SharedSeedBelief
@@ -24,6 +25,7 @@ __all__ = [
     "KLUCBBelief",
     "LearnedBetaBelief",
     "LinearBelief",
+    "LogisticBelief",
     "MeanBelief",
     "PositionBiasedBelief",
     "SharedSeedBelief",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaln, expit, log_expit
 
-from superarm.core.arguments import FloatArray
+from superarm.core.arguments import FloatArray, IndexArray
 
 # The search is over the logit of the prior's mean and the log of its strength a + b. Beyond these
 # limits a posterior is the prior or the data alone, for any number of outcomes seen here.
@@ -16,6 +16,8 @@ _LOG_STRENGTH = (-3.0, 9.0)
 _SIGMA = 2.0
 # Steps of the search, from first to last: 0.04 is far below the uncertainty of the estimate.
 _FIRST_STEP, _LAST_STEP, _MOST_MOVES = 0.6, 0.04, 60
+# With more distinct counts, so many arms stand for all: enough for two digits of a and b.
+_MOST_ARMS = 10_000
 # Noise counts as that of coins until outcomes say otherwise: weight of that guess, in variances.
 _COINS = 2.0
 # Outcomes with less noise than this share of a coin's would make counts overflow.
@@ -39,10 +41,14 @@ def fit_beta(
     Parameters
     ----------
     successes, failures, n_arms
-        Shape (n,): distinct counts, and how many arms have them. Counts need not be whole.
+        Shape (n,): distinct counts, ascending, and how many arms have them.
+        Counts need not be whole. With very many, evenly spaced ones stand for their neighbours.
     start
         Where the search begins: the last estimate saves time.
     """
+    if len(n_arms) > _MOST_ARMS:
+        kept, n_arms = _thinned(n_arms)
+        successes, failures = successes[kept], failures[kept]
     here = np.array([np.log(start[0] / start[1]), np.log(start[0] + start[1])])
     best, step = _log_posterior(here[None], successes, failures, n_arms)[0], _FIRST_STEP
     for _ in range(_MOST_MOVES):
@@ -79,6 +85,14 @@ def fit_dispersion(
         ratio = round((_COINS + varies) / (_COINS + expected), 9)
         found = min(1.0, max(_LEAST_DISPERSION, ratio))
     return found
+
+
+def _thinned(n_arms: FloatArray) -> tuple[IndexArray, FloatArray]:
+    """Which counts stay if arms are taken at even distances, and how many arms each stands for."""
+    places = np.cumsum(n_arms)
+    even = (np.arange(_MOST_ARMS) + 0.5) * places[-1] / _MOST_ARMS
+    kept, times = np.unique(places.searchsorted(even, side="right"), return_counts=True)
+    return kept, times * places[-1] / _MOST_ARMS
 
 
 def _inside(points: FloatArray) -> FloatArray:

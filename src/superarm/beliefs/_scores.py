@@ -8,6 +8,7 @@ z_i = sqrt(shared) · z_0 + sqrt(1 - shared) · e_i is standard normal for any `
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr, ndtri_exp
 
-from superarm.beliefs._beta_bounds import beta_at_most
 from superarm.beliefs._equal_arms import EqualArms
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.k_of_m import top_k
 
 BoolArray = NDArray[np.bool_]
-
-# So many quantiles per place of a set are computed first. More cost time, and fewer give a level
-# that the bounds of more other arms reach.
-_FIRST_PER_PLACE = 8
 
 
 def beta_at(a: FloatArray, b: FloatArray, scores: FloatArray) -> FloatArray:
@@ -38,27 +33,6 @@ def beta_at(a: FloatArray, b: FloatArray, scores: FloatArray) -> FloatArray:
 def largest_score(n: int) -> float:
     """What the largest of n standard normal numbers is at most on average: sqrt(2 log n)."""
     return math.sqrt(2 * math.log(n))
-
-
-def top_at(
-    a: FloatArray, b: FloatArray, scores: FloatArray, k: int, *, rng: np.random.Generator
-) -> tuple[IndexArray, FloatArray]:
-    """The places of the k largest quantiles of Beta(a, b) at Phi(scores), ascending, and these.
-
-    Quantiles are computed only for places whose upper bound is among the largest, and then for
-    those whose bound reaches the k-th of these quantiles.
-    """
-    bounds = beta_at_most(a, b, scores)
-    values = np.full(len(a), -np.inf)
-    n_first = min(len(a), _FIRST_PER_PLACE * k)
-    first = np.argpartition(-bounds, n_first - 1)[:n_first]
-    values[first] = beta_at(a[first], b[first], scores[first])
-    level = np.partition(values[first], n_first - k)[n_first - k]
-    bounds[first] = -np.inf
-    rest = np.flatnonzero(bounds >= level)
-    values[rest] = beta_at(a[rest], b[rest], scores[rest])
-    best = top_k(values, k, rng=rng)
-    return best, values[best]
 
 
 def beta_draw(
@@ -113,21 +87,24 @@ class SharedScores:
 
 @dataclass(frozen=True, eq=False)
 class TopOfGroups:
-    """The k largest values of arms in groups of equal posteriors, from few draws.
+    """The k largest values of arms in groups, from few draws.
 
-    Within a group the order of the values is that of the own scores e_i. So the largest value of a
-    group needs the largest of its e_i only, which is drawn directly: the largest of n uniform
-    numbers is U^(1/n), the next one is that times U^(1/(n-1)), and so on. The next value of a group
-    is drawn only if the last one is among the k largest so far. Which arm of the group it belongs
-    to is drawn at the end.
+    All arms of a group have scores of the same law, and posteriors that are at most that of the
+    group. The largest own score of a group is drawn directly, without the others: the largest of n
+    uniform numbers is U^(1/n), the next one is that times U^(1/(n-1)), and so on. With the
+    posterior of the group it bounds the values of all arms that are left there. An arm of the group
+    is drawn for it, and the arm's value is computed, only while the bound may be among the k
+    largest values.
 
     Attributes
     ----------
     a, b, shift, held
-        Shape (n_groups,): the posterior of the arms of each group, what is added to their scores,
-        and whether their e_i is `largest_score` instead of a draw.
+        Shape (n_groups,): the posterior of each group, what is added to the scores of its arms, and
+        whether their e_i is `largest_score` instead of a draw.
     groups, scores
         The arms of each group, and the law of the scores.
+    posteriors
+        The a and b of some arms.
     """
 
     a: FloatArray
@@ -136,45 +113,86 @@ class TopOfGroups:
     held: BoolArray
     groups: EqualArms
     scores: SharedScores
+    posteriors: Callable[[IndexArray], tuple[FloatArray, FloatArray]]
 
     def draw(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values, ascending, and these values."""
         common = self.scores.common_std * rng.standard_normal()
-        left, log_u = self.groups.sizes(), np.zeros(len(self.a))
-        active = np.arange(len(self.a))
-        of, values = np.empty(0, np.intp), np.empty(0)
-        # In each pass, a group that is still in the race draws its next value: at most k of them.
-        for _ in range(k):
-            log_u[active] += np.log1p(-rng.random(len(active))) / left[active]
-            left[active] -= 1
-            new = self._values(active, common, log_u[active])
-            of, values = np.append(of, active), np.append(values, new)
-            # A group can add to the k largest only if its latest value is one of them.
+        race = Race(self.groups, rng=rng)
+        every = np.arange(len(self.a))
+        bounds = beta_at(self.a, self.b, self._scores(every, race.log_u, common))
+        arms, values, level = np.empty(0, np.intp), np.empty(0), -np.inf
+        # Among equal values those that come first are as good as the others.
+        while len(of := np.flatnonzero((bounds > level) | (bounds == level) & (race.n_drawn < k))):
+            if len(of) > k:
+                of = of[np.argpartition(-bounds[of], k)[:k]]
+            group, log_u, new = race.next(of, max(1, k // len(of)), rng=rng)
+            scores = self._scores(group, log_u, common)
+            arms = np.append(arms, new)
+            values = np.append(values, beta_at(*self.posteriors(new), scores))
             best = _first(values, k, rng)
-            of, values = of[best], values[best]
-            active = active[(left[active] > 0) & ((new >= values[-1]) | (len(values) < k))]
-            if not len(active):
-                break
-        return self._named(of, values, rng=rng)
+            arms, values = arms[best], values[best]
+            level = values[-1] if len(values) == k else -np.inf
+            bounds[of] = beta_at(self.a[of], self.b[of], self._scores(of, race.log_u[of], common))
+            bounds[of[race.left[of] == 0]] = -np.inf
+        order = np.argsort(arms)
+        return arms[order], values[order]
 
-    def _values(self, of: IndexArray, common: float, log_u: FloatArray) -> FloatArray:
+    def _scores(self, of: IndexArray, log_u: FloatArray, common: float) -> FloatArray:
         scores = self.shift[of] + common
         if self.scores.own_std > 0:
             drawn = np.asarray(ndtri_exp(log_u), np.float64)
             own = np.where(self.held[of], largest_score(self.groups.n_arms), drawn)
             scores = scores + self.scores.own_std * own
-        return beta_at(self.a[of], self.b[of], scores)
+        return scores
 
-    def _named(
-        self, of: IndexArray, values: FloatArray, *, rng: np.random.Generator
-    ) -> tuple[IndexArray, FloatArray]:
-        arms = np.empty(len(of), np.intp)
-        for group in np.unique(of):
-            mine, members = np.flatnonzero(of == group), self.groups.arms_of(group)
-            chosen = rng.choice(len(members), len(mine), replace=False)
-            arms[mine] = [members.at(place) for place in chosen.tolist()]
-        order = np.argsort(arms)
-        return arms[order], values[order]
+
+class Race:
+    """The arms of groups in the order of their own scores, the largest first, as far as needed.
+
+    Attributes
+    ----------
+    log_u
+        Shape (n_groups,): the logarithm of Phi of the largest own score that is left.
+    n_drawn, left
+        Shape (n_groups,): how many arms of each group are drawn, and how many are left.
+    """
+
+    def __init__(self, groups: EqualArms, *, rng: np.random.Generator) -> None:
+        self._groups, self.left = groups, groups.sizes()
+        self.n_drawn = np.zeros_like(self.left)
+        self.log_u = np.log1p(-rng.random(len(self.left))) / self.left
+        self._places: dict[int, set[int]] = {}
+
+    def next(
+        self, of: IndexArray, most: int, *, rng: np.random.Generator
+    ) -> tuple[IndexArray, FloatArray, IndexArray]:
+        """Up to ``most`` more arms of each of some groups: groups, log of Phi(score), and arms."""
+        after = self.left[of, None] - np.arange(1, most + 1)
+        steps = np.log1p(-rng.random(after.shape)) / np.maximum(after, 1)
+        log_u = np.cumsum(np.column_stack([self.log_u[of], steps]), axis=1)
+        is_there = after >= 0
+        n_new = is_there.sum(axis=1)
+        arms = [
+            arm
+            for group, n in zip(of.tolist(), n_new.tolist(), strict=True)
+            for arm in self._members(group, n, rng)
+        ]
+        self.log_u[of] = log_u[:, -1]
+        self.left[of] -= n_new
+        self.n_drawn[of] += n_new
+        return np.repeat(of, n_new), log_u[:, :-1][is_there], np.array(arms, np.intp)
+
+    def _members(self, group: int, n: int, rng: np.random.Generator) -> list[int]:
+        """n random arms of a group that were not drawn before."""
+        members, taken = self._groups.arms_of(group), self._places.setdefault(group, set())
+        arms: list[int] = []
+        while len(arms) < n:
+            place = int(rng.integers(len(members))) if len(members) > 1 else 0
+            if place not in taken:
+                taken.add(place)
+                arms.append(members.at(place))
+        return arms
 
 
 def _first(values: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:

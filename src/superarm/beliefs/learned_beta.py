@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from superarm.beliefs._beta import as_prior
 from superarm.beliefs._beta_fit import fit_beta, fit_dispersion
 from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._scores import BoolArray, SharedScores, TopOfGroups, beta_at, top_at
+from superarm.beliefs._scores import BoolArray, SharedScores, TopOfGroups, beta_at
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import (
@@ -35,7 +35,9 @@ from superarm.core.arguments import (
 _FIRST_FIT, _GROWTH = 8, 1.25
 # So much of the rounds to come counts for optimism.
 _LOOK_AHEAD = 0.3
-_ONLY_COINS = frozenset((0.0, 1.0))
+# Sums of measured outcomes are grouped by steps of a 16th. Finer steps make more groups, and with
+# coarser steps more arms are drawn in vain.
+_PER_OUTCOME = 16
 _ALL = slice(None)
 
 
@@ -57,11 +59,10 @@ class LearnedBetaBelief:
     of an arm were at least its posterior mean, its e_i is sqrt(2 log n_arms), about the largest of
     all e_i: the belief stays with an arm that does well.
 
-    ``sample`` costs n_arms inverse distribution functions. With outcomes of 0 and 1, ``sample_top``
-    costs one of them for each distinct pair (s_i, f_i), which are few. With other outcomes it costs
-    one draw and one bound per arm, and few inverse distribution functions. ``update`` costs O(arms
-    updated), and a fit of the prior whenever there is a quarter more outcomes. Takes 20 bytes per
-    arm, and 8 more after ``sample_top``.
+    ``sample`` costs n_arms inverse distribution functions. ``sample_top`` costs one of them for
+    each distinct pair (s_i, f_i), up to steps of a 16th, and some more for k arms. ``update`` costs
+    O(arms updated), and a fit of the prior whenever there is a quarter more outcomes. Takes 20
+    bytes per arm, and 8 more after ``sample_top``.
 
     Parameters
     ----------
@@ -117,9 +118,7 @@ class LearnedBetaBelief:
         self._squares, self._n_fitted, self._n_outcomes = 0.0, 0.0, 0.0
         # The good outcomes in a row of each arm, at most stay_after.
         self._streaks = np.zeros(self.n_arms, np.int32)
-        # Equal arms, built at the first sample_top. Outcomes inside (0, 1) make all arms different.
-        self._groups: EqualArms | None = None
-        self._has_measured = False
+        self._groups: EqualArms | None = None  # built at the first sample_top
 
     def mean(self) -> FloatArray:
         """The posterior means, shape (n_arms,)."""
@@ -143,12 +142,8 @@ class LearnedBetaBelief:
         The law is that of ``sample`` followed by the k largest; the draws differ.
         """
         k = as_k(k, self.n_arms)
-        if self._has_measured:
-            counts, sums = self.outcomes.counts, self.outcomes.sums
-            return top_at(*self._posteriors(counts, sums), self._scores(rng=rng), k, rng=rng)
         if self._groups is None:
-            keys = self.outcomes.counts, self.outcomes.sums, self._is_held()
-            self._groups = EqualArms(*keys)
+            self._groups = EqualArms(*self._columns(_ALL))
         counts, sums, held = self._groups.columns()
         top = TopOfGroups(
             *self._posteriors(counts, sums),
@@ -156,6 +151,7 @@ class LearnedBetaBelief:
             held > 0,
             self._groups,
             SharedScores(self.shared, self.spread),
+            lambda arms: self._posteriors(self.outcomes.counts[arms], self.outcomes.sums[arms]),
         )
         return top.draw(k, rng=rng)
 
@@ -168,8 +164,6 @@ class LearnedBetaBelief:
         self.outcomes.add(arms, outcomes)
         self._squares += float(outcomes @ outcomes)
         self._n_outcomes += len(arms)
-        if not self._has_measured and not _ONLY_COINS.issuperset(outcomes.tolist()):
-            self._has_measured, self._groups = True, None
         if self._groups is not None:
             self._groups.move(arms, before, self._keys(arms))
         if self._n_outcomes >= max(_FIRST_FIT, _GROWTH * self._n_fitted):
@@ -193,14 +187,13 @@ class LearnedBetaBelief:
             stay_after=self.stay_after,
             prior=list(self.prior),
             learned=[self.dispersion, self._squares, self._n_fitted],
-            has_measured=self._has_measured,
             streaks=self._streaks.tolist(),
         )
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         names = ("shared", "optimism", "spread", "horizon", "stay_after")
-        others = ("prior", "learned", "has_measured", "streaks")
+        others = ("prior", "learned", "streaks")
         outcomes = OutcomeCounts.from_state(
             state, "LearnedBetaBelief", self.n_arms, settings=(*names, *others)
         )
@@ -210,7 +203,7 @@ class LearnedBetaBelief:
         new.prior, new.outcomes = (float(a[0]), float(b[0])), outcomes
         learned = as_finite(state["learned"], "state['learned']", ndim=1, least=0.0)
         new.dispersion, new._squares, new._n_fitted = learned.tolist()
-        new._n_outcomes, new._has_measured = outcomes.counts.sum(), bool(state["has_measured"])
+        new._n_outcomes = float(outcomes.counts.sum())
         streaks = as_finite(state["streaks"], "state['streaks']", ndim=1, least=0.0)
         if streaks.shape != (self.n_arms,) or (streaks > new.stay_after).any():
             raise ValueError("state['streaks'] must have one number up to stay_after per arm")
@@ -238,24 +231,26 @@ class LearnedBetaBelief:
         """Whether the belief stays with some arms."""
         return (self._streaks[arms] >= self.stay_after) & (self.stay_after > 0)
 
+    def _columns(self, arms: IndexArray | slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of some arms: counts, sums rounded up, and whether the belief stays with them.
+
+        Arms that agree in these form a group. Its posterior bounds theirs, and for outcomes of 0
+        and 1 it is theirs.
+        """
+        sums = np.ceil(_PER_OUTCOME * self.outcomes.sums[arms]) / _PER_OUTCOME
+        return self.outcomes.counts[arms], sums, self._is_held(arms).astype(np.float64)
+
     def _keys(self, arms: IndexArray) -> list[Key]:
-        """What the posteriors and scores of some arms depend on, for the groups of equal arms."""
         if self._groups is None:
             return []
-        counts, sums = self.outcomes.counts[arms], self.outcomes.sums[arms]
-        held = self._is_held(arms).astype(np.float64)
-        return list(zip(counts.tolist(), sums.tolist(), held.tolist(), strict=True))
+        return list(zip(*(column.tolist() for column in self._columns(arms)), strict=True))
 
     def _distinct(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The distinct counts and sums of arms with outcomes, and how many arms have them."""
-        if self._groups is not None:
-            (counts, sums, _), n_arms = self._groups.columns(), self._groups.sizes()
-        else:
-            pairs = self.outcomes.counts + 1j * self.outcomes.sums
-            distinct, n_arms = np.unique(pairs, return_counts=True)
-            counts, sums = distinct.real, distinct.imag
-        seen = counts > 0
-        return counts[seen], sums[seen], n_arms[seen].astype(np.float64)
+        seen = np.flatnonzero(self.outcomes.counts)
+        pairs = self.outcomes.counts[seen] + 1j * self.outcomes.sums[seen]
+        distinct, n_arms = np.unique(pairs, return_counts=True)
+        return distinct.real, distinct.imag, n_arms.astype(np.float64)
 
     def _fit(self) -> None:
         """Learn the dispersion, and then the prior, from the arms that have outcomes."""

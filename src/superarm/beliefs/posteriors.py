@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, ndtr, ndtri
+from scipy.special import betaincinv, expit, ndtr, ndtri
 
+from superarm.beliefs._logit_sites import mean_of_logit_normal
 from superarm.core.arguments import FloatArray, as_fraction
 
 
@@ -104,3 +105,28 @@ class CutGaussianPosterior:
         """The lower and upper ends of the equal-tailed intervals, shape (n,) each."""
         half = float(ndtri((1 + as_fraction(level, "level")) / 2)) * np.sqrt(self.var)
         return np.clip(self.location - half, 0.0, 1.0), np.clip(self.location + half, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LogitNormalPosterior:
+    """logit theta_i ~ N(location_i, var_i) for some arms.
+
+    ``location`` and ``var``, shape (n,) each, are the mean and the variance of the log-odds.
+
+    Examples
+    --------
+    >>> LogitNormalPosterior(np.array([0.0]), np.array([1.0])).mean()
+    array([0.5])
+    """
+
+    location: FloatArray
+    var: FloatArray
+
+    def mean(self) -> FloatArray:
+        """The means of theta, shape (n,), by quadrature."""
+        return mean_of_logit_normal(self.location, self.var)
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """The lower and upper ends of the equal-tailed intervals, shape (n,) each."""
+        half = np.sqrt(self.var) * -ndtri((1 - as_fraction(level, "level")) / 2)
+        return expit(self.location - half), expit(self.location + half)

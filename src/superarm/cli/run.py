@@ -11,7 +11,7 @@ import click
 from superarm.cli import common
 
 
-class _Prior(click.ParamType):
+class _Prior(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
     """A word, or two numbers with a comma between them."""
 
     name = "prior"

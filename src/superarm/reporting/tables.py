@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-__all__ = ["Table", "as_csv", "as_markdown", "as_rich"]
+__all__ = ["Table", "as_csv", "as_markdown", "as_rich", "compact"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,20 @@ def as_markdown(table: Table) -> str:
     rule = ["---"] * table.n_texts + ["---:"] * (len(table.heading) - table.n_texts)
     heading, *rows = ("| " + " | ".join(row) + " |" for row in (table.heading, *table.rows))
     return "\n".join([heading, "|" + "|".join(rule) + "|", *rows])
+
+
+def compact(text: str) -> str:
+    """A Markdown page whose tables have no spaces beside the bars.
+
+    Examples
+    --------
+    >>> print(compact("| CTS | 12 |"))
+    |CTS|12|
+    """
+    lines = text.split("\n")
+    return "\n".join(
+        re.sub(r" *(?<!\\)\| *", "|", line) if line.startswith("|") else line for line in lines
+    )
 
 
 def as_rich(table: Table) -> RichTable:

@@ -142,12 +142,15 @@ def _start(workers: int, dask: str | None, kinds: list[str]) -> StartExecutor:
 
 
 def recorded_rows(cells: Sequence[Cell], store: Recording) -> tuple[Rows, Rows]:
-    """The rows and the times of cells in their order, each with the settings of its cell."""
+    """The rows and the times of cells in their order, each with the settings of its cell.
+
+    The seed and the run are there, so that an analysis can draw the instances of a row again.
+    """
     rows, times = [], []
     for cell in cells:
         recorded = store.get(cell)
         # Rows come after the settings: what was recorded must win over what was asked for.
-        about = {"kind": cell.kind, "run": cell.run, **cell.settings}
+        about = {"kind": cell.kind, "run": cell.run, "seed": cell.seed, **cell.settings}
         rows.append({**about, **recorded.row})
         times.append({**about, **recorded.times})
     return rows, times

@@ -66,6 +66,8 @@ def test_it_decides_as_the_library_does(client, given, make, options):
     assert {row["arm"]: row["a"] for row in state["posterior"]} == dict(
         zip(session.names, posterior.a.tolist(), strict=True)
     )
+    assert sorted(row["mean"] for row in state["posterior"]) == sorted(posterior.mean().tolist())
+    assert all(row["low"] < row["mean"] < row["high"] for row in state["posterior"])
 
 
 def test_outcomes_are_idempotent_and_conflicts_refused(client):

@@ -127,9 +127,7 @@ def test_what_cannot_be_copied_is_refused(client, monkeypatch):
 
 def history(client):
     """The events of a bandit, with every kind of event, and its decisions with propensities."""
-    bandit = create(
-        client, belief="beta", seed=2, expiry={"after_rounds": 3, "missing": 0.0}
-    )
+    bandit = create(client, belief="beta", seed=2, expiry={"after_rounds": 3, "missing": 0.0})
     ask(client, bandit)
     one, two = ask(client, bandit, n=2, propensities=20).json()["decisions"]
     tell(client, two, 1.0)

@@ -1,11 +1,14 @@
 """A bandit keeps the belief with which it was made, whatever the default of the library becomes."""
 
+import inspect
+
 import pytest
 
 import superarm as sa
 from serving import client_of, create, events_of, play
 from superarm import policies
 from superarm.beliefs import LearnedBetaBelief
+from superarm.catalog import BELIEFS
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.replay import replay
 from superarm.service.log.sqlite import SQLiteStore
@@ -17,7 +20,7 @@ def path(tmp_path):
 
 
 def same(path, bandit):
-    """Whether the log and the checkpoint lead to the same bandit, with every decision made again."""
+    """Whether log and checkpoint lead to the same bandit, with every decision made again."""
     store = SQLiteStore(path, "read")
     try:
         return replay(store, store.bandit(bandit), {}, decide=True).same
@@ -39,7 +42,8 @@ def test_the_default_is_that_of_thompson_with_every_setting(path):
         bandit = create(client, arms=40, k=10)
         spec = events_of(client, bandit)[0]["spec"]
     belief = sa.thompson(sa.LinearReward(40), 10).belief
-    names = ("shared", "optimism", "spread", "horizon")
+    names = [one.name for one in BELIEFS["learned_beta"].parameters]
+    assert names == list(inspect.signature(LearnedBetaBelief).parameters)[1:]
     assert spec["belief"] == {
         "kind": "learned_beta",
         **{name: getattr(belief, name) for name in names},
@@ -57,7 +61,7 @@ def test_other_defaults_do_not_change_a_bandit(path, monkeypatch, given):
         play(twin, other, 10)
         expected = decisions(twin, other)
     monkeypatch.setattr(policies, "_LEAST_SHARED", 0.1)
-    other_settings = {"shared": 0.3, "optimism": 2.0, "spread": 2.0, "horizon": 5}
+    other_settings = {"shared": 0.3, "optimism": 2.0, "spread": 2.0, "horizon": 5, "stay_after": 7}
     monkeypatch.setattr(LearnedBetaBelief.__init__, "__kwdefaults__", other_settings)
     with client_of(path) as client:
         play(client, bandit, 10)

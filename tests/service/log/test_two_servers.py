@@ -57,7 +57,7 @@ def test_two_servers_do_one_thing_after_the_other(postgres_database, tmp_path):
         for server in servers:
             stack.enter_context(server.start())
         clients = [stack.enter_context(Client(server.url)) for server in servers]
-        bandit = clients[0].create("shared", crash.N_ARMS, crash.K, seed=5).id
+        bandit = clients[0].create("shared", crash.N_ARMS, crash.K, belief="beta", seed=5).id
         record = tmp_path / "record.jsonl"
         urls = [server.url for server in servers]
         with crash.load(urls, bandit, record, clients=6, kind=ForkedServer):

@@ -34,7 +34,8 @@ def test_a_bandit_is_created_decides_and_learns(visit, server):
     page.get_by_role("button", name="Tell", exact=True).click()
     wait_for_text(page.locator(".decision .status.told"), "^complete$")
     wait_for_text(tile(page, "told"), "^1$")
-    wait_for_text(page.locator(".arms .arm .figure"), r"^0\.667")  # Beta(2, 1)
+    # Beta(2, 1): the learned prior is (1, 1) before the first fit.
+    wait_for_text(page.locator(".arms .arm .figure"), r"^0\.667")
     wait_for_count(page.locator(".decision .chip.good"), 2)
 
 

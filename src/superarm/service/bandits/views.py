@@ -48,7 +48,9 @@ def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
 
 def _posterior(session: Session, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
     belief: Any = session.policy.belief
-    means = belief.outcomes.mean() if isinstance(belief, CountsOutcomes) else belief.mean()
+    # A belief without posteriors may show a bound as its mean. Then the outcomes have the mean.
+    counted = isinstance(belief, CountsOutcomes) and not isinstance(belief, HasPosterior)
+    means = belief.outcomes.mean() if counted else belief.mean()
     # An arm without outcomes may have no mean. It comes last.
     means = np.nan_to_num(np.asarray(means, np.float64), nan=-1.0)
     best = _largest(means, _with_query(names, query), top)

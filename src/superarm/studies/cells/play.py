@@ -104,7 +104,8 @@ def make_policy(spec: Spec, instance: Instance, horizon: int, *, calls: str = "b
     Parameters
     ----------
     spec
-        ``{"name": ...}``, and for group testing ``delta`` and ``n_tests``.
+        ``{"name": ...}``, and for group testing ``delta`` and ``n_tests``. With ``"oracle": None``
+        the policy has the exact oracle with the fewest evaluations instead of Oracle+.
     instance, horizon
         What the policy will play, and for how many rounds.
     calls
@@ -119,9 +120,10 @@ def make_policy(spec: Spec, instance: Instance, horizon: int, *, calls: str = "b
 
 def task_of(spec: Spec, reward: Reward, k: int, horizon: int) -> Task:
     """What the policy of a specification is made for."""
-    options = {"delta": 0.0, **spec}  # only group testing looks at delta, and its specs have one
+    # Only group testing looks at delta, and its specs have one.
+    options = {"delta": 0.0, "oracle": Singletons, **spec}
     del options["name"]
-    return Task(reward, k, horizon, oracle=Singletons, **options)
+    return Task(reward, k, horizon, **options)
 
 
 def _called(reward: Reward, calls: str) -> Reward:

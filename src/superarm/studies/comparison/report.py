@@ -14,7 +14,7 @@ from superarm.reporting import figures, pages
 from superarm.reporting.figures import WIDTH, plain
 from superarm.reporting.palette import FAINT, look
 from superarm.reporting.statistics import Interval
-from superarm.reporting.tables import Table
+from superarm.reporting.tables import Table, compact
 from superarm.studies.comparison.contestants import Contestant
 from superarm.studies.comparison.measures import beyond, gap_closed, leaders
 from superarm.studies.comparison.problems import COMPARED, N_TESTS, with_others
@@ -29,6 +29,10 @@ _TEMPLATE = Path(__file__).parent / "comparison.md"
 _DIGITS = 3  # significant digits of a mean; the ends of its interval are as fine
 _FEW = 0.1  # the share of the arms that a lazy oracle evaluates per round, at most
 _ROW = 0.21  # inches of a policy in the picture
+_TERMINAL_COLUMNS = 5  # of a table, besides the names
+_LARGE = 100  # from here on, numbers need no digits after the point
+# The policies of the picture, with those from outside: all of them would be small or long.
+_PICTURED = COMPARED[: COMPARED.index("discounted") + 1]
 
 
 def write(found: dict[str, Any], store: Store) -> Done:
@@ -36,20 +40,29 @@ def write(found: dict[str, Any], store: Store) -> Done:
     picture = figures.render(lambda figure: draw(figure, found))
     store.write("comparison.json", json.dumps(found, indent=None, separators=(",", ":")) + "\n")
     store.write("comparison.svg", picture)
-    closed, floors = summary(found), multiples(found)
-    title = "Share of the gap between the random baseline and the best fixed set that is closed"
+    title = "Percent of the gap between the random baseline and the best fixed set that is closed"
     above = "Regret as a multiple of the floor; less is better"
-    tables = [
-        Table(closed.heading, closed.rows, title),
-        Table(floors.heading, floors.rows, above),
-    ]
+    tables = [*_parts(summary(found), title), *_parts(multiples(found), above)]
     return Done(store.write("comparison.md", render(found)), tables)
+
+
+def _parts(table: Table, title: str) -> list[Table]:
+    """A wide table as several that a terminal has room for."""
+    columns = range(1, len(table.heading), _TERMINAL_COLUMNS)
+    return [
+        Table(
+            [table.heading[0], *table.heading[first : first + _TERMINAL_COLUMNS]],
+            [[row[0], *row[first : first + _TERMINAL_COLUMNS]] for row in table.rows],
+            title,
+        )
+        for first in columns
+    ]
 
 
 def render(found: dict[str, Any]) -> str:
     """`docs/comparison.md` for these results, as Markdown."""
     problems = found["problems"]
-    return pages.render(
+    page = pages.render(
         _TEMPLATE,
         found=found,
         policies=Table(["policy", "settings"], _policies(found), n_texts=2),
@@ -66,6 +79,7 @@ def render(found: dict[str, Any]) -> str:
         reference=LABELS[REFERENCE],
         n_tests=N_TESTS,
     )
+    return compact(page)
 
 
 def _problems(found: dict[str, Any]) -> Table:
@@ -83,7 +97,7 @@ def _problems(found: dict[str, Any]) -> Table:
 
 def _policies(found: dict[str, Any]) -> list[list[str]]:
     outside = [[one["label"], f"`{one['name']}`"] for one in _outside(found)]
-    return [[shown(found, name), POLICIES[name].code] for name in COMPARED] + outside
+    return outside + [[shown(found, name), POLICIES[name].code] for name in COMPARED]
 
 
 def _outside(found: dict[str, Any]) -> list[dict[str, Any]]:
@@ -121,7 +135,7 @@ def multiples(found: dict[str, Any]) -> Table:
     """The regret of every policy as a multiple of the floor, on the problems that have one."""
     floors = {name: floor_of(one) for name, one in found["problems"].items()}
     floors = {name: floor for name, floor in floors.items() if floor is not None}
-    rows = [["**floor**", *(f"{floor:,.0f}" for floor in floors.values())]]
+    rows = [["the floor itself", *(f"{floor:,.0f}" for floor in floors.values())]]
     for policy in names(found):
         regrets = [found["problems"][name]["policies"].get(policy) for name in floors]
         cells = [
@@ -131,17 +145,19 @@ def multiples(found: dict[str, Any]) -> Table:
         # A policy that plays none of these problems has no row.
         rows += [[shown(found, policy), *cells]] if any(cell != "–" for cell in cells) else []
     asymptotic = [found["problems"][name]["floors"]["asymptotic"] for name in floors]
-    ratios = [f"{one / floor:.2f}" for one, floor in zip(asymptotic, floors.values(), strict=True)]
-    rows.append(["C ln T", *ratios])
+    ratios = [one / floor for one, floor in zip(asymptotic, floors.values(), strict=True)]
+    rows.append(["C ln T", *(f"{one:,.0f}" if one > _LARGE else f"{one:.2f}" for one in ratios)])
     return Table(["policy", *_titles(found, floors)], rows)
 
 
 def floor_of(problem: dict[str, Any]) -> float | None:
     """The floor under the regret on a problem that says something at its horizon, or None."""
-    floors = problem["floors"]
     # The asymptotic one is above what good policies lose in so few rounds, so it is no floor here.
-    found = floors["first_failure"] if floors["bayes"] is None else floors["bayes"]
-    return None if found is None else float(found)
+    bayes, first_failure = (problem["floors"][name] for name in ("bayes", "first_failure"))
+    if bayes is None:
+        return None if first_failure is None else float(first_failure)
+    # A share of the random baseline's regret: instances with larger gaps have larger floors.
+    return float(bayes * np.mean(problem["policies"][RANDOM]["chance"]))
 
 
 def _evaluations(problem: dict[str, Any]) -> str:
@@ -190,7 +206,7 @@ def _forgetful(problems: dict[str, Any]) -> dict[str, str]:
 def _percent(policy: dict[str, Any] | None) -> str:
     if policy is None:
         return "–"
-    return f"{round(gap_closed(policy).mean, 2) + 0.0:.0%}"  # + 0.0: never -0%
+    return f"{round(100 * gap_closed(policy).mean) + 0.0:.0f}"  # + 0.0: never -0
 
 
 def _number(interval: Interval, *, signed: bool = False) -> str:
@@ -205,7 +221,8 @@ def _number(interval: Interval, *, signed: bool = False) -> str:
 
 def draw(figure: Any, found: dict[str, Any]) -> None:
     """One panel per problem, one row per policy: the gap closed with its 95% interval."""
-    policies, problems = names(found), found["problems"]
+    problems = found["problems"]
+    policies = [name for name in names(found) if name in _PICTURED or name not in COMPARED]
     n_rows = -(-len(problems) // 2)
     figure.set_size_inches(WIDTH, n_rows * (0.9 + _ROW * len(policies)))
     # Two panels side by side: the rows of all panels have the same names, which are written once.

@@ -46,6 +46,8 @@ class Problem:
         return [POLICIES[name].label for name in self.policies]
 
 
+# The default policy plays as it is used, and the paper's policies as in the paper, with Oracle+.
+_OWN_ORACLE: dict[str, dict[str, Any]] = {"thompson": {"oracle": None}}
 _PAPER = ("random", "cucb", "gt-qts", "gt-qts-k-of-m", "gt-centred-k-of-m", "cts", "cts-lazy")
 _BOTH = ("thompson", *_PAPER)
 PROBLEMS = (
@@ -99,7 +101,7 @@ def cells_of(scale: Scale, *, horizon: int) -> list[Cell]:
             "horizon": horizon,
             "label": POLICIES[name].label,
             # As in the paper, where both problems have a quantization level that equals the gap.
-            "policy": {"name": name, "delta": problem.gap},
+            "policy": {"name": name, "delta": problem.gap, **_OWN_ORACLE.get(name, {})},
         }
         for problem in PROBLEMS
         for name in problem.policies

@@ -25,21 +25,22 @@ def warnings(analysis: Analysis) -> list[str]:
     found, learnable = [], analysis.learnable
     if analysis.missing > _MOST_MISSING:
         found.append(
-            f"{analysis.missing:.1%} of the cells are missing. Policies learned from the few others, "
-            f"and a missing cell counts as the mean of its column, so the results say little. If "
-            f"only shown items have outcomes, use off-policy estimates (superarm.offpolicy)."
+            f"{analysis.missing:.1%} of the cells are missing. Policies learned from the few "
+            f"others, and a missing cell counts as the mean of its column, so the results say "
+            f"little. If only shown items have outcomes, use off-policy estimates "
+            f"(superarm.offpolicy)."
         )
     if learnable.is_luck:
         found.append(
-            f"The gap may be luck: nothing shows that the arms differ (p = {learnable.p_value:.2g}). "
-            f"Compared within rows, the best arms are {learnable.hindsight:.4g} per round above the "
-            f"random baseline. If the outcomes of each row are shuffled among the arms, this is "
-            f"{learnable.luck:.4g} on average."
+            f"The gap may be luck: nothing shows that the arms differ (p = "
+            f"{learnable.p_value:.2g}). Compared within rows, the best arms are "
+            f"{learnable.hindsight:.4g} per round above the random baseline. If the outcomes of "
+            f"each row are shuffled among the arms, this is {learnable.luck:.4g} on average."
         )
     elif not learnable.is_sure:
         found.append(
-            f"The arms differ (p = {learnable.p_value:.2g}), but the rows are too few to tell which "
-            f"arms are the best: sets chosen on other rows beat the random baseline by "
+            f"The arms differ (p = {learnable.p_value:.2g}), but the rows are too few to tell "
+            f"which arms are the best: sets chosen on other rows beat the random baseline by "
             f"{interval(learnable.gap)} per round."
         )
     return found
@@ -55,7 +56,8 @@ def verdict(analysis: Analysis) -> str:
     if analysis.learnable.is_luck:
         said = f"{best.policy} has the highest reward in these rows, which may be luck, too."
     elif beaten:
-        said = f"{best.policy} wins: it is ahead of {', '.join(beaten)} in paired runs."
+        word = "has the highest reward" if analysis.as_good else "wins"
+        said = f"{best.policy} {word}: in paired runs it is ahead of {', '.join(beaten)}."
     if analysis.as_good:
         said += f" These runs do not distinguish it from {', '.join(analysis.as_good)}."
     share = analysis.of_learnable(best)
@@ -87,6 +89,9 @@ def next_steps(analysis: Analysis, folder: str = "") -> list[Step]:
             f"-d @{folder}bandit.json",
         )
     )
+    # Features say something about arms that were never shown.
+    sentence = "If features of the arms are known, such as a price or a category, learn from them:"
+    steps.append(Step(sentence, _with_features(problem.k)))
     return steps
 
 
@@ -108,3 +113,11 @@ with open("{folder}arms.csv", encoding="utf-8") as file:
 session = sa.Session(sa.thompson(sa.LinearReward(len(names)), k={k}), names, seed=0)
 decision = session.ask()  # decision.arms are to be shown
 session.tell(decision, {{arm: 0.0 for arm in decision.arms}})  # what happened, from 0 to 1"""
+
+
+def _with_features(k: int) -> str:
+    return f"""\
+from superarm.beliefs import LinearBelief
+
+belief = LinearBelief(features)  # a row of numbers per arm, in the order of the names
+policy = sa.Policy(belief, sa.TopK(), sa.LinearReward(len(names)), k={k})"""

@@ -164,8 +164,8 @@ def _results_table(analysis: Analysis) -> Table:
         [*heading, "behind the best policy", f"lost in {problem.horizon:,} rounds"],
         rows,
         caption="Means over the runs, with 95% intervals. Gap closed: 0% is the random baseline, "
-        "100% is the best set that never changes, known only afterwards. More is better. Behind the "
-        "best policy: in reward per round, over paired runs.",
+        "100% is the best set that never changes, known only afterwards. More is better. Behind "
+        "the best policy: in reward per round, over paired runs.",
     )
 
 

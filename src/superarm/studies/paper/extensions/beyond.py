@@ -6,6 +6,8 @@ quantized, and remembers them. "rarely" asks LazySingletons in rounds that are a
 apart. On the network, where a set is worth less than its arms together, two more oracles play:
 greedy's decision (`LazyGreedy`), and swaps from Oracle+'s set with as many evaluations as the paper
 has tests (`LocalSearch`).
+
+Regret is also given as a multiple of a floor where there is one: on the linear problem.
 """
 
 from __future__ import annotations
@@ -14,11 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from superarm import theory
 from superarm.reporting.figures import logarithmic, name_curves, panels, plain
-from superarm.reporting.palette import look
+from superarm.reporting.palette import FAINT, INK, look
 from superarm.reporting.statistics import Interval, mean_interval, paired_ratio
 from superarm.reporting.tables import Table
+from superarm.simulation import Instance
 from superarm.studies.cell import Cell
+from superarm.studies.cells.play import draw
 from superarm.studies.paper.experiments import fig2a, fig2b
 from superarm.studies.paper.policies import (
     CTS,
@@ -88,23 +93,47 @@ def _found(part: Rows) -> dict[str, Any]:
         row["regret"] == other["regret"]
         for row, other in zip(of_label(part, LAZY), of_label(part, CTS), strict=True)
     )
-    return {"policies": policies, "lazy_is_cts": same, "horizon": part[0]["checkpoints"][-1]}
+    horizon = part[0]["checkpoints"][-1]
+    floors = _floors(of_label(part, CTS), horizon)
+    return {"policies": policies, "lazy_is_cts": same, "horizon": horizon, "floors": floors}
+
+
+def _floors(runs: Rows, horizon: int) -> dict[str, float] | None:
+    """What regret can't be avoided on average over these runs; None for networks.
+
+    It follows from the means of the instances, which are drawn again.
+    """
+    instances = [_instance(row) for row in runs]
+    if not all(instance.reward.additive for instance in instances):
+        return None
+    first = [theory.first_failure_regret(one.mu, one.k) for one in instances]
+    asymptotic = [theory.regret_constant(one.mu, one.k) * np.log(horizon) for one in instances]
+    return {"first_failure": float(np.mean(first)), "asymptotic": float(np.mean(asymptotic))}
+
+
+def _instance(row: dict[str, Any]) -> Instance:
+    """The instance that the policies of a run met."""
+    # The first stream of a run is that of its instance (`run_one`).
+    seed = np.random.SeedSequence(row["seed"], spawn_key=(row["run"], 0))
+    return draw(row["problem"], rng=np.random.default_rng(seed))
 
 
 def _table(title: str, found: dict[str, Any]) -> Table:
-    horizon, policies = found["horizon"], found["policies"]
+    horizon, policies, floors = found["horizon"], found["policies"], found["floors"]
     body = [
         [
             label,
             str(mean_interval(one["regret"])),
             f"{one['of_cts']['mean']:.2f}",
+            *([f"{np.mean(one['regret']) / floors['first_failure']:.2f}"] if floors else []),
             f"{np.mean(one['evaluations']):,.0f}",
             f"{np.mean(one['evaluations']) / horizon:,.2f}",
         ]
         for label, one in sorted(policies.items(), key=lambda item: np.mean(item[1]["evaluations"]))
     ]
+    of_floor = ["× floor"] if floors else []
     return Table(
-        ["policy", "regret", "× CTS's", "evaluations in all", "evaluations per round"],
+        ["policy", "regret", "× CTS's", *of_floor, "evaluations in all", "evaluations per round"],
         body,
         caption=f"{title}, T = {horizon:,}, {len(policies[CTS]['regret'])} paired runs, "
         f"fewest evaluations first. Less is better.",
@@ -118,6 +147,14 @@ def _notes(numbers: dict[str, Any]) -> list[str]:
         f"to the last bit."
         for family, title in _PANELS.items()
     ]
+    floors = numbers["linear"]["floors"]
+    notes.append(
+        f"{_PANELS['linear']}: the floor, {floors['first_failure']:,.0f}, is what it costs to try "
+        f"arms in random order until each has failed once and the best are found. It is a "
+        f"yardstick for policies that do not know which arms are best, not a bound that is proved. "
+        f"The Graves-Lai bound, {floors['asymptotic']:,.0f} at this horizon, holds for consistent "
+        f"policies in the limit of many rounds; with so few rounds, policies can be below it."
+    )
     return notes + [
         f"{title}: with the paper's number of tests, the regression decoder has "
         f"{Interval(**numbers[family]['policies'][REGRESSION]['of_cts'])} times the regret of CTS."
@@ -138,6 +175,9 @@ def _draw(figure: Any, numbers: dict[str, Any]) -> None:
             filled = "full" if look(label).dash == "-" else "none"
             axis.plot(spent, regret, "o", color=look(label).colour, markersize=8, fillstyle=filled)
             ends[label] = (regret, look(label))
+        if floors := numbers[family]["floors"]:
+            axis.axhline(floors["first_failure"], color=FAINT, linestyle=":")
+            axis.annotate("floor", (1, floors["first_failure"]), color=INK, va="bottom")
         logarithmic(axis)
         plain(
             axis,

@@ -1,0 +1,94 @@
+"""A logistic belief in one round: with the rows that its context gives the arms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+
+from superarm.beliefs._scores import SharedScores
+from superarm.beliefs.linear import Contributions
+from superarm.beliefs.posteriors import LogitNormalPosterior
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_feedback
+
+if TYPE_CHECKING:
+    from superarm.beliefs.logistic import LogisticBelief
+
+
+class LogisticRound:
+    """A `LogisticBelief` in a round with some context, as `LogisticBelief.at` returns it.
+
+    Parameters
+    ----------
+    belief
+        The belief that learns from updates of this one.
+    context
+        Shape (c,) or (n_arms, c), as checked by the belief; None without contexts.
+    """
+
+    def __init__(self, belief: LogisticBelief, context: FloatArray | None) -> None:
+        self.belief, self.context = belief, context
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return self.belief.n_arms
+
+    def mean(self) -> FloatArray:
+        """The posterior means in this round, shape (n_arms,)."""
+        return self.posterior(np.arange(self.n_arms)).mean()
+
+    def posterior(self, arms: IndexArray) -> LogitNormalPosterior:
+        """The posteriors of some arms in this round."""
+        arms = as_arms(arms, self.n_arms)
+        rows = self.belief._rows.at(self.context, arms)
+        location, common, own = self.belief._model.predict(arms, *rows)
+        return LogitNormalPosterior(location, common + own)
+
+    def contributions(self, arms: ArrayLike) -> Contributions:
+        """What each column adds to the posterior medians of some arms in this round.
+
+        Log-odds are sums of what the columns add. Each arm's sum is scaled to probabilities by the
+        mean slope between the average arm and this arm.
+        """
+        arms = as_arms(arms, self.n_arms)
+        phi, psi = self.belief._rows.at(self.context, arms)
+        mean, own = self.belief._model.common()[0], self.belief._model.own(arms)[0]
+        parts, alone = phi * mean, (psi * own).sum(axis=1)
+        slope = _mean_slope(mean[0], parts.sum(axis=1) + alone)
+        return Contributions(float(expit(mean[0])), slope[:, None] * parts[:, 1:], slope * alone)
+
+    def sample(self, *, rng: np.random.Generator) -> FloatArray:
+        """Means that might be true in this round, shape (n_arms,)."""
+        belief = self.belief
+        known = self.posterior(np.arange(self.n_arms))
+        p = expit(known.location)
+        # How many outcomes per round to come: 1 / n_i times the rounds, as if for coins.
+        per_outcome = p * (1 - p) * known.var / belief.dispersion
+        rise = belief.optimism * np.log1p(self._to_come() * per_outcome)
+        scores = SharedScores(belief.shared, belief.spread).draw(self.n_arms, rng=rng)
+        return np.asarray(expit(known.location + np.sqrt(known.var) * (rise + scores)), np.float64)
+
+    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        """Learn outcomes of this round; no draws."""
+        arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
+        if len(arms):
+            self.belief._learn(self.context, arms, outcomes)
+
+    def _to_come(self) -> float:
+        belief, rounds = self.belief, self.belief.outcomes.rounds
+        if belief.horizon is not None:
+            return max(1, belief.horizon - rounds)
+        # What is learned is forgotten after this many rounds, so it cannot be used for longer.
+        memory = 1 / (1 - belief.discount) if belief.discount < 1 else np.inf
+        return float(min(rounds + 1, memory))
+
+
+def _mean_slope(start: float, ends: FloatArray) -> FloatArray:
+    """The mean slope of expit between two log-odds; its slope where they are the same."""
+    far = np.abs(ends - start) > 1e-6
+    p = expit((ends + start) / 2)
+    rise = expit(ends) - expit(start)
+    return np.asarray(np.where(far, rise / np.where(far, ends - start, 1.0), p * (1 - p)))

@@ -1,0 +1,269 @@
+"""How one column of a table becomes numbers: a class per kind of column."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from superarm.core.arguments import FloatArray
+from superarm.features.tables import is_missing
+
+# A number further from the mean than so many standard deviations is cut: one slip of a keyboard
+# must not dominate a score.
+_MOST_STDS = 5.0
+_TWO_PI = 2 * math.pi
+_DAYS_PER_YEAR = 365.25
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """(value - mean) / std, 0 where missing; and 1 where missing, if values were in the fit."""
+
+    name: str
+    mean: float
+    std: float
+    has_missing: bool
+    kind = "number"
+
+    @classmethod
+    def fit(cls, name: str, values: list[Any], **_: Any) -> NumberColumn:
+        """Mean and standard deviation of the values that are there."""
+        numbers = _numbers(name, values)
+        seen = numbers[~np.isnan(numbers)]
+        mean, std = (float(seen.mean()), float(seen.std())) if len(seen) else (0.0, 0.0)
+        # Equal numbers may have a tiny standard deviation by rounding.
+        is_constant = std <= 1e-12 * max(1.0, abs(mean))
+        return cls(name, mean, 0.0 if is_constant else std, len(seen) < len(numbers))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        value = (self.name,) if self.std else ()
+        return value + ((f"{self.name} is missing",) if self.has_missing else ())
+
+    def encode(self, values: list[Any]) -> FloatArray:
+        """Shape (len(values), len(names))."""
+        numbers = _numbers(self.name, values)
+        missing = np.isnan(numbers)
+        features = []
+        if self.std:
+            standard = np.where(missing, 0.0, (numbers - self.mean) / self.std)
+            features.append(np.clip(standard, -_MOST_STDS, _MOST_STDS))
+        if self.has_missing:
+            features.append(missing.astype(np.float64))
+        return _stacked(features, len(values))
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """1 for the category of a row, and 0 for the others.
+
+    Rare categories share one feature, "other", which unknown categories have, too. Without rare
+    categories, unknown ones are 0 in all features. Missing values are a category.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    has_other: bool
+    has_missing: bool
+    kind = "category"
+
+    @classmethod
+    def fit(
+        cls, name: str, values: list[Any], *, most_categories: int, least_rows: int
+    ) -> CategoryColumn:
+        """The most frequent categories, with at least ``least_rows`` rows each."""
+        counts = Counter(str(value) for value in values if not is_missing(value))
+        common = [one for one, n in counts.items() if n >= least_rows]
+        # By name among equal counts, so that the order of the rows does not matter.
+        common = sorted(common, key=lambda one: (-counts[one], one))[:most_categories]
+        n_missing = sum(map(is_missing, values))
+        return cls(name, tuple(common), len(common) < len(counts), n_missing > 0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        values = [f"= {one}" for one in self.categories]
+        values += ["is other"] * self.has_other + ["is missing"] * self.has_missing
+        # One feature that is 1 in all rows would say nothing.
+        return tuple(f"{self.name} {value}" for value in values) if len(values) > 1 else ()
+
+    def encode(self, values: list[Any]) -> FloatArray:
+        """Shape (len(values), len(names))."""
+        n_features = len(self.names)
+        features = np.zeros((len(values), n_features))
+        if not n_features:
+            return features
+        places = {one: place for place, one in enumerate(self.categories)}
+        other = len(places) if self.has_other else None
+        missing = n_features - 1 if self.has_missing else None
+        for row, value in enumerate(values):
+            place = missing if is_missing(value) else places.get(str(value), other)
+            if place is not None:
+                features[row, place] = 1.0
+        return features
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """Years, weekday, time of the year and time of the day: those that differ between the rows.
+
+    Years are standardised. The weekday is one feature per day. Times of the year and of the day are
+    a sine and a cosine, so that December is close to January.
+    """
+
+    name: str
+    mean: float
+    std: float
+    parts: tuple[str, ...]
+    has_missing: bool
+    kind = "date"
+
+    @classmethod
+    def fit(cls, name: str, values: list[Any], **_: Any) -> DateColumn:
+        """Which parts differ, and the mean and standard deviation of the years."""
+        dates = [_as_date(name, value) for value in values if not is_missing(value)]
+        years = np.array([_year(one) for one in dates] or [0.0])
+        parts = tuple(
+            part for part, of in _PARTS.items() if len({np.round(of(d), 9) for d in dates}) > 1
+        )
+        std = float(years.std()) if "years" in parts else 0.0
+        return cls(name, float(years.mean()), std, parts, len(dates) < len(values))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        values: list[str] = []
+        for part in self.parts:
+            values += _PART_NAMES[part]
+        values += ["is missing"] * self.has_missing
+        return tuple(f"{self.name} {value}" for value in values)
+
+    def encode(self, values: list[Any]) -> FloatArray:
+        """Shape (len(values), len(names)). A missing date is 0 but for its own feature."""
+        features = np.zeros((len(values), len(self.names)))
+        for row, value in enumerate(values):
+            if is_missing(value):
+                features[row, -1:] = float(self.has_missing)
+            else:
+                encoded = self._parts(_as_date(self.name, value))
+                features[row, : len(encoded)] = encoded
+        return features
+
+    def _parts(self, when: date) -> list[float]:
+        numbers: list[float] = []
+        for part in self.parts:
+            value = _PARTS[part](when)
+            if part == "years":
+                standard = (value - self.mean) / self.std
+                numbers.append(min(_MOST_STDS, max(-_MOST_STDS, standard)))
+            elif part == "weekday":
+                numbers += [float(value == day) for day in range(7)]
+            else:
+                numbers += [math.sin(_TWO_PI * value), math.cos(_TWO_PI * value)]
+        return numbers
+
+
+Column = NumberColumn | CategoryColumn | DateColumn
+KINDS: dict[str, type[Column]] = {
+    one.kind: one for one in (NumberColumn, CategoryColumn, DateColumn)
+}
+
+
+def kind_of(values: list[Any]) -> str:
+    """Numbers and flags are "number", dates "date", and everything else is "category"."""
+    seen = [value for value in values if not is_missing(value)]
+    if seen and all(isinstance(value, Real | Decimal | np.bool_) for value in seen):
+        return "number"
+    if seen and all(isinstance(value, date | np.datetime64) for value in seen):
+        return "date"
+    return "category"
+
+
+def column_state(column: Column) -> dict[str, Any]:
+    """A column as plain JSON."""
+    return {"kind": column.kind, **asdict(column)}
+
+
+def column_of(state: dict[str, Any]) -> Column:
+    """The column that ``column_state`` described."""
+    given: dict[str, Any] = {
+        name: tuple(v) if isinstance(v, list) else v for name, v in state.items()
+    }
+    kind = given.pop("kind", None)
+    if kind not in KINDS:
+        raise ValueError(f"the kind of a column must be one of {sorted(KINDS)}, got {kind!r}")
+    return KINDS[kind](**given)
+
+
+def _numbers(name: str, values: list[Any]) -> FloatArray:
+    """Floats, NaN where missing; text is read as a number."""
+    numbers = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
+        if not is_missing(value):
+            try:
+                numbers[row] = float(value)
+            except (TypeError, ValueError):
+                raise _wrong(name, "a number", value, row) from None
+            if not math.isfinite(numbers[row]):
+                raise _wrong(name, "a finite number", value, row)
+    return numbers
+
+
+def _as_date(name: str, value: Any) -> date:
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    if isinstance(value, str):
+        try:
+            return datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise _wrong(name, "a date such as 2024-05-31", value) from None
+    if not isinstance(value, date):
+        raise _wrong(name, "a date", value)
+    return value
+
+
+def _year(when: date) -> float:
+    return when.year + _of_year(when)
+
+
+def _of_year(when: date) -> float:
+    return (when.timetuple().tm_yday - 1 + _of_day(when)) / _DAYS_PER_YEAR
+
+
+def _of_day(when: date) -> float:
+    # The clock where the date comes from decides, so time zones are left alone.
+    if not isinstance(when, datetime):
+        return 0.0
+    return (when.hour + when.minute / 60 + when.second / 3600) / 24
+
+
+_PARTS: dict[str, Callable[[date], float]] = {
+    "years": _year,
+    "weekday": lambda when: float(when.weekday()),
+    "year": _of_year,
+    "day": _of_day,
+}
+_PART_NAMES = {
+    "years": ["years"],
+    "weekday": [f"on {day}" for day in ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")],
+    "year": ["time of year (sin)", "time of year (cos)"],
+    "day": ["time of day (sin)", "time of day (cos)"],
+}
+
+
+def _stacked(features: list[FloatArray], n_rows: int) -> FloatArray:
+    return np.column_stack(features) if features else np.empty((n_rows, 0))
+
+
+def _wrong(name: str, expected: str, value: Any, row: int | None = None) -> ValueError:
+    where = "" if row is None else f" in row {row}"
+    return ValueError(f"column {name!r} must have {expected}, got {value!r}{where}")

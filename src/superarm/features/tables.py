@@ -1,0 +1,75 @@
+"""The columns of a table: a DataFrame, an Arrow table, a dict of columns or a list of dicts.
+
+Tables are recognised by their methods, so no library is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def as_columns(table: Any) -> dict[str, list[Any]]:
+    """The values of each column; all columns have the same length.
+
+    A column that is absent from some of the dicts of a list is missing (None) there.
+
+    Examples
+    --------
+    >>> as_columns([{"price": 3}, {"price": 4, "kind": "tea"}])
+    {'price': [3, 4], 'kind': [None, 'tea']}
+    """
+    columns = _columns(table)
+    lengths = {name: len(values) for name, values in columns.items()}
+    if not columns or not max(lengths.values()):
+        raise ValueError("rows must have at least one row and one column, got none")
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"columns must have the same length, got {lengths}")
+    return columns
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT, pandas' NA or empty text."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    try:
+        return bool(value != value)  # NaN and NaT differ from themselves
+    except (TypeError, ValueError):
+        return True  # NA != NA is neither true nor false
+
+
+def _columns(table: Any) -> dict[str, list[Any]]:
+    if hasattr(table, "column_names") and hasattr(table, "column"):  # Arrow
+        return {str(name): table.column(name).to_pylist() for name in table.column_names}
+    if hasattr(table, "columns") and hasattr(table, "dtypes"):  # pandas, polars
+        return {str(name): table[name].to_list() for name in table.columns}
+    if isinstance(table, Mapping):
+        if not all(_is_column(values) for values in table.values()):
+            raise TypeError(
+                "a dict must have one list of values per column, got "
+                f"{next(repr(v) for v in table.values() if not _is_column(v))}; "
+                "write [row] for one row"
+            )
+        return {str(name): list(values) for name, values in table.items()}
+    if isinstance(table, Iterable) and not isinstance(table, str | bytes):
+        return _of_rows(list(table))
+    raise _not_a_table(table)
+
+
+def _of_rows(rows: list[Any]) -> dict[str, list[Any]]:
+    for row in rows:
+        if not isinstance(row, Mapping):
+            raise _not_a_table(row)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {str(name): [row.get(name) for row in rows] for name in names}
+
+
+def _is_column(values: Any) -> bool:
+    return isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+
+
+def _not_a_table(value: Any) -> TypeError:
+    return TypeError(
+        "rows must be a DataFrame, an Arrow table, a dict of columns or a list of dicts, "
+        f"got {type(value).__name__}"
+    )
