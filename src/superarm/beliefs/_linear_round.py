@@ -19,19 +19,15 @@ if TYPE_CHECKING:
 MIDDLE = 0.5
 
 
+@dataclass(frozen=True, eq=False)
 class LinearRound:
     """A `LinearBelief` in a round with some context, as `LinearBelief.at` returns it.
 
-    Parameters
-    ----------
-    belief
-        The belief that learns from updates of this one.
-    context
-        Shape (c,) or (n_arms, c), as checked by the belief; None without contexts.
+    Updates of it are updates of the belief. The context has shape (c,) or (n_arms, c).
     """
 
-    def __init__(self, belief: LinearBelief, context: FloatArray | None) -> None:
-        self.belief, self.context = belief, context
+    belief: LinearBelief
+    context: FloatArray | None
 
     @property
     def n_arms(self) -> int:
