@@ -186,7 +186,7 @@ class Race:
     def _members(self, group: int, n: int, rng: np.random.Generator) -> list[int]:
         """n random arms of a group that were not drawn before."""
         members, taken = self._groups.arms_of(group), self._places.setdefault(group, set())
-        arms = []
+        arms: list[int] = []
         while len(arms) < n:
             place = int(rng.integers(len(members))) if len(members) > 1 else 0
             if place not in taken:

@@ -111,10 +111,7 @@ class CutGaussianPosterior:
 class LogitNormalPosterior:
     """logit theta_i ~ N(location_i, var_i) for some arms.
 
-    Attributes
-    ----------
-    location, var
-        Shape (n,): mean and variance of the log-odds.
+    ``location`` and ``var``, shape (n,) each, are the mean and the variance of the log-odds.
 
     Examples
     --------

@@ -15,8 +15,11 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
 from superarm.beliefs import beta_posteriors
+from superarm.beliefs._known_groups import FEWEST_ARMS, KnownGroups
+from superarm.beliefs._scores import SharedScores
 from superarm.beliefs.beta import BetaBelief
-from superarm.core.arguments import FloatArray, as_state
+from superarm.core.arguments import FloatArray, IndexArray, as_k, as_state
+from superarm.core.k_of_m import top_k
 
 
 class SingleSeedBelief:
@@ -28,7 +31,8 @@ class SingleSeedBelief:
 
     ``sample`` draws one number. Arms with equal posteriors have equal values, so it costs
     O(n_arms log n_arms) to find the distinct posteriors, and one inverse distribution function for
-    each of them. ``update`` costs O(arms updated). Takes 16 bytes per arm.
+    each of them. ``sample_top`` of many arms keeps the distinct posteriors from call to call, as
+    `SharedSeedBelief` does. ``update`` costs O(arms updated). Takes 16 bytes per arm.
 
     Parameters
     ----------
@@ -45,6 +49,7 @@ class SingleSeedBelief:
 
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.posteriors = BetaBelief(n_arms, prior)
+        self._known = KnownGroups()
 
     n_arms = property(beta_posteriors.n_arms_of)
     mean, posterior = beta_posteriors.mean, beta_posteriors.posterior
@@ -57,7 +62,24 @@ class SingleSeedBelief:
         quantiles: FloatArray = np.asarray(betaincinv(pairs.real, pairs.imag, u), np.float64)
         return quantiles[which]
 
-    update, add_arms = beta_posteriors.update, beta_posteriors.add_arms
+    def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
+        """The arms of the k largest values of a sample, ascending, and these values.
+
+        The law is that of ``sample`` followed by the k largest, with ties broken at random; the
+        draws differ. Whole samples are drawn for few arms.
+        """
+        k = as_k(k, self.n_arms)
+        if self.n_arms >= FEWEST_ARMS:
+            return self._known.top(self.posteriors, k, SharedScores(1.0), rng=rng)
+        theta = self.sample(rng=rng)
+        arms = top_k(theta, k, rng=rng)
+        return arms, theta[arms]
+
+    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        """Update the posteriors, as `BetaBelief` does."""
+        self._known.update(self.posteriors, arms, outcomes, rng=rng)
+
+    add_arms = beta_posteriors.add_arms
 
     def state(self) -> dict[str, Any]:
         """The posteriors as plain JSON."""
