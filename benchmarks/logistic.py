@@ -33,7 +33,7 @@ from superarm.environments import ContextualReplay, ReplayEnvironment, datasets
 from superarm.environments._readers import columns
 from superarm.features import Encoder
 
-_SEGMENTS, _CATEGORIES, _PRODUCTS, _ROUNDS = 4, 8, 200, 1500
+_SEGMENTS, _CATEGORIES, _PRODUCTS, _ROUNDS = 4, 8, 200, 1000
 Policies = dict[str, tuple[Callable[[Any], Any], bool]]
 
 
