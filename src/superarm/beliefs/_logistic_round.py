@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from superarm.beliefs._linear_round import Contributions
 from superarm.beliefs._scores import SharedScores
-from superarm.beliefs.linear import Contributions
 from superarm.beliefs.posteriors import LogitNormalPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_feedback
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from superarm.beliefs._linear_round import Contributions
 from superarm.beliefs._logistic_round import LogisticRound
 from superarm.beliefs._logit_model import SiteModel
 from superarm.beliefs._logit_rows import Rows, Structure
 from superarm.beliefs._logit_sites import sites
 from superarm.beliefs._logit_stds import FIRST_STDS, STEPS, fit_stds
-from superarm.beliefs.linear import Contributions
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import LogitNormalPosterior
 from superarm.core.arguments import (
