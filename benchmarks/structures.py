@@ -69,7 +69,7 @@ def trees(n: int, rng: np.random.Generator) -> Problem:
 # The rounds, and how the problem is drawn.
 PROBLEMS: dict[str, tuple[int, Callable[[np.random.Generator], Problem]]] = {
     "two ways of 30 edges, 0.7 and 0.9": (3000, lambda rng: two_ways(30, 0.7, 0.9)),
-    "two ways of 8 edges, 0.9 and 0.99": (3000, lambda rng: two_ways(8, 0.9, 0.99)),
+    "two ways of 8 edges, 0.9 and 0.99": (1000, lambda rng: two_ways(8, 0.9, 0.99)),
     "two matchings of 30 pairs, 0.7 and 0.9": (1000, lambda rng: ring(30, 0.7, 0.9)),
     "matchings of 10 and 10, uniform means": (1000, lambda rng: assignment(10, rng)),
     "spanning trees of 20 nodes, uniform means": (1000, lambda rng: trees(20, rng)),

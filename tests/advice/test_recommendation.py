@@ -9,6 +9,7 @@ import pytest
 import superarm as sa
 from spoiled_rewards import box, total
 from superarm.advice.recommendation import CHOICES
+from superarm.errors import SessionFileError
 
 
 def test_an_overstated_lipschitz_is_a_suggestion():
@@ -70,6 +71,24 @@ def test_auto_is_the_recommended_policy_and_plays():
     )
     trace = sa.simulate(policy, sa.BernoulliArms(rng.random(30)), horizon=5, rng=rng)
     assert trace.arms.shape == (5, 3)
+
+
+def test_sessions_that_the_former_auto_made_continue_with_cts(tmp_path):
+    """The belief of `auto` was a `BetaBelief`. Its files say so, and decide as they did."""
+
+    def former(n_arms):
+        oracle = sa.auto(sa.LinearReward(n_arms), 2).oracle
+        return sa.cts(sa.LinearReward(n_arms), 2, oracle=oracle)
+
+    session = sa.Session(former(6), list("abcdef"), seed=1)
+    for _ in range(10):
+        decision = session.ask()
+        session.tell(decision, {decision.arms[0]: 1.0, decision.arms[1]: 0.0})
+    session.save(tmp_path / "auto.superarm")
+    with pytest.raises(SessionFileError, match=r"'BetaBelief'.*got.*'LearnedBetaBelief'"):
+        sa.Session.load(tmp_path / "auto.superarm", lambda n: sa.auto(sa.LinearReward(n), 2))
+    loaded = sa.Session.load(tmp_path / "auto.superarm", former)
+    assert [loaded.ask().arms for _ in range(5)] == [session.ask().arms for _ in range(5)]
 
 
 def test_auto_warns_of_what_is_wrong():

@@ -6,6 +6,7 @@ import pytest
 from superarm import Pools
 from superarm.core.same_draws import same_draws
 from superarm.oracles._lazy import single_arms
+from superarm.oracles._lazy.gains import Base, hoped
 from superarm.oracles._lazy.single_arms import SingleArms
 from superarm.oracles._lazy.stage import Stage
 
@@ -69,3 +70,20 @@ def test_the_same_draws_are_those_of_a_new_generator():
         assert rng.permutation(9).tolist() == new.permutation(9).tolist()
         assert rng.integers(7, size=3).tolist() == new.integers(7, size=3).tolist()
         assert rng.random() == new.random()
+
+
+@pytest.mark.parametrize("diminishing", [True, False])
+@pytest.mark.parametrize("at_zero", [True, False])
+def test_bounds_by_all_bases_are_those_by_each(diminishing, at_zero):
+    rng = np.random.default_rng(3)
+    theta, lipschitz, bases = rng.random(30), rng.random(30), []
+    for size in (1, 2, 3, 5):
+        base = Base(np.arange(size), rng.random(size), float(rng.random()))
+        for n_answers in (4, 3):  # of arms that may occur more than once
+            x = rng.random(n_answers) * (rng.random(n_answers) < (0.6 if at_zero else 2))
+            base.add(rng.integers(5, 30, n_answers), x, 2 * rng.random(n_answers))
+        bases.append(base)
+    each = [base.upper(theta, lipschitz, base.value, diminishing=diminishing) for base in bases]
+    np.testing.assert_array_equal(
+        hoped(bases, theta, lipschitz, diminishing=diminishing), np.concatenate(each)
+    )

@@ -5,6 +5,7 @@ exponent. Whatever differs comes from a number in the code that has a unit.
 """
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -101,13 +102,20 @@ REWARDS = {
 }
 
 
-def rounds_of(oracle, reward, choice, n_rounds, *, settles=True):
-    """What can be seen of some rounds: arms, evaluations, certificates, draws; or the refusal."""
-    counted, rng = sa.Counted(reward), np.random.default_rng(2)
-    seen, center = [], np.random.default_rng(3).random(reward.n_arms)
+@cache
+def thetas(n_arms, n_rounds):
+    """Means that settle."""
+    center, found = np.random.default_rng(3).random(n_arms), []
     for number in range(n_rounds):
-        theta = np.random.default_rng([4, number]).random(reward.n_arms)
-        theta = (center + theta / (1 + number)) / (1 + 1 / (1 + number)) if settles else theta
+        theta = np.random.default_rng([4, number]).random(n_arms)
+        found.append((center + theta / (1 + number)) / (1 + 1 / (1 + number)))
+    return found
+
+
+def rounds_of(oracle, reward, choice, n_rounds):
+    """What can be seen of some rounds: arms, evaluations, certificates, draws; or the refusal."""
+    counted, rng, seen = sa.Counted(reward), np.random.default_rng(2), []
+    for theta in thetas(reward.n_arms, n_rounds):
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")

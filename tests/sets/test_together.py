@@ -46,6 +46,16 @@ def test_policies_that_share_a_seed_do_not_warn(policy):
     assert made(policy, sets, len(mu))[0] == []
 
 
+def test_thompson_warns_only_if_nothing_is_shared():
+    sets, mu = two_ways(5, 0.7, 0.9)
+    for shared in (None, 0.3, 1.0):
+        assert made(sa.thompson, sets, len(mu), shared=shared)[0] == []
+    for prior in ("learned", "flat"):
+        texts, _ = made(sa.thompson, sets, len(mu), shared=0.0, prior=prior)
+        assert len(texts) == 1
+        assert texts[0].startswith("thompson with shared=0 draws every arm by itself")
+
+
 @pytest.mark.parametrize(
     ("sets", "n_arms"),
     [

@@ -182,9 +182,11 @@ def test_the_next_steps_run(tmp_path, monkeypatch):
         writer = csv.DictWriter(file, list(found.arms[0]))
         writer.writeheader()
         writer.writerows(found.arms)
-    python, http = (step.code for step in messages.next_steps(found) if step.code)
-    scope = {}
+    python, http, features = (step.code for step in messages.next_steps(found) if step.code)
+    scope = {"features": np.eye(5)}
     exec(python, scope)
+    exec(features, scope)
+    assert len(scope["policy"].ask(rng=np.random.default_rng(0))) == 2
     assert set(scope["names"]) == set(NAMES)
     assert type(scope["session"].policy.belief) is type(sa.thompson(sa.LinearReward(2), 1).belief)
     assert "bandit.json" in http

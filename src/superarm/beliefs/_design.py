@@ -116,8 +116,8 @@ class Design:
         full[first:, 0], full[first:, first:] = change[1:, 0], change[1:, 1:]
         return full
 
-    def add_arms(self, n: int, features: ArrayLike | None) -> FloatArray:
-        """Append n arms, and return their rows of features; None are average ones."""
+    def add_arms(self, n: int, features: ArrayLike | None) -> None:
+        """Append n arms with these features; None are average ones."""
         n, n_columns = as_count(n, "n", least=1), self.features.shape[1] - 1
         scaled = np.zeros((n, n_columns))
         if features is not None:
@@ -129,9 +129,7 @@ class Design:
                     f"features of {n} new arms must have shape {(n, n_columns)}, got {given.shape}"
                 )
             scaled = self.scaling(given)
-        new = _with_one(scaled)
-        self.features = np.vstack([self.features, new])
-        return new
+        self.features = np.vstack([self.features, _with_one(scaled)])
 
     def state(self) -> dict[str, Any]:
         """Features and scalings as plain JSON."""

@@ -117,7 +117,7 @@ class DisjointModel:
         self._stale[:] = True
 
     def add_arms(self, rows: FloatArray | None, n: int) -> None:
-        """Append n arms without outcomes."""
+        """Append n arms without outcomes, which have no rows of their own."""
         self.counts = np.append(self.counts, np.zeros(n))
         self.grams = np.concatenate([self.grams, np.zeros((n, self.d, self.d))])
         self.crosses = np.vstack([self.crosses, np.zeros((n, self.d))])

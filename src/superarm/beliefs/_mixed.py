@@ -47,6 +47,7 @@ class MixedModel:
         self.row_sums = None if rows is not None else np.zeros((n_arms, d))
         self.gram, self.cross, self.squares = np.zeros((d, d)), np.zeros(d), 0.0
         self.variances = Variances.at_first(d - 1)
+        self.seen = np.empty(0, np.intp)  # the arms with outcomes, ascending
         self.rebuild()
 
     _factored: tuple[FloatArray, FloatArray] | None
@@ -59,6 +60,9 @@ class MixedModel:
     def add(self, arms: IndexArray, rows: FloatArray, outcomes: FloatArray) -> None:
         """One outcome for each of some distinct arms, whose rows are given; O(len(arms) · d²)."""
         before, shift_before = self._taken(arms)
+        new = arms[self.counts[arms] == 0]
+        if len(new):
+            self.seen = np.union1d(self.seen, new)
         self.counts[arms] += 1
         self.sums[arms] += outcomes
         if self.row_sums is not None:
@@ -80,7 +84,7 @@ class MixedModel:
 
     def rebuild(self) -> None:
         """The precision of w from the sums of all arms, so that roundings do not add up."""
-        taken, shift = self._taken(np.flatnonzero(self.counts))
+        taken, shift = self._taken(self.seen)
         prior = np.full(self.d, 1 / self.variances.weights)
         prior[0] = 1 / INTERCEPT_VAR
         self.precision = (self.gram - taken) / self.variances.noise + np.diag(prior)
@@ -113,14 +117,17 @@ class MixedModel:
 
     def given(self, rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The means of all arms given w, and the deviations of u_i about them."""
-        ratio = self._ratio(self.counts)
-        values, seen = rows @ weights, np.flatnonzero(self.counts)
+        values, seen = rows @ weights, self.seen
         if self.row_sums is None:  # the same as below, without a product
             expected = self.counts[seen] * values[seen]
         else:
             expected = self.row_sums[seen] @ weights
-        values[seen] += ratio[seen] * (self.sums[seen] - expected)
-        return values, np.sqrt(ratio * self.variances.noise)
+        values[seen] += self._ratio(self.counts[seen]) * (self.sums[seen] - expected)
+        return values, np.sqrt(self.own_var(self.counts))
+
+    def own_var(self, counts: FloatArray) -> FloatArray:
+        """The variances of u_i given w, for arms with so many outcomes."""
+        return self._ratio(counts) * self.variances.noise
 
     def moments(self, arms: IndexArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The means and variances of some arms at their rows."""
@@ -140,8 +147,7 @@ class MixedModel:
         """The columns mean something else from now on: rows are ``change @ row``."""
         self.gram, self.cross = change @ self.gram @ change.T, change @ self.cross
         if self.row_sums is not None:
-            seen = np.flatnonzero(self.counts)
-            self.row_sums[seen] = self.row_sums[seen] @ change.T
+            self.row_sums[self.seen] = self.row_sums[self.seen] @ change.T
 
     def forget(self, discount: float) -> None:
         """All outcomes so far count for less."""
@@ -154,13 +160,13 @@ class MixedModel:
         self.rebuild()
 
     def add_arms(self, rows: FloatArray | None, n: int) -> None:
-        """Append n arms without outcomes."""
+        """Append n arms without outcomes; ``rows`` are then those of all arms."""
         self.counts = np.append(self.counts, np.zeros(n))
         self.sums = np.append(self.sums, np.zeros(n))
         if self.row_sums is not None:
             self.row_sums = np.vstack([self.row_sums, np.zeros((n, self.d))])
-        if self.rows is not None and rows is not None:
-            self.rows = np.vstack([self.rows, rows])
+        if self.rows is not None:
+            self.rows = rows
 
     def state(self) -> dict[str, Any]:
         """All it knows but the rows, as plain JSON."""
@@ -173,7 +179,7 @@ class MixedModel:
         """Become what ``state()`` described."""
         for name in (*_NAMES, *(() if self.row_sums is None else ("row_sums",))):
             setattr(self, name, np.array(state[name], np.float64).reshape(self._shape(name)))
-        self.squares = float(state["squares"])
+        self.squares, self.seen = float(state["squares"]), np.flatnonzero(self.counts)
         self.variances, self._factored = Variances(**state["variances"]), None
 
     def _shape(self, name: str) -> tuple[int, ...]:
@@ -196,7 +202,7 @@ class MixedModel:
 
     def _squares(self) -> Squares:
         root, mean = self.factor()
-        seen, inverse = np.flatnonzero(self.counts), root.T @ root
+        seen, inverse = self.seen, root.T @ root
         sums, ratio = self._row_sums(seen), self._ratio(self.counts[seen])
         left = self.sums[seen] - sums @ mean
         own = ratio * left

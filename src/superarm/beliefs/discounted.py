@@ -49,6 +49,7 @@ class DiscountedBetaBelief:
 
     Examples
     --------
+    >>> import numpy as np
     >>> belief, rng = DiscountedBetaBelief(3, discount=0.5), np.random.default_rng(0)
     >>> belief.update([0, 2], [1.0, 0.0], rng=rng)
     >>> belief.update([0], [1.0], rng=rng)

@@ -8,7 +8,6 @@ scores are those of `LearnedBetaBelief`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,8 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs._design import Design, Structure
 from superarm.beliefs._disjoint import DisjointModel
+from superarm.beliefs._linear_round import MIDDLE, Contributions, LinearRound
+from superarm.beliefs._linear_top import LinearTop, Scores
 from superarm.beliefs._mixed import MixedModel
 from superarm.beliefs._scores import SharedScores
 from superarm.beliefs._variances import Variances, is_due
@@ -23,18 +24,17 @@ from superarm.beliefs.posteriors import CutGaussianPosterior
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
-    as_arms,
     as_count,
-    as_feedback,
     as_finite,
     as_fraction,
+    as_k,
     as_state,
 )
 
-# Outcomes are learned about this value, the prior mean of an arm.
-_MIDDLE = 0.5
 # Steps towards the best variances at a time: the last ones were close already.
 _N_STEPS = 3
+# Up to so many arms, a whole sample is drawn faster than the k largest of it.
+_FEW = 3000
 _SETTINGS = ("shared", "optimism", "spread", "horizon", "discount")
 
 
@@ -121,7 +121,7 @@ class LinearBelief:
 
     def _use(self, design: Design) -> None:
         self._design = design
-        size = design.n_arms, design.n_columns
+        size, self._top = (design.n_arms, design.n_columns), LinearTop()
         self._model: MixedModel | DisjointModel
         if design.structure == "disjoint":
             self._model = DisjointModel(*size)
@@ -159,14 +159,28 @@ class LinearBelief:
         """Means that might be true, shape (n_arms,)."""
         return self._round().sample(rng=rng)
 
+    def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
+        """The arms of the k largest values of a sample, ascending, and these values.
+
+        The law is that of ``sample`` followed by the k largest, but that arms above 1 are compared
+        before the cut; the draws differ. Only without contexts.
+        """
+        k, now = as_k(k, self.n_arms), self._round()
+        if self.n_arms <= _FEW or not isinstance(self._model, MixedModel):
+            return now.sample_top(k, rng=rng)
+        scores = SharedScores(self.shared, self.spread)
+        law = Scores(self.spread, scores.common_std, scores.own_std, self.optimism, self._to_come())
+        arms, values = self._top.draw(self._model, k, law, rng=rng)
+        return arms, np.clip(MIDDLE + values, 0.0, 1.0)
+
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Learn outcomes, and the variances again if there is a quarter more; no draws."""
         self._round().update(arms, outcomes, rng=rng)
 
     def add_arms(self, n: int, prior: ArrayLike | None = None) -> None:
         """Append n arms, whose features are ``prior``, shape (n, f); None are average ones."""
-        rows = self._design.add_arms(n, prior)
-        self._model.add_arms(rows if not self._design.n_context else None, len(rows))
+        self._design.add_arms(n, prior)
+        self._model.add_arms(self._design.features, n)
 
     def state(self) -> dict[str, Any]:
         """Features, settings, and what was learned as plain JSON."""
@@ -197,7 +211,7 @@ class LinearBelief:
         if self.discount < 1 and len(arms):
             self._model.forget(self.discount)
         self._design.seen(context, arms)
-        self._model.add(arms, self._design.rows(context, arms), outcomes - _MIDDLE)
+        self._model.add(arms, self._design.rows(context, arms), outcomes - MIDDLE)
         self.rounds, self._n_seen = self.rounds + (len(arms) > 0), self._n_seen + len(arms)
         if is_due(self._n_seen, self._n_fitted):
             change = self._design.rescale()
@@ -206,86 +220,13 @@ class LinearBelief:
             self._model.refit(_N_STEPS)
             self._n_fitted = float(self._n_seen)
 
+    def _to_come(self) -> int:
+        return self.rounds + 1 if self.horizon is None else max(1, self.horizon - self.rounds)
+
     def _scores(self, std: FloatArray, *, rng: np.random.Generator) -> FloatArray:
         """z_i, for the deviations of theta_i about what all arms share."""
-        to_come = self.rounds + 1
-        if self.horizon is not None:
-            to_come = max(1, self.horizon - self.rounds)
-        rise = self.optimism * np.log1p(to_come * std**2 / self.variances.noise)
+        rise = self.optimism * np.log1p(self._to_come() * std**2 / self.variances.noise)
         return rise + SharedScores(self.shared, self.spread).draw(len(std), rng=rng)
-
-
-class LinearRound:
-    """A `LinearBelief` in a round with some context, as `LinearBelief.at` returns it.
-
-    Parameters
-    ----------
-    belief
-        The belief that learns from updates of this one.
-    context
-        Shape (c,) or (n_arms, c), as checked by the belief; None without contexts.
-    """
-
-    def __init__(self, belief: LinearBelief, context: FloatArray | None) -> None:
-        self.belief, self.context = belief, context
-
-    @property
-    def n_arms(self) -> int:
-        """How many arms there are."""
-        return self.belief.n_arms
-
-    def mean(self) -> FloatArray:
-        """The posterior means in this round, shape (n_arms,)."""
-        parts, own = self.belief._model.parts(np.arange(self.n_arms), self._rows(slice(None)))
-        return np.clip(_MIDDLE + parts.sum(axis=1) + own, 0.0, 1.0)
-
-    def posterior(self, arms: IndexArray) -> CutGaussianPosterior:
-        """The posteriors of some arms in this round."""
-        arms = as_arms(arms, self.n_arms)
-        location, var = self.belief._model.moments(arms, self._rows(arms))
-        return CutGaussianPosterior(_MIDDLE + location, var)
-
-    def contributions(self, arms: ArrayLike) -> Contributions:
-        """What each column adds to the posterior means of some arms in this round."""
-        arms = as_arms(arms, self.n_arms)
-        parts, own = self.belief._model.parts(arms, self._rows(arms))
-        base = _MIDDLE + (float(parts[0, 0]) if len(arms) else 0.0)
-        return Contributions(base, parts[:, 1:], own)
-
-    def sample(self, *, rng: np.random.Generator) -> FloatArray:
-        """Means that might be true in this round, shape (n_arms,)."""
-        belief = self.belief
-        values, std = belief._model.draw(self._rows(slice(None)), belief.spread, rng=rng)
-        return np.clip(_MIDDLE + values + std * belief._scores(std, rng=rng), 0.0, 1.0)
-
-    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Learn outcomes of this round; no draws."""
-        self.belief._learn(self.context, *as_feedback(arms, outcomes, self.n_arms))
-
-    def _rows(self, arms: IndexArray | slice) -> FloatArray:
-        return self.belief._design.rows(self.context, arms)
-
-
-@dataclass(frozen=True, eq=False)
-class Contributions:
-    """The posterior means of some arms as sums: ``base + columns.sum(axis=1) + own``.
-
-    Attributes
-    ----------
-    base
-        The mean of an arm whose features and context are average.
-    columns
-        Shape (n, d): what each column adds, in the order of the features. With contexts, "shared"
-        has the numbers of the context after the features; "bilinear" has, for 1 and for each
-        feature, its product with 1 and with each number of the context, without the first; and
-        "disjoint" has the numbers of the context.
-    own
-        Shape (n,): what the arms' own outcomes add to that.
-    """
-
-    base: float
-    columns: FloatArray
-    own: FloatArray
 
 
 def _as_width(value: Any, name: str) -> float:

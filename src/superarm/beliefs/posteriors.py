@@ -111,15 +111,13 @@ class CutGaussianPosterior:
 class LogitNormalPosterior:
     """logit theta_i ~ N(location_i, var_i) for some arms.
 
-    Attributes
-    ----------
-    location, var
-        Shape (n,): mean and variance of the log-odds.
+    ``location`` and ``var``, shape (n,) each, are the mean and the variance of the log-odds.
 
     Examples
     --------
-    >>> LogitNormalPosterior(np.array([0.0]), np.array([1.0])).mean()
-    array([0.5])
+    >>> low, high = LogitNormalPosterior(np.array([-3.0]), np.array([0.25])).interval()
+    >>> low.round(3), high.round(3)
+    (array([0.018]), array([0.117]))
     """
 
     location: FloatArray

@@ -12,21 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs import beta_posteriors
-from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._scores import SharedScores, TopOfGroups, beta_at
+from superarm.beliefs._known_groups import KnownGroups
+from superarm.beliefs._scores import SharedScores, beta_at
 from superarm.beliefs.beta import BetaBelief
-from superarm.core.arguments import (
-    FloatArray,
-    IndexArray,
-    as_feedback,
-    as_fraction,
-    as_k,
-    as_state,
-)
-from superarm.core.k_of_m import top_k
-
-# With fewer arms, one score per arm costs about as much as the groups.
-_FEWEST_ARMS = 2048
+from superarm.core.arguments import FloatArray, as_fraction, as_state
 
 
 class SharedSeedBelief:
@@ -67,7 +56,7 @@ class SharedSeedBelief:
     ) -> None:
         self.posteriors = BetaBelief(n_arms, prior)
         self.shared = as_fraction(shared, "shared", low="[", high="]")
-        self._known: _KnownGroups | None = None  # built at the first sample_top of many arms
+        self._known = KnownGroups()
 
     n_arms = property(beta_posteriors.n_arms_of)
     mean, posterior = beta_posteriors.mean, beta_posteriors.posterior
@@ -77,38 +66,8 @@ class SharedSeedBelief:
         scores = SharedScores(self.shared).draw(self.n_arms, rng=rng)
         return beta_at(self.posteriors.a, self.posteriors.b, scores)
 
-    def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
-        """The arms of the k largest values of a sample, ascending, and these values.
-
-        The law is that of ``sample`` followed by the k largest; the draws differ. Given z_0 the
-        values are independent, so that arms with equal posteriors can be drawn together. Few arms
-        are drawn by ``sample``.
-        """
-        k = as_k(k, self.n_arms)
-        if self.n_arms < _FEWEST_ARMS:
-            theta = self.sample(rng=rng)
-            best = top_k(theta, k, rng=rng)
-            return best, theta[best]
-        if self._known is None or not self._known.describes(self.posteriors):
-            self._known = _KnownGroups(self.posteriors)
-        groups, scores = self._known.groups, SharedScores(self.shared)
-        a, b = groups.columns()
-        no_shift, none_held = np.zeros(len(a)), np.zeros(len(a), bool)
-        top = TopOfGroups(a, b, no_shift, none_held, groups, scores, posteriors=self._posteriors_of)
-        return top.draw(k, rng=rng)
-
-    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Update the posteriors, as `BetaBelief` does."""
-        known = self._known
-        if known is not None and known.describes(self.posteriors):
-            known.update(self.posteriors, *as_feedback(arms, outcomes, self.n_arms), rng)
-        else:
-            self.posteriors.update(arms, outcomes, rng=rng)
-
+    sample_top, update = beta_posteriors.sample_top, beta_posteriors.update
     add_arms = beta_posteriors.add_arms
-
-    def _posteriors_of(self, arms: IndexArray) -> tuple[FloatArray, FloatArray]:
-        return self.posteriors.a[arms], self.posteriors.b[arms]
 
     def state(self) -> dict[str, Any]:
         """The posteriors and the setting as plain JSON."""
@@ -122,46 +81,3 @@ class SharedSeedBelief:
         # Same arrays, other law of a sample: a state of one kind must not be loaded as the other.
         self.posteriors.load({**state, "belief": "BetaBelief"})
         self.shared = shared
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The posteriors determine the groups, which are large.
-        return {**self.__dict__, "_known": None}
-
-
-class _KnownGroups:
-    """The arms in groups of equal posteriors, valid for one pair of arrays a and b.
-
-    The arrays are read-only from now on, so that they can't change unnoticed.
-    """
-
-    def __init__(self, posteriors: BetaBelief) -> None:
-        self.groups = EqualArms(posteriors.a, posteriors.b)
-        # A view could be changed through the array that it is a view of.
-        posteriors.a, posteriors.b = posteriors.a.copy(), posteriors.b.copy()
-        self.a, self.b = posteriors.a, posteriors.b
-        self._lock(True)
-
-    def describes(self, posteriors: BetaBelief) -> bool:
-        """Whether these are its posteriors, and nobody can have written to them."""
-        same = self.a is posteriors.a and self.b is posteriors.b
-        return same and not (self.a.flags.writeable or self.b.flags.writeable)
-
-    def update(
-        self,
-        posteriors: BetaBelief,
-        arms: IndexArray,
-        outcomes: FloatArray,
-        rng: np.random.Generator,
-    ) -> None:
-        """Update the posteriors of some arms, and their groups."""
-        before = self._pairs(arms)
-        self._lock(False)
-        posteriors.update(arms, outcomes, rng=rng)
-        self._lock(True)
-        self.groups.move(arms, before, self._pairs(arms))
-
-    def _lock(self, locked: bool) -> None:
-        self.a.flags.writeable = self.b.flags.writeable = not locked
-
-    def _pairs(self, arms: IndexArray) -> list[Key]:
-        return list(zip(self.a[arms].tolist(), self.b[arms].tolist(), strict=True))

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
 from superarm.beliefs import beta_posteriors
+from superarm.beliefs._known_groups import KnownGroups
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import FloatArray, as_state
 
@@ -28,7 +29,8 @@ class SingleSeedBelief:
 
     ``sample`` draws one number. Arms with equal posteriors have equal values, so it costs
     O(n_arms log n_arms) to find the distinct posteriors, and one inverse distribution function for
-    each of them. ``update`` costs O(arms updated). Takes 16 bytes per arm.
+    each of them. ``sample_top`` of many arms keeps the distinct posteriors from call to call, as
+    `SharedSeedBelief` does. ``update`` costs O(arms updated). Takes 16 bytes per arm.
 
     Parameters
     ----------
@@ -43,8 +45,11 @@ class SingleSeedBelief:
     array([0.798, 0.637, 0.397, 0.637])
     """
 
+    shared = 1.0  # in the words of `SharedSeedBelief`
+
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.posteriors = BetaBelief(n_arms, prior)
+        self._known = KnownGroups()
 
     n_arms = property(beta_posteriors.n_arms_of)
     mean, posterior = beta_posteriors.mean, beta_posteriors.posterior
@@ -57,7 +62,8 @@ class SingleSeedBelief:
         quantiles: FloatArray = np.asarray(betaincinv(pairs.real, pairs.imag, u), np.float64)
         return quantiles[which]
 
-    update, add_arms = beta_posteriors.update, beta_posteriors.add_arms
+    sample_top, update = beta_posteriors.sample_top, beta_posteriors.update
+    add_arms = beta_posteriors.add_arms
 
     def state(self) -> dict[str, Any]:
         """The posteriors as plain JSON."""

@@ -18,6 +18,16 @@ _SHARED = Parameter(
 # The same for beliefs whose default is one seed per arm.
 _OWN_SEED = replace(_SHARED, default=0.0)
 _NOISE = Parameter("noise_var", "float", "Variance of one outcome.", 0.25, least=0.0)
+_SPREAD = Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0)
+_HORIZON = Parameter("horizon", "int", "Rounds in all, if known.", None, least=1)
+_OF_FEATURES = (
+    Parameter("features", "matrix", "Features, one row per arm.", REQUIRED),
+    Parameter("context", "int", "Numbers per context, if there are any.", None, least=1),
+    _SHARED,
+    Parameter("optimism", "float", "Raises the scores of rarely seen arms.", 0.4, least=0.0),
+    _SPREAD,
+    _HORIZON,
+)
 
 # Limits (least, most) protect a service from values that a stranger sends. The classes check their
 # arguments in any case. Entries are in the order of their names.
@@ -100,8 +110,8 @@ BELIEFS = by_name(
             Parameter(
                 "optimism", "float", "Raises the scores of rarely seen arms.", 0.5, least=0.0
             ),
-            Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0),
-            Parameter("horizon", "int", "Rounds in all, if known.", None, least=1),
+            _SPREAD,
+            _HORIZON,
             Parameter(
                 "stay_after", "int", "Good outcomes in a row to stay with an arm.", 2, least=0
             ),
@@ -113,16 +123,7 @@ BELIEFS = by_name(
         "LinearBelief",
         beliefs.LinearBelief,
         "Linear model of features and contexts, for arms or rounds that something is known about.",
-        (
-            Parameter("features", "matrix", "Features, one row per arm.", REQUIRED),
-            Parameter("context", "int", "Numbers per context, if there are any.", None, least=1),
-            _SHARED,
-            Parameter(
-                "optimism", "float", "Raises the scores of rarely seen arms.", 0.4, least=0.0
-            ),
-            Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0),
-            Parameter("horizon", "int", "Rounds in all, if known.", None, least=1),
-        ),
+        _OF_FEATURES,
         over_http=False,
     ),
     Part(
@@ -130,16 +131,7 @@ BELIEFS = by_name(
         "LogisticBelief",
         beliefs.LogisticBelief,
         "Logistic model of features and contexts, for outcomes of 0 and 1 at low rates.",
-        (
-            Parameter("features", "matrix", "Features, one row per arm.", REQUIRED),
-            Parameter("context", "int", "Numbers per context, if there are any.", None, least=1),
-            _SHARED,
-            Parameter(
-                "optimism", "float", "Raises the scores of rarely seen arms.", 0.4, least=0.0
-            ),
-            Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0),
-            Parameter("horizon", "int", "Rounds in all, if known.", None, least=1),
-        ),
+        _OF_FEATURES,
         over_http=False,
     ),
     Part(

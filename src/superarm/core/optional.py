@@ -278,15 +278,6 @@ class Completable(Protocol):
 
 
 @runtime_checkable
-class ChangesTogether(Protocol):
-    """Feasible sets in which single arms can't be exchanged, such as paths; `cts` warns of them."""
-
-    @property
-    def n_together(self) -> int:
-        """How many arms may have to be exchanged at once."""
-
-
-@runtime_checkable
 class Enumerable(Protocol):
     """Feasible sets that can be listed; `Exhaustive` needs this, and `ESCBIndex` mostly."""
 
@@ -300,3 +291,12 @@ class Enumerable(Protocol):
         Sets of one size come in the lexicographic order of the arms in ``order``, ascending by
         default.
         """
+
+
+@runtime_checkable
+class ChangesTogether(Protocol):
+    """Feasible sets in which single arms can't be exchanged, such as paths; `cts` warns of them."""
+
+    @property
+    def n_together(self) -> int:
+        """How many arms may have to be exchanged at once."""

@@ -171,7 +171,9 @@ class _Search:
         """
         # The place after the last arm is the empty one.
         stay = np.delete(self.arms, [place] if place < len(self.arms) else [])
-        others = np.setdiff1d(np.flatnonzero(self.feasible.completed_by(stay)), self.arms)
+        completing = np.array(self.feasible.completed_by(stay), bool)
+        completing[self.arms] = False
+        others = completing.nonzero()[0]
         n_others = len(others)
         if not n_others:
             return False, True

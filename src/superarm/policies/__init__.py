@@ -114,6 +114,8 @@ def thompson(
     ('LearnedBetaBelief', 0.9, 'TopK')
     """
     shared = shared_seed(reward.n_arms, k) if shared is None else shared
+    if shared == 0:
+        warn_of_own_draws(as_feasible(k, reward.n_arms), "thompson with shared=0")
     pair = _as_pair(prior)
     belief: LearnedBetaBelief | SharedSeedBelief
     if pair is None:

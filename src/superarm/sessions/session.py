@@ -59,7 +59,8 @@ class Session(SessionView):
     Examples
     --------
     >>> import superarm as sa
-    >>> session = Session(sa.cts(sa.LinearReward(4), k=2), ["ant", "bee", "cat", "dog"], seed=1)
+    >>> policy = sa.thompson(sa.LinearReward(4), k=2)
+    >>> session = Session(policy, ["ant", "bee", "cat", "dog"], seed=1)
     >>> decision = session.ask()
     >>> decision.id, decision.arms
     ('6b86b273-1', ('ant', 'bee'))
@@ -112,7 +113,8 @@ class Session(SessionView):
         Examples
         --------
         >>> import superarm as sa
-        >>> session = Session(sa.cts(sa.LinearReward(4), k=2), ["ant", "bee", "cat", "dog"], seed=1)
+        >>> policy = sa.thompson(sa.LinearReward(4), k=2)
+        >>> session = Session(policy, ["ant", "bee", "cat", "dog"], seed=1)
         >>> session.ask(feasible=session.feasible(must=["dog"], must_not=["bee"])).arms
         ('ant', 'dog')
         """

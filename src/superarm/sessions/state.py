@@ -111,8 +111,9 @@ def mark_of(policy: Policy, rng: np.random.Generator) -> dict[str, Any]:
     position = f"{state['state']['state']:032x}{state['has_uint32']:x}{state['uinteger']:08x}"
     mark: dict[str, Any] = {"rng": position, "evaluations": policy.evaluations}
     belief: Any = policy.belief
-    if offers(belief, HasLevel) and belief.level is not None:
-        mark["level"] = list(belief.level)
+    level = belief.level if offers(belief, HasLevel) else None
+    if level is not None:
+        mark["level"] = list(level)
     return mark
 
 

@@ -20,7 +20,7 @@ from superarm.core.optional import ChangesTogether, offers
 MANY_TOGETHER = 4
 
 
-def warn_of_own_draws(sets: FeasibleSets, stacklevel: int = 3) -> None:
+def warn_of_own_draws(sets: FeasibleSets, policy: str = "cts") -> None:
     """Warn if so many arms must change together that independent draws may fail.
 
     Examples
@@ -37,8 +37,10 @@ def warn_of_own_draws(sets: FeasibleSets, stacklevel: int = 3) -> None:
     if not (offers(sets, ChangesTogether) and known.n_together >= MANY_TOGETHER):
         return
     warnings.warn(
-        f"cts draws every arm by itself, and in {type(sets).__name__} up to {known.n_together} "
-        "arms must look good at once before a better set is tried. It may keep a bad set for "
-        "thousands of rounds. Use thompson or single_seed_ts, whose arms share a seed.",
-        stacklevel=stacklevel,
+        f"{policy} draws every arm by itself, and in {type(sets).__name__} up to "
+        f"{known.n_together} arms must look good at once before a better set is tried. It may keep "
+        "a bad set for thousands of rounds. Use thompson or single_seed_ts, whose arms share a "
+        "seed.",
+        # Where the policy was made: the caller of the function that calls this one.
+        stacklevel=3,
     )

@@ -11,7 +11,7 @@ from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.optional import is_diminishing
 from superarm.oracles._lazy.certificates import Audits
-from superarm.oracles._lazy.gains import Base, RememberedGains, pack
+from superarm.oracles._lazy.gains import Base, RememberedGains, hoped, pack
 from superarm.oracles._lazy.stage import Stage
 
 # An answer may exceed its bound by this share: batches and single calls round differently.
@@ -205,7 +205,7 @@ class GreedyRound:
             if not self.room():
                 break
             # Bounds that were used in the meantime may have ruled out the same arms.
-            if len(set(hope[stage.in_question(gain)[hope]].tolist())) < 2:
+            if len(set(stage.still_in_question(hope, gain).tolist())) < 2:
                 continue
             worth = self._worth_now(base, stage)
             bounds = base.upper(theta, known.lipschitz, worth, diminishing=diminishing)
@@ -214,18 +214,21 @@ class GreedyRound:
 
     def _hopes(self, stage: Stage, gain: float) -> list[tuple[Base, IndexArray]]:
         """The bases that may rule out more than one arm, with these arms; the most arms first."""
-        known, open_to, hopes = self.known, stage.in_question(gain), []
-        for base in known.gains.within(stage.base):
-            is_open = open_to[base.arms]
-            if np.count_nonzero(is_open) < 2:
-                continue
-            # With the value that the base had: its value now would cost an evaluation.
-            bounds = base.upper(
-                stage.theta, known.lipschitz, base.value, diminishing=known.diminishing
-            )
-            hope = base.arms[(bounds < gain) & is_open]
-            if len(hope) > 1:
-                hopes.append((base, hope))
+        known, bases = self.known, self.known.gains.within(stage.base)
+        if not bases:
+            return []
+        # With the values that the bases had: their values now would cost evaluations.
+        bounds = hoped(bases, stage.theta, known.lipschitz, diminishing=known.diminishing)
+        arms = np.concatenate([base.arms for base in bases])
+        places = ((bounds < gain) & stage.in_question(gain)[arms]).nonzero()[0]
+        # Where the answers of each base begin among these places.
+        ends = np.cumsum([len(base.arms) for base in bases])
+        cuts = [0, *places.searchsorted(ends).tolist()]
+        hopes = [
+            (base, arms[places[start:stop]])
+            for base, start, stop in zip(bases, cuts, cuts[1:], strict=False)
+            if stop - start > 1
+        ]
         return sorted(hopes, key=lambda pair: -len(pair[1]))
 
     def _worth_now(self, base: Base, stage: Stage) -> float:

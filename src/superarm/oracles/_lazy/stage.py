@@ -74,11 +74,17 @@ class Stage:
 
     def in_question(self, gain: float) -> NDArray[np.bool_]:
         """Which arms may still add ``gain`` or more, by their bounds."""
-        # A gain is the difference of two values, whose rounding errors it has.
-        slack = _TIE * (abs(self.worth) + abs(gain)) if gain > -np.inf else 0.0
-        open_to = (self.upper >= gain - slack) & (self.exact == -np.inf)
+        open_to = (self.upper >= self._at_least(gain)) & (self.exact == -np.inf)
         open_to[self.closed] = False
         return open_to
+
+    def still_in_question(self, arms: IndexArray, gain: float) -> IndexArray:
+        """Which of some arms are in question, if all were and only bounds have changed since."""
+        return arms[self.upper[arms] >= self._at_least(gain)]
+
+    def _at_least(self, gain: float) -> float:
+        # A gain is the difference of two values, whose rounding errors it has.
+        return gain - (_TIE * (abs(self.worth) + abs(gain)) if gain > -np.inf else 0.0)
 
     def lower(self, arms: IndexArray, bounds: FloatArray, *, assumed: bool = False) -> None:
         """Take over bounds where they are lower; an arm may occur more than once."""

@@ -89,6 +89,9 @@ def next_steps(analysis: Analysis, folder: str = "") -> list[Step]:
             f"-d @{folder}bandit.json",
         )
     )
+    # Features say something about arms that were never shown.
+    sentence = "If features of the arms are known, such as a price or a category, learn from them:"
+    steps.append(Step(sentence, _with_features(problem.k)))
     return steps
 
 
@@ -110,3 +113,11 @@ with open("{folder}arms.csv", encoding="utf-8") as file:
 session = sa.Session(sa.thompson(sa.LinearReward(len(names)), k={k}), names, seed=0)
 decision = session.ask()  # decision.arms are to be shown
 session.tell(decision, {{arm: 0.0 for arm in decision.arms}})  # what happened, from 0 to 1"""
+
+
+def _with_features(k: int) -> str:
+    return f"""\
+from superarm.beliefs import LinearBelief
+
+belief = LinearBelief(features)  # a row of numbers per arm, in the order of the names
+policy = sa.Policy(belief, sa.TopK(), sa.LinearReward(len(names)), k={k})"""

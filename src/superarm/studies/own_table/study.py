@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 # The policies of the catalog that suit a table of outcomes, whose reward is a sum.
+_NORMAL = ("cts-gaussian", "cts-gaussian-shared", "bg-cts")
 POLICIES = tuple(
-    dict.fromkeys(("thompson", *SINGLE_ARM_POLICIES, "explore-then-commit", "exp3", "random"))
+    dict.fromkeys(
+        ("thompson", *SINGLE_ARM_POLICIES, *_NORMAL, "explore-then-commit", "exp3", "random")
+    )
 )
 # The recommended policy comes first.
 USUAL = ("thompson", "cts", "single-seed", "epsilon-greedy", "cucb", "random")

@@ -1,0 +1,95 @@
+"""A linear belief in one round: what `LinearBelief.at` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superarm.beliefs.posteriors import CutGaussianPosterior
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_feedback, as_k
+from superarm.core.k_of_m import top_k
+
+if TYPE_CHECKING:
+    from superarm.beliefs.linear import LinearBelief
+
+# Outcomes are learned about this value, the prior mean of an arm.
+MIDDLE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRound:
+    """A `LinearBelief` in a round with some context. Updates of it are updates of the belief."""
+
+    belief: LinearBelief
+    context: FloatArray | None  # of shape (c,) or (n_arms, c), as the belief has checked
+
+    def mean(self) -> FloatArray:
+        """The posterior means in this round, shape (n_arms,)."""
+        parts, own = self.belief._model.parts(np.arange(self.n_arms), self._rows(slice(None)))
+        return np.clip(MIDDLE + parts.sum(axis=1) + own, 0.0, 1.0)
+
+    def posterior(self, arms: IndexArray) -> CutGaussianPosterior:
+        """The posteriors of some arms in this round."""
+        arms = as_arms(arms, self.n_arms)
+        location, var = self.belief._model.moments(arms, self._rows(arms))
+        return CutGaussianPosterior(MIDDLE + location, var)
+
+    def contributions(self, arms: ArrayLike) -> Contributions:
+        """What each column adds to the posterior means of some arms in this round."""
+        arms = as_arms(arms, self.n_arms)
+        parts, own = self.belief._model.parts(arms, self._rows(arms))
+        base = MIDDLE + (float(parts[0, 0]) if len(arms) else 0.0)
+        return Contributions(base, parts[:, 1:], own)
+
+    def sample(self, *, rng: np.random.Generator) -> FloatArray:
+        """Means that might be true in this round, shape (n_arms,)."""
+        return np.clip(self.uncut(rng=rng), 0.0, 1.0)
+
+    def uncut(self, *, rng: np.random.Generator) -> FloatArray:
+        """A sample before it is cut to [0, 1]."""
+        belief = self.belief
+        values, std = belief._model.draw(self._rows(slice(None)), belief.spread, rng=rng)
+        return MIDDLE + values + std * belief._scores(std, rng=rng)
+
+    def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
+        """The arms of the k largest values, ascending, and these values; before the cut."""
+        values = self.uncut(rng=rng)
+        arms = top_k(values, as_k(k, self.n_arms), rng=rng)
+        return arms, np.clip(values[arms], 0.0, 1.0)
+
+    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
+        """Learn outcomes of this round; no draws."""
+        self.belief._learn(self.context, *as_feedback(arms, outcomes, self.n_arms))
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return self.belief.n_arms
+
+    def _rows(self, arms: IndexArray | slice) -> FloatArray:
+        return self.belief._design.rows(self.context, arms)
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """The posterior means of some arms as sums: ``base + columns.sum(axis=1) + own``.
+
+    Attributes
+    ----------
+    base
+        The mean of an arm whose features and context are average.
+    columns
+        Shape (n, d): what each column adds, in the order of the features. With contexts, "shared"
+        has the numbers of the context after the features; "bilinear" has, for 1 and for each
+        feature, its product with 1 and with each number of the context, without the first; and
+        "disjoint" has the numbers of the context.
+    own
+        Shape (n,): what the arms' own outcomes add to that.
+    """
+
+    base: float
+    columns: FloatArray
+    own: FloatArray
