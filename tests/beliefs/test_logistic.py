@@ -4,31 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from elliptical import simulated
 from superarm.beliefs import LearnedBetaBelief, LogisticBelief
-
-
-def simulated(log_likelihood, stds, *, n_chains=150, n_steps=1200, n_first=300, rng):
-    """Draws from the posterior by elliptical slice sampling (Murray, Adams, MacKay 2010)."""
-    here = 0.3 * stds * rng.standard_normal((n_chains, len(stds)))
-    height, draws = log_likelihood(here), []
-    for step in range(n_steps):
-        other = stds * rng.standard_normal(here.shape)
-        least = height + np.log(rng.random(n_chains))
-        angle = 2 * np.pi * rng.random(n_chains)
-        low, high = angle - 2 * np.pi, angle.copy()
-        todo, new, found = np.ones(n_chains, bool), here.copy(), height.copy()
-        while todo.any():
-            there = np.cos(angle)[:, None] * here + np.sin(angle)[:, None] * other
-            value = log_likelihood(there)
-            accepted = todo & (value > least)
-            new[accepted], found[accepted] = there[accepted], value[accepted]
-            todo &= ~accepted
-            high, low = np.where(angle > 0, angle, high), np.where(angle <= 0, angle, low)
-            angle = np.where(todo, low + rng.random(n_chains) * (high - low), angle)
-        here, height = new, found
-        if step >= n_first and step % 3 == 0:
-            draws.append(here)
-    return np.concatenate(draws)
 
 
 @pytest.mark.parametrize(("base", "n_rounds"), [(-3.5, 30), (-3.5, 150), (-1.0, 30)])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from superarm.beliefs._linear_round import Contributions
 from superarm.beliefs._scores import SharedScores
-from superarm.beliefs.linear import Contributions
 from superarm.beliefs.posteriors import LogitNormalPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_feedback
 
@@ -17,19 +18,15 @@ if TYPE_CHECKING:
     from superarm.beliefs.logistic import LogisticBelief
 
 
+@dataclass(frozen=True, eq=False)
 class LogisticRound:
     """A `LogisticBelief` in a round with some context, as `LogisticBelief.at` returns it.
 
-    Parameters
-    ----------
-    belief
-        The belief that learns from updates of this one.
-    context
-        Shape (c,) or (n_arms, c), as checked by the belief; None without contexts.
+    Updates of it are updates of the belief. The context has shape (c,) or (n_arms, c).
     """
 
-    def __init__(self, belief: LogisticBelief, context: FloatArray | None) -> None:
-        self.belief, self.context = belief, context
+    belief: LogisticBelief
+    context: FloatArray | None
 
     @property
     def n_arms(self) -> int:
