@@ -33,7 +33,7 @@ from superarm.environments import ContextualReplay, ReplayEnvironment, datasets
 from superarm.environments._readers import columns
 from superarm.features import Encoder
 
-_SEGMENTS, _CATEGORIES, _PRODUCTS = 4, 8, 200
+_SEGMENTS, _CATEGORIES, _PRODUCTS, _ROUNDS = 4, 8, 200, 1000
 Policies = dict[str, tuple[Callable[[Any], Any], bool]]
 
 
@@ -73,7 +73,7 @@ def _shop_run(
     rng, world = (np.random.default_rng([seed, part]) for part in (1, 2))
     best = np.sort(means, axis=1)[:, -k:].sum(axis=1)
     got = possible = 0.0
-    for _ in range(horizon):
+    for _ in range(_ROUNDS):
         segment = world.integers(_SEGMENTS)
         known = {"context": np.eye(_SEGMENTS)[segment]} if in_context else {}
         arms = policy.ask(rng=rng, **known)

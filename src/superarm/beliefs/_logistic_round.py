@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,19 +18,15 @@ if TYPE_CHECKING:
     from superarm.beliefs.logistic import LogisticBelief
 
 
+@dataclass(frozen=True, eq=False)
 class LogisticRound:
     """A `LogisticBelief` in a round with some context, as `LogisticBelief.at` returns it.
 
-    Parameters
-    ----------
-    belief
-        The belief that learns from updates of this one.
-    context
-        Shape (c,) or (n_arms, c), as checked by the belief; None without contexts.
+    Updates of it are updates of the belief. The context has shape (c,) or (n_arms, c).
     """
 
-    def __init__(self, belief: LogisticBelief, context: FloatArray | None) -> None:
-        self.belief, self.context = belief, context
+    belief: LogisticBelief
+    context: FloatArray | None
 
     @property
     def n_arms(self) -> int:
