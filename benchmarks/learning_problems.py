@@ -1,8 +1,9 @@
-"""The problems of `learning.py`, none of which was used to choose a setting of `sa.thompson`.
+"""The first problems of `learning.py`, none of which was used to choose a number in `sa.thompson`.
 
-They were fixed before the first of them was played, and all of them are reported. A problem draws
-its means, or the order of its rows, anew for each run. `k * horizon / n_arms` is the number of
-outcomes per arm.
+They were fixed before the first of them was played, and all of them are reported. After they were
+played, the network among them led to one change: a share of arms may come from a wide prior. The
+problems of `learning_fresh.py` were fixed after that change. A problem draws its means, or the
+order of its rows, anew for each run.
 """
 
 from __future__ import annotations

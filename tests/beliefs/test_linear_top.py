@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from superarm.beliefs import LinearBelief
-from superarm.beliefs._linear_top import LinearTop, OwnNoise, Scores
+from superarm.beliefs import LinearBelief, _linear_top
+from superarm.beliefs._linear_top import LinearTop, Scores
+from superarm.beliefs._own_noise import OwnNoise
 from superarm.beliefs._scores import SharedScores
 from superarm.core.k_of_m import top_k
 
@@ -30,25 +31,45 @@ def dense(belief, k, rng):
     return arms, np.clip(values[arms], 0, 1)
 
 
+# Bounds from the first rounds on and for any number of candidates, or not before they help.
+EAGER = {"_COST": 5.0, "_RARELY": 1.0, "_MOST": 1.0}
+
+
+@pytest.mark.parametrize("eager", [EAGER, {}])
 @pytest.mark.parametrize("own", [0.0, 0.05])
 @pytest.mark.parametrize("settings", [{}, {"shared": 0.0, "spread": 1.0}, {"shared": 1.0}])
-def test_no_decision_differs_from_the_dense_twin(own, settings):
+def test_no_decision_differs_from_the_dense_twin(own, settings, eager, monkeypatch):
+    for name, value in eager.items():
+        monkeypatch.setattr(_linear_top, name, value)
     rng = np.random.default_rng(0)
-    features = rng.normal(size=(8000, 6))
-    means = np.clip(0.3 + features @ rng.normal(0, 0.04, 6) + own * rng.normal(size=8000), 0, 1)
-    belief, scored = LinearBelief(features, **settings), []
-    for t in range(250):
-        if t == 200:  # new arms in the middle of a run
+    features = rng.normal(size=(4000, 6))
+    means = np.clip(0.3 + features @ rng.normal(0, 0.04, 6) + own * rng.normal(size=4000), 0, 1)
+    belief = LinearBelief(features, **settings)
+    for t in range(100):
+        if t == 70:  # new arms in the middle of a run
             belief.add_arms(3, features[:3])
             means = np.append(means, means[:3])
         expected, values = dense(belief, 5, np.random.default_rng(t))
         arms, found = belief.sample_top(5, rng=np.random.default_rng(t))
         np.testing.assert_array_equal(arms, expected)
         np.testing.assert_allclose(found, values, atol=1e-12)
-        scored.append(belief._top.n_scored)
         belief.update(arms, rng.random(5) < means[arms], rng=rng)
-    # Fewer arms are scored as the posterior narrows; the 500 of the largest numbers always are.
-    assert np.mean(scored[-50:]) < 0.5 * np.mean(scored[:50])
+    assert belief._top._memory is not None or not eager
+
+
+def test_few_arms_are_scored_late_in_a_run():
+    rng, n_different = np.random.default_rng(0), 0
+    features = rng.normal(size=(8000, 6))
+    means = np.clip(0.3 + features @ rng.normal(0, 0.04, 6), 0, 1)
+    belief, scored = LinearBelief(features), []
+    for t in range(700):
+        arms, _ = belief.sample_top(5, rng=np.random.default_rng(t))
+        scored.append(belief._top.n_scored)
+        if t % 50 == 0:
+            n_different += not np.array_equal(arms, dense(belief, 5, np.random.default_rng(t))[0])
+        belief.update(arms, rng.random(5) < means[arms], rng=rng)
+    assert n_different == 0
+    assert np.median(scored[-100:]) < 0.05 * 8000
 
 
 def test_the_memory_changes_nothing():

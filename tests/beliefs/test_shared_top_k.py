@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from superarm.beliefs import SharedSeedBelief, SingleSeedBelief, shared_seed, single_seed
+from superarm.beliefs import SharedSeedBelief, SingleSeedBelief, beta_posteriors
 
 
 @pytest.fixture(autouse=True)
 def _always_few(monkeypatch):
     """Small problems take the way of many arms."""
-    for module in (shared_seed, single_seed):
-        monkeypatch.setattr(module, "FEWEST_ARMS", 1)
+    monkeypatch.setattr(beta_posteriors, "FEWEST_ARMS", 1)
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.6, 1.0])
@@ -116,7 +115,7 @@ def test_bad_feedback_changes_nothing():
 
 
 def test_few_arms_draw_whole_samples(monkeypatch):
-    monkeypatch.setattr(shared_seed, "FEWEST_ARMS", 2048)
+    monkeypatch.setattr(beta_posteriors, "FEWEST_ARMS", 2048)
     belief = SharedSeedBelief(9, 0.8)
     arms, values = belief.sample_top(3, rng=np.random.default_rng(5))
     theta = belief.sample(rng=np.random.default_rng(5))

@@ -197,3 +197,19 @@ def test_the_page_in_the_docs_is_made_of_its_results():
     assert (DOCS / "comparison.md").read_text(encoding="utf-8") == report.render(recorded)
     for problem in recorded["problems"].values():
         assert {len(one["regret"]) for one in problem["policies"].values()} == {study.N_RUNS}
+
+
+def test_what_the_page_says_about_floors_holds():
+    """No policy is below a Bayes floor beyond its noise, and C ln T is above good policies.
+
+    4.5 standard errors: a policy at the floor would fail once in 300,000 recordings.
+    """
+    recorded = json.loads((DOCS / "comparison.json").read_text(encoding="utf-8"))
+    for problem in recorded["problems"].values():
+        floors, policies = problem["floors"], problem["policies"].values()
+        if floors["bayes"] is not None:
+            for one in policies:
+                above = np.array(one["regret"]) - floors["bayes"] * np.array(one["chance"])
+                assert above.mean() > -4.5 * above.std(ddof=1) / len(above) ** 0.5
+        if report.floor_of(problem) is not None:
+            assert floors["asymptotic"] > min(np.mean(one["regret"]) for one in policies)

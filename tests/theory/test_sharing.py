@@ -24,7 +24,7 @@ def all_above(k, shared, n_draws, rng):
 @pytest.mark.parametrize("k", [2, 6])
 def test_the_probability_is_that_of_the_draws_of_the_belief(k, shared):
     """4.5 standard errors in 12 cases: another seed fails once in 12,000."""
-    n_draws = 4000
+    n_draws = 1500
     found = all_above(k, shared, n_draws, np.random.default_rng(k))
     expected = theory.optimistic_probability(k, shared)
     assert abs(found - expected) < 4.5 * (expected * (1 - expected) / n_draws) ** 0.5

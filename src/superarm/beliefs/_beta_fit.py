@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaln, expit, log_expit
+from scipy.special import betaln, expit, log_expit, logit
 
 from superarm.core.arguments import FloatArray, IndexArray
 
@@ -18,6 +18,9 @@ _SIGMA = 2.0
 _FIRST_STEP, _LAST_STEP, _MOST_MOVES = 0.6, 0.04, 60
 # With more distinct counts, so many arms stand for all: enough for two digits of a and b.
 _MOST_ARMS = 10_000
+# The share of arms from the wide prior is guessed as 1 in 1,000, with the weight of 100 arms.
+_WIDE_ARMS, _GUESSED_ARMS = 0.1, 100.0
+_N_SHARES = 20  # steps of its search, each of which closes most of the distance
 # Noise counts as that of coins until outcomes say otherwise: weight of that guess, in variances.
 _COINS = 2.0
 # Outcomes with less noise than this share of a coin's would make counts overflow.
@@ -87,6 +90,32 @@ def fit_dispersion(
     return found
 
 
+def fit_wide_share(
+    successes: FloatArray, failures: FloatArray, n_arms: FloatArray, prior: Beta
+) -> float:
+    """The share of arms whose means are uniform on [0, 1] and not from the ``prior``.
+
+    By the EM algorithm: the share is the mean probability of arms to be such arms.
+    """
+    share = _WIDE_ARMS / _GUESSED_ARMS
+    for _ in range(_N_SHARES):
+        n_wide = float(wide_weight(successes, failures, prior, share) @ n_arms)
+        share = (_WIDE_ARMS + n_wide) / (_GUESSED_ARMS + float(n_arms.sum()))
+    return share
+
+
+def wide_weight(
+    successes: FloatArray, failures: FloatArray, prior: Beta, share: float
+) -> FloatArray:
+    """The probabilities that arms with these counts have means that are uniform on [0, 1]."""
+    if share == 0:
+        return np.zeros(len(successes))
+    # The ratio of the marginal likelihoods of the two priors.
+    wide = betaln(1 + successes, 1 + failures)
+    learned = betaln(prior[0] + successes, prior[1] + failures) - betaln(*prior)
+    return np.asarray(expit(logit(share) + wide - learned), np.float64)
+
+
 def _thinned(n_arms: FloatArray) -> tuple[IndexArray, FloatArray]:
     """Which counts stay if arms are taken at even distances, and how many arms each stands for."""
     places = np.cumsum(n_arms)
@@ -104,9 +133,9 @@ def _log_posterior(
     points: FloatArray, successes: FloatArray, failures: FloatArray, n_arms: FloatArray
 ) -> FloatArray:
     """The log marginal likelihood plus the log prior at some points, up to a constant."""
-    logit, log_strength = points[:, 0], points[:, 1]
-    a, b = np.exp(log_strength) * expit([logit, -logit])
+    middle, log_strength = points[:, 0], points[:, 1]
+    a, b = np.exp(log_strength) * expit([middle, -middle])
     gain = betaln(a[:, None] + successes, b[:, None] + failures) - betaln(a, b)[:, None]
     # Beta(1, 1) for the mean, as a density of its logit.
-    weak = log_expit(logit) + log_expit(-logit) - (np.log(np.minimum(a, b)) / _SIGMA) ** 2 / 2
+    weak = log_expit(middle) + log_expit(-middle) - (np.log(np.minimum(a, b)) / _SIGMA) ** 2 / 2
     return np.asarray(gain @ n_arms + weak, np.float64)

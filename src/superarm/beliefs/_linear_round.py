@@ -19,24 +19,12 @@ if TYPE_CHECKING:
 MIDDLE = 0.5
 
 
+@dataclass(frozen=True, eq=False)
 class LinearRound:
-    """A `LinearBelief` in a round with some context, as `LinearBelief.at` returns it.
+    """A `LinearBelief` in a round with some context. Updates of it are updates of the belief."""
 
-    Parameters
-    ----------
-    belief
-        The belief that learns from updates of this one.
-    context
-        Shape (c,) or (n_arms, c), as checked by the belief; None without contexts.
-    """
-
-    def __init__(self, belief: LinearBelief, context: FloatArray | None) -> None:
-        self.belief, self.context = belief, context
-
-    @property
-    def n_arms(self) -> int:
-        """How many arms there are."""
-        return self.belief.n_arms
+    belief: LinearBelief
+    context: FloatArray | None  # of shape (c,) or (n_arms, c), as the belief has checked
 
     def mean(self) -> FloatArray:
         """The posterior means in this round, shape (n_arms,)."""
@@ -75,6 +63,11 @@ class LinearRound:
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Learn outcomes of this round; no draws."""
         self.belief._learn(self.context, *as_feedback(arms, outcomes, self.n_arms))
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return self.belief.n_arms
 
     def _rows(self, arms: IndexArray | slice) -> FloatArray:
         return self.belief._design.rows(self.context, arms)

@@ -14,62 +14,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from numpy.typing import NDArray
 
 from superarm.beliefs._mixed import MixedModel
+from superarm.beliefs._own_noise import OwnNoise
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.k_of_m import top_k
 
-# About so many arms of a round have a normal number above the level that bounds all others.
-_N_LARGE = 500
 # The first candidates, whose k-th value all others have to beat, as a multiple of k.
 _FIRST = 8
 # Rows of features that are looked at together, so that they stay in the processor's cache.
-_BLOCK = 8192
-# To remember anew costs about so many scores per arm. A look at a bound costs a part of a score.
-_COST, _LOOK = 8.0, 0.05
-# If more arms than this share are to be scored, all of them are: rows in order are read faster.
-_MOST = 0.1
+_BLOCK = 4096
+# If more arms than this share may be among the largest, all of them are scored, in float32.
+_MOST = 0.05
+# Costs in units of such a round: to remember anew; to look at a bound and to score an arm out of
+# order, each for all arms.
+_COST, _LOOK, _SCORE = 40.0, 0.3, 5.0
+# As long as remembering does not help, it is tried less often, down to this part.
+_RARELY = 4.0
 # Bounds are raised by this share, far above what rounding can do.
 _SLACK = 1e-9
-
-
-class OwnNoise:
-    """One standard normal number per arm, computed for any arms at any time.
-
-    The numbers above ``level`` are drawn: how many there are, whose they are, and what they are.
-    All others follow from a key and the number of the arm (splitmix64), so that they do not depend
-    on which of them are looked at.
-
-    Parameters
-    ----------
-    n_arms
-        How many arms there are.
-    rng
-        Where the numbers come from.
-    """
-
-    def __init__(self, n_arms: int, *, rng: np.random.Generator) -> None:
-        above = min(0.5, _N_LARGE / n_arms)
-        self.level = float(-ndtri(above))
-        n_large = rng.binomial(n_arms, above)
-        self.large = np.sort(rng.choice(n_arms, n_large, replace=False, shuffle=False))
-        self._values = -ndtri(above * (1 - rng.random(n_large)))
-        self._below, self._key = float(ndtr(self.level)), rng.integers(2**64, dtype=np.uint64)
-
-    def of(self, arms: IndexArray) -> FloatArray:
-        """The numbers of some arms."""
-        bits = (arms.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + self._key
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
-        bits ^= bits >> np.uint64(31)
-        uniform = ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-        values = np.asarray(ndtri(self._below * uniform), np.float64)
-        place = np.searchsorted(self.large, arms)
-        place[place == len(self.large)] = 0
-        is_large = self.large[place] == arms if len(self.large) else np.zeros(len(arms), bool)
-        values[is_large] = self._values[place[is_large]]
-        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +50,8 @@ class Remembered:
         The |w - v| that ``order`` is for.
     order, bounds
         Shape (n_arms,): the arms by descending bound x·v + radius |x|, and these, negative.
+    most_width
+        The largest width.
     """
 
     weights: FloatArray
@@ -95,6 +61,7 @@ class Remembered:
     radius: float
     order: IndexArray
     bounds: FloatArray
+    most_width: float
 
     @classmethod
     def of(cls, model: MixedModel, weights: FloatArray) -> Remembered:
@@ -113,24 +80,53 @@ class Remembered:
         radius = float(np.linalg.norm(metric @ (weights - mean)) + np.sqrt(model.d))
         bounds = -(scores + radius * widths)
         order = np.argsort(bounds)
-        return cls(mean, metric, scores, widths, radius, order, bounds[order])
+        most_width = float(widths.max())
+        return cls(mean, metric, scores, widths, radius, order, bounds[order], most_width)
 
     def distance(self, weights: FloatArray) -> float:
         """|w - v|, a bit more."""
         return float(np.linalg.norm(self.metric @ (weights - self.weights))) * (1 + _SLACK)
 
-    def above(self, least: float, distance: float) -> IndexArray:
-        """The arms whose scores may be above ``least``, the largest bounds first."""
-        excess = max(0.0, distance - self.radius) * float(self.widths.max())
-        n_first = int(np.searchsorted(self.bounds, -(least - excess) + _SLACK, side="right"))
-        arms = self.order[:n_first]
-        return arms[self.scores[arms] + distance * self.widths[arms] + _SLACK > least]
+    def n_above(self, least: float, distance: float) -> int:
+        """How many arms come before all whose scores are below ``least``; O(log n_arms)."""
+        excess = max(0.0, distance - self.radius) * self.most_width
+        return int(np.searchsorted(self.bounds, -(least - excess) + _SLACK, side="right"))
+
+    def most(self, arms: IndexArray, distance: float) -> FloatArray:
+        """The bounds of the scores of some arms."""
+        return self.scores[arms] + distance * self.widths[arms] + _SLACK
+
+
+class Narrow:
+    """All scores in float32, and how far they can be from the exact ones.
+
+    Parameters
+    ----------
+    rows
+        Shape (n_arms, d).
+    """
+
+    def __init__(self, rows: FloatArray) -> None:
+        self.rows = rows.astype(np.float32)
+        squares = np.einsum("ij,ij->i", self.rows, self.rows)
+        # A sum of d products is off by at most d + 2 roundings of the sum of their sizes.
+        self._error = (rows.shape[1] + 3) * 2.0**-23 * float(np.sqrt(squares.max()))
+
+    def scores(self, weights: FloatArray) -> tuple[NDArray[np.float32], float]:
+        """The scores for some weights, shape (n_arms,), and their largest error."""
+        narrow, scores = weights.astype(np.float32), np.empty(len(self.rows), np.float32)
+        for start in range(0, len(scores), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            np.matmul(self.rows[block], narrow, out=scores[block])
+        return scores, self._error * float(np.linalg.norm(weights)) + _SLACK
 
 
 class LinearTop:
     """Draws the k largest of a sample, from bounds that are remembered between rounds.
 
-    Forgetting the memory costs time and changes no draw. Takes 32 bytes per arm.
+    While the posterior is wide, bounds do not help: then all scores are computed in float32, and
+    the few that matter once more in float64. Forgetting the memory costs time and changes no draw.
+    Takes 32 + 4 d bytes per arm.
 
     Attributes
     ----------
@@ -141,7 +137,8 @@ class LinearTop:
     def __init__(self) -> None:
         self.n_scored = 0
         self._memory: Remembered | None = None
-        self._spent = 0.0
+        self._narrow: Narrow | None = None
+        self._spent, self._patience = 0.0, _COST
 
     def draw(
         self, model: MixedModel, k: int, scores: Scores, *, rng: np.random.Generator
@@ -149,24 +146,46 @@ class LinearTop:
         """The k arms of the largest values, ascending, and these values."""
         weights = model.draw_weights(scores.spread, rng=rng)
         this = _Round(model, weights, scores, rng=rng)
-        memory = self._memory
-        if memory is None or len(memory.scores) != model.n_arms or self._spent > _COST:
-            memory = self._memory = Remembered.of(model, weights)
-            self._spent = 0.0
-        self.n_scored = 0
-        arms = np.union1d(this.noise.large, memory.order[: _FIRST * k])
-        arms, values = this.best(arms, k, self._count(arms, model.n_arms), rng=rng)
-        for others in this.candidates(memory, float(values.min())):
-            pool = np.union1d(arms, others)
-            arms, values = this.best(pool, k, self._count(others, model.n_arms), rng=rng)
-        self._spent += (self.n_scored + _LOOK * this.n_looked) / model.n_arms
+        self._prepare(model, weights)
+        first = np.arange(min(_FIRST * k, model.n_arms))
+        if self._memory is not None:
+            first = self._memory.order[first]
+        arms, values = this.best(np.union1d(this.noise.large, first), k, -np.inf, rng=rng)
+        least = float(values.min())
+        pool = np.union1d(arms, self._candidates(this, least))
+        arms, _ = this.best(pool, k, least, rng=rng)
         # Again for these arms alone, so that the last digits do not depend on the memory.
-        return this.best(arms, k, at_once=False, rng=rng)
+        return this.best(arms, k, -np.inf, rng=rng)
 
-    def _count(self, arms: IndexArray, n_arms: int) -> bool:
-        """Count scores; whether there are so many that all arms are better scored at once."""
-        self.n_scored += len(arms)
-        return len(arms) > _MOST * n_arms
+    def _prepare(self, model: MixedModel, weights: FloatArray) -> None:
+        if self._narrow is None or len(self._narrow.rows) != model.n_arms:
+            assert model.rows is not None
+            self._memory, self._narrow = None, Narrow(model.rows)
+        if self._spent > self._patience:
+            self._memory, self._spent = Remembered.of(model, weights), 0.0
+            self._patience = _RARELY * _COST
+
+    def _candidates(self, this: _Round, least: float) -> IndexArray:
+        """The arms whose values may be above ``least``."""
+        memory, n_arms, seen = self._memory, this.model.n_arms, this.model.seen
+        fresh_least = least - this.fresh_most()
+        if memory is not None:
+            distance = memory.distance(this.weights)
+            n_first = memory.n_above(fresh_least, distance)
+            if n_first <= _MOST * n_arms:
+                self._patience = _COST
+                fresh = memory.order[:n_first]
+                fresh = fresh[memory.most(fresh, distance) > fresh_least]
+                known = this.known(memory.most(seen, distance), least)
+                self.n_scored = len(fresh) + len(known)
+                self._spent += (_LOOK * n_first + _SCORE * self.n_scored) / n_arms
+                return np.append(fresh[this.model.counts[fresh] == 0], known)
+        assert self._narrow is not None
+        scores, error = self._narrow.scores(this.weights)
+        self.n_scored, self._spent = n_arms, self._spent + 1
+        fresh = np.flatnonzero(scores > fresh_least - error)
+        known = this.known(scores[seen].astype(np.float64) + error, least)
+        return np.append(fresh[this.model.counts[fresh] == 0], known)
 
 
 @dataclass(frozen=True)
@@ -206,41 +225,40 @@ class _Round:
         self.model, self.weights, self.scores = model, weights, scores
         self.common = scores.common_std * rng.standard_normal()
         self.noise = OwnNoise(model.n_arms, rng=rng)
-        self.n_looked = 0
 
     def best(
-        self, arms: IndexArray, k: int, at_once: bool, *, rng: np.random.Generator
+        self, arms: IndexArray, k: int, least: float, *, rng: np.random.Generator
     ) -> tuple[IndexArray, FloatArray]:
-        """The k largest values of some arms, ascending arms; ``at_once`` for many arms."""
-        rows = self.model.rows
-        assert rows is not None
-        score = (rows @ self.weights)[arms] if at_once else rows[arms] @ self.weights
+        """The k largest values of some arms, of which k are at least ``least``; ascending arms."""
+        assert self.model.rows is not None
         left, shift, std = self._parts(arms)
-        values = left * score + shift + std * self.scores.own_std * self.noise.of(arms)
+        values, own = left * (self.model.rows[arms] @ self.weights) + shift, self._own(std)
+        # Before the normal numbers are computed: most arms are out whatever theirs are.
+        is_large = np.isin(arms, self.noise.large)
+        may = is_large | (values + own * self.noise.level + _SLACK > least)
+        arms, values = arms[may], values[may] + own[may] * self.noise.of(arms[may])
         first = top_k(values, min(k, len(arms)), rng=rng)
         return arms[first], values[first]
 
-    def candidates(self, memory: Remembered, least: float) -> list[IndexArray]:
-        """Arms whose values may be above ``least``: those with outcomes, and those without."""
-        distance = memory.distance(self.weights)
-        # Arms without outcomes have the same law but for x·w, and no large numbers: these are in.
-        new = np.zeros(1)
-        std = np.sqrt(self.model.own_var(new))
-        raised = std * (self._rise(std) + self.common + self.scores.own_std * self.noise.level)
-        fresh = memory.above(least - float(raised[0]), distance)
-        self.n_looked = len(fresh) + len(self.model.seen)
-        return [fresh[self.model.counts[fresh] == 0], self._known(memory, least, distance)]
+    def fresh_most(self) -> float:
+        """How far the value of an arm without outcomes can be above its score.
 
-    def _known(self, memory: Remembered, least: float, distance: float) -> IndexArray:
-        seen = self.model.seen
-        left, shift, std = self._parts(seen)
-        most = memory.scores[seen] + distance * memory.widths[seen]
-        level = np.full(len(seen), self.noise.level)
-        values = left * most + shift + std * self.scores.own_std * level
-        return seen[values + _SLACK > least]
+        Not for arms of large normal numbers.
+        """
+        std = np.sqrt(self.model.own_var(np.zeros(1)))
+        return float((std * (self._rise(std) + self.common) + self._own(std) * self.noise.level)[0])
+
+    def known(self, most: FloatArray, least: float) -> IndexArray:
+        """The arms with outcomes whose values may be above ``least``, given bounds of x·w."""
+        left, shift, std = self._parts(self.model.seen)
+        values = left * most + shift + self._own(std) * self.noise.level
+        return self.model.seen[values + _SLACK > least]
+
+    def _own(self, std: FloatArray) -> FloatArray:
+        return self.scores.own_std * std
 
     def _parts(self, arms: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """A value is left · score + shift + std · own_std · e_i."""
+        """A value is left · x·w + shift + own_std · std · e_i."""
         counts = self.model.counts[arms]
         std = np.sqrt(self.model.own_var(counts))
         share = std**2 / self.model.variances.noise

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from superarm.beliefs._linear_round import Contributions
 from superarm.beliefs._scores import SharedScores
 from superarm.beliefs.posteriors import LogitNormalPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_feedback
@@ -16,19 +18,15 @@ if TYPE_CHECKING:
     from superarm.beliefs.logistic import LogisticBelief
 
 
+@dataclass(frozen=True, eq=False)
 class LogisticRound:
     """A `LogisticBelief` in a round with some context, as `LogisticBelief.at` returns it.
 
-    Parameters
-    ----------
-    belief
-        The belief that learns from updates of this one.
-    context
-        Shape (c,) or (n_arms, c), as checked by the belief; None without contexts.
+    Updates of it are updates of the belief. The context has shape (c,) or (n_arms, c).
     """
 
-    def __init__(self, belief: LogisticBelief, context: FloatArray | None) -> None:
-        self.belief, self.context = belief, context
+    belief: LogisticBelief
+    context: FloatArray | None
 
     @property
     def n_arms(self) -> int:
@@ -45,6 +43,19 @@ class LogisticRound:
         rows = self.belief._rows.at(self.context, arms)
         location, common, own = self.belief._model.predict(arms, *rows)
         return LogitNormalPosterior(location, common + own)
+
+    def contributions(self, arms: ArrayLike) -> Contributions:
+        """What each column adds to the posterior medians of some arms in this round.
+
+        Log-odds are sums of what the columns add. Each arm's sum is scaled to probabilities by the
+        mean slope between the average arm and this arm.
+        """
+        arms = as_arms(arms, self.n_arms)
+        phi, psi = self.belief._rows.at(self.context, arms)
+        mean, own = self.belief._model.common()[0], self.belief._model.own(arms)[0]
+        parts, alone = phi * mean, (psi * own).sum(axis=1)
+        slope = _mean_slope(mean[0], parts.sum(axis=1) + alone)
+        return Contributions(float(expit(mean[0])), slope[:, None] * parts[:, 1:], slope * alone)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """Means that might be true in this round, shape (n_arms,)."""
@@ -70,3 +81,11 @@ class LogisticRound:
         # What is learned is forgotten after this many rounds, so it cannot be used for longer.
         memory = 1 / (1 - belief.discount) if belief.discount < 1 else np.inf
         return float(min(rounds + 1, memory))
+
+
+def _mean_slope(start: float, ends: FloatArray) -> FloatArray:
+    """The mean slope of expit between two log-odds; its slope where they are the same."""
+    far = np.abs(ends - start) > 1e-6
+    p = expit((ends + start) / 2)
+    rise = expit(ends) - expit(start)
+    return np.asarray(np.where(far, rise / np.where(far, ends - start, 1.0), p * (1 - p)))

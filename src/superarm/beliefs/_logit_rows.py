@@ -46,12 +46,9 @@ class Rows:
         self.design, self.structure = design, structure
         self.n_own = 1 + (design.n_context if structure in ("disjoint", "hybrid") else 0)
         self.blocks = _blocks(design)
-
-    @property
-    def names(self) -> list[str]:
-        """The blocks of weights whose standard deviation is learned."""
         own = ["own", "own context"] if self.n_own > 1 else ["own"]
-        return [name for name in ("features", "context", "products") if name in self.blocks] + own
+        found = [name for name in ("features", "context", "products") if name in self.blocks]
+        self.names = found + own  # the blocks of weights whose standard deviation is learned
 
     def at(
         self, context: FloatArray | None, arms: IndexArray | slice

@@ -13,8 +13,8 @@ from superarm.core.arguments import FloatArray
 
 # With so many nodes the moments are good to three digits, for any counts.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
-# Newton's steps to the mode; each is at most _LONGEST, which no step of the last ones is.
-_N_STEPS, _LONGEST = 12, 2.0
+# Newton's steps to the mode: how many, how long, and when it is close enough for the nodes.
+_N_STEPS, _LONGEST, _CLOSE = 12, 2.0, 1e-3
 
 
 def tilted(
@@ -64,7 +64,7 @@ def _mode(
         p = expit(eta)
         step = (s - n * p - (eta - location) / var) / (n * p * (1 - p) + 1 / var)
         eta = eta + np.clip(step, -_LONGEST, _LONGEST)
-        if np.abs(step).max(initial=0.0) < 1e-6:
+        if np.abs(step).max(initial=0.0) < _CLOSE:
             break
     p = expit(eta)
     return eta, n * p * (1 - p) + 1 / var

@@ -15,36 +15,47 @@ from superarm.core.arguments import FloatArray
 FIRST_STDS = {"features": 0.5, "context": 0.5, "products": 0.5, "own": 1.0, "own context": 0.5}
 _SIGMA = 1.5
 _LOG_STD = (-6.0, 2.0)
-# Steps of the search, from first to last: 0.1 is below the uncertainty of the estimate.
-_FIRST_STEP, _LAST_STEP = 0.4, 0.1
+# Steps of the search in logarithms: the last is below the uncertainty of the estimate. A search
+# begins where the last one ended, so few steps in one direction are enough.
+STEPS = (0.4, 0.2, 0.1)
+_MOST_MOVES = 4
 
 
-def fit_stds(model: SiteModel, rows: Rows, start: dict[str, float]) -> dict[str, float]:
-    """The standard deviations that make the observations most likely, and a weak prior."""
+def fit_stds(
+    model: SiteModel, rows: Rows, start: dict[str, float], steps: tuple[float, ...] = STEPS
+) -> dict[str, float]:
+    """The standard deviations that make the observations most likely, and a weak prior.
+
+    One after the other is changed by each of the steps, as long as that makes it better. Most
+    searches cost two evaluations of `SiteModel.evidence` per standard deviation and step.
+    """
     names = list(start)
     guess = np.log([FIRST_STDS[name] for name in names])
 
     def value(logs: FloatArray) -> float:
         stds = dict(zip(names, np.exp(logs).tolist(), strict=True))
-        return model.evidence(*rows.prior(stds)) - float(((logs - guess) / _SIGMA) ** 2 @ ones) / 2
+        weak = float((((logs - guess) / _SIGMA) ** 2).sum()) / 2
+        return model.evidence(*rows.prior(stds)) - weak
 
-    ones = np.ones(len(names))
     here = np.log([start[name] for name in names])
-    best, step = value(here), _FIRST_STEP
-    while step >= _LAST_STEP:
-        there, found = _best_neighbour(value, here, step)
-        if found > best:
+    best = value(here)
+    for step in steps:
+        for direction in np.eye(len(names)) * step:
+            there, found = _along(value, direction, here, best)
+            if found == best:
+                there, found = _along(value, -direction, here, best)
             here, best = there, found
-        else:
-            step /= 2
     return dict(zip(names, np.exp(here).tolist(), strict=True))
 
 
-def _best_neighbour(
-    value: Callable[[FloatArray], float], here: FloatArray, step: float
+def _along(
+    value: Callable[[FloatArray], float], step: FloatArray, here: FloatArray, best: float
 ) -> tuple[FloatArray, float]:
-    """The best of the points that differ from ``here`` by a step in one place."""
-    moves = np.concatenate([np.eye(len(here)), -np.eye(len(here))]) * step
-    points = np.clip(here + moves, *_LOG_STD)
-    values = [value(point) for point in points]
-    return points[int(np.argmax(values))], max(values)
+    """Go in one direction as long as it becomes better."""
+    for _ in range(_MOST_MOVES):
+        there = np.clip(here + step, *_LOG_STD)
+        found = value(there)
+        if found <= best:
+            break
+        here, best = there, found
+    return here, best

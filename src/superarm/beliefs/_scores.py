@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtr, ndtri_exp
+from scipy.special import betaincinv, ndtr, ndtri, ndtri_exp
 
 from superarm.beliefs._equal_arms import EqualArms
 from superarm.core.arguments import FloatArray, IndexArray
@@ -47,6 +47,44 @@ def beta_draw(
 def with_shared(state: Any) -> Any:
     """A saved state with ``shared``: files that were saved before it existed do not have it."""
     return {"shared": 0.0, **state} if isinstance(state, dict) else state
+
+
+@dataclass(frozen=True, eq=False)
+class MixedPosteriors:
+    """Beta posteriors of arms that may come from either of two priors.
+
+    A posterior is Beta(a, b) or, with probability ``weight``, Beta(wide_a, wide_b). Its value at a
+    score is the larger of two quantiles, which is at most the quantile of the mixture: that of the
+    first part, and that of the second part where it has as much of the upper tail.
+
+    Attributes
+    ----------
+    a, b, wide_a, wide_b, weight, lift
+        Shape (n,). The lift is added to scores for the second part.
+    """
+
+    a: FloatArray
+    b: FloatArray
+    wide_a: FloatArray
+    wide_b: FloatArray
+    weight: FloatArray
+    lift: FloatArray
+
+    def of(self, places: IndexArray) -> MixedPosteriors:
+        """Some of them."""
+        columns = (self.a, self.b, self.wide_a, self.wide_b, self.weight, self.lift)
+        return MixedPosteriors(*(column[places] for column in columns))
+
+    def at(self, scores: FloatArray) -> FloatArray:
+        """The values at some scores, shape (n,)."""
+        values = beta_at(self.a, self.b, scores)
+        tail = ndtr(-(scores + self.lift))
+        wide = np.flatnonzero(tail < self.weight)
+        if len(wide):
+            within = -ndtri(tail[wide] / self.weight[wide])
+            at_wide = beta_at(self.wide_a[wide], self.wide_b[wide], within)
+            values[wide] = np.maximum(values[wide], at_wide)
+        return values
 
 
 @dataclass(frozen=True)
@@ -98,29 +136,28 @@ class TopOfGroups:
 
     Attributes
     ----------
-    a, b, shift, held
+    bounds, shift, held
         Shape (n_groups,): the posterior of each group, what is added to the scores of its arms, and
         whether their e_i is `largest_score` instead of a draw.
     groups, scores
         The arms of each group, and the law of the scores.
     posteriors
-        The a and b of some arms.
+        The posteriors of some arms.
     """
 
-    a: FloatArray
-    b: FloatArray
+    bounds: MixedPosteriors
     shift: FloatArray
     held: BoolArray
     groups: EqualArms
     scores: SharedScores
-    posteriors: Callable[[IndexArray], tuple[FloatArray, FloatArray]]
+    posteriors: Callable[[IndexArray], MixedPosteriors]
 
     def draw(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values, ascending, and these values."""
         common = self.scores.common_std * rng.standard_normal()
         race = Race(self.groups, rng=rng)
-        every = np.arange(len(self.a))
-        bounds = beta_at(self.a, self.b, self._scores(every, race.log_u, common))
+        every = np.arange(len(self.shift))
+        bounds = self.bounds.at(self._scores(every, race.log_u, common))
         arms, values, level = np.empty(0, np.intp), np.empty(0), -np.inf
         # Among equal values those that come first are as good as the others.
         while len(of := np.flatnonzero((bounds > level) | (bounds == level) & (race.n_drawn < k))):
@@ -129,11 +166,11 @@ class TopOfGroups:
             group, log_u, new = race.next(of, max(1, k // len(of)), rng=rng)
             scores = self._scores(group, log_u, common)
             arms = np.append(arms, new)
-            values = np.append(values, beta_at(*self.posteriors(new), scores))
+            values = np.append(values, self.posteriors(new).at(scores))
             best = _first(values, k, rng)
             arms, values = arms[best], values[best]
             level = values[-1] if len(values) == k else -np.inf
-            bounds[of] = beta_at(self.a[of], self.b[of], self._scores(of, race.log_u[of], common))
+            bounds[of] = self.bounds.of(of).at(self._scores(of, race.log_u[of], common))
             bounds[of[race.left[of] == 0]] = -np.inf
         order = np.argsort(arms)
         return arms[order], values[order]

@@ -11,15 +11,23 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.beliefs._known_groups import FEWEST_ARMS, KnownGroups
+from superarm.beliefs._scores import SharedScores
 from superarm.beliefs.beta import BetaBelief
 from superarm.beliefs.posteriors import BetaPosterior
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray, as_k
+from superarm.core.k_of_m import top_k
 
 
 class KeepsPosteriors(Protocol):
-    """A belief that keeps a `BetaBelief`."""
+    """A belief that keeps a `BetaBelief`, and samples at scores that arms share in part."""
 
     posteriors: BetaBelief
+    shared: float
+    _known: KnownGroups
+
+    def sample(self, *, rng: np.random.Generator) -> FloatArray:
+        """One draw from every posterior."""
 
 
 def n_arms_of(self: KeepsPosteriors) -> int:
@@ -41,7 +49,24 @@ def update(
     self: KeepsPosteriors, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator
 ) -> None:
     """Update the posteriors, as `BetaBelief` does."""
-    self.posteriors.update(arms, outcomes, rng=rng)
+    self._known.update(self.posteriors, arms, outcomes, rng=rng)
+
+
+def sample_top(
+    self: KeepsPosteriors, k: int, *, rng: np.random.Generator
+) -> tuple[IndexArray, FloatArray]:
+    """The arms of the k largest values of a sample, ascending, and these values.
+
+    The law is that of ``sample`` followed by the k largest, with ties broken at random; the draws
+    differ. Given the seed that arms share, the values are independent, so that arms with equal
+    posteriors can be drawn together. Few arms are drawn by ``sample``.
+    """
+    k = as_k(k, self.posteriors.n_arms)
+    if self.posteriors.n_arms >= FEWEST_ARMS:
+        return self._known.top(self.posteriors, k, SharedScores(self.shared), rng=rng)
+    theta = self.sample(rng=rng)
+    arms = top_k(theta, k, rng=rng)
+    return arms, theta[arms]
 
 
 def add_arms(

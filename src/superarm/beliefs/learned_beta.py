@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs._beta import as_prior
-from superarm.beliefs._beta_fit import fit_beta, fit_dispersion
+from superarm.beliefs._beta_fit import Beta, fit_beta, fit_dispersion, fit_wide_share, wide_weight
 from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._scores import BoolArray, SharedScores, TopOfGroups, beta_at
+from superarm.beliefs._scores import BoolArray, MixedPosteriors, SharedScores, TopOfGroups
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import (
@@ -27,6 +27,7 @@ from superarm.core.arguments import (
     as_count,
     as_feedback,
     as_finite,
+    as_flag,
     as_fraction,
     as_k,
 )
@@ -39,6 +40,7 @@ _LOOK_AHEAD = 0.3
 # coarser steps more arms are drawn in vain.
 _PER_OUTCOME = 16
 _ALL = slice(None)
+_WIDE = (1.0, 1.0)
 
 
 class LearnedBetaBelief:
@@ -59,6 +61,11 @@ class LearnedBetaBelief:
     of an arm were at least its posterior mean, its e_i is sqrt(2 log n_arms), about the largest of
     all e_i: the belief stays with an arm that does well.
 
+    A learned prior would exclude an arm far above all arms so far. So an arm comes from Beta(1, 1)
+    instead with a small probability, ``wide_share``, which is learned, too. The value of an arm is
+    the larger of the quantiles of both parts of its posterior (`MixedPosteriors`), each with its
+    own n_i.
+
     ``sample`` costs n_arms inverse distribution functions. ``sample_top`` costs one of them for
     each distinct pair (s_i, f_i), up to steps of a 16th, and some more for k arms. ``update`` costs
     O(arms updated), and a fit of the prior whenever there is a quarter more outcomes. Takes 20
@@ -72,16 +79,19 @@ class LearnedBetaBelief:
         From 0 to 1: the correlation of the scores of two arms.
     optimism, spread
         What the scores of rarely seen arms are raised by, and the standard deviation of a score.
-        With optimism 0, spread 1 and stay_after 0, samples have the law of the posteriors.
+        With optimism 0, spread 1, stay_after 0 and not ``wide``, samples have the law of the
+        posteriors.
     horizon
         The number of rounds in all, if it is known.
     stay_after
         How many outcomes in a row make the belief stay with an arm; 0 for never.
+    wide
+        Whether an arm may come from Beta(1, 1).
 
     Attributes
     ----------
-    prior, dispersion
-        The learned (a, b) and d. They are (1, 1) and 1 before the first outcomes.
+    prior, dispersion, wide_share
+        The learned (a, b), d, and share. They are (1, 1), 1 and 0 before the first outcomes.
     outcomes
         The counts and sums of the outcomes of each arm.
 
@@ -107,6 +117,7 @@ class LearnedBetaBelief:
         spread: float = 0.5,
         horizon: int | None = None,
         stay_after: int = 2,
+        wide: bool = True,
     ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.shared = as_fraction(shared, "shared", low="[", high="]")
@@ -114,7 +125,8 @@ class LearnedBetaBelief:
         self.horizon = None if horizon is None else as_count(horizon, "horizon", least=1)
         self.outcomes = OutcomeCounts.empty(self.n_arms)
         self.stay_after = as_count(stay_after, "stay_after")
-        self.prior, self.dispersion = (1.0, 1.0), 1.0
+        self.wide = as_flag(wide, "wide")
+        self.prior, self.dispersion, self.wide_share = (1.0, 1.0), 1.0, 0.0
         self._squares, self._n_fitted, self._n_outcomes = 0.0, 0.0, 0.0
         # The good outcomes in a row of each arm, at most stay_after.
         self._streaks = np.zeros(self.n_arms, np.int32)
@@ -134,7 +146,7 @@ class LearnedBetaBelief:
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """The quantile of every posterior at the arm's score."""
         counts, sums = self.outcomes.counts, self.outcomes.sums
-        return beta_at(*self._posteriors(counts, sums), self._scores(rng=rng))
+        return self._mixed(counts, sums).at(self._scores(rng=rng))
 
     def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values of a sample, ascending, and these values.
@@ -146,12 +158,12 @@ class LearnedBetaBelief:
             self._groups = EqualArms(*self._columns(_ALL))
         counts, sums, held = self._groups.columns()
         top = TopOfGroups(
-            *self._posteriors(counts, sums),
+            self._mixed(counts, sums),
             self._optimism(counts),
             held > 0,
             self._groups,
             SharedScores(self.shared, self.spread),
-            lambda arms: self._posteriors(self.outcomes.counts[arms], self.outcomes.sums[arms]),
+            lambda arms: self._mixed(self.outcomes.counts[arms], self.outcomes.sums[arms]),
         )
         return top.draw(k, rng=rng)
 
@@ -185,14 +197,15 @@ class LearnedBetaBelief:
             spread=self.spread,
             horizon=self.horizon,
             stay_after=self.stay_after,
+            wide=self.wide,
             prior=list(self.prior),
-            learned=[self.dispersion, self._squares, self._n_fitted],
+            learned=[self.dispersion, self.wide_share, self._squares, self._n_fitted],
             streaks=self._streaks.tolist(),
         )
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
-        names = ("shared", "optimism", "spread", "horizon", "stay_after")
+        names = ("shared", "optimism", "spread", "horizon", "stay_after", "wide")
         others = ("prior", "learned", "streaks")
         outcomes = OutcomeCounts.from_state(
             state, "LearnedBetaBelief", self.n_arms, settings=(*names, *others)
@@ -202,7 +215,7 @@ class LearnedBetaBelief:
         a, b = as_prior(tuple(state["prior"]), 1)
         new.prior, new.outcomes = (float(a[0]), float(b[0])), outcomes
         learned = as_finite(state["learned"], "state['learned']", ndim=1, least=0.0)
-        new.dispersion, new._squares, new._n_fitted = learned.tolist()
+        new.dispersion, new.wide_share, new._squares, new._n_fitted = learned.tolist()
         new._n_outcomes = float(outcomes.counts.sum())
         streaks = as_finite(state["streaks"], "state['streaks']", ndim=1, least=0.0)
         if streaks.shape != (self.n_arms,) or (streaks > new.stay_after).any():
@@ -210,17 +223,29 @@ class LearnedBetaBelief:
         new._streaks = streaks.astype(np.int32)
         self.__dict__.update(new.__dict__)
 
-    def _posteriors(self, counts: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-        a, b = self.prior
+    def _posteriors(
+        self, counts: FloatArray, sums: FloatArray, prior: Beta | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        a, b = self.prior if prior is None else prior
         # A sum may exceed its count by rounding.
         failures = np.maximum(counts - sums, 0.0)
         return a + sums / self.dispersion, b + failures / self.dispersion
 
-    def _optimism(self, counts: FloatArray) -> FloatArray:
+    def _mixed(self, counts: FloatArray, sums: FloatArray) -> MixedPosteriors:
+        """The posteriors with the wide part of the prior."""
+        learned, wide = self._posteriors(counts, sums), self._posteriors(counts, sums, _WIDE)
+        # With sums rounded up, as in the groups, the bound of a group holds for each of its arms.
+        above = np.ceil(_PER_OUTCOME * sums) / _PER_OUTCOME
+        successes, failures = self._posteriors(counts, above, (0.0, 0.0))
+        weight = wide_weight(successes, failures, self.prior, self.wide_share)
+        lift = self._optimism(counts, _WIDE) - self._optimism(counts)
+        return MixedPosteriors(*learned, *wide, weight, lift)
+
+    def _optimism(self, counts: FloatArray, prior: Beta | None = None) -> FloatArray:
         to_come = self.outcomes.rounds + 1
         if self.horizon is not None:
             to_come = max(1, self.horizon - self.outcomes.rounds)
-        n_known = counts + self.dispersion * sum(self.prior)
+        n_known = counts + self.dispersion * sum(self.prior if prior is None else prior)
         return self.optimism * np.log1p(_LOOK_AHEAD * to_come / n_known)
 
     def _scores(self, *, rng: np.random.Generator) -> FloatArray:
@@ -257,7 +282,10 @@ class LearnedBetaBelief:
         counts, sums, n_arms = self._distinct()
         self.dispersion = fit_dispersion(counts, sums, n_arms, self._squares)
         successes, failures = sums / self.dispersion, (counts - sums) / self.dispersion
-        self.prior = fit_beta(successes, np.maximum(failures, 0.0), n_arms, self.prior)
+        failures = np.maximum(failures, 0.0)
+        self.prior = fit_beta(successes, failures, n_arms, self.prior)
+        if self.wide:
+            self.wide_share = fit_wide_share(successes, failures, n_arms, self.prior)
 
 
 def _as_width(value: Any, name: str) -> float:

@@ -115,8 +115,9 @@ class LogitNormalPosterior:
 
     Examples
     --------
-    >>> LogitNormalPosterior(np.array([0.0]), np.array([1.0])).mean()
-    array([0.5])
+    >>> low, high = LogitNormalPosterior(np.array([-3.0]), np.array([0.25])).interval()
+    >>> low.round(3), high.round(3)
+    (array([0.018]), array([0.117]))
     """
 
     location: FloatArray

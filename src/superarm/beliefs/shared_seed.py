@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs import beta_posteriors
-from superarm.beliefs._known_groups import FEWEST_ARMS, KnownGroups
+from superarm.beliefs._known_groups import KnownGroups
 from superarm.beliefs._scores import SharedScores, beta_at
 from superarm.beliefs.beta import BetaBelief
-from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_k, as_state
-from superarm.core.k_of_m import top_k
+from superarm.core.arguments import FloatArray, as_fraction, as_state
 
 
 class SharedSeedBelief:
@@ -67,24 +66,7 @@ class SharedSeedBelief:
         scores = SharedScores(self.shared).draw(self.n_arms, rng=rng)
         return beta_at(self.posteriors.a, self.posteriors.b, scores)
 
-    def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
-        """The arms of the k largest values of a sample, ascending, and these values.
-
-        The law is that of ``sample`` followed by the k largest; the draws differ. Given z_0 the
-        values are independent, so that arms with equal posteriors can be drawn together. Few arms
-        are drawn by ``sample``.
-        """
-        k = as_k(k, self.n_arms)
-        if self.n_arms >= FEWEST_ARMS:
-            return self._known.top(self.posteriors, k, SharedScores(self.shared), rng=rng)
-        theta = self.sample(rng=rng)
-        arms = top_k(theta, k, rng=rng)
-        return arms, theta[arms]
-
-    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Update the posteriors, as `BetaBelief` does."""
-        self._known.update(self.posteriors, arms, outcomes, rng=rng)
-
+    sample_top, update = beta_posteriors.sample_top, beta_posteriors.update
     add_arms = beta_posteriors.add_arms
 
     def state(self) -> dict[str, Any]:

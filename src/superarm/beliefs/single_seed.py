@@ -15,11 +15,9 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
 from superarm.beliefs import beta_posteriors
-from superarm.beliefs._known_groups import FEWEST_ARMS, KnownGroups
-from superarm.beliefs._scores import SharedScores
+from superarm.beliefs._known_groups import KnownGroups
 from superarm.beliefs.beta import BetaBelief
-from superarm.core.arguments import FloatArray, IndexArray, as_k, as_state
-from superarm.core.k_of_m import top_k
+from superarm.core.arguments import FloatArray, as_state
 
 
 class SingleSeedBelief:
@@ -47,6 +45,8 @@ class SingleSeedBelief:
     array([0.798, 0.637, 0.397, 0.637])
     """
 
+    shared = 1.0  # in the words of `SharedSeedBelief`
+
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.posteriors = BetaBelief(n_arms, prior)
         self._known = KnownGroups()
@@ -62,23 +62,7 @@ class SingleSeedBelief:
         quantiles: FloatArray = np.asarray(betaincinv(pairs.real, pairs.imag, u), np.float64)
         return quantiles[which]
 
-    def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
-        """The arms of the k largest values of a sample, ascending, and these values.
-
-        The law is that of ``sample`` followed by the k largest, with ties broken at random; the
-        draws differ. Whole samples are drawn for few arms.
-        """
-        k = as_k(k, self.n_arms)
-        if self.n_arms >= FEWEST_ARMS:
-            return self._known.top(self.posteriors, k, SharedScores(1.0), rng=rng)
-        theta = self.sample(rng=rng)
-        arms = top_k(theta, k, rng=rng)
-        return arms, theta[arms]
-
-    def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
-        """Update the posteriors, as `BetaBelief` does."""
-        self._known.update(self.posteriors, arms, outcomes, rng=rng)
-
+    sample_top, update = beta_posteriors.sample_top, beta_posteriors.update
     add_arms = beta_posteriors.add_arms
 
     def state(self) -> dict[str, Any]:

@@ -155,7 +155,7 @@ POLICIES = by_name(
         "CTS-Gaussian",
         "Thompson sampling with normal draws that may leave [0, 1], every arm once first.",
         lambda task: policies.cts_gaussian(task.reward, task.k, oracle=task.exact_oracle()),
-        "#D55E00",
+        "#882255",
         "--",
         code="`cts_gaussian`",
     ),
@@ -166,7 +166,7 @@ POLICIES = by_name(
         lambda task: policies.cts_gaussian(
             task.reward, task.k, shared=1.0, oracle=task.exact_oracle()
         ),
-        "#D55E00",
+        "#882255",
         ":",
         code="`cts_gaussian`, shared = 1",
     ),
@@ -175,7 +175,7 @@ POLICIES = by_name(
         "BG-CTS",
         "Thompson sampling with normal draws of a larger variance, for large sets of few kinds.",
         lambda task: policies.bg_cts(task.reward, task.k, oracle=task.exact_oracle()),
-        "#D55E00",
+        "#882255",
         "-.",
         code="`bg_cts`, lambda = 0",
     ),

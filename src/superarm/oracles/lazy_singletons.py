@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.oracles._budget import as_budget
-from superarm.oracles._lazy.certificates import AUDITS, as_audits, best_and_rivals
+from superarm.oracles._lazy.certificates import AUDITS, as_audits, best_and_rivals, share_excluded
 from superarm.oracles._lazy.look_ahead import NEW, PLAINLY_TOO_LARGE, last_place, look_ahead
+from superarm.oracles._lazy.saved_arms import from_state, state_of
 from superarm.oracles._lazy.single_arms import SingleArms
 from superarm.oracles._state import check_loaded, check_state
 
@@ -35,10 +36,9 @@ class LazySingletonsReport:
     certified
         Whether the bounds prove that the set is Oracle+'s, given what the reward declares. False
         only if the budget was used up.
-    audits
-        How many audits the declarations have passed so far.
-    excluded
-        The share of wrong bounds that the audits exclude with 95% confidence; 1 without audits.
+    audits, drawn
+        How many audits the declarations have passed so far, and how many of these were of an arm
+        at random.
     """
 
     lower: FloatArray
@@ -46,7 +46,12 @@ class LazySingletonsReport:
     evaluations: int
     certified: bool
     audits: int = 0
-    excluded: float = 1.0
+    drawn: int = 0
+
+    @property
+    def excluded(self) -> float:
+        """The share of wrong bounds that the audits exclude with 95% confidence; 1 without any."""
+        return share_excluded(self.drawn)
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
         """The middles of the bounds."""
@@ -144,15 +149,15 @@ class LazySingletons:
             # A declaration that an audit shows to be wrong is corrected, and the set is found anew.
             if not certified or not now.audit(arms, self.audits):
                 break
-        made, excluded = known.audits.made, known.audits.excluded
+        made, drawn = known.audits.made, known.audits.drawn
         self.report = LazySingletonsReport(
-            now.lower, now.upper, now.evaluations, certified, made, excluded
+            now.lower, now.upper, now.evaluations, certified, made, drawn
         )
         return arms
 
     def state(self) -> dict[str, Any]:
         """The remembered answers, and what they showed about the reward, as plain JSON."""
-        known = {"memory": None} if self._known is None else self._known.state()
+        known = {"memory": None} if self._known is None else state_of(self._known)
         return {"oracle": "LazySingletons", "n_points": self.n_points, **known}
 
     def load(self, state: dict[str, Any]) -> None:
@@ -166,7 +171,7 @@ class LazySingletons:
                 f"state must have n_points={self.n_points} and {', '.join(_IN_STATE)}, "
                 f"got n_points={state.get('n_points')} and {sorted(state)}"
             )
-        self._known = SingleArms.of(state, self.n_points)
+        self._known = from_state(state, self.n_points)
         self._reward = None
 
     def forget(self) -> None:
@@ -216,13 +221,14 @@ class _Round:
             new = new[self.feasible.undecided[new]]
         if len(new) and zero_is_absent and known.empty is not None:
             known.add_for_all(0.0, known.empty)
-        elif len(new):
+            new = new[:0]  # every arm has a point now
+        self.base = known.empty if by_size and known.empty is not None else 0.0
+        # Assumption 4 gives the bounds of arms without an answer.
+        self.lower, self.upper = known.bounds(self.theta, least=0.0, most=self.reward.upper)
+        if len(new):
             # A small budget goes to the arms of the largest means.
             likely = new[np.argsort(-self.theta[new], kind="stable")[: self.left()]]
-            self._evaluate(likely, self.theta[likely])
-        self.base = known.empty if by_size and known.empty is not None else 0.0
-        # Only a budget leaves arms without an answer. For these, assumption 4 gives the bounds.
-        self.lower, self.upper = known.bounds(self.theta, least=0.0, most=self.reward.upper)
+            self.ask(likely, self.theta[likely])
 
     def left(self) -> int:
         """How many evaluations may still be made."""
@@ -266,19 +272,16 @@ class _Round:
 
     def ask(self, arms: IndexArray, x: FloatArray) -> bool:
         """Evaluate arms alone at the means ``x``. Whether a declaration turned out to be wrong."""
-        wrong = self._evaluate(arms, x)
+        means = np.zeros(self.reward.n_arms)
+        means[arms] = x
+        values = self.reward.batch(Pools.singletons(arms, len(means)), means)
+        self.evaluations += len(arms)
+        wrong = self.known.learn(arms, x, values, self._again)
         # A corrected declaration changes the bounds of all arms.
         some = slice(None) if wrong else arms
         bounds = self.known.bounds(self.theta[some], some, least=0.0, most=self.reward.upper)
         self.lower[some], self.upper[some] = bounds
         return wrong
-
-    def _evaluate(self, arms: IndexArray, x: FloatArray) -> bool:
-        means = np.zeros(self.reward.n_arms)
-        means[arms] = x
-        values = self.reward.batch(Pools.singletons(arms, len(means)), means)
-        self.evaluations += len(arms)
-        return self.known.learn(arms, x, values, self._again)
 
     def _again(self, arm: int, x: float) -> float | None:
         """Evaluate an arm once more, within the budget."""

@@ -20,7 +20,7 @@ from superarm.core.same_draws import same_draws
 
 # How many audits there are in t rounds by default, as a multiple of the root of t.
 AUDITS = 2.0
-# The probability with which a rate above `Audits.excluded` would have shown.
+# The probability with which a rate above `share_excluded` would have shown.
 _CONFIDENCE = 0.95
 # By which shares of their width bounds are widened, until an arm is in doubt.
 _WIDER = 2.0 ** np.arange(-3, 7)
@@ -56,6 +56,15 @@ def as_audits(audits: float) -> float:
     return float(as_finite([audits], "audits", ndim=1, least=0.0)[0])
 
 
+def share_excluded(n_drawn: int) -> float:
+    """The share of wrong bounds that so many audits exclude with 95% confidence; 1 without any.
+
+    If this share of the arms in question or more had bounds that do not hold, an arm at random
+    would have shown it with a probability of at least 95%: 3 / n for large n (rule of three).
+    """
+    return 1.0 - (1.0 - _CONFIDENCE) ** (1.0 / n_drawn) if n_drawn else 1.0
+
+
 class Audits:
     """How many audits were made since the declarations were last corrected.
 
@@ -72,12 +81,8 @@ class Audits:
 
     @property
     def excluded(self) -> float:
-        """The share of wrong bounds that the audits exclude with 95% confidence; 1 without any.
-
-        If this share of the arms in question or more had bounds that do not hold, an arm at random
-        would have shown it with a probability of at least 95%: 3 / n for large n (rule of three).
-        """
-        return 1.0 - (1.0 - _CONFIDENCE) ** (1.0 / self.drawn) if self.drawn else 1.0
+        """The share of wrong bounds that the audits exclude: see `share_excluded`."""
+        return share_excluded(self.drawn)
 
     def are_due(self, per_root: float) -> bool:
         """Whether this round has an audit: there are at most ``per_root`` times root of t in t."""

@@ -8,18 +8,20 @@ sides of theta_i give the best bounds.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from typing import Any
+from bisect import bisect_left, bisect_right
 
 import numpy as np
 
 from superarm.core import Reward
-from superarm.core.arguments import FloatArray, IndexArray, as_finite
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import is_concave
 from superarm.oracles._lazy import contradictions
 from superarm.oracles._lazy.certificates import Audits
-from superarm.oracles._lazy.few_arms import FEW, ROUNDING, bounds_of_one
 
+# Up to this many arms, plain numbers are faster than arrays.
+FEW = 16
+# Rounding errors of this share in answers are magnified by a line through two close points.
+_ROUNDING = 4e-16
 # The weight of a new answer in the average share of B that the answers use.
 _NEW_SHARE = 0.05
 # Keeps a division by a distance finite when the distance is 0.
@@ -132,13 +134,21 @@ class SingleArms:
     def _bounds_of_few(
         self, theta: FloatArray, arms: IndexArray | slice, least: float, most: float, chords: bool
     ) -> tuple[FloatArray, FloatArray]:
-        parts = (theta, self.lipschitz[arms], self.x.T[arms], self.f.T[arms], self.n[arms])
-        options = {"monotone": self.monotone, "concave": self.concave and chords}
-        found = [
-            bounds_of_one(mean, b, x[:n], f[:n], **options) if n else (least, most)
-            for mean, b, x, f, n in zip(*(part.tolist() for part in parts), strict=True)
-        ]
-        return np.array([low for low, _ in found]), np.array([high for _, high in found])
+        """The same by plain numbers, to the last bit: a round usually evaluates an arm or two."""
+        b, n = self.lipschitz[arms].tolist(), self.n[arms].tolist()
+        x, f = self.x.T[arms].tolist(), self.f.T[arms].tolist()
+        lower, upper = [least] * len(b), [most] * len(b)
+        for i, mean in enumerate(theta.tolist()):
+            if n[i]:
+                lower[i], upper[i] = _bounds_of_one(
+                    mean,
+                    b[i],
+                    x[i][: n[i]],
+                    f[i][: n[i]],
+                    monotone=self.monotone,
+                    concave=self.concave and chords,
+                )
+        return np.array(lower), np.array(upper)
 
     def add_for_all(self, x: float, f: float) -> None:
         """The same first point for every arm."""
@@ -207,58 +217,6 @@ class SingleArms:
         contradictions.correct(self, arm, new, old, again)
         return True
 
-    def state(self) -> dict[str, Any]:
-        """All of it, as plain JSON: the points of the first arm, then of the second, and so on."""
-        there = np.arange(len(self.x))[:, None] < self.n
-        return {
-            "memory": {
-                "n": self.n.tolist(),
-                "x": self.x.T[there.T].tolist(),
-                "f": self.f.T[there.T].tolist(),
-                "lipschitz": self.lipschitz.tolist(),
-            },
-            "monotone": self.monotone,
-            "concave": self.concave,
-            "used": self.used,
-            "warned": self.warned,
-            "empty": self.empty,
-            "audits": self.audits.state(),
-        }
-
-    @classmethod
-    def of(cls, state: dict[str, Any], n_points: int) -> SingleArms:
-        """What ``state()`` described."""
-        memory = state["memory"]
-        missing = [name for name in ("n", "x", "f") if name not in memory]
-        if missing:
-            raise ValueError(f"state must have {missing[0]!r}, got only {sorted(memory)}")
-        n = as_finite(memory["n"], "state['n']", ndim=1, least=0.0).astype(np.intp)
-        declared = memory.get("lipschitz", [])
-        lipschitz = as_finite(declared, "state's lipschitz", ndim=1, least=0.0)
-        if n.max() > n_points:
-            raise ValueError(
-                f"state must have at most {n_points} points per arm (n_points), got {n.max()}"
-            )
-        if lipschitz.shape != n.shape:
-            raise ValueError(
-                f"state must have a lipschitz for each of {len(n)} arms, got {len(lipschitz)}"
-            )
-        monotone, concave = bool(state["monotone"]), bool(state["concave"])
-        known = cls(lipschitz, n_points, monotone=monotone, concave=concave)
-        there = np.arange(n_points) < n[:, None]
-        for name, array in (("x", known.x), ("f", known.f)):
-            values = np.asarray(memory[name], np.float64)
-            if values.shape != (n.sum(),) or not np.isfinite(values).all():
-                raise ValueError(
-                    f"state[{name!r}] must have {n.sum()} finite numbers, got shape {values.shape}"
-                )
-            array.T[there] = values
-        known.n = n
-        known.used, known.warned = float(state["used"]), bool(state["warned"])
-        known.empty = None if state.get("empty") is None else float(state["empty"])
-        known.audits = Audits.of(state.get("audits"))
-        return known
-
 
 def _least_useful(xs: FloatArray, newest: int) -> int:
     """The place of the point that is least missed: the gap it leaves is small for its distance."""
@@ -267,6 +225,36 @@ def _least_useful(xs: FloatArray, newest: int) -> int:
     crowd[1:-1] = (xs[2:] - xs[:-2]) / distance
     crowd[newest] = np.inf
     return int(np.argmin(crowd))
+
+
+def _bounds_of_one(
+    theta: float, b: float, x: list[float], f: list[float], *, monotone: bool, concave: bool
+) -> tuple[float, float]:
+    """Bounds of one arm at theta, given its B and its answers f at the ascending means x."""
+    right = bisect_right(x, theta)
+    lower, upper = -math.inf, math.inf
+    if right > 0:
+        if x[right - 1] == theta:
+            return f[right - 1], f[right - 1]
+        reach = b * (theta - x[right - 1])
+        upper = f[right - 1] + reach
+        lower = f[right - 1] if monotone else f[right - 1] - reach
+    if right < len(x):
+        reach = b * (x[right] - theta)
+        lower = max(lower, f[right] - reach)
+        upper = min(upper, f[right] if monotone else f[right] + reach)
+    # The chord around theta bounds from below, the next ones on both sides from above.
+    for first in (right - 1, right - 2, right) if concave else ():
+        if 0 <= first < len(x) - 1:
+            f1, f2 = f[first], f[first + 1]
+            share = (theta - x[first]) / (x[first + 1] - x[first])
+            line = f1 + (f2 - f1) * share
+            slack = _ROUNDING * (abs(f1) + abs(f2)) * (1 + abs(share))
+            if first == right - 1:
+                lower = max(lower, line - slack)
+            else:
+                upper = min(upper, line + slack)
+    return lower, max(lower, upper)
 
 
 def _tighten_by_chords(
@@ -285,7 +273,7 @@ def _tighten_by_chords(
         x1, f1, x2, f2 = x[one], f[one], x[other], f[other]
         share = (theta[both] - x1) / (x2 - x1)
         line = f1 + (f2 - f1) * share
-        slack = ROUNDING * (np.abs(f1) + np.abs(f2)) * (1 + np.abs(share))
+        slack = _ROUNDING * (np.abs(f1) + np.abs(f2)) * (1 + np.abs(share))
         if inside:
             lower[both] = np.maximum(lower[both], line - slack)
         else:

@@ -1,0 +1,158 @@
+"""Make docs/exploring.md and its pictures: ``python docs/exploring_page.py [measure]``.
+
+With ``measure``, four policies play one problem first (a minute), and docs/exploring.json has what
+they did. The table of docs/learning.json, which ``benchmarks/learning.py`` writes, is shown if the
+file is there. The prose is in docs/templates/exploring.md.jinja. ``tests/test_exploring_page.py``
+checks that the page is what this program makes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import superarm as sa
+from superarm import theory
+from superarm.catalog import POLICIES, Task
+from superarm.environments import BernoulliArms
+from superarm.reporting import pages
+from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain, render
+from superarm.reporting.palette import INK, SERIES, Look, look
+from superarm.reporting.statistics import mean_interval, paired_difference
+from superarm.reporting.tables import Table, compact
+from superarm.simulation import run_one
+
+HERE = Path(__file__).parent
+PAGE, TEMPLATE = HERE / "exploring.md", HERE / "templates" / "exploring.md.jinja"
+MEASURED, LEARNING = HERE / "exploring.json", HERE / "learning.json"
+
+PLAYED = ("cts", "single-seed", "epsilon-greedy", "thompson")
+# 200 arms at 2.6%, as the problem "Clicks" of the comparison.
+A, B, N_ARMS, K, HORIZON, N_RUNS, WINDOW = 2, 75, 200, 10, 2000, 8, 100
+SIZES = (2, 5, 10, 30, 100)
+_RIVALS = ("CTS", "single seed", "epsilon-greedy")
+
+
+def play(policy: str, run: int, horizon: int = HORIZON) -> tuple[list[float], float]:
+    """One run: the share of pulls outside the best set per window, and the gap closed."""
+    drawn: list[np.ndarray] = []
+
+    def make(rng: np.random.Generator) -> tuple[sa.Policy, BernoulliArms]:
+        drawn.append(rng.beta(A, B, N_ARMS))
+        task = Task(sa.LinearReward(N_ARMS), K, horizon, delta=0.0)
+        return POLICIES[policy].make(task), BernoulliArms(drawn[0])
+
+    trace = run_one(make, horizon, np.random.SeedSequence(0, spawn_key=(run,)))
+    best = np.argsort(drawn[0])[-K:]
+    outside = 1 - np.isin(trace.arms, best).mean(axis=1)
+    regret = horizon * drawn[0][best].sum() - trace.values.sum()
+    chance = horizon * (drawn[0][best].sum() - K * drawn[0].mean())
+    return outside.reshape(-1, WINDOW).mean(axis=1).tolist(), float(1 - regret / chance)
+
+
+def measure() -> dict[str, Any]:
+    """What the policies did, over paired runs."""
+    found: dict[str, Any] = {}
+    for policy in PLAYED:
+        shares, closed = zip(*(play(policy, run) for run in range(N_RUNS)), strict=True)
+        found[policy] = {"outside": np.round(shares, 4).tolist(), "closed": list(closed)}
+    return found
+
+
+def draw_probability(figure: Any) -> None:
+    """The probability that k arms all look good, against what they share."""
+    (axis,) = panels(figure, 1, n_names=4)
+    shared = np.linspace(0, 1, 101)
+    ends = {}
+    for k, colour in zip(SIZES, SERIES, strict=False):
+        values = [theory.optimistic_probability(k, one) for one in shared]
+        axis.plot(shared, values, color=colour)
+        default = sa.thompson(sa.LinearReward(k + 1), k).belief.shared
+        axis.plot(default, theory.optimistic_probability(k, default), "o", color=colour)
+        # All curves end at 1/2, so they are named by where they begin.
+        ends[f"k = {k}"] = (values[0], Look(colour))
+    logarithmic(axis, x=False)
+    axis.set_ylim(1e-5, 1)
+    plain(axis, "shared (dots: the default for this k)", "all k above their medians")
+    name_curves(axis, ends)
+
+
+def draw_policies(figure: Any, measured: dict[str, Any]) -> None:
+    """The share of pulls outside the best set, over the rounds."""
+    (axis,) = panels(figure, 1, n_names=3)
+    rounds = np.arange(WINDOW, HORIZON + 1, WINDOW)
+    ends = {}
+    for policy, one in measured.items():
+        label, shares = POLICIES[policy].label, 100 * np.array(one["outside"])
+        band(axis, rounds, shares, look(label))
+        ends[label] = (shares[:, -1].mean(), look(label))
+    axis.axhline(100 * (1 - K / N_ARMS), color=INK, linewidth=0.8, linestyle=":")
+    axis.annotate("random sets", (WINDOW, 100 * (1 - K / N_ARMS)), va="bottom", color=INK)
+    axis.set_ylim(0, 105)
+    plain(axis, "round", "pulls outside the best set, %")
+    name_curves(axis, ends)
+
+
+def learning_table(rows: list[dict[str, Any]]) -> tuple[Table, dict[str, float]]:
+    """The gap closed on each problem, and how far thompson is above CTS on average."""
+    problems = list(dict.fromkeys(row["problem"] for row in rows))
+    lines, above = [], []
+    for name in problems:
+        runs = [row["found"] for row in rows if row["problem"] == name]
+        found = {label: np.array([run[label][0] for run in runs]) for label in runs[0]}
+        best = max(_RIVALS, key=lambda label: found[label].mean())
+        lead = paired_difference(found["thompson"], found[best])
+        shown = [f"{found[label].mean():.0f}" for label in ("thompson", *_RIVALS)]
+        lines.append([name, *shown, f"{lead.mean:+.1f}"])
+        above.append(found["thompson"].mean() - found["CTS"].mean())
+    heading = ["problem", "thompson", *_RIVALS, "lead"]
+    about = {"above": float(np.mean(above)), "runs": len(rows) / len(problems)}
+    return Table(heading, lines), about
+
+
+def page() -> str:
+    """The text of docs/exploring.md."""
+    measured = json.loads(MEASURED.read_text())
+    learning = json.loads(LEARNING.read_text())["table"] if LEARNING.exists() else None
+    table, about = learning_table(learning) if learning else (None, None)
+    closed = {name: 100 * mean_interval(one["closed"]).mean for name, one in measured.items()}
+    text = pages.render(
+        TEMPLATE,
+        probability=theory.optimistic_probability,
+        rule=lambda k: sa.thompson(sa.LinearReward(k + 1), k).belief.shared,
+        belief=sa.thompson(sa.LinearReward(20), 5).belief,
+        closed=closed,
+        most=100 * (1 - _floor_share()),
+        sizes=(N_ARMS, K, HORIZON, N_RUNS),
+        learning=table,
+        about=about,
+    )
+    return compact(text.rstrip("\n")) + "\n"
+
+
+def _floor_share() -> float:
+    """The floor of the problem that is played, as a share of the random baseline's regret."""
+    from superarm.theory.bayes_floor import best_set_value, mean_of
+
+    law = [(1.0, A, B)]
+    chance = HORIZON * (best_set_value(law, N_ARMS, K) - K * mean_of(law))
+    return theory.bayes_regret_floor(law, N_ARMS, K, HORIZON) / chance
+
+
+def main() -> None:
+    """Write everything."""
+    if "measure" in sys.argv[1:]:
+        MEASURED.write_text(json.dumps(measure(), separators=(",", ":")) + "\n")
+    measured = json.loads(MEASURED.read_text())
+    PAGE.write_text(page())
+    (HERE / "exploring-probability.svg").write_text(render(draw_probability))
+    policies = render(lambda figure: draw_policies(figure, measured))
+    (HERE / "exploring-policies.svg").write_text(policies)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""What is known about single arms, as plain JSON and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from superarm.core.arguments import as_finite
+from superarm.oracles._lazy.certificates import Audits
+from superarm.oracles._lazy.single_arms import SingleArms
+
+
+def state_of(known: SingleArms) -> dict[str, Any]:
+    """All of it, as plain JSON: the points of the first arm, then of the second, and so on."""
+    there = np.arange(len(known.x))[:, None] < known.n
+    return {
+        "memory": {
+            "n": known.n.tolist(),
+            "x": known.x.T[there.T].tolist(),
+            "f": known.f.T[there.T].tolist(),
+            "lipschitz": known.lipschitz.tolist(),
+        },
+        "monotone": known.monotone,
+        "concave": known.concave,
+        "used": known.used,
+        "warned": known.warned,
+        "empty": known.empty,
+        "audits": known.audits.state(),
+    }
+
+
+def from_state(state: dict[str, Any], n_points: int) -> SingleArms:
+    """What `state_of` described. Refused if it is not that, or of more points per arm."""
+    memory = state["memory"]
+    missing = [name for name in ("n", "x", "f") if name not in memory]
+    if missing:
+        raise ValueError(f"state must have {missing[0]!r}, got only {sorted(memory)}")
+    n = as_finite(memory["n"], "state['n']", ndim=1, least=0.0).astype(np.intp)
+    declared = memory.get("lipschitz", [])
+    lipschitz = as_finite(declared, "state's lipschitz", ndim=1, least=0.0)
+    if n.max() > n_points:
+        raise ValueError(
+            f"state must have at most {n_points} points per arm (n_points), got {n.max()}"
+        )
+    if lipschitz.shape != n.shape:
+        raise ValueError(
+            f"state must have a lipschitz for each of {len(n)} arms, got {len(lipschitz)}"
+        )
+    monotone, concave = bool(state["monotone"]), bool(state["concave"])
+    known = SingleArms(lipschitz, n_points, monotone=monotone, concave=concave)
+    there = np.arange(n_points) < n[:, None]
+    for name, array in (("x", known.x), ("f", known.f)):
+        values = np.asarray(memory[name], np.float64)
+        if values.shape != (n.sum(),) or not np.isfinite(values).all():
+            raise ValueError(
+                f"state[{name!r}] must have {n.sum()} finite numbers, got shape {values.shape}"
+            )
+        array.T[there] = values
+    known.n = n
+    known.used, known.warned = float(state["used"]), bool(state["warned"])
+    known.empty = None if state.get("empty") is None else float(state["empty"])
+    known.audits = Audits.of(state.get("audits"))
+    return known
