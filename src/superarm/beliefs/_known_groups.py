@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._scores import SharedScores, TopOfGroups
+from superarm.beliefs._scores import PlainPosteriors, SharedScores, TopOfGroups
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import FloatArray, IndexArray, as_feedback
 
@@ -41,10 +41,8 @@ class KnownGroups:
         a, b = groups.columns()
         shift, held = np.zeros(len(a)), np.zeros(len(a), bool)
 
-        def posteriors_of(arms: IndexArray) -> tuple[FloatArray, FloatArray]:
-            return posteriors.a[arms], posteriors.b[arms]
-
-        top = TopOfGroups(a, b, shift, held, groups, scores, posteriors_of)
+        every = PlainPosteriors(posteriors.a, posteriors.b)
+        top = TopOfGroups(PlainPosteriors(a, b), shift, held, groups, scores, every.of)
         return top.draw(k, rng=rng)
 
     def update(
