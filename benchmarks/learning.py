@@ -3,10 +3,11 @@
     python benchmarks/learning.py [table paper speed arrivals] [--runs N] [--workers N] [--quick]
                                   [--out docs/learning.json] [--picture docs/learning.svg]
 
-``table``: gaps closed on the problems of `learning_problems.py` and `learning_fresh.py`, over paired
-runs. ``paper``: regret and evaluations per round at the paper's size. ``speed``: milliseconds per
-round with many arms, and ``arrivals``: a catalogue whose arms come and go; both are in
-`learning_parts.py`. Results are added to the file ``--out``, and the picture is drawn from it.
+``table``: gaps closed on the problems of `learning_problems.py` and `learning_fresh.py`, over
+paired runs. ``paper``: regret and evaluations per round at the paper's size. ``speed``:
+milliseconds per round with many arms, and ``arrivals``: a catalogue whose arms come and go; both
+are in `learning_parts.py`. Results are added to the file ``--out``, and the picture is drawn from
+it.
 """
 
 from __future__ import annotations
@@ -145,8 +146,8 @@ def table_of(rows: list[dict[str, Any]]) -> Table:
         ["problem", "kind", *POLICIES, f"thompson - best of {len(RIVALS)}"],
         lines,
         title="Gap closed in %, between random sets and the best fixed set: more is better",
-        caption=f"thompson is {np.mean(above):+.1f} points above CTS on average, on the problems that "
-        "were fixed after its last change.",
+        caption=f"thompson is {np.mean(above):+.1f} points above CTS on average, on the problems "
+        "that were fixed after its last change.",
         n_texts=2,
     )
 

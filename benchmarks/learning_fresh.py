@@ -1,4 +1,4 @@
-"""The second problems of `learning.py`: fixed after the last change of `sa.thompson`, before play."""
+"""More problems of `learning.py`: fixed after the last change of `sa.thompson`, and then played."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_the_prior_is_fitted_seldom_and_kept_in_between(monkeypatch):
 
 def test_scores_have_the_stated_mean_and_spread():
     """Kolmogorov-Smirnov of 4,000 samples of three arms; error 1e-6 each."""
-    settings = {"optimism": 0.7, "spread": 0.5, "stay_after": 0}
+    settings = {"optimism": 0.7, "spread": 0.5, "stay_after": 0, "wide": False}
     belief, rng = LearnedBetaBelief(3, **settings), np.random.default_rng(0)
     for round_ in range(30):
         belief.update([0] if round_ < 20 else [0, 1], [1.0] if round_ < 20 else [0.0, 1.0], rng=rng)
@@ -118,7 +118,7 @@ def test_scores_have_the_stated_mean_and_spread():
 
 def test_without_optimism_samples_have_the_law_of_the_posterior():
     """Kolmogorov-Smirnov of 4,000 samples; error 1e-6 each."""
-    settings = {"optimism": 0.0, "spread": 1.0, "stay_after": 0}
+    settings = {"optimism": 0.0, "spread": 1.0, "stay_after": 0, "wide": False}
     belief, rng = taught(np.array([0.2, 0.9]), 10, **settings), np.random.default_rng(0)
     posterior = belief.posterior(np.arange(2))
     draws = np.array([belief.sample(rng=rng) for _ in range(4000)])

@@ -36,7 +36,7 @@ def test_an_arm_is_held_while_its_last_outcomes_were_good(stay_after, measured):
 
 def test_a_held_arm_has_a_fixed_own_score_and_the_common_noise():
     """Kolmogorov-Smirnov of 4,000 samples of a held arm and of another arm; error 1e-6 each."""
-    belief, rng = LearnedBetaBelief(20, shared=0.8, optimism=0.0), np.random.default_rng(0)
+    belief, rng = LearnedBetaBelief(20, optimism=0.0, wide=False), np.random.default_rng(0)
     belief.update([3, 4], [1.0, 1.0], rng=rng)
     belief.update([3, 4], [1.0, 0.0], rng=rng)
     posterior = belief.posterior(np.arange(20))

@@ -71,5 +71,6 @@ def test_options_that_a_policy_does_not_have_are_refused():
 
 def test_unknown_policies_are_refused():
     it = sa.linear_instance(5, 2, 0.1, rng=np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"policy must be one of random, thompson, cts, .*, got 'best'"):
+    expected = r"policy must be one of random, thompson, cts, .*, got 'best'"
+    with pytest.raises(ValueError, match=expected):
         make_policy({"name": "best"}, it, 1)

@@ -61,6 +61,11 @@ class LearnedBetaBelief:
     of an arm were at least its posterior mean, its e_i is sqrt(2 log n_arms), about the largest of
     all e_i: the belief stays with an arm that does well.
 
+    A learned prior would exclude an arm far above all arms so far. So an arm comes from Beta(1, 1)
+    instead with a small probability, ``wide_share``, which is learned, too. The value of an arm is
+    the larger of the quantiles of both parts of its posterior (`MixedPosteriors`), each with its
+    own n_i.
+
     ``sample`` costs n_arms inverse distribution functions. ``sample_top`` costs one of them for
     each distinct pair (s_i, f_i), up to steps of a 16th, and some more for k arms. ``update`` costs
     O(arms updated), and a fit of the prior whenever there is a quarter more outcomes. Takes 20
@@ -74,16 +79,19 @@ class LearnedBetaBelief:
         From 0 to 1: the correlation of the scores of two arms.
     optimism, spread
         What the scores of rarely seen arms are raised by, and the standard deviation of a score.
-        With optimism 0, spread 1 and stay_after 0, samples have the law of the posteriors.
+        With optimism 0, spread 1, stay_after 0 and not ``wide``, samples have the law of the
+        posteriors.
     horizon
         The number of rounds in all, if it is known.
     stay_after
         How many outcomes in a row make the belief stay with an arm; 0 for never.
+    wide
+        Whether an arm may come from Beta(1, 1).
 
     Attributes
     ----------
-    prior, dispersion
-        The learned (a, b) and d. They are (1, 1) and 1 before the first outcomes.
+    prior, dispersion, wide_share
+        The learned (a, b), d, and share. They are (1, 1), 1 and 0 before the first outcomes.
     outcomes
         The counts and sums of the outcomes of each arm.
 

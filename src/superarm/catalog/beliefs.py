@@ -115,6 +115,7 @@ BELIEFS = by_name(
             Parameter(
                 "stay_after", "int", "Good outcomes in a row to stay with an arm.", 2, least=0
             ),
+            Parameter("wide", "bool", "Whether an arm may be far above all others.", True),
         ),
     ),
     Part(

@@ -80,9 +80,9 @@ def cts(
     pair = _as_pair(prior)
     belief: BetaBelief | LearnedBetaBelief
     if pair is None:
-        # No optimism and a spread of 1: draws have the law of the posteriors.
+        # With these settings draws have the law of the posteriors.
         belief = LearnedBetaBelief(
-            reward.n_arms, shared=0.0, optimism=0.0, spread=1.0, stay_after=0
+            reward.n_arms, shared=0.0, optimism=0.0, spread=1.0, stay_after=0, wide=False
         )
     else:
         belief = BetaBelief(reward.n_arms, pair)
