@@ -1,15 +1,17 @@
-"""Make docs/exploring.md and its pictures: ``python docs/exploring_page.py [measure]``.
+"""Make docs/exploring.md and its pictures: ``python docs/exploring_page.py [POLICY ...]``.
 
-With ``measure``, four policies play one problem first (a minute), and docs/exploring.json has what
-they did. The table of docs/learning.json, which ``benchmarks/learning.py`` writes, is shown if the
-file is there. The prose is in docs/templates/exploring.md.jinja. ``tests/test_exploring_page.py``
-checks that the page is what this program makes.
+With names of `PLAYED`, these policies play one problem first (a minute for all four), and
+docs/exploring.json has what they did. The table of docs/learning.json, which
+``benchmarks/learning.py`` writes, is shown if the file is there. The prose is in
+docs/templates/exploring.md.jinja. ``tests/test_exploring_page.py`` checks that the page is what
+this program makes.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +56,10 @@ def play(policy: str, run: int, horizon: int = HORIZON) -> tuple[list[float], fl
     return outside.reshape(-1, WINDOW).mean(axis=1).tolist(), float(1 - regret / chance)
 
 
-def measure() -> dict[str, Any]:
-    """What the policies did, over paired runs."""
+def measure(policies: Sequence[str]) -> dict[str, Any]:
+    """What these policies did, over paired runs."""
     found: dict[str, Any] = {}
-    for policy in PLAYED:
+    for policy in policies:
         shares, closed = zip(*(play(policy, run) for run in range(N_RUNS)), strict=True)
         found[policy] = {"outside": np.round(shares, 4).tolist(), "closed": list(closed)}
     return found
@@ -145,9 +147,9 @@ def _floor_share() -> float:
 
 def main() -> None:
     """Write everything."""
-    if "measure" in sys.argv[1:]:
-        MEASURED.write_text(json.dumps(measure(), separators=(",", ":")) + "\n")
-    measured = json.loads(MEASURED.read_text())
+    measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    measured |= measure(sys.argv[1:])
+    MEASURED.write_text(json.dumps(measured, separators=(",", ":")) + "\n")
     PAGE.write_text(page())
     (HERE / "exploring-probability.svg").write_text(render(draw_probability))
     policies = render(lambda figure: draw_policies(figure, measured))
