@@ -225,7 +225,9 @@ def times(runs: int) -> list[dict[str, Any]]:
         belief = LogisticBelief(rng.normal(size=(m, d)), context=context)
         took = np.array([_times(belief, context, rng) for _ in range(300)]) * 1e3
         row = {"m": m, "d": d, "context": context, "sample": float(np.median(took[:, 0]))}
-        found.append({**row, "update": float(np.median(took[:, 1])), "mean": took[:, 1].mean()})
+        found.append(
+            {**row, "update": float(np.median(took[:, 1])), "mean": float(took[:, 1].mean())}
+        )
     return found
 
 

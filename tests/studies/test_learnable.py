@@ -11,7 +11,7 @@ import superarm as sa
 from dishes import NAMES, cells
 from superarm.studies import Scale
 from superarm.studies.cells.table import prepare
-from superarm.studies.own_table import learnable, messages, report
+from superarm.studies.own_table import analysis, learnable, messages, report
 from superarm.studies.own_table.learnable import estimate
 from superarm.studies.own_table.study import play_all
 
@@ -122,6 +122,15 @@ def test_tables_that_say_nothing_have_no_gap():
     assert not few.is_sure
     equal = estimate(np.ones((20, 3)), 1, seed=0)
     assert (equal.hindsight, equal.luck, equal.p_value) == (0, 0, 1)
+
+
+def test_a_report_of_few_rows_shows_no_infinite_numbers():
+    found = analysis_of(np.repeat([[1.0, 0.0, 0.0, 0.0]], 8, axis=0), k=1)
+    warnings, page = said_by(found)
+    assert warnings == ["The rows are too few to tell which arms are the best."]
+    assert "inf" not in " ".join(row for rows in report.summary(found).rows for row in rows)
+    assert " inf" not in page
+    json.dumps(analysis.numbers(found, {}), allow_nan=False)
 
 
 def analysis_of(table, names=None, k=2):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._scores import MixedPosteriors, SharedScores, TopOfGroups
+from superarm.beliefs._scores import PlainPosteriors, SharedScores, TopOfGroups
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import FloatArray, IndexArray, as_feedback
 
@@ -41,10 +41,8 @@ class KnownGroups:
         a, b = groups.columns()
         shift, held = np.zeros(len(a)), np.zeros(len(a), bool)
 
-        def posteriors_of(arms: IndexArray) -> MixedPosteriors:
-            return _unmixed(posteriors.a[arms], posteriors.b[arms])
-
-        top = TopOfGroups(_unmixed(a, b), shift, held, groups, scores, posteriors_of)
+        every = PlainPosteriors(posteriors.a, posteriors.b)
+        top = TopOfGroups(PlainPosteriors(a, b), shift, held, groups, scores, every.of)
         return top.draw(k, rng=rng)
 
     def update(
@@ -81,12 +79,6 @@ class KnownGroups:
     def __getstate__(self) -> dict[str, Any]:
         # The posteriors determine the groups, which are large.
         return KnownGroups().__dict__
-
-
-def _unmixed(a: FloatArray, b: FloatArray) -> MixedPosteriors:
-    """Posteriors that come from one prior."""
-    nothing = np.zeros(len(a))
-    return MixedPosteriors(a, b, a, b, weight=nothing, lift=nothing)
 
 
 def _lock(posteriors: BetaBelief, locked: bool) -> None:

@@ -25,13 +25,11 @@ from superarm.core.k_of_m import top_k
 _FIRST = 8
 # Rows of features that are looked at together, so that they stay in the processor's cache.
 _BLOCK = 4096
-# If more arms than this share may be among the largest, all of them are scored, in float32.
-_MOST = 0.05
-# Costs in units of such a round: to remember anew; to look at a bound and to score an arm out of
-# order, each for all arms.
-_COST, _LOOK, _SCORE = 40.0, 0.3, 5.0
-# As long as remembering does not help, it is tried less often, down to this part.
-_RARELY = 4.0
+# The radius that arms are ordered for, in deviations of a draw: few draws are further away.
+_FURTHER = 1.3
+# To remember anew costs as much as so many rounds that score all arms. While bounds exclude less
+# than half of the arms, it is worth so many times as many rounds.
+_COST, _RARELY = 40.0, 4.0
 # Bounds are raised by this share, far above what rounding can do.
 _SLACK = 1e-9
 
@@ -50,8 +48,11 @@ class Remembered:
         The |w - v| that ``order`` is for.
     order, bounds
         Shape (n_arms,): the arms by descending bound x·v + radius |x|, and these, negative.
-    most_width
-        The largest width.
+    rows
+        Shape (n_arms, d): the features in this order, in float32, so that the first ones are read
+        fast.
+    error
+        How far a score in float32 can be from the exact one, per length of w.
     """
 
     weights: FloatArray
@@ -61,14 +62,33 @@ class Remembered:
     radius: float
     order: IndexArray
     bounds: FloatArray
-    most_width: float
+    rows: NDArray[np.float32]
+    error: float
 
     @classmethod
-    def of(cls, model: MixedModel, weights: FloatArray) -> Remembered:
-        """The scores for the mean of w, in a memory for weights like the given ones."""
+    def nothing(cls, rows: FloatArray) -> Remembered:
+        """Bounds that exclude no arm."""
+        n_arms, d = rows.shape
+        narrow = rows.astype(np.float32)
+        longest = np.sqrt(np.einsum("ij,ij->i", narrow, narrow).max())
+        # A sum of d products is off by at most d + 2 roundings of the sum of their sizes.
+        error = float((d + 3) * 2.0**-23 * longest)
+        all_same = np.full(n_arms, np.inf), np.zeros(n_arms)
+        return cls(
+            np.zeros(d),
+            np.eye(d),
+            *all_same,
+            np.inf,
+            np.arange(n_arms),
+            -all_same[0],
+            narrow,
+            error,
+        )
+
+    @classmethod
+    def of(cls, model: MixedModel, rows: FloatArray, spread: float, error: float) -> Remembered:
+        """The scores for the mean of w, ordered for draws about it."""
         root, mean = model.factor()
-        rows = model.rows
-        assert rows is not None
         scores, widths = np.empty(len(rows)), np.empty(len(rows))
         for start in range(0, len(rows), _BLOCK):
             block = slice(start, start + _BLOCK)
@@ -76,12 +96,11 @@ class Remembered:
             widths[block] = np.sqrt(((rows[block] @ root.T) ** 2).sum(axis=1))
         # root is the inverse of the lower factor L, and |w - v| = ||L^T (w - v)||.
         metric = np.asarray(np.linalg.inv(root).T, np.float64)
-        # The means of later rounds are about one posterior deviation per dimension away.
-        radius = float(np.linalg.norm(metric @ (weights - mean)) + np.sqrt(model.d))
+        radius = float(_FURTHER * spread * np.sqrt(model.d))
         bounds = -(scores + radius * widths)
         order = np.argsort(bounds)
-        most_width = float(widths.max())
-        return cls(mean, metric, scores, widths, radius, order, bounds[order], most_width)
+        narrow = rows[order].astype(np.float32)
+        return cls(mean, metric, scores, widths, radius, order, bounds[order], narrow, error)
 
     def distance(self, weights: FloatArray) -> float:
         """|w - v|, a bit more."""
@@ -89,43 +108,31 @@ class Remembered:
 
     def n_above(self, least: float, distance: float) -> int:
         """How many arms come before all whose scores are below ``least``; O(log n_arms)."""
-        excess = max(0.0, distance - self.radius) * self.most_width
+        excess = max(0.0, distance - self.radius)
+        if excess > 0:
+            excess *= float(self.widths.max())
         return int(np.searchsorted(self.bounds, -(least - excess) + _SLACK, side="right"))
 
     def most(self, arms: IndexArray, distance: float) -> FloatArray:
         """The bounds of the scores of some arms."""
         return self.scores[arms] + distance * self.widths[arms] + _SLACK
 
-
-class Narrow:
-    """All scores in float32, and how far they can be from the exact ones.
-
-    Parameters
-    ----------
-    rows
-        Shape (n_arms, d).
-    """
-
-    def __init__(self, rows: FloatArray) -> None:
-        self.rows = rows.astype(np.float32)
-        squares = np.einsum("ij,ij->i", self.rows, self.rows)
-        # A sum of d products is off by at most d + 2 roundings of the sum of their sizes.
-        self._error = (rows.shape[1] + 3) * 2.0**-23 * float(np.sqrt(squares.max()))
-
-    def scores(self, weights: FloatArray) -> tuple[NDArray[np.float32], float]:
-        """The scores for some weights, shape (n_arms,), and their largest error."""
-        narrow, scores = weights.astype(np.float32), np.empty(len(self.rows), np.float32)
-        for start in range(0, len(scores), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            np.matmul(self.rows[block], narrow, out=scores[block])
-        return scores, self._error * float(np.linalg.norm(weights)) + _SLACK
+    def above(self, weights: FloatArray, least: float, start: int, end: int) -> IndexArray:
+        """The arms at some places of the order whose scores may be above ``least``."""
+        narrow = weights.astype(np.float32)
+        least = least - self.error * float(np.linalg.norm(weights)) - _SLACK
+        found = [
+            first + np.flatnonzero(self.rows[first : min(first + _BLOCK, end)] @ narrow > least)
+            for first in range(start, end, _BLOCK)
+        ]
+        return self.order[np.concatenate(found)]
 
 
 class LinearTop:
     """Draws the k largest of a sample, from bounds that are remembered between rounds.
 
-    While the posterior is wide, bounds do not help: then all scores are computed in float32, and
-    the few that matter once more in float64. Forgetting the memory costs time and changes no draw.
+    Arms are scored in the order of their bounds, until all others are excluded: in float32, and
+    those that matter once more in float64. Forgetting the memory costs time and changes no draw.
     Takes 32 + 4 d bytes per arm.
 
     Attributes
@@ -137,8 +144,7 @@ class LinearTop:
     def __init__(self) -> None:
         self.n_scored = 0
         self._memory: Remembered | None = None
-        self._narrow: Narrow | None = None
-        self._spent, self._patience = 0.0, _COST
+        self._spent = 0.0
 
     def draw(
         self, model: MixedModel, k: int, scores: Scores, *, rng: np.random.Generator
@@ -146,46 +152,49 @@ class LinearTop:
         """The k arms of the largest values, ascending, and these values."""
         weights = model.draw_weights(scores.spread, rng=rng)
         this = _Round(model, weights, scores, rng=rng)
-        self._prepare(model, weights)
-        first = np.arange(min(_FIRST * k, model.n_arms))
-        if self._memory is not None:
-            first = self._memory.order[first]
-        arms, values = this.best(np.union1d(this.noise.large, first), k, -np.inf, rng=rng)
-        least = float(values.min())
-        pool = np.union1d(arms, self._candidates(this, least))
-        arms, _ = this.best(pool, k, least, rng=rng)
+        memory = self._prepared(model, scores.spread)
+        distance = memory.distance(weights)
+        first = np.union1d(this.noise.large, memory.order[: _FIRST * k])
+        arms, values = this.best(first, k, -np.inf, rng=rng)
+        known = this.known(memory.most(model.seen, distance), float(values.min()))
+        arms, values = this.best(np.union1d(arms, known), k, float(values.min()), rng=rng)
+        arms = self._among_new(this, memory, arms, float(values.min()), rng=rng)
         # Again for these arms alone, so that the last digits do not depend on the memory.
         return this.best(arms, k, -np.inf, rng=rng)
 
-    def _prepare(self, model: MixedModel, weights: FloatArray) -> None:
-        if self._narrow is None or len(self._narrow.rows) != model.n_arms:
-            assert model.rows is not None
-            self._memory, self._narrow = None, Narrow(model.rows)
-        if self._spent > self._patience:
-            self._memory, self._spent = Remembered.of(model, weights), 0.0
-            self._patience = _RARELY * _COST
+    def _prepared(self, model: MixedModel, spread: float) -> Remembered:
+        rows, memory = model.rows, self._memory
+        assert rows is not None
+        if memory is None or len(memory.order) != model.n_arms:
+            memory, self._spent = Remembered.nothing(rows), 0.0
+        patience = _COST * (_RARELY if self.n_scored > model.n_arms / 2 else 1)
+        if self._spent > patience:
+            memory, self._spent = Remembered.of(model, rows, spread, memory.error), 0.0
+        self._memory = memory
+        return memory
 
-    def _candidates(self, this: _Round, least: float) -> IndexArray:
-        """The arms whose values may be above ``least``."""
-        memory, n_arms, seen = self._memory, this.model.n_arms, this.model.seen
-        fresh_least = least - this.fresh_most()
-        if memory is not None:
-            distance = memory.distance(this.weights)
-            n_first = memory.n_above(fresh_least, distance)
-            if n_first <= _MOST * n_arms:
-                self._patience = _COST
-                fresh = memory.order[:n_first]
-                fresh = fresh[memory.most(fresh, distance) > fresh_least]
-                known = this.known(memory.most(seen, distance), least)
-                self.n_scored = len(fresh) + len(known)
-                self._spent += (_LOOK * n_first + _SCORE * self.n_scored) / n_arms
-                return np.append(fresh[this.model.counts[fresh] == 0], known)
-        assert self._narrow is not None
-        scores, error = self._narrow.scores(this.weights)
-        self.n_scored, self._spent = n_arms, self._spent + 1
-        fresh = np.flatnonzero(scores > fresh_least - error)
-        known = this.known(scores[seen].astype(np.float64) + error, least)
-        return np.append(fresh[this.model.counts[fresh] == 0], known)
+    def _among_new(
+        self,
+        this: _Round,
+        memory: Remembered,
+        arms: IndexArray,
+        least: float,
+        *,
+        rng: np.random.Generator,
+    ) -> IndexArray:
+        """The best of some arms and of all arms without outcomes."""
+        k, raised, distance = len(arms), this.fresh_most(), memory.distance(this.weights)
+        start, size = 0, _BLOCK
+        while (end := min(start + size, memory.n_above(least - raised, distance))) > start:
+            others = memory.above(this.weights, least - raised, start, end)
+            others = others[this.model.counts[others] == 0]
+            if len(others):
+                arms, values = this.best(np.union1d(arms, others), k, least, rng=rng)
+                least = float(values.min())
+            start, size = end, 2 * size
+        self.n_scored = start
+        self._spent += start / this.model.n_arms
+        return arms
 
 
 @dataclass(frozen=True)

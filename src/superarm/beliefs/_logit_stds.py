@@ -12,7 +12,7 @@ from superarm.core.arguments import FloatArray
 
 # The first guess of what each block of weights adds to the log-odds, and its weak prior:
 # log-normal about the guess, where a factor of e^1.5 is one sigma.
-FIRST_STDS = {"features": 0.5, "context": 0.5, "products": 0.5, "own": 1.0, "own context": 0.5}
+FIRST_STDS = {"features": 0.5, "context": 0.5, "products": 0.5, "own": 1.0, "own context": 0.2}
 _SIGMA = 1.5
 _LOG_STD = (-6.0, 2.0)
 # Steps of the search in logarithms: the last is below the uncertainty of the estimate. A search

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,38 @@ def beta_draw(
 def with_shared(state: Any) -> Any:
     """A saved state with ``shared``: files that were saved before it existed do not have it."""
     return {"shared": 0.0, **state} if isinstance(state, dict) else state
+
+
+class AtScores(Protocol):
+    """Posteriors that give values at scores."""
+
+    def of(self, places: IndexArray) -> AtScores:
+        """Some of the posteriors."""
+
+    def at(self, scores: FloatArray) -> FloatArray:
+        """The values at some scores, one per posterior."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlainPosteriors:
+    """Beta posteriors, whose values are their quantiles.
+
+    Attributes
+    ----------
+    a, b
+        Shape (n,).
+    """
+
+    a: FloatArray
+    b: FloatArray
+
+    def of(self, places: IndexArray) -> PlainPosteriors:
+        """Some of them."""
+        return PlainPosteriors(self.a[places], self.b[places])
+
+    def at(self, scores: FloatArray) -> FloatArray:
+        """The quantiles at Phi(scores), shape (n,)."""
+        return beta_at(self.a, self.b, scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +177,12 @@ class TopOfGroups:
         The posteriors of some arms.
     """
 
-    bounds: MixedPosteriors
+    bounds: AtScores
     shift: FloatArray
     held: BoolArray
     groups: EqualArms
     scores: SharedScores
-    posteriors: Callable[[IndexArray], MixedPosteriors]
+    posteriors: Callable[[IndexArray], AtScores]
 
     def draw(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values, ascending, and these values."""

@@ -3,7 +3,7 @@
 Thompson sampling with linear models of arms in sets: Wen, Kveton, Ashkan ("Efficient learning in
 large-scale combinatorial semi-bandits", 2015). The arms' own deviations make features useful
 without trusting them: Wan, Ge, Song ("Towards scalable and robust structured bandits", 2022). The
-scores are those of `LearnedBetaBelief`.
+scores are like those of `LearnedBetaBelief`.
 """
 
 from __future__ import annotations

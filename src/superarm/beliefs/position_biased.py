@@ -33,6 +33,7 @@ _PEAK_PRECISION = 1e-6
 # Nodes of the quadrature, and how far they reach: 16 standard deviations, and beyond these until
 # the exponential tails have fallen by e^-40.
 _NODES = 128
+_STEPS = np.linspace(0, 1, _NODES)[:, None]
 _REACH_STDS = 16
 _REACH_LOGS = 40
 # Stands for 0 where a logarithm needs a number above 0.
@@ -202,7 +203,7 @@ class PositionBiasedBelief:
         # right, and is about normal in between. Equal steps of t, with x = peak + std sinh(t),
         # resolve both tails and the middle.
         left, right = (np.arcsinh(_REACH_STDS + _REACH_LOGS / (rate * std)) for rate in (won, lost))
-        t = -left + (left + right) * np.linspace(0, 1, _NODES)[:, None]  # (nodes, arms)
+        t = -left + (left + right) * _STEPS  # (nodes, arms)
         x = peak + std * np.sinh(t)
         theta = expit(x)
         rest = np.maximum(expit(-x), _TINY)  # 1 - theta, with all its digits

@@ -26,7 +26,7 @@ def command(runs: int, horizon: int, seed: int, workers: int, out: Path) -> None
     with several settings.
 
     The table shows per policy the regret at the end with its standard error over the runs, the
-    evaluations of the reward per round, and the time per decision. Takes about 40 seconds on 2
+    evaluations of the reward per round, and the time per decision. Takes one or two minutes on 2
     cores.
     """
     from superarm.studies import demo

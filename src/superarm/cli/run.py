@@ -89,6 +89,13 @@ class _PolicyOption(click.Option):
     multiple=True,
     help="A column that is not an arm: its name, or its number from 1. Can be repeated.",
 )
+@click.option(
+    "--features",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    help="A CSV file with one row per arm: its name, then what is known of it. Adds the policy "
+    "features, which learns from that.",
+)
 @common.seed_option("Seed of everything.")
 @common.workers_option("The files")
 @common.out_option("superarm-run", "the report and the numbers")
@@ -101,6 +108,7 @@ def command(
     order: Literal["given", "shuffled"],
     horizon: int | None,
     skip: tuple[str, ...],
+    features: Path | None,
     seed: int,
     workers: int,
     out: Path,
@@ -129,6 +137,7 @@ def command(
                 order=order,
                 horizon=horizon,
                 skip=skip,
+                features=features,
                 seed=seed,
                 workers=workers,
                 folder=out,

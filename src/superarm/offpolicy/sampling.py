@@ -15,10 +15,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Counted, FeasibleSets, KOfM, Policy, Pools, as_feasible
+from superarm.core import Belief, Counted, FeasibleSets, KOfM, Policy, Pools, as_feasible
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
 from superarm.core.copies import copy_oracle, copy_policy
 from superarm.core.optional import SamplesMany, SelectsMany, Stateful
+from superarm.core.policy import belief_at
 
 _BLOCK = 1 << 18  # how many numbers are drawn at a time, to bound the memory
 _MANY_ARMS = 2048  # from this many arms on, drawing one sample at a time is faster
@@ -114,6 +115,7 @@ def propensities(
     *,
     rng: np.random.Generator,
     feasible: int | FeasibleSets | None = None,
+    context: ArrayLike | None = None,
 ) -> Propensities:
     """The probability that the next ``ask`` of a policy picks each arm and each set.
 
@@ -131,37 +133,46 @@ def propensities(
     rng
         The generator for the samples. Use another one than for deciding, so that sampling does
         not change which sets are chosen.
-    feasible
-        Replaces the policy's ``k``, as in ``ask``.
+    feasible, context
+        As in ``ask``: what replaces the policy's ``k``, and what is known of the round.
     """
     n_samples = as_count(n_samples, "n_samples", least=1)
-    found = _many_at_a_time(policy, n_samples, feasible, rng)
+    belief = belief_at(policy.belief, context)
+    found = _many_at_a_time(policy, belief, n_samples, feasible, rng)
     if found is not None:
         return found
     asked = copy_policy(policy)
-    sets = Pools.of(_one_at_a_time(asked, n_samples, feasible, rng), policy.reward.n_arms)
+    sampled = _one_at_a_time(asked, n_samples, feasible, context, rng)
+    sets = Pools.of(sampled, policy.reward.n_arms)
     return Propensities(sets, asked.evaluations)
 
 
 def _one_at_a_time(
-    asked: Policy, n_samples: int, feasible: int | FeasibleSets | None, rng: np.random.Generator
+    asked: Policy,
+    n_samples: int,
+    feasible: int | FeasibleSets | None,
+    context: ArrayLike | None,
+    rng: np.random.Generator,
 ) -> Iterator[IndexArray]:
     oracle = asked.oracle
     for _ in range(n_samples):
         if isinstance(oracle, Stateful):  # a sample must not change how the next one starts
             asked.oracle = copy_oracle(oracle, asked, asked)
-        yield asked.ask(rng=rng, feasible=feasible)
+        yield asked.ask(rng=rng, feasible=feasible, context=context)
 
 
 def _many_at_a_time(
-    policy: Policy, n_samples: int, feasible: int | FeasibleSets | None, rng: np.random.Generator
+    policy: Policy,
+    belief: Belief,
+    n_samples: int,
+    feasible: int | FeasibleSets | None,
+    rng: np.random.Generator,
 ) -> Propensities | None:
     """The same from many thetas at a time; None if belief, oracle or constraints cannot.
 
     No copies are needed, because ``sample_many`` and ``select_many`` change nothing.
     """
-    belief, oracle = policy.belief, policy.oracle
-    n_arms = policy.reward.n_arms
+    oracle, n_arms = policy.oracle, policy.reward.n_arms
     sets = policy.feasible if feasible is None else as_feasible(feasible, n_arms)
     if not issubclass(type(belief), SamplesMany) or not issubclass(type(oracle), SelectsMany):
         return None

@@ -1,18 +1,25 @@
-"""Decisions: their plain data, when they expire, and which of them a session remembers."""
+"""Decisions: their plain data, when they expire, and what is known of them."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from superarm.core.arguments import IndexArray, as_count, as_fraction, as_positive
-from superarm.errors import ConflictError, UnknownDecisionError
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_count,
+    as_fraction,
+    as_positive,
+)
+from superarm.errors import ConflictError
 
 Name: TypeAlias = str | int
+Context: TypeAlias = tuple[Any, ...]
 Status: TypeAlias = Literal["open", "told", "expired"]
 _SAMPLED = ("propensities", "set_propensity", "n_samples")  # one list in a session file
 
@@ -45,6 +52,8 @@ class Decision:
         which this decision is one.
     n_samples
         The number of samples. A share p has the standard error (p (1 - p) / n_samples)^(1/2).
+    context
+        What was known of the round: numbers, or one tuple of numbers per arm. None without one.
 
     Examples
     --------
@@ -64,6 +73,7 @@ class Decision:
     propensities: tuple[float, ...] | None = None
     set_propensity: float | None = None
     n_samples: int = 0
+    context: Context | None = None
 
     @property
     def number(self) -> int:
@@ -71,7 +81,7 @@ class Decision:
         return decision_number(self.id)
 
     def as_dict(self) -> dict[str, Any]:
-        """The decision as plain JSON; the propensities are left out if there are none."""
+        """The decision as plain JSON; propensities and context are left out if there are none."""
         # The digests of logs depend on the order of the members.
         plain = {
             "id": self.id,
@@ -85,6 +95,8 @@ class Decision:
             plain["propensities"] = list(self.propensities)
             plain["set_propensity"] = self.set_propensity
             plain["n_samples"] = self.n_samples
+        if self.context is not None:
+            plain["context"] = np.array(self.context).tolist()
         return plain
 
     @classmethod
@@ -106,8 +118,17 @@ class Decision:
             certified=bool(plain["certified"]),
             round=int(plain["round"]),
             time=float(plain["time"]),
+            context=as_plain_context(plain.get("context")),
             **sampled,
         )
+
+
+def as_plain_context(context: ArrayLike | None) -> Context | None:
+    """A context as tuples of floats, for a decision."""
+    if context is None:
+        return None
+    numbers = np.asarray(context, np.float64).tolist()
+    return tuple(tuple(one) if isinstance(one, list) else one for one in numbers)
 
 
 def decision_number(id: str) -> int:
@@ -211,6 +232,15 @@ class Record:
             )
         return new
 
+    def context(self, n_arms: int) -> FloatArray | None:
+        """The context of the decision, with a row of zeros for each arm that came later."""
+        if self.decision.context is None:
+            return None
+        given = np.array(self.decision.context, np.float64)
+        if given.ndim == 1:
+            return given
+        return np.vstack([given, np.zeros((n_arms - len(given), given.shape[1]))])
+
     def missing(self) -> IndexArray:
         """The numbers of the arms without an outcome, ascending."""
         return np.array([arm for arm in self.arms.tolist() if arm not in self.outcomes], np.intp)
@@ -236,51 +266,6 @@ class Record:
         named = {**state, **sampled, "arms": [names[arm] for arm in numbers.tolist()]}
         outcomes = {int(arm): float(outcome) for arm, outcome in state["outcomes"]}
         return cls(Decision.from_dict(named), numbers, outcomes, state["status"])
-
-
-class Ledger:
-    """The open decisions, the oldest first, and the last ``keep`` closed ones."""
-
-    def __init__(self, keep: int) -> None:
-        self.keep = as_count(keep, "keep")
-        self.open: OrderedDict[str, Record] = OrderedDict()
-        self.closed: OrderedDict[str, Record] = OrderedDict()
-
-    def add(self, record: Record) -> None:
-        """Add a decision that was issued. One with no arms is complete at once."""
-        self.open[record.decision.id] = record
-        if not len(record.arms):
-            self.close(record, "told")
-
-    def find(self, decision: Decision | str) -> Record:
-        """The record of a decision or of its id."""
-        id = decision.id if isinstance(decision, Decision) else decision
-        # An id of another type may not be hashable, so it is not looked up.
-        record = self.open.get(id) or self.closed.get(id) if isinstance(id, str) else None
-        if record is None:
-            raise UnknownDecisionError(
-                f"id must be that of a decision of this session, got {id!r}; besides its "
-                f"{len(self.open)} open decisions the session remembers the last {self.keep} "
-                f"closed ones (keep)"
-            )
-        return record
-
-    def close(self, record: Record, status: Literal["told", "expired"]) -> None:
-        """Close a decision, and forget the oldest closed one if there are too many."""
-        del self.open[record.decision.id]
-        record.status = status
-        self.closed[record.decision.id] = record
-        while len(self.closed) > self.keep:
-            self.closed.popitem(last=False)
-
-    def due(self, expiry: Expiry, *, now: float, rounds: int) -> list[Record]:
-        """The open decisions that have expired."""
-        found = []
-        for record in self.open.values():
-            if not expiry.is_due(record.decision, now=now, rounds=rounds):
-                break  # decisions are issued in order, so all later ones are not due either
-            found.append(record)
-        return found
 
 
 def _as_outcome(outcome: Any, name: Name) -> float:

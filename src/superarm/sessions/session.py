@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import Any, Unpack, overload
 
-from superarm.core import FeasibleSets, Policy, Reward
+from numpy.typing import ArrayLike
+
+from superarm.core import Policy, Reward
 from superarm.core.arguments import as_count
 from superarm.sessions import files, state
 from superarm.sessions.arms import NamedArms, add_arms, size_of
-from superarm.sessions.decisions import Decision, Expiry, Ledger, Name
+from superarm.sessions.decisions import Decision, Expiry, Name
+from superarm.sessions.ledger import Ledger
 from superarm.sessions.seeding import Seeding
-from superarm.sessions.unlocked import UnlockedSession
+from superarm.sessions.unlocked import AskOptions, Sets, UnlockedSession
 from superarm.sessions.view import SessionView
 from superarm.sets import Feasible
-
-Sets: TypeAlias = int | FeasibleSets | None  # None for those of the policy
 
 
 class Session(SessionView):
@@ -128,36 +129,38 @@ class Session(SessionView):
             self._unlocked.feasible(feasible)
 
     @overload
-    def ask(
-        self, n: None = None, *, feasible: Sets = None, propensities: int | None = None
-    ) -> Decision: ...
+    def ask(self, n: None = None, **options: Unpack[AskOptions]) -> Decision: ...
     @overload
+    def ask(self, n: int, **options: Unpack[AskOptions]) -> list[Decision]: ...
     def ask(
-        self, n: int, *, feasible: Sets = None, propensities: int | None = None
-    ) -> list[Decision]: ...
-    def ask(
-        self, n: int | None = None, *, feasible: Sets = None, propensities: int | None = None
+        self,
+        n: int | None = None,
+        *,
+        feasible: Sets = None,
+        context: ArrayLike | None = None,
+        propensities: int | None = None,
     ) -> Decision | list[Decision]:
         """The arms to pull now. With ``n``, a list of decisions, drawn one after the other.
 
-        Decisions that are due expire first. If the reward or the oracle fails, no decision is
-        issued, but what was drawn until then is gone.
+        Decisions that are due expire first. If reward or oracle fail, no decision is issued, but
+        what was drawn until then is gone.
 
         Parameters
         ----------
         n
-            How many decisions. None for one decision that is not in a list.
+            How many decisions; None for one decision, not in a list.
         feasible
             Replaces the policy's ``k`` in this round: see `Session.feasible`.
+        context
+            What is known of this round, for `tell` as well: a vector, or one row per arm.
         propensities
-            How many samples to estimate each decision's propensities from. The samples use
-            copies and a random stream of their own, so they do not change which set is chosen,
-            and their evaluations are not counted.
+            How many samples to estimate each decision's propensities from. They use copies and a
+            stream of their own: they change no decision, and their evaluations do not count.
         """
         count = 1 if n is None else as_count(n, "n", least=1)
         n_samples = 0 if propensities is None else as_count(propensities, "propensities", least=1)
         with self._lock:
-            decisions = self._unlocked.ask(count, feasible, n_samples)
+            decisions = self._unlocked.ask(count, feasible, n_samples, context)
         return decisions[0] if n is None else decisions
 
     def tell(self, decision: Decision | str, outcomes: Mapping[Name, float]) -> tuple[Name, ...]:

@@ -5,20 +5,40 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypedDict, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, Policy, Reward, Sample, Scores, as_feasible
-from superarm.core.arguments import IndexArray
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.copies import copy_policy
 from superarm.core.optional import HasPosterior
+from superarm.core.policy import belief_at
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
 from superarm.offpolicy import Propensities, propensities
 from superarm.sessions.arms import NamedArms, without_retired
-from superarm.sessions.decisions import Decision, Expiry, Ledger, Name, Record
+from superarm.sessions.decisions import (
+    Context,
+    Decision,
+    Expiry,
+    Name,
+    Record,
+    as_plain_context,
+)
 from superarm.sessions.explain import Evidence, Explanation, explain
+from superarm.sessions.ledger import Ledger
 from superarm.sessions.seeding import Seeding
+
+Sets: TypeAlias = int | FeasibleSets | None  # None for those of the policy
+
+
+class AskOptions(TypedDict, total=False):
+    """What `Session.ask` takes besides the number of decisions."""
+
+    feasible: Sets
+    context: ArrayLike | None
+    propensities: int | None
 
 
 @runtime_checkable
@@ -56,20 +76,28 @@ class UnlockedSession:
     def __post_init__(self) -> None:
         self.rng = self.seeding.generator()
 
-    def feasible(self, given: int | FeasibleSets | None) -> FeasibleSets:
+    def feasible(self, given: Sets) -> FeasibleSets:
         """The sets that may be chosen in a round. Refuses if there is none."""
         sets = self.policy.feasible if given is None else given
         sets = as_feasible(sets, self.policy.reward.n_arms)
         retired = self.arms.is_retired
         return without_retired(sets, retired) if retired.any() else sets
 
-    def ask(self, n: int, given: int | FeasibleSets | None, n_samples: int) -> list[Decision]:
+    def ask(
+        self,
+        n: int,
+        given: Sets,
+        n_samples: int,
+        context: ArrayLike | None = None,
+    ) -> list[Decision]:
         """Make and issue n decisions, or none if one of them fails."""
-        # Constraints are refused before expiry changes anything.
+        # Constraints and contexts are refused before expiry changes anything.
         feasible, now = self.feasible(given), float(self.clock())
+        belief_at(self.policy.belief, context)
+        known = as_plain_context(context)
         self.expire(now)
         # All or none: nothing is issued before the last decision is made.
-        made = [self._decide(feasible, place, now, n_samples) for place in range(1, n + 1)]
+        made = [self._decide(feasible, place, now, n_samples, known) for place in range(1, n + 1)]
         self.issue([Record(decision, evidence.arms) for decision, evidence in made])
         for decision, evidence in made:
             self.evidence[decision.id] = evidence
@@ -86,7 +114,7 @@ class UnlockedSession:
         # The usual case is feedback on all arms, whose numbers are there already.
         arms = record.arms if len(new) == len(record.arms) else np.array(list(new), np.intp)
         # The belief may still refuse, so the record changes after it.
-        self.policy.tell(arms, np.array(list(new.values())), rng=self.rng)
+        self._tell(record, arms, np.array(list(new.values())))
         record.outcomes.update(new)
         if len(record.outcomes) == len(record.arms):
             self.ledger.close(record, "told")
@@ -103,10 +131,14 @@ class UnlockedSession:
         for record in self.ledger.due(self.expiry, now=now, rounds=self.rounds):
             if self.expiry.missing is not None:
                 arms = record.missing()
-                self.policy.tell(arms, np.full(len(arms), self.expiry.missing), rng=self.rng)
+                self._tell(record, arms, np.full(len(arms), self.expiry.missing))
             self.ledger.close(record, "expired")
             closed.append(record.decision)
         return closed
+
+    def _tell(self, record: Record, arms: IndexArray, outcomes: FloatArray) -> None:
+        context = record.context(self.policy.reward.n_arms)
+        self.policy.tell(arms, outcomes, rng=self.rng, context=context)
 
     def next_records(self, decisions: Sequence[Decision]) -> list[Record]:
         """The records of decisions that another session issued and that are the next ones here."""
@@ -140,7 +172,9 @@ class UnlockedSession:
                 f"decision must be one of the last {self.explain_last} since the session was "
                 f"made or loaded (explain_last), got {known.id}; its evidence is not kept"
             )
-        return explain(known, self.evidence[known.id], self.arms.names, self.policy.belief)
+        record = self.ledger.find(decision)
+        belief = belief_at(self.policy.belief, record.context(self.policy.reward.n_arms))
+        return explain(known, self.evidence[known.id], self.arms.names, belief)
 
     def fork(self, label: str | None) -> UnlockedSession:
         """A session that knows the same and has no decisions yet."""
@@ -159,16 +193,23 @@ class UnlockedSession:
         return other
 
     def _decide(
-        self, feasible: FeasibleSets, place: int, now: float, n_samples: int
+        self,
+        feasible: FeasibleSets,
+        place: int,
+        now: float,
+        n_samples: int,
+        context: Context | None,
     ) -> tuple[Decision, Evidence]:
         """Make one decision, the ``place``-th of this round."""
         number = self.n_decisions + place
         sampled = None
         if n_samples:  # before the decision, which may change what the oracle remembers
             rng = self.seeding.samples(number)
-            sampled = propensities(self.policy, n_samples, rng=rng, feasible=feasible)
+            sampled = propensities(
+                self.policy, n_samples, rng=rng, feasible=feasible, context=context
+            )
         before = self.policy.oracle.report
-        arms, theta = self.policy.decide(rng=self.rng, feasible=feasible)
+        arms, theta = self.policy.decide(rng=self.rng, feasible=feasible, context=context)
         report = self.policy.oracle.report
         # If the oracle repeated an answer, its report is about an earlier round.
         if report is before or not issubclass(type(report), _Ranks):
@@ -181,13 +222,14 @@ class UnlockedSession:
             certified=report is not None and bool(report.certified),
             round=self.rounds + 1,
             time=now,
+            context=context,
             **({} if sampled is None else _shares(sampled.counting(arms), arms)),
         )
         # Kept now, because later feedback changes the belief.
-        belief = self.policy.belief
+        belief = belief_at(self.policy.belief, context)
         posterior = None
         if self.explain_last and issubclass(type(belief), HasPosterior):
-            posterior = belief.posterior(arms)  # type: ignore[attr-defined]
+            posterior = belief.posterior(arms)
         return decision, Evidence(arms, theta, report, posterior, feasible)
 
     def _id(self, number: int) -> str:

@@ -56,10 +56,10 @@ class Quantizer:
     def __call__(self, values: ArrayLike) -> FloatArray:
         """The level nearest to each value. O(number of values), for any number of levels."""
         values = np.asarray(values, np.float64)
-        if not np.isfinite(values).all():
-            raise ValueError(f"values must be finite, got {values[~np.isfinite(values)].flat[0]}")
         if values.ndim and values.size and (quick := self._away_from_ties(values)) is not None:
             return quick
+        if not np.isfinite(values).all():
+            raise ValueError(f"values must be finite, got {values[~np.isfinite(values)].flat[0]}")
         # The candidates are the levels below and above; the nearer one is the answer.
         below = np.clip(np.floor(values / self.width), 1, self.n_levels)
         below -= (below > 1) & (self._level(below) > values)
@@ -71,12 +71,14 @@ class Quantizer:
         """The same by rounding, which is faster.
 
         None if a value is so close to the middle of two levels that the last digit could decide, or
-        close to the last level, where the interval may be shorter.
+        close to the last level, where the interval may be shorter; and if a value is not finite.
         """
         steps = values / self.width
         steps -= 0.5
         nearest = np.ceil(steps)
-        if not nearest.max() < min(self.n_levels - 1, _MOST_STEPS):
+        # NaN and infinity fail the first comparison, and minus infinity is not above any value.
+        largest = nearest.max()
+        if not (largest < min(self.n_levels - 1, _MOST_STEPS) and nearest.min() > -_MOST_STEPS):
             return None
         np.subtract(nearest, steps, out=steps)
         if not (steps.min() > _NEAR_TIE and steps.max() < 1 - _NEAR_TIE):

@@ -61,8 +61,9 @@ def test_other_defaults_do_not_change_a_bandit(path, monkeypatch, given):
         play(twin, other, 10)
         expected = decisions(twin, other)
     monkeypatch.setattr(policies, "_LEAST_SHARED", 0.1)
-    other_settings = {"shared": 0.3, "optimism": 2.0, "spread": 2.0, "horizon": 5, "stay_after": 7}
-    monkeypatch.setattr(LearnedBetaBelief.__init__, "__kwdefaults__", other_settings)
+    settings = LearnedBetaBelief.__init__.__kwdefaults__
+    others = {"shared": 0.3, "optimism": 2.0, "spread": 2.0, "horizon": 5, "stay_after": 7}
+    monkeypatch.setattr(LearnedBetaBelief.__init__, "__kwdefaults__", {**settings, **others})
     with client_of(path) as client:
         play(client, bandit, 10)
         assert decisions(client, bandit) == expected

@@ -1,7 +1,8 @@
-"""One server for all tests of the page, and one browser per file: each takes seconds to start."""
+"""One server and one browser for all tests of the page: each takes seconds to start."""
 
 import re
 import shutil
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -21,25 +22,48 @@ def server(tmp_path_factory):
         server.stop()
 
 
-@pytest.fixture(scope="module")
+# The browser and its tab, and what closes them.
+_OPEN = {}
+
+
+@pytest.fixture
 def browser():
-    """A browser per file: Playwright's event loop would block tests that run their own loop."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no browser is installed")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=FLAGS)
-        yield browser
-        browser.close()
+    """One browser for all tests in a row: starting one takes seconds."""
+    if "browser" not in _OPEN:
+        chromium = shutil.which("chromium") or shutil.which("google-chrome")
+        if chromium is None:
+            pytest.skip("no browser is installed")
+        sync_api = pytest.importorskip("playwright.sync_api")
+        with ExitStack() as stack:
+            started = stack.enter_context(sync_api.sync_playwright()).chromium.launch(
+                executable_path=chromium, headless=True, args=FLAGS
+            )
+            stack.callback(started.close)
+            _OPEN.update(browser=started, closing=stack.pop_all())
+    return _OPEN["browser"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def tab(browser):
-    """A tab per file: a new tab costs as much as the page in it."""
-    context = new_context(browser)
-    yield context.new_page()
-    context.close()
+    """One tab as well: a new tab costs as much as the page in it."""
+    if "tab" not in _OPEN:
+        context = new_context(browser)
+        _OPEN["closing"].callback(context.close)
+        _OPEN["tab"] = context.new_page()
+    return _OPEN["tab"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Close the browser before the next test that needs none.
+
+    Playwright's event loop would block tests that run their own loop.
+    """
+    result = yield
+    if _OPEN and "browser" not in getattr(nextitem, "fixturenames", ()):
+        _OPEN["closing"].close()
+        _OPEN.clear()
+    return result
 
 
 def new_context(browser, **more):

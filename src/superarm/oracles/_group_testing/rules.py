@@ -120,9 +120,10 @@ def summed(
 
     Only the tests that are ``decoded`` count. ``centred`` subtracts their mean score first.
     """
-    centre = scores[decoded].mean() if centred and decoded.any() else 0.0
-    counted = scores - centre
-    if not decoded.all():
+    whole = bool(decoded.all())
+    used = scores if whole else scores[decoded]
+    counted = scores - (used.mean() if centred and len(used) else 0.0)
+    if not whole:
         counted = np.where(decoded, counted, 0.0)
     # A grade is a sum of up to `depth` scores, each of which rounds by eps.
     depth = tests.depth

@@ -11,7 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from superarm.beliefs import LinearBelief, LogisticBelief
 from superarm.catalog import POLICIES, Task
+from superarm.catalog.entries import PolicyPart
+from superarm.core import Policy
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.environments import ReplayEnvironment
 from superarm.policies import Prior
@@ -28,6 +31,7 @@ _ROUNDS_AT_ONCE = (
 )
 _CELLS_AT_ONCE = 2**20  # of the table, so that no second table is made
 _FILES = ("table", "best", "random")
+_FEATURES = "features.npy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +46,8 @@ class TableProblem:
         Arms in a set, rounds in a run, and the order of the rows.
     best, random
         Shape (n_rounds,): what the best fixed set and, on average, a random set get in each row.
+    features
+        Shape (n_arms, d): what is known of the arms, for the policy "features"; None if nothing is.
     """
 
     environment: ReplayEnvironment
@@ -50,6 +56,7 @@ class TableProblem:
     order: Order
     best: FloatArray
     random: FloatArray
+    features: FloatArray | None = None
 
     @property
     def gap(self) -> float:
@@ -63,6 +70,8 @@ class TableProblem:
             _FILES, (self.environment.table, self.best, self.random), strict=True
         ):
             np.save(folder / f"{name}.npy", values)
+        if self.features is not None:
+            np.save(folder / _FEATURES, self.features)
 
 
 def prepare(
@@ -115,7 +124,7 @@ def play(
     )
     environment = problem.environment.fresh()
     task = Task(LinearReward(environment.n_arms), problem.k, problem.horizon, DELTA, prior=prior)
-    player = POLICIES[policy].make(task)
+    player = part_of(policy, problem).make(task)
     at = checkpoints(problem.horizon)
     reward, n_shown = np.empty(len(at)), np.zeros(environment.n_arms, np.intp)
     total, done = 0.0, 0
@@ -146,6 +155,23 @@ def play(
     }
 
 
+def part_of(policy: str, problem: TableProblem) -> PolicyPart:
+    """The entry of a policy in the catalog, or that of the policy that uses the features."""
+    if policy != "features":
+        return POLICIES[policy]
+
+    def make(task: Task) -> Policy:
+        # Tables of 0 and 1 are kept in small numbers, and others in eight bytes per cell.
+        belief = LinearBelief if problem.environment.table.itemsize == 8 else LogisticBelief
+        assert problem.features is not None
+        shared = max(0.8, 1 - 1 / task.k)  # as in `thompson`
+        known = belief(problem.features, shared=shared)
+        return Policy(known, task.exact_oracle(), task.reward, task.k)
+
+    sentence = "Thompson sampling that learns what the features tell, and what each arm shows."
+    return PolicyPart("features", "Thompson, features", sentence, make, "#CC79A7", "--")
+
+
 def _totals(values: FloatArray, rows: IndexArray, at: IndexArray) -> list[float]:
     """The sums of ``values`` over the rows that were played up to each checkpoint."""
     totals: list[float] = np.cumsum(values[rows])[at - 1].tolist()
@@ -157,4 +183,7 @@ def _totals(values: FloatArray, rows: IndexArray, at: IndexArray) -> list[float]
 def _saved(folder: str, k: int, horizon: int, order: Order) -> TableProblem:
     """The problem that `TableProblem.save` wrote, mapped into memory once per process."""
     table, best, random = (np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in _FILES)
-    return TableProblem(ReplayEnvironment(table, order=order), k, horizon, order, best, random)
+    known = Path(folder) / _FEATURES
+    features = np.load(known) if known.exists() else None
+    world = ReplayEnvironment(table, order=order)
+    return TableProblem(world, k, horizon, order, best, random, features)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from superarm.reporting.statistics import Interval
 from superarm.studies.own_table.analysis import Analysis
 from superarm.studies.own_table.learnable import rows_for
@@ -37,6 +39,8 @@ def warnings(analysis: Analysis) -> list[str]:
             f"{learnable.hindsight:.4g} per round above the random baseline. If the outcomes of "
             f"each row are shuffled among the arms, this is {learnable.luck:.4g} on average."
         )
+    elif not np.isfinite(learnable.gap.low):
+        found.append("The rows are too few to tell which arms are the best.")
     elif not learnable.is_sure:
         found.append(
             f"The arms differ (p = {learnable.p_value:.2g}), but the rows are too few to tell "

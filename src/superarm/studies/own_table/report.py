@@ -14,6 +14,7 @@ from superarm.reporting.figures import band, inline, name_curves, panels, plain
 from superarm.reporting.palette import INK, RED, Look, look
 from superarm.reporting.statistics import Interval
 from superarm.reporting.tables import Table
+from superarm.studies.cells.table import part_of
 from superarm.studies.own_table.analysis import Analysis, by_policy
 from superarm.studies.own_table.messages import interval, next_steps, verdict, warnings
 from superarm.version import __version__
@@ -36,7 +37,9 @@ def draw(figure: Any, analysis: Analysis) -> None:
     ends: dict[str, tuple[float, Look]] = {}
     lost: dict[str, tuple[float, Look]] = {"best fixed set": (0.0, _BEST)}
     for policy, own in policies.items():
-        style = look(POLICIES[policy].label)
+        part = part_of(policy, analysis.problem)
+        # Colours of the catalog are changed for dark screens; this policy is not in the catalog.
+        style = look(part.label) if policy in POLICIES else Look(part.colour, part.dash)
         means = np.array([run.reward / run.at for run in own])
         band(rewards, at[late], means[:, late], style, least=-np.inf)
         band(losses, at, np.array([run.regret for run in own]), style, least=-np.inf)
@@ -80,7 +83,7 @@ def html(analysis: Analysis, settings: Mapping[str, Any], svg: str) -> str:
         verdict=verdict(analysis),
         steps=next_steps(analysis),
         nothing_to_learn=analysis.results[0].gap_closed is None,
-        policies=[POLICIES[result.policy] for result in analysis.results],
+        policies=[part_of(result.policy, problem) for result in analysis.results],
         results=_results_table(analysis),
         arms=_arms_table(analysis),
         picture=inline(svg, "picture", _PICTURE) if svg else "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from superarm.studies.cell import Cell
 from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import Analysis, analyse, numbers
+from superarm.studies.own_table.features_file import read_features
 from superarm.studies.own_table.learnable import estimate
 from superarm.studies.own_table.messages import next_steps, verdict, warnings
 from superarm.studies.own_table.table_file import OwnTable, read
@@ -51,6 +53,7 @@ def run(
     order: Order = "given",
     horizon: int | None = None,
     skip: Sequence[str] = (),
+    features: Path | None = None,
     seed: int = 0,
     workers: int = 2,
     folder: Path,
@@ -65,6 +68,8 @@ def run(
     k, policies
         Arms per round, and names from `POLICIES`; by default `USUAL`, without CUCB if it could not
         try every arm.
+    features
+        A CSV file with features of the arms, which adds the policy "features".
     prior
         The prior of ``thompson`` and ``cts``, instead of the default of each.
     runs, order, horizon, seed
@@ -84,6 +89,9 @@ def run(
     table = _read(path, skip, console)
     problem = _prepare(table, k, horizon, order)
     wanted = wanted or _usual(problem)
+    if features is not None:
+        problem = replace(problem, features=read_features(features, table.names))
+        wanted = ["features", *wanted]
     n_rows = len(table.cells)
     for notice in _notices(path.name, table, problem, whole=horizon is not None):
         _say(console, notice)
@@ -93,6 +101,7 @@ def run(
         "n_rows": n_rows,
         "skipped": list(table.skipped),
         "n_empty": table.n_empty,
+        **({} if features is None else {"features": features.name}),
         "k": k,
         "policies": wanted,
         "prior": prior,

@@ -11,7 +11,10 @@ import { Form, ProblemBox } from "./panels.js";
 const ARMS_HINT = "One name per line. A single number makes that many arms, named 0, 1, 2, …";
 // Which parts are chosen at first. An empty name leaves the choice to the server.
 const DEFAULTS = { reward: "linear", oracle: "", belief: "" };
-/** What the server chooses: the option, and its hint. @type {Record<string, string[]>} */
+/**
+ * What the server chooses: the option, and its hint.
+ * @type {Record<string, string[]>}
+ */
 const AUTOMATIC = {
   oracle: ["Automatic", "The server chooses one that fits the reward."],
   belief: [

@@ -1,0 +1,80 @@
+"""Features of the arms as people write them: a CSV file with one line per arm."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from superarm.core.arguments import FloatArray
+from superarm.features import Encoder
+from superarm.features.tables import is_missing
+from superarm.studies.own_table.outcomes import (
+    TableError,
+    decoded,
+    refuse_binary,
+    separator_of,
+    short,
+    some,
+)
+
+
+def read_features(path: Path, names: Sequence[str]) -> FloatArray:
+    """The features of the arms with these names, shape (len(names), d), in this order.
+
+    The first column has the names of the arms. A column of numbers is a number, a column of dates
+    such as 2024-05-31 is a date, and all other columns are categories. Lines of other arms are
+    left out.
+    """
+    refuse_binary(path)
+    by_arm = _rows(path)
+    if missing := [name for name in names if name not in by_arm]:
+        raise TableError(
+            f"{path.name}: expected a line for every arm, got none for {short(missing[0])}; the "
+            f"first column must have the names of the arms, and has {some(list(by_arm))}"
+        )
+    rows = [by_arm[name] for name in names]
+    kinds = {column: _kind([row[column] for row in rows]) for column in rows[0]}
+    features = Encoder.fit(rows, kinds=kinds).transform(rows)
+    if not features.shape[1]:
+        raise TableError(f"{path.name}: expected features that differ between arms, got none")
+    return features
+
+
+def _rows(path: Path) -> dict[str, dict[str, str]]:
+    """The cells of each arm, by the names of the columns."""
+    with path.open("rb") as file:
+        lines = csv.reader(decoded(file), delimiter=separator_of(path))
+        head = [name.strip() for name in next((row for row in lines if row), [])]
+        if len(head) < 2 or len(set(head)) < len(head):
+            raise TableError(
+                f"{path.name}: expected a line with different names of columns, the first for the "
+                f"names of the arms, got {some(head)}"
+            )
+        found: dict[str, dict[str, str]] = {}
+        for row in filter(None, lines):
+            if len(row) != len(head) or row[0].strip() in found:
+                raise TableError(
+                    f"{path.name}, line {lines.line_num}: expected {len(head)} cells and an arm "
+                    f"that no line above has, got {some(row)}"
+                )
+            found[row[0].strip()] = dict(zip(head[1:], row[1:], strict=True))
+    return found
+
+
+def _kind(cells: list[str]) -> str:
+    seen = [cell.strip() for cell in cells if not is_missing(cell)]
+    if seen and all(_is(float, cell) for cell in seen):
+        return "number"
+    return (
+        "date" if seen and all(_is(datetime.fromisoformat, cell) for cell in seen) else "category"
+    )
+
+
+def _is(read: Callable[[str], object], cell: str) -> bool:
+    try:
+        read(cell)
+    except ValueError:
+        return False
+    return True
