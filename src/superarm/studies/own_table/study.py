@@ -112,7 +112,7 @@ def run(
     }
     scale = Scale(runs=runs, seed=seed)
     found = play_all(problem, wanted, scale, prior=prior, workers=workers, console=console)
-    notes = _notes(found, f"{folder.as_posix()}/")
+    notes = _notes(found, path.as_posix(), f"{folder.as_posix()}/")
     return Done(_write(found, settings, folder), [report.summary(found)], notes)
 
 
@@ -186,12 +186,12 @@ def _say(console: Console | None, text: str) -> None:
         console.print(text, soft_wrap=True, markup=False)
 
 
-def _notes(found: Analysis, folder: str) -> list[str]:
+def _notes(found: Analysis, table: str, folder: str) -> list[str]:
     """What the terminal says after the table."""
     said = [f"Warning: {warning}" for warning in warnings(found)]
     steps = "\n".join(
         step.sentence + "".join(f"\n    {line}" for line in step.code.splitlines())
-        for step in next_steps(found, folder)
+        for step in next_steps(found, table, folder)
     )
     return [*said, verdict(found), f"What to do next\n{steps}"]
 
