@@ -88,7 +88,10 @@ def run(
     wanted = _known(policies)
     table = _read(path, skip, console)
     problem = _prepare(table, k, horizon, order)
-    wanted = wanted or _usual(problem)
+    if not wanted:
+        wanted = _usual(problem)
+        for name in (name for name in USUAL if name not in wanted):
+            _say(console, f"{name} is left out: there are too few rounds to try every arm once.")
     if features is not None:
         problem = replace(problem, features=read_features(features, table.names))
         wanted = ["features", *wanted]
