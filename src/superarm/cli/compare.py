@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="A policy or a problem of your own. Can be repeated.",
 )
-@common.runs_option("Paired runs.", shown="10")
+@common.runs_option("Paired runs.", shown="6")
 @common.workers_option("The results")
 @common.seed_option("Seed of everything.")
 @common.out_option("superarm-comparison", "rows, picture and page")
