@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from numpy.linalg import LinAlgError
+
 from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of
@@ -144,6 +146,9 @@ def tell(
         raise Problem(409, str(error), fix="nothing of this request was learnt") from error
     except ExpiredDecisionError as error:
         raise Problem(410, str(error)) from error
+    except LinAlgError as error:
+        # Nothing was wrong with the request, and the belief may be changed in part.
+        raise Fault(Problem(500, "the belief of this bandit failed to learn")) from error
     except (ValueError, TypeError) as error:
         raise Problem(422, str(error)) from error
     # Only new outcomes are logged, so that the log has every outcome once.

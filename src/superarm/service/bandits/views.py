@@ -14,7 +14,6 @@ from superarm.service.bandits.live import COUNTS, Live
 from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.store import Store, Turn
-from superarm.sessions import Session
 
 _LEVEL = 0.95  # of the interval of each arm
 _INTERNAL = ("mark", "again")  # members of an event that only the service needs
