@@ -1,13 +1,14 @@
 """How much policies learn from few outcomes: `sa.thompson` on problems it was not made for.
 
-    python benchmarks/learning.py [table paper speed arrivals] [--runs N] [--workers N] [--quick]
+    python benchmarks/learning.py [PART ...] [--runs N] [--workers N] [--quick]
                                   [--out docs/learning.json] [--picture docs/learning.svg]
 
-``table``: gaps closed on the problems of `learning_problems.py` and `learning_fresh.py`, over
-paired runs. ``paper``: regret and evaluations per round at the paper's size. ``speed``:
-milliseconds per round with many arms, and ``arrivals``: a catalogue whose arms come and go; both
-are in `learning_parts.py`. Results are added to the file ``--out``, and the picture is drawn from
-it.
+``table``: gaps closed on the problems of `learning_fresh.py`, over paired runs. ``before``: on the
+problems of `learning_problems.py`, without the wide part of the prior, to which they led.
+``paper``: regret and evaluations per round at the paper's size. ``speed``: milliseconds per round
+with many arms, and ``arrivals``: a catalogue whose arms come and go; both are in
+`learning_parts.py`. ``gaussian``: measured outcomes, against a Gaussian hierarchy with learned
+variances. Results are added to the file ``--out``, and the picture is drawn from it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -35,26 +36,63 @@ from superarm.reporting.statistics import mean_interval, paired_difference, pair
 from superarm.reporting.tables import Table, as_rich
 
 PROBLEMS = {**FRESH, **FIRST}
-PARTS = ("table", "paper", "speed", "arrivals")
-RIVALS = ("CTS", "single seed", "epsilon-greedy")
-POLICIES: dict[str, Callable[..., sa.Policy]] = {
-    "thompson": sa.thompson,
+PARTS = ("table", "before", "paper", "speed", "arrivals", "gaussian")
+RIVALS = {"CTS", "single seed", "epsilon-greedy"}
+NOT_WIDE = "thompson, not wide"
+OTHERS: dict[str, Callable[..., sa.Policy]] = {
     "CTS": sa.cts,
     "single seed": sa.policies.single_seed_ts,
     "epsilon-greedy": sa.epsilon_greedy,
     "CUCB, not cut": lambda *given, **options: sa.cucb(*given, clip=False, **options),
 }
+
+
+def hierarchy(reward: Any, k: int, *, oracle: sa.Oracle) -> sa.Policy:
+    """theta_i ~ N(mu, tau²) and outcomes ~ N(theta_i, sigma²), all three learned."""
+    belief = sa.beliefs.LinearBelief(reward.n_arms, shared=max(0.8, 1 - 1 / k))
+    return sa.Policy(belief, oracle, reward, k)
+
+
+def not_wide(reward: Any, k: int, *, oracle: sa.Oracle) -> sa.Policy:
+    """`sa.thompson` without the wide part of its prior."""
+    shared = sa.thompson(reward, k).belief.shared
+    belief = sa.beliefs.LearnedBetaBelief(reward.n_arms, shared=shared, wide=False)
+    return sa.Policy(belief, oracle, reward, k)
+
+
+# The policies of each part.
+POLICIES: dict[str, dict[str, Callable[..., sa.Policy]]] = {
+    "table": {"thompson": sa.thompson, **OTHERS},
+    "before": {NOT_WIDE: not_wide, **OTHERS},
+    "paper": {"thompson": sa.thompson, NOT_WIDE: not_wide, **OTHERS},
+    "gaussian": {"thompson": sa.thompson, "Gaussian hierarchy": hierarchy},
+}
+MEASURED = (
+    "patients",
+    "measured, noisy",
+    "ratings",
+    "cell nuclei",
+    "wines",
+    "measured, 3 looks",
+    "shocks",
+)
 # Instance and rounds of the paper's two problems.
 PAPER = {
     "linear": (lambda rng: sa.linear_instance(5000, 5, 0.25, rng=rng), 10_000),
     "network": (lambda rng: sa.network_instance(1000, 5, 0.2, rng=rng), 5000),
 }
-# Runs of each. The law of the regret does not depend on the oracle, since both are exact.
+# Problem, oracle, policy and runs. The law of the regret does not depend on the oracle, since both
+# are exact.
 PAPER_RUNS = (
-    ("linear", "TopK", 20),
-    ("linear", "LazySingletons", 3),
-    ("network", "LazySingletons", 6),
+    ("linear", "TopK", "thompson", 20),
+    ("linear", "LazySingletons", "thompson", 3),
+    ("linear", "LazySingletons", NOT_WIDE, 20),
+    ("linear", "LazySingletons", "CTS", 20),
+    ("network", "LazySingletons", "thompson", 6),
+    ("network", "LazySingletons", NOT_WIDE, 20),
+    ("network", "LazySingletons", "CTS", 20),
 )
+GAUSSIAN_RUNS = 8
 QUICK_RUNS, QUICK_ROUNDS = 2, 30
 
 
@@ -63,10 +101,10 @@ def exact(reward: Any) -> sa.Oracle:
     return sa.TopK() if reward.additive else sa.LazySingletons()
 
 
-def play(name: str, run: int, rounds: int | None) -> dict[str, Any]:
+def play(part: str, name: str, run: int, rounds: int | None) -> dict[str, Any]:
     """The gaps that all policies close in one run of a problem, in %, and seconds per policy."""
     problem, found = PROBLEMS[name], {}
-    for label, make in POLICIES.items():
+    for label, make in POLICIES[part].items():
         # All policies meet the same problem. A shuffled table has the same order for all.
         environment, reward = problem.make(np.random.default_rng([run, 0]))
         policy = make(reward, problem.k, oracle=exact(reward))
@@ -79,7 +117,7 @@ def play(name: str, run: int, rounds: int | None) -> dict[str, Any]:
 
 
 def play_paper(
-    family: str, label: str, oracle: str, run: int, rounds: int | None
+    family: str, oracle: str, label: str, run: int, rounds: int | None
 ) -> dict[str, Any]:
     """Regret and evaluations of one run at the paper's size."""
     make, horizon = PAPER[family]
@@ -88,7 +126,7 @@ def play_paper(
     if oracle == "LazySingletons" and family == "linear":
         # What is evaluated must not know that values are sums.
         reward = Declares(reward, additive=False, **MONOTONE)
-    policy = POLICIES[label](reward, instance.k, oracle=getattr(sa, oracle)())
+    policy = POLICIES["paper"][label](reward, instance.k, oracle=getattr(sa, oracle)())
     rng, world = (np.random.default_rng([run, stream]) for stream in (1, 2))
     start = time.process_time()
     trace = sa.simulate(policy, instance, horizon=rounds or horizon, rng=rng, world_rng=world)
@@ -108,57 +146,54 @@ def play_paper(
     }
 
 
-def table(options: Any) -> list[dict[str, Any]]:
-    """All problems, the longest first, over the workers."""
-    names = sorted(PROBLEMS, key=lambda name: -PROBLEMS[name].horizon)
+def played(part: str, names: Iterable[str], options: Any, most_runs: int) -> list[dict[str, Any]]:
+    """Problems over the workers, the longest first."""
     rounds = QUICK_ROUNDS if options.quick else None
-    jobs = [(name, run, rounds) for name in names for run in range(options.runs)]
+    ordered = sorted(names, key=lambda name: -PROBLEMS[name].horizon)
+    runs = range(min(options.runs, most_runs))
+    jobs = [(part, name, run, rounds) for name in ordered for run in runs]
     with ProcessPoolExecutor(options.workers) as executor:
         return list(executor.map(play, *zip(*jobs, strict=True)))
 
 
 def paper(options: Any) -> list[dict[str, Any]]:
     rounds = QUICK_ROUNDS if options.quick else None
-    jobs = [
-        (family, label, oracle, run, rounds)
-        for family, oracle, n_runs in PAPER_RUNS
-        for label in ("thompson", "CTS")
-        for run in range(min(n_runs, options.runs))
-    ]
+    jobs = [(*what, run, rounds) for *what, n in PAPER_RUNS for run in range(min(n, options.runs))]
     with ProcessPoolExecutor(options.workers) as executor:
         return list(executor.map(play_paper, *zip(*jobs, strict=True)))
 
 
 def gaps(rows: list[dict[str, Any]]) -> dict[str, dict[str, np.ndarray]]:
     """Per problem and policy, in the order of `PROBLEMS`: the gaps closed in all runs."""
+    names = {row["problem"] for row in rows}
     return {
         name: {
             label: np.array([row["found"][label][0] for row in rows if row["problem"] == name])
-            for label in POLICIES
+            for label in rows[0]["found"]
         }
         for name in PROBLEMS
+        if name in names
     }
 
 
 def table_of(rows: list[dict[str, Any]]) -> Table:
-    """One line per problem, and the paired difference to the best of the three rivals."""
+    """One line per problem, and the paired difference of the first policy to the best rival."""
     lines, above = [], []
     for name, found in gaps(rows).items():
-        if name == next(iter(FIRST)):
-            lines.append(["", "*before the last change*", *[""] * (len(POLICIES) + 1)])
-        best = max(RIVALS, key=lambda label: found[label].mean())
-        difference = paired_difference(found["thompson"], found[best])
+        first, *others = found
+        best = max((set(others) & RIVALS) or others, key=lambda label: found[label].mean())
+        difference = paired_difference(found[first], found[best])
         means = [f"{values.mean():.1f}" for values in found.values()]
         ends = f"{difference.mean:+.1f} ({difference.low:+.1f} to {difference.high:+.1f})"
-        lines.append([name, PROBLEMS[name].about, *means, ends])
-        if name in FRESH:
-            above.append(found["thompson"].mean() - found["CTS"].mean())
+        n_runs = str(len(found[first]))
+        lines.append([name, PROBLEMS[name].about, n_runs, *means, ends])
+        above.append(found[first].mean() - found[others[0]].mean())
     return Table(
-        ["problem", "kind", *POLICIES, f"thompson - best of {len(RIVALS)}"],
+        ["problem", "kind", "runs", *found, "difference"],
         lines,
         title="Gap closed in %, between random sets and the best fixed set: more is better",
-        caption=f"thompson is {np.mean(above):+.1f} points above CTS on average, on the problems "
-        "that were fixed after its last change.",
+        caption=f"On average, {first} is {np.mean(above):+.1f} points above {others[0]}. The "
+        "difference is to the best of CTS, single seed and epsilon-greedy, if these are played.",
         n_texts=2,
     )
 
@@ -166,34 +201,24 @@ def table_of(rows: list[dict[str, Any]]) -> Table:
 def paper_table(rows: list[dict[str, Any]]) -> Table:
     """Regret relative to CTS over paired runs, evaluations, and how often sets change."""
     lines = []
-    for family, oracle, _ in PAPER_RUNS:
-        of = {
-            label: [
-                row
+    for family, oracle, label, _ in PAPER_RUNS:
+        mine, cts = (
+            {
+                row["run"]: row
                 for row in rows
-                if (row["family"], row["oracle"], row["policy"]) == (family, oracle, label)
-            ]
-            for label in ("thompson", "CTS")
-        }
-        regrets = [[row["regret"] for row in mine] for mine in of.values()]
-        for label, mine in of.items():
-            ratio = str(paired_ratio(*regrets)) if label == "thompson" else "1"
-            means = [
-                str(mean_interval([row[key] for row in mine]))
-                for key in ("evaluations", "evaluations_last", "new_arms", "ms")
-            ]
-            lines.append([f"{family}, {oracle}", label, str(len(mine)), ratio, *means])
+                if (row["family"], row["oracle"], row["policy"]) == (family, *wanted)
+            }
+            for wanted in ((oracle, label), ("LazySingletons", "CTS"))
+        )
+        paired = [[of[run]["regret"] for run in mine if run in cts] for of in (mine, cts)]
+        means = [
+            str(mean_interval([row[key] for row in mine.values()]))
+            for key in ("evaluations", "evaluations_last", "new_arms")
+        ]
+        ratio = "1" if label == "CTS" else str(paired_ratio(*paired))
+        lines.append([f"{family}, {oracle}", label, str(len(mine)), ratio, *means])
     return Table(
-        [
-            "problem",
-            "policy",
-            "runs",
-            "regret / CTS",
-            "evaluations",
-            "last 1,000",
-            "new arms",
-            "ms",
-        ],
+        ["problem", "policy", "runs", "regret / CTS", "evaluations", "last 1,000", "new arms"],
         lines,
         title="The paper's size, per round, 95% intervals: less is better",
         n_texts=2,
@@ -202,11 +227,20 @@ def paper_table(rows: list[dict[str, Any]]) -> Table:
 
 SHOWN = {
     "table": table_of,
+    "before": table_of,
     "paper": paper_table,
     "speed": speed_table,
     "arrivals": arrivals_table,
+    "gaussian": table_of,
 }
-PLAYED = {"table": table, "paper": paper, "speed": speed, "arrivals": arrivals}
+PLAYED = {
+    "table": lambda options: played("table", FRESH, options, options.runs),
+    "before": lambda options: played("before", FIRST, options, options.runs),
+    "paper": paper,
+    "speed": speed,
+    "arrivals": arrivals,
+    "gaussian": lambda options: played("gaussian", MEASURED, options, GAUSSIAN_RUNS),
+}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -22,9 +22,7 @@ from typing import Any
 import numpy as np
 
 from superarm.beliefs import LinearBelief
-from superarm.beliefs._linear_top import Scores
 from superarm.beliefs._own_noise import OwnNoise
-from superarm.beliefs._scores import SharedScores
 from superarm.core.k_of_m import top_k
 
 K = 10
@@ -43,11 +41,7 @@ def dense(belief: LinearBelief, rng: np.random.Generator) -> np.ndarray:
 
 def same_draws(belief: LinearBelief, rng: np.random.Generator) -> np.ndarray:
     """All scores, from the draws that ``sample_top`` makes."""
-    shared = SharedScores(belief.shared, belief.spread)
-    law = Scores(
-        belief.spread, shared.common_std, shared.own_std, belief.optimism, belief._to_come()
-    )
-    model = belief._model
+    model, law = belief._model, belief._law()
     weights = model.draw_weights(law.spread, rng=rng)
     common = law.common_std * rng.standard_normal()
     noise = OwnNoise(belief.n_arms, rng=rng).of(np.arange(belief.n_arms))

@@ -120,10 +120,7 @@ def ta_feng(runs: int) -> dict[str, Any]:
         "no features": (lambda x: LogisticBelief(_PRODUCTS), False),
         "features": (LogisticBelief, False),
         "shuffled features": (lambda x: LogisticBelief(_shuffled(x)), False),
-        "features and age, bilinear": (
-            lambda x: LogisticBelief(x, context=n_ages, structure="bilinear"),
-            True,
-        ),
+        "age": (lambda x: LogisticBelief(_PRODUCTS, context=n_ages), True),
     }
     return _table(policies, run, runs)
 

@@ -34,7 +34,7 @@ MEASURED, LEARNING = HERE / "exploring.json", HERE / "learning.json"
 
 PLAYED = ("cts", "single-seed", "epsilon-greedy", "thompson")
 # 200 arms at 2.6%, as the problem "Clicks" of the comparison.
-A, B, N_ARMS, K, HORIZON, N_RUNS, WINDOW = 2, 75, 200, 10, 2000, 8, 100
+A, B, N_ARMS, K, HORIZON, N_RUNS, WINDOW = 2, 75, 200, 10, 2000, 24, 100
 SIZES = (2, 5, 10, 30, 100)
 _RIVALS = ("CTS", "single seed", "epsilon-greedy")
 

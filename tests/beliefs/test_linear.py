@@ -130,6 +130,20 @@ def test_a_million_updates_agree_with_a_fresh_solve():
     np.testing.assert_allclose(weights, solved, rtol=1e-7, atol=1e-10)
 
 
+def test_many_updates_of_disjoint_models_agree_with_a_fresh_solve():
+    rng = np.random.default_rng(0)
+    belief = LinearBelief(3, context=15)
+    for t in range(9000):
+        context = rng.normal(2.0, 3.0, 15)
+        belief.at(context).update([t % 3], [float(rng.random() < 0.5)], rng=rng)
+    model = belief._model
+    assert belief._n_fitted < 0.95 * 9000  # some hundred updates of rank one since the last fit
+    covariances, means = model.covariances.copy(), model.means.copy()
+    model.rebuild()
+    np.testing.assert_allclose(covariances, model.covariances, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(means, model.means, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("own", [0.0, 0.1])
 def test_variances_are_learned(own):
     rng = np.random.default_rng(3)

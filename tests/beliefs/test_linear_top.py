@@ -1,26 +1,20 @@
 """sample_top of LinearBelief: bounds decide the same as all scores of the same draws."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from superarm.beliefs import LinearBelief, _linear_top
-from superarm.beliefs._linear_top import LinearTop, Scores
+from superarm.beliefs._linear_top import LinearTop
 from superarm.beliefs._own_noise import OwnNoise
-from superarm.beliefs._scores import SharedScores
 from superarm.core.k_of_m import top_k
-
-
-def law_of(belief):
-    scores = SharedScores(belief.shared, belief.spread)
-    return Scores(
-        belief.spread, scores.common_std, scores.own_std, belief.optimism, belief._to_come()
-    )
 
 
 def dense(belief, k, rng):
     """The slow twin: all scores from the same draws, with no bound and no memory."""
-    model, law = belief._model, law_of(belief)
+    model, law = belief._model, belief._law()
     weights = model.draw_weights(law.spread, rng=rng)
     common = law.common_std * rng.standard_normal()
     noise = OwnNoise(belief.n_arms, rng=rng).of(np.arange(belief.n_arms))
@@ -120,6 +114,14 @@ def test_own_noise_is_standard_normal(n_arms):
     others = np.setdiff1d(every, noise.large)
     assert (values[0, others] <= noise.level).all()
     assert (values[0, noise.large] >= noise.level).all()
+
+
+def test_copies_of_a_belief_do_not_copy_the_memory():
+    belief = LinearBelief(np.random.default_rng(0).normal(size=(4000, 2)))
+    drawn = belief.sample_top(3, rng=np.random.default_rng(1))
+    other = copy.deepcopy(belief)
+    assert other._top._memory is None
+    np.testing.assert_array_equal(other.sample_top(3, rng=np.random.default_rng(1)), drawn)
 
 
 def test_few_arms_are_compared_before_the_cut():

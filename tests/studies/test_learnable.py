@@ -150,7 +150,7 @@ def test_luck_is_said_in_the_terminal_and_on_the_page():
     assert "may be luck: nothing shows that the arms differ" in warning
     assert "nothing shows that the arms differ" in page
     assert "which may be luck, too" in messages.verdict(found)
-    assert "Collect more rows" in messages.next_steps(found)[0].sentence
+    assert "Collect more rows" in messages.next_steps(found, "t.csv")[0].sentence
     assert all(found.of_learnable(result) is None for result in found.results)
 
 
@@ -191,11 +191,11 @@ def test_the_next_steps_run(tmp_path, monkeypatch):
         writer = csv.DictWriter(file, list(found.arms[0]))
         writer.writeheader()
         writer.writerows(found.arms)
-    python, http, features = (step.code for step in messages.next_steps(found) if step.code)
-    scope = {"features": np.eye(5)}
+    steps = messages.next_steps(found, "t.csv")
+    python, http, features = (step.code for step in steps if step.code)
+    scope = {}
     exec(python, scope)
-    exec(features, scope)
-    assert len(scope["policy"].ask(rng=np.random.default_rng(0))) == 2
+    assert features == "superarm run t.csv --k 2 --features FEATURES.csv"
     assert set(scope["names"]) == set(NAMES)
     assert type(scope["session"].policy.belief) is type(sa.thompson(sa.LinearReward(2), 1).belief)
     assert "bandit.json" in http

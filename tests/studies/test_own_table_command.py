@@ -250,6 +250,7 @@ def test_cucb_is_left_out_where_it_could_not_try_every_arm(tmp_path):
     assert done.exit_code == 0, done.output
     numbers = json.loads((tmp_path / "out" / "numbers.json").read_text())
     assert numbers["settings"]["policies"] == [name for name in USUAL if name != "cucb"]
+    assert "cucb is left out: there are too few rounds" in done.output
 
 
 def test_what_was_left_out_is_said(tmp_path):

@@ -6,6 +6,9 @@ import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
 
+# What `rng.choice` would draw from, by the same draws, at a fraction of its time.
+_SHARES, _SIGNS = np.array([0.0, 0.5, 1.0]), np.array([-1.0, 1.0])
+
 
 class RandomInputs:
     """Random sets and means, independent from probe to probe.
@@ -44,7 +47,7 @@ class RandomInputs:
             return rng.random(size)
         if which < 0.6:
             # All 0, all 1, or each with probability 1/2.
-            return (rng.random(size) < rng.choice([0.0, 0.5, 1.0])).astype(np.float64)
+            return (rng.random(size) < _SHARES[rng.integers(3)]).astype(np.float64)
         if which < 0.8:
             means = rng.random(size)
             corner = rng.random(size) < 0.25
@@ -70,7 +73,7 @@ class RandomInputs:
             moved |= (rng.random(n) < 0.5) if which < 0.75 else True
         if rng.random() < 0.5:
             # From 0.001 to 0.1: a kink of the reward may show only in small steps.
-            step = 10 ** rng.uniform(-3, -1) * rng.choice([-1.0, 1.0], n)
+            step = 10 ** rng.uniform(-3, -1) * _SIGNS[rng.integers(2, size=n)]
             # A step that would leave [0, 1] is made in the other direction.
             there = np.where((means + step < 0) | (means + step > 1), means - step, means + step)
         else:

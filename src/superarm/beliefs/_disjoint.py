@@ -15,14 +15,12 @@ import numpy as np
 from superarm.beliefs._variances import INTERCEPT_VAR, Squares, Variances
 from superarm.core.arguments import FloatArray, IndexArray
 
-_NAMES = ("counts", "grams", "crosses")
-
 
 class DisjointModel:
     """w_i ~ N((center, 0, ...), (own, weights, ...)), outcomes ~ N(x·w_i, noise), for each arm.
 
-    ``add`` costs O(d²) per arm, and the factor of its precision O(d³). A draw costs O(n_arms · d²),
-    and ``refit`` O(n_arms · d³). Takes 16 d² bytes per arm.
+    ``add`` costs O(d²) per arm, a draw O(n_arms · d²), and ``refit`` O(n_arms · d³). Takes 16 d²
+    bytes per arm.
 
     Parameters
     ----------
@@ -45,10 +43,15 @@ class DisjointModel:
     def add(self, arms: IndexArray, rows: FloatArray, outcomes: FloatArray) -> None:
         """One outcome for each of some distinct arms, whose rows are given."""
         self.counts[arms] += 1
-        self.grams[arms] += rows[:, :, None] * rows[:, None, :]
-        self.crosses[arms] += outcomes[:, None] * rows
         self.squares += float(outcomes @ outcomes)
-        self._stale[arms] = True
+        for arm, row, outcome in zip(arms.tolist(), rows, outcomes.tolist(), strict=True):
+            self.grams[arm] += row[:, None] * row
+            self.crosses[arm] += outcome * row
+            # Sherman, Morrison: one more outcome changes the covariance by a matrix of rank one.
+            along = self.covariances[arm] @ row
+            scaled = along / np.sqrt(self.variances.noise + row @ along)
+            self.covariances[arm] -= scaled[:, None] * scaled
+            self._find_mean(arm)
 
     def refit(self, n_steps: int) -> None:
         """Learn the variances and the center."""
@@ -59,28 +62,25 @@ class DisjointModel:
             seen = self.counts > 0
             # The posterior mean of the center, given the intercepts.
             weak = self.variances.own / INTERCEPT_VAR
-            self.center = float(self._means[seen, 0].sum() / (seen.sum() + weak))
+            self.center = float(self.means[seen, 0].sum() / (seen.sum() + weak))
         self.rebuild()
 
     def rebuild(self) -> None:
-        """All factors are to be computed anew."""
-        self._covariances = np.zeros_like(self.grams)
-        self._means = np.zeros((self.n_arms, self.d))
-        self._stale = np.ones(self.n_arms, bool)
+        """Covariances and means from the sums of all arms, so that roundings do not add up."""
+        prior = np.full(self.d, 1 / self.variances.weights)
+        prior[0] = 1 / self.variances.own
+        self.covariances, self.means = np.zeros_like(self.grams), np.zeros((self.n_arms, self.d))
+        self.covariances[:] = np.diag(1 / prior)
+        for arm in np.flatnonzero(self.counts).tolist():
+            inverse = np.linalg.inv(self.grams[arm] / self.variances.noise + np.diag(prior))
+            self.covariances[arm] = (inverse + inverse.T) / 2
+        for arm in range(self.n_arms):
+            self._find_mean(arm)
 
-    def factor(self) -> tuple[FloatArray, FloatArray]:
-        """The covariances and the means of all w_i; O(d³) per arm with new outcomes."""
-        stale = np.flatnonzero(self._stale)
-        if len(stale):
-            prior = np.full(self.d, 1 / self.variances.weights)
-            prior[0] = 1 / self.variances.own
-            precisions = self.grams[stale] / self.variances.noise + np.diag(prior)
-            shifts = self.crosses[stale] / self.variances.noise
-            shifts[:, 0] += self.center * prior[0]
-            self._covariances[stale] = np.linalg.inv(precisions)
-            self._means[stale] = (self._covariances[stale] @ shifts[:, :, None])[:, :, 0]
-            self._stale[:] = False
-        return self._covariances, self._means
+    def _find_mean(self, arm: int) -> None:
+        shift = self.crosses[arm] / self.variances.noise
+        shift[0] += self.center / self.variances.own
+        self.means[arm] = self.covariances[arm] @ shift
 
     def draw(
         self, rows: FloatArray, spread: float, *, rng: np.random.Generator
@@ -91,21 +91,22 @@ class DisjointModel:
 
     def moments(self, arms: IndexArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The means and variances of some arms at their rows."""
-        covariances, means = self.factor()
+        covariances, means = self.covariances, self.means
         # One matrix at a time: a copy of those of all arms would take longer than the products.
         var = [row @ (covariances[arm] @ row) for arm, row in zip(arms.tolist(), rows, strict=True)]
         return (means[arms] * rows).sum(axis=1), np.array(var, np.float64)
 
     def parts(self, arms: IndexArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the columns add to the means, and how far intercepts are from the center."""
-        parts = self.factor()[1][arms] * rows
+        parts = self.means[arms] * rows
         own = parts[:, 0] - self.center
         parts[:, 0] = self.center
         return parts, own
 
     def recode(self, change: FloatArray) -> None:
         """The columns mean something else from now on: rows are ``change @ row``."""
-        self.grams = change @ self.grams @ change.T
+        grams = change @ self.grams @ change.T
+        self.grams = (grams + np.swapaxes(grams, 1, 2)) / 2
         self.crosses = self.crosses @ change.T
 
     def forget(self, discount: float) -> None:
@@ -114,32 +115,46 @@ class DisjointModel:
         self.grams *= discount
         self.crosses *= discount
         self.squares *= discount
-        self._stale[:] = True
+        self.rebuild()
 
     def add_arms(self, rows: FloatArray | None, n: int) -> None:
         """Append n arms without outcomes, which have no rows of their own."""
-        self.counts = np.append(self.counts, np.zeros(n))
-        self.grams = np.concatenate([self.grams, np.zeros((n, self.d, self.d))])
-        self.crosses = np.vstack([self.crosses, np.zeros((n, self.d))])
-        self.rebuild()
+        new = DisjointModel(n, self.d)
+        new.variances, new.center = self.variances, self.center
+        new.rebuild()
+        for name in ("counts", "grams", "crosses", "covariances", "means"):
+            setattr(self, name, np.concatenate([getattr(self, name), getattr(new, name)]))
 
     def state(self) -> dict[str, Any]:
-        """All it knows, as plain JSON."""
-        state = {name: getattr(self, name).tolist() for name in _NAMES}
-        learned = {"squares": self.squares, "center": self.center}
-        return {**state, **learned, "variances": dict(vars(self.variances))}
+        """All it knows, as plain JSON; of symmetric matrices the lower triangles."""
+        lower = np.tril_indices(self.d)
+        return {
+            "counts": self.counts.tolist(),
+            "crosses": self.crosses.tolist(),
+            "grams": [gram[lower].tolist() for gram in self.grams],
+            "covariances": [covariance[lower].tolist() for covariance in self.covariances],
+            "squares": self.squares,
+            "center": self.center,
+            "variances": dict(vars(self.variances)),
+        }
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
-        for name in _NAMES:
-            shape = np.shape(getattr(self, name))
-            setattr(self, name, np.array(state[name], np.float64).reshape(shape))
+        lower = np.tril_indices(self.d)
+        self.counts = np.array(state["counts"], np.float64).reshape(self.counts.shape)
+        self.crosses = np.array(state["crosses"], np.float64).reshape(self.crosses.shape)
         self.squares, self.center = float(state["squares"]), float(state["center"])
         self.variances = Variances(**state["variances"])
-        self.rebuild()
+        for name in ("grams", "covariances"):
+            matrices = np.zeros_like(self.grams)
+            matrices[:, lower[0], lower[1]] = state[name]
+            matrices[:, lower[1], lower[0]] = state[name]
+            setattr(self, name, matrices)
+        for arm in range(self.n_arms):
+            self._find_mean(arm)
 
     def _squares(self) -> Squares:
-        covariances, means = self.factor()
+        covariances, means = self.covariances, self.means
         total = {"weights": 0.0, "n_weights": 0.0, "own": 0.0, "n_own": 0.0}
         residuals = self.squares
         for arm in np.flatnonzero(self.counts):

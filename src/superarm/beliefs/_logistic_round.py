@@ -62,7 +62,7 @@ class LogisticRound:
         belief = self.belief
         known = self.posterior(np.arange(self.n_arms))
         p = expit(known.location)
-        # How many outcomes per round to come: 1 / n_i times the rounds, as if for coins.
+        # 1 / n_i: an arm whose posterior is worth few coins is raised.
         per_outcome = p * (1 - p) * known.var / belief.dispersion
         rise = belief.optimism * np.log1p(self._to_come() * per_outcome)
         scores = SharedScores(belief.shared, belief.spread).draw(self.n_arms, rng=rng)

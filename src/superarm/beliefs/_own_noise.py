@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from superarm.core.arguments import FloatArray, IndexArray
@@ -42,8 +43,16 @@ class OwnNoise:
         bits ^= bits >> np.uint64(31)
         uniform = ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
         values = np.asarray(ndtri(self._below * uniform), np.float64)
-        place = np.searchsorted(self.large, arms)
-        place[place == len(self.large)] = 0
-        is_large = self.large[place] == arms if len(self.large) else np.zeros(len(arms), bool)
+        place, is_large = self._find(arms)
         values[is_large] = self._values[place[is_large]]
         return values
+
+    def is_large(self, arms: IndexArray) -> NDArray[np.bool_]:
+        """Whether the numbers of some arms are above the level."""
+        return self._find(arms)[1]
+
+    def _find(self, arms: IndexArray) -> tuple[IndexArray, NDArray[np.bool_]]:
+        if not len(self.large):
+            return arms, np.zeros(len(arms), bool)
+        place = np.minimum(np.searchsorted(self.large, arms), len(self.large) - 1)
+        return place, self.large[place] == arms

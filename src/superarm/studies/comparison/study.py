@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 NAME = "comparison"
-N_RUNS, N_QUICK_RUNS = 4, 2
+N_RUNS, N_QUICK_RUNS = 6, 2
 _RECORDED = ("regret", "chance", "evaluations")
 _FLOORS = ("bayes", "first_failure", "asymptotic")
 

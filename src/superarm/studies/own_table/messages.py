@@ -70,8 +70,11 @@ def verdict(analysis: Analysis) -> str:
     return said
 
 
-def next_steps(analysis: Analysis, folder: str = "") -> list[Step]:
-    """What to do next. ``folder`` is where the files are, with a slash at its end."""
+def next_steps(analysis: Analysis, table: str, folder: str = "") -> list[Step]:
+    """What to do next with the ``table``.
+
+    ``folder`` is where the files are, with a slash at its end.
+    """
     problem, learnable = analysis.problem, analysis.learnable
     steps = []
     least = _SMALL * problem.environment.random_set(problem.k)
@@ -93,9 +96,10 @@ def next_steps(analysis: Analysis, folder: str = "") -> list[Step]:
             f"-d @{folder}bandit.json",
         )
     )
-    # Features say something about arms that were never shown.
-    sentence = "If features of the arms are known, such as a price or a category, learn from them:"
-    steps.append(Step(sentence, _with_features(problem.k)))
+    if problem.features is None:  # they say something about arms that were never shown
+        sentence = "If features of the arms are known, such as a price or a category, try them:"
+        command = f"superarm run {table} --k {problem.k} --features FEATURES.csv"
+        steps.append(Step(sentence, command))
     return steps
 
 
@@ -117,11 +121,3 @@ with open("{folder}arms.csv", encoding="utf-8") as file:
 session = sa.Session(sa.thompson(sa.LinearReward(len(names)), k={k}), names, seed=0)
 decision = session.ask()  # decision.arms are to be shown
 session.tell(decision, {{arm: 0.0 for arm in decision.arms}})  # what happened, from 0 to 1"""
-
-
-def _with_features(k: int) -> str:
-    return f"""\
-from superarm.beliefs import LinearBelief
-
-belief = LinearBelief(features)  # a row of numbers per arm, in the order of the names
-policy = sa.Policy(belief, sa.TopK(), sa.LinearReward(len(names)), k={k})"""

@@ -88,7 +88,10 @@ def run(
     wanted = _known(policies)
     table = _read(path, skip, console)
     problem = _prepare(table, k, horizon, order)
-    wanted = wanted or _usual(problem)
+    if not wanted:
+        wanted = _usual(problem)
+        for name in (name for name in USUAL if name not in wanted):
+            _say(console, f"{name} is left out: there are too few rounds to try every arm once.")
     if features is not None:
         problem = replace(problem, features=read_features(features, table.names))
         wanted = ["features", *wanted]
@@ -112,7 +115,7 @@ def run(
     }
     scale = Scale(runs=runs, seed=seed)
     found = play_all(problem, wanted, scale, prior=prior, workers=workers, console=console)
-    notes = _notes(found, f"{folder.as_posix()}/")
+    notes = _notes(found, path.as_posix(), f"{folder.as_posix()}/")
     return Done(_write(found, settings, folder), [report.summary(found)], notes)
 
 
@@ -186,12 +189,12 @@ def _say(console: Console | None, text: str) -> None:
         console.print(text, soft_wrap=True, markup=False)
 
 
-def _notes(found: Analysis, folder: str) -> list[str]:
+def _notes(found: Analysis, table: str, folder: str) -> list[str]:
     """What the terminal says after the table."""
     said = [f"Warning: {warning}" for warning in warnings(found)]
     steps = "\n".join(
         step.sentence + "".join(f"\n    {line}" for line in step.code.splitlines())
-        for step in next_steps(found, folder)
+        for step in next_steps(found, table, folder)
     )
     return [*said, verdict(found), f"What to do next\n{steps}"]
 
