@@ -157,6 +157,23 @@ def test_a_log_with_propensities_equals_that_of_a_session(client):
         assert estimator(log.filled(0.0), target) == estimator(known.filled(0.0), target)
 
 
+def test_features_and_contexts(client):
+    features = np.arange(len(ARMS))[:, None]
+    bandit = client.create(
+        "shop", ARMS, 2, seed=1, belief={"kind": "linear", "context": 2}, features=features
+    )
+    one = client.ask(bandit, context=np.array([1, 0.5]))
+    assert one.context == (1.0, 0.5)
+    rows = [[float(place), 0.0] for place in range(len(ARMS))]
+    (two,) = client.ask(bandit, 1, context=rows)
+    assert two.context == client.decision(two).context == tuple(map(tuple, rows))
+    assert len(client.tell(one, dict.fromkeys(one.arms, 1.0))) == 2
+    client.add_arms(bandit, ["new"], features={"new": [2.0]})
+    assert client.ask(bandit, context=(0, 0)).arms
+    with pytest.raises(sc.InvalidError, match="must have 2 numbers, got 3"):
+        client.ask(bandit, context=[1.0, 2.0, 3.0])
+
+
 @pytest.mark.parametrize("n", [0, -1, 1e9, 2.5, "50", True, 10_001])
 def test_invalid_numbers_of_samples_are_refused(client, n):
     bandit = client.create("bad", 4, 2)

@@ -3,6 +3,7 @@
 import inspect
 import json
 
+import numpy as np
 import pytest
 from played_service import DECISION, SUMMARY, heard, ok
 
@@ -37,6 +38,33 @@ from superarm.client import verbs
                 "seed": 0,
                 "expiry": {"late": "ignore"},
             },
+        ),
+        (
+            lambda c: c.create("n", 2, 1, belief="linear", features=np.array([[1, 2], [3, 4]])),
+            SUMMARY,
+            "POST",
+            "/v1/bandits",
+            {
+                "name": "n",
+                "arms": 2,
+                "k": 1,
+                "belief": "linear",
+                "features": [[1.0, 2.0], [3.0, 4.0]],
+            },
+        ),
+        (
+            lambda c: c.ask("b1", context=np.array([1, 0.5])),
+            DECISION,
+            "POST",
+            "/v1/bandits/b1/decisions",
+            {"context": [1.0, 0.5]},
+        ),
+        (
+            lambda c: c.add_arms("b1", ["a", 2], features={"a": (1, 2), 2: (3, 4)}),
+            {},
+            "POST",
+            "/v1/bandits/b1/arms",
+            {"arms": ["a", "2"], "features": {"a": [1.0, 2.0], "2": [3.0, 4.0]}},
         ),
         (lambda c: c.bandit("b/1", top=5), SUMMARY, "GET", "/v1/bandits/b%2F1?top=5", None),
         (lambda c: c.ask("b1"), DECISION, "POST", "/v1/bandits/b1/decisions", {}),

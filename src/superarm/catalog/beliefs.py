@@ -20,14 +20,23 @@ _OWN_SEED = replace(_SHARED, default=0.0)
 _NOISE = Parameter("noise_var", "float", "Variance of one outcome.", 0.25, least=0.0)
 _SPREAD = Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0)
 _HORIZON = Parameter("horizon", "int", "Rounds in all, if known.", None, least=1)
+_STRUCTURE = Parameter(
+    "structure",
+    "choice",
+    "How features and contexts are combined.",
+    None,
+    choices=("shared", "bilinear", "disjoint"),
+)
 _OF_FEATURES = (
     Parameter("features", "matrix", "Features, one row per arm.", REQUIRED),
     Parameter("context", "int", "Numbers per context, if there are any.", None, least=1),
+    _STRUCTURE,
     _SHARED,
     Parameter("optimism", "float", "Raises the scores of rarely seen arms.", 0.4, least=0.0),
     _SPREAD,
     _HORIZON,
 )
+_WITH_HYBRID = replace(_STRUCTURE, choices=(*_STRUCTURE.choices, "hybrid"))
 
 # Limits (least, most) protect a service from values that a stranger sends. The classes check their
 # arguments in any case. Entries are in the order of their names.
@@ -124,15 +133,13 @@ BELIEFS = by_name(
         beliefs.LinearBelief,
         "Linear model of features and contexts, for arms or rounds that something is known about.",
         _OF_FEATURES,
-        over_http=False,
     ),
     Part(
         "logistic",
         "LogisticBelief",
         beliefs.LogisticBelief,
         "Logistic model of features and contexts, for outcomes of 0 and 1 at low rates.",
-        _OF_FEATURES,
-        over_http=False,
+        tuple(_WITH_HYBRID if one is _STRUCTURE else one for one in _OF_FEATURES),
     ),
     Part(
         "mean",

@@ -34,6 +34,8 @@ class Decision:
     propensities, set_propensity, n_samples
         The probability of each arm to be in the set, the probability of exactly this set, and
         the number of samples behind these estimates. None, None and 0 unless requested.
+    context
+        What was known of the round: numbers, or one tuple of numbers per arm. None without one.
     """
 
     id: str
@@ -48,6 +50,7 @@ class Decision:
     propensities: tuple[float, ...] | None = None
     set_propensity: float | None = None
     n_samples: int = 0
+    context: tuple[Any, ...] | None = None
 
     @classmethod
     def from_json(cls, answer: dict[str, Any]) -> Decision:
@@ -58,6 +61,7 @@ class Decision:
         known["values"] = _tuple_or_none(answer["values"])
         known["outcomes"] = dict(answer.get("outcomes") or {})
         known["propensities"] = _tuple_or_none(answer.get("propensities"))
+        known["context"] = _tuple_or_none(answer.get("context"))
         return cls(**known)
 
 
@@ -94,5 +98,7 @@ def _known_fields(cls: type, answer: dict[str, Any]) -> dict[str, Any]:
     return {field.name: answer[field.name] for field in fields(cls) if field.name in answer}
 
 
-def _tuple_or_none(values: list[float] | None) -> tuple[float, ...] | None:
-    return None if values is None else tuple(values)
+def _tuple_or_none(values: list[Any] | None) -> tuple[Any, ...] | None:
+    if values is None:
+        return None
+    return tuple(tuple(one) if isinstance(one, list) else one for one in values)

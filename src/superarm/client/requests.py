@@ -10,11 +10,14 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+import numpy as np
+from numpy.typing import ArrayLike
 
 from superarm.client.answers import Bandit, Decision
 from superarm.sets import Group
 
 Name = str | int
+Features = ArrayLike | Mapping[Any, ArrayLike]  # one row per arm, in their order or by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,18 @@ def group_of(group: Group | Mapping[str, Any]) -> dict[str, Any]:
     arms: Any = group.arms
     names = names_of(arms, "the arms of a group")
     return without_none({"arms": names, "least": group.least, "most": group.most})
+
+
+def numbers_of(numbers: ArrayLike) -> Any:
+    """Write an array, or lists of numbers, as JSON."""
+    return np.asarray(numbers, np.float64).tolist()
+
+
+def features_of(features: Features | None) -> Any:
+    """Write the features of arms as JSON."""
+    if isinstance(features, Mapping):
+        return {str(arm): numbers_of(row) for arm, row in features.items()}
+    return None if features is None else numbers_of(features)
 
 
 def without_none(members: Mapping[str, Any]) -> dict[str, Any]:

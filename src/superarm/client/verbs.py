@@ -9,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
+from numpy.typing import ArrayLike
+
 from superarm.client.answers import Bandit, Decision
 from superarm.client.requests import (
+    Features,
     Name,
     Request,
     bandit_path,
     decision_path,
+    features_of,
     group_of,
     names_of,
     new_key,
+    numbers_of,
     without_none,
 )
 from superarm.client.retries import Steps
@@ -28,7 +33,7 @@ _MOST_ARMS_PER_SEARCH = 10_000
 
 
 class AskOptions(TypedDict, total=False):
-    """The keywords of `ask`: the constraints of this round, ``propensities`` and ``key``."""
+    """The keywords of `ask`: constraints of this round, its context, propensities and a key."""
 
     k: int | None
     at_most: bool | None
@@ -38,6 +43,7 @@ class AskOptions(TypedDict, total=False):
     groups: Iterable[Group | Mapping[str, Any]] | None
     weights: Mapping[Any, float] | None
     capacity: float | None
+    context: ArrayLike | None
     propensities: int | None
     key: str | None
 
@@ -48,6 +54,7 @@ def create(
     k: int,
     *,
     belief: str | Mapping[str, Any] | None = None,
+    features: Features | None = None,
     oracle: str | Mapping[str, Any] | None = None,
     reward: str | Mapping[str, Any] | None = None,
     prior: str | Sequence[float] | None = None,
@@ -59,13 +66,16 @@ def create(
 ) -> Steps[Bandit]:
     """Create a bandit that picks ``k`` of the arms.
 
-    ``arms`` is a list of names, or a number of arms. The service has defaults for everything else.
+    ``arms`` is a list of names, or a number of arms. ``features`` are those of the arms: one row of
+    numbers per arm, in the order of the arms or by name. The service has defaults for everything
+    else.
     """
     body = {
         "name": name,
         "arms": arms if isinstance(arms, int) else names_of(arms, "arms"),
         "k": k,
         "belief": belief,
+        "features": features_of(features),
         "oracle": oracle,
         "reward": reward,
         "prior": prior if prior is None or isinstance(prior, str) else list(prior),
@@ -118,6 +128,9 @@ def ask(bandit: Bandit | str, n: int | None = None, **options: Unpack[AskOptions
     The constraints apply to this round only: ``k``, ``at_most``, ``available``, ``must``,
     ``must_not``, ``groups``, ``weights`` and ``capacity``.
 
+    ``context`` is what is known of this round: numbers, or one row of numbers per arm. The belief
+    must be made for contexts. The service keeps it with the decision.
+
     ``propensities`` is a number of samples. The service uses the samples to estimate the
     probability of its decision, and logs the estimate for `superarm.offpolicy.Log.from_events`.
     Each sample costs as much time as one decision.
@@ -163,10 +176,18 @@ def add_arms(
     names: Iterable[Name],
     *,
     prior: Sequence[float] | None = None,
+    features: Features | None = None,
     key: str | None = None,
 ) -> Steps[dict[str, Any]]:
-    """Add arms, optionally with their own prior. Retired arms among ``names`` are restored."""
-    given = {"arms": names_of(names, "names"), "prior": None if prior is None else list(prior)}
+    """Add arms, optionally with their own prior or features.
+
+    Retired arms among ``names`` are restored.
+    """
+    given = {
+        "arms": names_of(names, "names"),
+        "prior": None if prior is None else list(prior),
+        "features": features_of(features),
+    }
     path = bandit_path(bandit, "arms")
     return (yield Request("POST", path, body=without_none(given), key=key or new_key()))
 
@@ -215,6 +236,8 @@ def _checked(options: AskOptions) -> dict[str, Any]:
         body["groups"] = [group_of(group) for group in body["groups"]]
     if "weights" in body:
         body["weights"] = {str(arm): weight for arm, weight in body["weights"].items()}
+    if "context" in body:
+        body["context"] = numbers_of(body["context"])
     return body
 
 

@@ -123,10 +123,10 @@ class Session(SessionView):
             size = size_of(self.policy.feasible) if k is None else k
             return self._unlocked.arms.constraints(size, **constraints)
 
-    def check(self, feasible: Sets = None) -> None:
-        """Refuse constraints that no set fulfils, as `ask` would. Draws and changes nothing."""
+    def check(self, feasible: Sets = None, *, context: ArrayLike | None = None) -> None:
+        """Refuse constraints and contexts that `ask` would refuse. Draws and changes nothing."""
         with self._lock:
-            self._unlocked.feasible(feasible)
+            self._unlocked.check(feasible, context)
 
     @overload
     def ask(self, n: None = None, **options: Unpack[AskOptions]) -> Decision: ...

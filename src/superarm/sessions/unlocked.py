@@ -83,6 +83,11 @@ class UnlockedSession:
         retired = self.arms.is_retired
         return without_retired(sets, retired) if retired.any() else sets
 
+    def check(self, given: Sets, context: ArrayLike | None) -> FeasibleSets:
+        """The sets of a round. Refuses them, or the context, if `ask` could not use them."""
+        belief_at(self.policy.belief, context)
+        return self.feasible(given)
+
     def ask(
         self,
         n: int,
@@ -92,8 +97,7 @@ class UnlockedSession:
     ) -> list[Decision]:
         """Make and issue n decisions, or none if one of them fails."""
         # Constraints and contexts are refused before expiry changes anything.
-        feasible, now = self.feasible(given), float(self.clock())
-        belief_at(self.policy.belief, context)
+        feasible, now = self.check(given, context), float(self.clock())
         known = as_plain_context(context)
         self.expire(now)
         # All or none: nothing is issued before the last decision is made.

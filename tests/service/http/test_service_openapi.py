@@ -54,8 +54,13 @@ ADDED = [
     ("components", "schemas", "Parts"),
     ("components", "schemas", "PartAnswer"),
     ("components", "schemas", "ParameterAnswer"),
+    ("components", "schemas", "CreateBody", "properties", "features"),
+    ("components", "schemas", "ArmsBody", "properties", "features"),
+    ("components", "schemas", "DecideBody", "properties", "context"),
+    ("components", "schemas", "DecisionAnswer", "properties", "context"),
+    ("components", "schemas", "DecisionState", "properties", "context"),
 ]
-NEW_BELIEFS = ("flat_gaussian", "learned_beta", "shared_seed")
+NEW_BELIEFS = ("flat_gaussian", "learned_beta", "linear", "logistic", "shared_seed")
 
 
 def without_prose(value):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from superarm.service.bandits.changes import event_with, key_taken
+from superarm.service.bandits.features import Given, Rows, check_size, rows_of
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Event
@@ -26,12 +27,14 @@ def add_arms(
     turn: Turn,
     arms: Sequence[str],
     prior: Sequence[float] | None,
+    features: Given | None,
     key: str | None,
     now: Callable[[], float],
     most_arms: int,
 ) -> Answer:
     """Add the arms that are new, and restore the arms that are retired."""
-    request = _digest("add", arms, prior)
+    # Without features the digest is that of earlier versions, which logs have.
+    request = _digest("add", arms, prior, *(() if features is None else (features,)))
     earlier = None if key is None else event_with(key, live, turn)
     if earlier is not None:
         return _same_answer(earlier, request)
@@ -46,19 +49,30 @@ def add_arms(
             f"arms must be at most {most_arms} here, got {n_arms}",
             fix="serve with --most-arms",
         )
+    check_size(live.spec, n_arms)
+    change: Answer = {"arms": added, "prior": None if prior is None else list(prior)}
+    if features is not None:
+        if prior is not None:
+            raise Problem(422, "arms must have features or a prior, got both")
+        change["features"] = _rows_of_new(live, list(arms), features, added)
     live.advance(now())
-    start = None if prior is None else list(prior)
     try:
-        session.add_arms(added, prior=start)
+        session.add_arms(added, prior=change.get("features", change["prior"]))
     except (ValueError, TypeError, OverflowError) as error:
         raise Problem(422, f"arms cannot be added: {shown_error(error)}") from error
     # After adding, which may fail: then nothing is restored.
     session.restore(*restored)
     changes: dict[str, Answer] = {
-        "arms_added": {"arms": added, "prior": start},
+        "arms_added": change,
         "arms_restored": {"arms": restored},
     }
     return _logged(live, changes, request, key)
+
+
+def _rows_of_new(live: Live, arms: list[str], features: Given, added: list[str]) -> Rows:
+    """The features of the arms that are new. Other arms keep those that they have."""
+    by_name = dict(zip(arms, rows_of(features, arms, live.spec["belief"]), strict=True))
+    return [by_name[name] for name in added]
 
 
 def retire(live: Live, turn: Turn, name: str, key: str | None, now: Callable[[], float]) -> Answer:

@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from numpy.linalg import LinAlgError
+
 from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.decisions import behind_its_log, find
+from superarm.service.bandits.features import check_context
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.records import Answer, answers_of
 from superarm.service.log.events import Event
@@ -42,6 +45,7 @@ def decide(
     live.advance(now())
     _check_open(live, asked, limits)
     _check_size(live, asked)
+    check_context(asked)
     # Readers find the event of a batch by the number of its first decision.
     first = live.session.n_decisions + 1
     body = _ask(live, asked)
@@ -50,10 +54,10 @@ def decide(
 
 
 def _ask(live: Live, asked: dict[str, Any]) -> dict[str, Any]:
-    """Let the session decide. Bad constraints are refused before anything is drawn."""
+    """Let the session decide. Bad constraints and contexts are refused before any draw."""
     feasible = feasible_of(live.session, live.spec["k"], asked)
     try:
-        live.session.check(feasible)
+        live.session.check(feasible, context=asked.get("context"))
     except (ValueError, TypeError) as error:
         raise Problem(422, f"no decision can be made: {shown_error(error)}") from error
     try:
@@ -142,6 +146,9 @@ def tell(
         raise Problem(409, str(error), fix="nothing of this request was learnt") from error
     except ExpiredDecisionError as error:
         raise Problem(410, str(error)) from error
+    except LinAlgError as error:
+        # Nothing was wrong with the request, and the belief may be changed in part.
+        raise Fault(Problem(500, "the belief of this bandit failed to learn")) from error
     except (ValueError, TypeError) as error:
         raise Problem(422, str(error)) from error
     # Only new outcomes are logged, so that the log has every outcome once.

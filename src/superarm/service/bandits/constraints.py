@@ -8,7 +8,7 @@ from superarm.service.problems import Problem, shown_error
 from superarm.sessions import Session
 from superarm.sets.feasible import Group
 
-_NOT_CONSTRAINTS = ("n", "k", "propensities")
+_NOT_CONSTRAINTS = ("n", "k", "propensities", "context")
 
 
 def feasible_of(session: Session, k: int, asked: dict[str, Any]) -> Any:

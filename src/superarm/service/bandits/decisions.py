@@ -36,7 +36,7 @@ def find(store: Store, live: Live, id: str) -> Answer:
         one = session.decision(id)
     except UnknownDecisionError:
         return _find_closed(store, live, id)
-    answer = answer_of(live.bandit.id, record_of(one), one.round, one.time)
+    answer = answer_of(live.bandit.id, record_of(one), one.round, one.time, one.context)
     return {**answer, "status": session.status(id), "outcomes": session.outcomes(id)}
 
 

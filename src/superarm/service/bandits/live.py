@@ -12,7 +12,7 @@ from typing import Any
 
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of
-from superarm.service.bandits.records import decision_of, record_of
+from superarm.service.bandits.records import decisions_of, record_of
 from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
 from superarm.service.log.chain import spec_of
 from superarm.service.log.events import (
@@ -144,8 +144,8 @@ class Live:
 
     def ask(self, asked: dict[str, Any], feasible: Any) -> dict[str, Any]:
         """Decide, and return the body of the event."""
-        n, propensities = asked.get("n", 1), asked.get("propensities")
-        made = self.session.ask(n, feasible=feasible, propensities=propensities)
+        options = {name: asked.get(name) for name in ("context", "propensities")}
+        made = self.session.ask(asked.get("n", 1), feasible=feasible, **options)
         # A decision with no arms is complete as soon as it is issued.
         self.told += sum(not one.arms for one in made)
         mark = self.session.mark()
@@ -209,7 +209,7 @@ class Live:
     def _apply(self, kind: str, body: dict[str, Any], time: float) -> None:
         session = self.session
         if kind == "decided":
-            made = [decision_of(one, body["round"], time) for one in body["decisions"]]
+            made = decisions_of(body, time)
             # Adopting takes the generator from the mark, so nothing is drawn and nothing evaluated.
             mark = {**body["mark"], "evaluations": body["counts"][EVALUATIONS]}
             session.adopt(made, mark, feasible=feasible_of(session, self.spec["k"], body["ask"]))
@@ -220,7 +220,8 @@ class Live:
             # The clock stands at the time of the event, so the same decisions expire.
             self.expired += len(session.expire())
         elif kind == "arms_added":
-            session.add_arms(body["arms"], prior=body["prior"])
+            # Features are what a belief with features takes as the prior of new arms.
+            session.add_arms(body["arms"], prior=body.get("features", body["prior"]))
         elif kind == "arms_restored":
             session.restore(*body["arms"])
         elif kind == "arms_retired":

@@ -7,6 +7,7 @@ import inspect
 import logging
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from superarm import catalog
@@ -23,12 +24,20 @@ _DEEPEST = 3  # levels of oracles inside oracles
 # Sorted after the recommended one, so that descriptions do not depend on the order of the catalog.
 def _offered(parts: Mapping[str, Part], first: str = "") -> dict[str, Part]:
     names = sorted(parts, key=lambda name: (name != first, name))
-    return {name: parts[name] for name in names if parts[name].over_http}
+    return {name: _without_features(parts[name]) for name in names if parts[name].over_http}
+
+
+def _without_features(part: Part) -> Part:
+    """Over HTTP the arms bring their features, so they are no parameter of the belief."""
+    rest = tuple(one for one in part.parameters if one.name != "features")
+    return replace(part, parameters=rest)
 
 
 BELIEFS = _offered(catalog.BELIEFS, first="learned_beta")
 ORACLES = _offered(catalog.ORACLES)
 REWARDS = _offered(catalog.REWARDS)
+# The beliefs that take features, or the number of arms in their place.
+FEATURED = [name for name in BELIEFS if catalog.BELIEFS[name] != BELIEFS[name]]
 
 
 def described(own: Factories) -> dict[str, Any]:
@@ -101,12 +110,13 @@ def own_rewards(module: str) -> dict[str, Factory]:
     return own
 
 
-def belief(given: Mapping[str, Any], n_arms: int, prior: Any = None) -> Any:
-    """The belief of ``{"kind": ..., ...}``."""
+def belief(given: Mapping[str, Any], n_arms: int, prior: Any = None, features: Any = None) -> Any:
+    """The belief of ``{"kind": ..., ...}``, with one row of features per arm or none."""
     params = {name: value for name, value in given.items() if name != "kind"}
     if prior is not None:
         params["prior"] = prior
-    return _make_part(BELIEFS, given.get("kind"), "belief", params, n_arms)
+    first = n_arms if features is None else features
+    return _make_part(BELIEFS, given.get("kind"), "belief", params, first)
 
 
 def settings_of(belief: Any) -> dict[str, Any]:

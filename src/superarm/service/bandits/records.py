@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from superarm.sessions import Decision
+from superarm.sessions.decisions import as_plain_context
 
 Record = dict[str, Any]
 Answer = dict[str, Any]
@@ -12,22 +14,32 @@ PROPENSITIES = ("propensities", "set_propensity", "n_samples")
 
 
 def record_of(decision: Decision) -> Record:
-    """A decision as its event stores it. The event has round and time once for all decisions."""
+    """A decision as its event stores it.
+
+    The event has round, time and context once for all decisions: the context is in the request.
+    """
     record = decision.as_dict()
     del record["round"], record["time"]
+    record.pop("context", None)
     return record
 
 
-def decision_of(record: Record, round: int, time: float) -> Decision:
-    """The decision of a record."""
-    return Decision.from_dict({**record, "round": round, "time": time})
+def decisions_of(body: dict[str, Any], time: float) -> list[Decision]:
+    """The decisions of an event, from its body and time."""
+    shared = {"round": body["round"], "time": time}
+    made = [Decision.from_dict({**one, **shared}) for one in body["decisions"]]
+    context = as_plain_context(body["ask"].get("context"))
+    # One tuple for all decisions: a context may have a row for each of many arms.
+    return made if context is None else [replace(one, context=context) for one in made]
 
 
-def answer_of(bandit: str, record: Record, round: int, time: float) -> Answer:
-    """A decision as clients see it."""
-    return {"id": record["id"], "bandit": bandit, **record, "round": round, "time": time}
+def answer_of(bandit: str, record: Record, round: int, time: float, context: Any) -> Answer:
+    """A decision as clients see it; without a context if there is none."""
+    answer = {"id": record["id"], "bandit": bandit, **record, "round": round, "time": time}
+    return answer if context is None else {**answer, "context": context}
 
 
 def answers_of(bandit: str, body: dict[str, Any], time: float) -> list[Answer]:
-    """The decisions of an event, from its body and time."""
-    return [answer_of(bandit, one, body["round"], time) for one in body["decisions"]]
+    """The decisions of an event as clients see them, from its body and time."""
+    round, context = body["round"], body["ask"].get("context")
+    return [answer_of(bandit, one, round, time, context) for one in body["decisions"]]

@@ -12,6 +12,7 @@ from superarm.core import Policy, Reward
 from superarm.rewards import LinearReward
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import check_k
+from superarm.service.bandits.features import check_size, rows_of
 from superarm.service.problems import Problem, shown, shown_error
 from superarm.sessions import Expiry, Session
 
@@ -49,6 +50,9 @@ def complete(given: Spec, own: parts.Factories, *, most_arms: int) -> Spec:
         "keep": given["keep"],
         "explain_last": explain_last,
     }
+    if given["features"] is not None:
+        spec["features"] = rows_of(given["features"], names_of(spec), belief)
+    check_size(spec, n_arms)
     try:
         # JSON has no NaN. Parameters of rewards may contain one at any depth.
         json.dumps(spec, allow_nan=False)
@@ -100,6 +104,12 @@ def _belief_and_prior(
     return parts.settings_of(made), None if pair is None else list(pair)
 
 
+def names_of(spec: Spec) -> list[str]:
+    """The names of the arms that a bandit is created with."""
+    arms = spec["arms"]
+    return [str(number) for number in range(arms)] if isinstance(arms, int) else arms
+
+
 def _default_oracle(reward: Spec, n_arms: int, own: parts.Factories) -> str:
     return "top_k" if parts.reward(reward, n_arms, own).additive else "lazy_singletons"
 
@@ -126,7 +136,11 @@ def policy_of(spec: Spec, own: parts.Factories) -> Callable[[int], Policy]:
                 "oracle top_k must have an additive reward, got one that is not",
                 fix="take the oracle lazy_singletons or greedy",
             )
-        belief = parts.belief(spec["belief"], n_arms, spec["prior"])
+        features = spec.get("features")
+        # If arms were added, the checkpoint that is loaded next has the features of all arms.
+        if features is not None and len(features) != n_arms:
+            features = None
+        belief = parts.belief(spec["belief"], n_arms, spec["prior"], features)
         return Policy(belief, oracle, reward, spec["k"])
 
     return make
@@ -139,8 +153,7 @@ def rewards_of(spec: Spec, own: parts.Factories) -> Callable[[int], Reward]:
 
 def session_of(id: str, spec: Spec, own: parts.Factories, clock: Callable[[], float]) -> Session:
     """A new session. The ids of its decisions begin with the id of the bandit."""
-    arms = spec["arms"]
-    names = [str(number) for number in range(arms)] if isinstance(arms, int) else arms
+    names = names_of(spec)
     try:
         return Session(
             policy_of(spec, own)(len(names)),

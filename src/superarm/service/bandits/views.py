@@ -14,7 +14,6 @@ from superarm.service.bandits.live import COUNTS, Live
 from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.store import Store, Turn
-from superarm.sessions import Session
 
 _LEVEL = 0.95  # of the interval of each arm
 _INTERNAL = ("mark", "again")  # members of an event that only the service needs
@@ -36,25 +35,26 @@ def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
     """A bandit with its spec and its ``top`` arms with ``query`` in their names; O(n_arms)."""
     session = live.session
     names = session.names
+    # Numbers: names and features are many, and the log has them.
+    sizes = {"arms": len(names)}
+    if "features" in live.spec:
+        sizes["features"] = len(live.spec["features"][0])
     return {
         **summary(live.bandit, live.counts),
-        # The number of arms: the names are many, and the log has them.
-        "spec": {**live.spec, "arms": len(names)},
+        "spec": {**live.spec, **sizes},
         "retired": [str(name) for name in session.retired],
         "events": live.seq,
-        "posterior": _posterior(session, names, top, query),
+        "posterior": _posterior(live, names, top, query),
     }
 
 
-def _posterior(session: Session, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
-    belief: Any = session.policy.belief
-    # A belief without posteriors may show a bound as its mean. Then the outcomes have the mean.
-    counted = isinstance(belief, CountsOutcomes) and not isinstance(belief, HasPosterior)
-    means = belief.outcomes.mean() if counted else belief.mean()
+def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
+    session, belief = live.session, live.session.policy.belief
     # An arm without outcomes may have no mean. It comes last.
-    means = np.nan_to_num(np.asarray(means, np.float64), nan=-1.0)
+    means = np.nan_to_num(np.asarray(_means(live), np.float64), nan=-1.0)
     best = _largest(means, _with_query(names, query), top)
-    posterior = belief.posterior(best) if isinstance(belief, HasPosterior) else None
+    shows = isinstance(belief, HasPosterior) and not _in_contexts(live)
+    posterior: Any = belief.posterior(best) if shows else None  # type: ignore[attr-defined]
     lows: list[Any] = [None] * len(best)
     highs = lows
     if posterior is not None:
@@ -72,6 +72,20 @@ def _posterior(session: Session, names: tuple[Any, ...], top: int, query: str) -
             row |= {"a": float(posterior.a[place]), "b": float(posterior.b[place])}
         rows.append({**row, "retired": session.is_retired(names[arm])})
     return rows
+
+
+def _in_contexts(live: Live) -> bool:
+    """Whether the means of arms depend on the context of a round, so that there are none here."""
+    return live.spec["belief"].get("context") is not None
+
+
+def _means(live: Live) -> Any:
+    belief: Any = live.session.policy.belief
+    if _in_contexts(live):
+        return np.full(belief.n_arms, np.nan)
+    # A belief without posteriors may show a bound as its mean. Then the outcomes have the mean.
+    counted = isinstance(belief, CountsOutcomes) and not isinstance(belief, HasPosterior)
+    return belief.outcomes.mean() if counted else belief.mean()
 
 
 def _with_query(names: tuple[Any, ...], query: str) -> Any:

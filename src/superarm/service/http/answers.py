@@ -43,7 +43,7 @@ class BanditState(Summary):
 
 
 class DecisionAnswer(BaseModel):
-    """A set of arms to pull. The last three members are there if propensities were requested."""
+    """A set of arms to pull. Propensities and context are there if the request had them."""
 
     id: str
     bandit: str
@@ -58,6 +58,9 @@ class DecisionAnswer(BaseModel):
     set_propensity: float | None = Field(None, description="The probability of this set.")
     n_samples: int | None = Field(
         None, description="Number of samples behind the probabilities, with this decision."
+    )
+    context: list[float] | list[list[float]] | None = Field(
+        None, description="What was known of the round, if a context was given."
     )
 
 

@@ -108,6 +108,7 @@ async def add_arms(service: Service, id: str, body: bodies.ArmsBody, key: str | 
         arms.add_arms,
         arms=body.arms,
         prior=body.prior,
+        features=body.features,
         key=key,
         now=engine.clock,
         most_arms=service.limits.arms,

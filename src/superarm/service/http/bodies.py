@@ -33,6 +33,10 @@ CountOrZero = Annotated[int, Field(ge=0, le=_MOST_COUNT), _WHOLE]
 Outcome = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0, le=1e12)]
 Weight = Annotated[float, Field(ge=0.0, le=1e300)]
+# Models of features and contexts multiply these numbers, and lose precision with larger ones.
+Number = Annotated[float, Field(ge=-1e6, le=1e6)]
+Row = Annotated[list[Number], Field(min_length=1)]
+Rows = Annotated[list[Row], Field(min_length=1)]
 _MOST_PARAMETERS = 32
 PartObject = Annotated[dict[str, Any], Field(min_length=1, max_length=_MOST_PARAMETERS)]
 
@@ -79,6 +83,11 @@ class CreateBody(Strict):
         None,
         description="A name, or an object with kind and parameters. "
         "The default is that of Thompson sampling with a learned prior: see `superarm.thompson`.",
+    )
+    features: Rows | dict[Text, Row] | None = Field(
+        None,
+        description="What is known of the arms, for the beliefs linear and logistic: "
+        "one row of numbers per arm, in the order of the arms or by name.",
     )
     oracle: Annotated[str | PartObject, _one_of(parts.ORACLES)] | None = Field(
         None,
@@ -127,6 +136,11 @@ class DecideBody(Strict):
     groups: list[GroupBody] | None = None
     weights: dict[Text, Weight] | None = None
     capacity: Weight | None = None
+    context: Row | Rows | None = Field(
+        None,
+        description="What is known of this round, for a belief made with context: "
+        "numbers, or one row of numbers per arm.",
+    )
     propensities: Count | None = Field(
         None,
         description="Estimate the probabilities of the arms and of the set from this many samples. "
@@ -145,6 +159,9 @@ class ArmsBody(Strict):
 
     arms: Annotated[list[Text], Field(min_length=1)]
     prior: tuple[Positive, Positive] | None = None
+    features: Rows | dict[Text, Row] | None = Field(
+        None, description="Those of the arms, as for a new bandit. The default is average ones."
+    )
 
 
 _MOST_NUMBER = 2**53  # larger whole numbers are not exact in every JSON reader

@@ -1,0 +1,358 @@
+"""Features of arms and contexts of rounds over HTTP."""
+
+import json
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from serving import client_of, create, events_of
+from superarm.beliefs import LinearBelief, LogisticBelief
+from superarm.core import Policy
+from superarm.service.bandits.replay import replay
+from superarm.service.log.sqlite import SQLiteStore
+
+ARMS = ["ant", "bee", "cat", "dog"]
+FEATURES = [[0.0, 1.5], [1.0, -0.5], [1.0, 2.0], [0.0, 0.25]]
+KINDS = [
+    {"belief": "linear", "features": FEATURES},
+    {"belief": "logistic", "features": FEATURES},
+    {"belief": {"kind": "linear", "context": 2}},
+    {"belief": {"kind": "linear", "context": 2}, "features": FEATURES},
+    {"belief": {"kind": "linear", "context": 2, "structure": "shared"}, "features": FEATURES},
+    {"belief": {"kind": "logistic", "context": 2}, "features": FEATURES},
+    {"belief": {"kind": "logistic", "context": 2, "structure": "bilinear"}, "features": FEATURES},
+    {"belief": {"kind": "logistic", "context": 2, "structure": "disjoint"}},
+]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "bandits.db"
+
+
+@pytest.fixture
+def client(path):
+    with client_of(path) as client:
+        yield client
+
+
+def has_contexts(parts):
+    return isinstance(parts["belief"], dict) and "context" in parts["belief"]
+
+
+def decide(client, bandit, status=201, **body):
+    answer = client.post(f"/v1/bandits/{bandit}/decisions", json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def tell(client, id, outcomes):
+    answer = client.post(f"/v1/decisions/{id}/outcomes", json={"outcomes": outcomes})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def contexts_of(rng, n_arms, in_contexts):
+    """The member ``context`` of a request: a vector, or one row per arm."""
+    if not in_contexts:
+        return {}
+    shape = (2,) if rng.random() < 0.6 else (n_arms, 2)
+    return {"context": rng.normal(size=shape).tolist()}
+
+
+def play(client, bandit, n_rounds, *, seed, n_arms=4, in_contexts=True):
+    """Decide with contexts; most outcomes come later and in another order. Returns the sets."""
+    rng, waiting, sets = np.random.default_rng(seed), [], []
+    for _ in range(n_rounds):
+        more = {"propensities": 5} if rng.random() < 0.2 else {}
+        made = decide(client, bandit, **contexts_of(rng, n_arms, in_contexts), **more)
+        sets.append(made["arms"])
+        waiting.append(made)
+        while len(waiting) > 3:
+            one = waiting.pop(int(rng.integers(len(waiting))))
+            tell(client, one["id"], {arm: float(rng.random() < 0.4) for arm in one["arms"]})
+    return sets
+
+
+def replayed(path, bandit, *, decide=True):
+    store = SQLiteStore(path, "read")
+    found = replay(store, store.bandit(bandit), {}, decide=decide)
+    store.close()
+    return found
+
+
+@pytest.mark.parametrize("parts", KINDS, ids=lambda parts: json.dumps(parts["belief"]))
+def test_logs_give_the_same_decisions_bit_for_bit(path, parts):
+    within = has_contexts(parts)
+    with client_of(path, checkpoint_every=10) as client:
+        bandit = create(client, seed=5, **parts)
+        play(client, bandit, 25, seed=1, in_contexts=within)
+        new = {"arms": ["eel", "fox"]}
+        if "features" in parts:
+            new["features"] = {"fox": [0.0, 3.0], "eel": [1.0, 1.0]}
+        assert client.post(f"/v1/bandits/{bandit}/arms", json=new).status_code == 200
+        play(client, bandit, 15, seed=2, n_arms=6, in_contexts=within)
+        client.app.state.service.engine.checkpoints.wait()
+        play(client, bandit, 4, seed=3, n_arms=6, in_contexts=within)
+        before = client.get(f"/v1/bandits/{bandit}").json()
+        log = events_of(client, bandit)
+    found = replayed(path, bandit)
+    assert found.same
+    assert found.checkpoint is not None
+    assert found.live.seq == len(log)
+    # The same decisions after a restart, from a checkpoint and from the first event.
+    futures = []
+    for checkpoints in (True, False):
+        copy = path.with_name(f"{checkpoints}.db")
+        copy.write_bytes(path.read_bytes())
+        with client_of(copy, checkpoints=checkpoints) as client:
+            assert client.get(f"/v1/bandits/{bandit}").json() == before
+            assert events_of(client, bandit) == log
+            futures.append(play(client, bandit, 10, seed=4, n_arms=6, in_contexts=within))
+        assert replayed(copy, bandit).live.seq > len(log)
+    assert futures[0] == futures[1]
+
+
+@pytest.mark.parametrize("belief", [LinearBelief, LogisticBelief])
+def test_the_bandit_decides_what_a_session_decides(client, belief):
+    kind = {LinearBelief: "linear", LogisticBelief: "logistic"}[belief]
+    bandit = create(client, seed=9, belief={"kind": kind, "context": 2}, features=FEATURES)
+    policy = Policy(belief(FEATURES, context=2), sa.TopK(), sa.LinearReward(4), 2)
+    session = sa.Session(policy, ARMS, seed=9, rewards=sa.LinearReward)
+    rng = np.random.default_rng(0)
+    for number in range(30):
+        if number == 20:
+            new = {"arms": ["eel"], "features": [[0.5, 0.5]]}
+            assert client.post(f"/v1/bandits/{bandit}/arms", json=new).json()["added"] == ["eel"]
+            session.add_arms(["eel"], prior=[[0.5, 0.5]])
+        context = contexts_of(rng, 5 if number >= 20 else 4, True)["context"]
+        made = decide(client, bandit, context=context, propensities=20)
+        wanted = session.ask(context=context, propensities=20)
+        assert (made["arms"], made["values"]) == (list(wanted.arms), list(wanted.values))
+        assert made["propensities"] == list(wanted.propensities)
+        outcomes = {arm: float(rng.random() < 0.5) for arm in made["arms"]}
+        tell(client, made["id"], outcomes)
+        session.tell(wanted, outcomes)
+
+
+def test_late_outcomes_are_learned_in_the_context_of_their_decision(client):
+    """Where the first number of the context is 1 the ant wins, and where it is 0 the bee."""
+    bandit = create(
+        client, arms=["ant", "bee"], k=1, seed=3, belief={"kind": "linear", "context": 1}
+    )
+    rng, waiting = np.random.default_rng(1), []
+    for number in range(150):
+        context = [float(rng.integers(2))]
+        waiting.append((decide(client, bandit, context=context), context))
+        if number % 10 == 9:  # all of them at once, the newest first
+            while waiting:
+                made, (wins,) = waiting.pop()
+                (arm,) = made["arms"]
+                tell(client, made["id"], {arm: float((arm == "ant") == bool(wins))})
+    # No noise in outcomes, so that 150 of them leave no doubt; seeded all the same.
+    for wins, best in ((1.0, "ant"), (0.0, "bee")):
+        sets = [decide(client, bandit, context=[wins])["arms"] for _ in range(10)]
+        assert sets == [[best]] * 10
+
+
+def test_features_by_name_are_those_in_order(client):
+    by_name = dict(zip(ARMS[::-1], FEATURES[::-1], strict=True))
+    sets = []
+    for name, features in (("rows", FEATURES), ("names", by_name)):
+        bandit = create(client, name=name, seed=2, belief="linear", features=features)
+        sets.append(play(client, bandit, 20, seed=7, in_contexts=False))
+        (created, *_) = events_of(client, bandit)
+        assert created["spec"]["features"] == FEATURES
+        assert client.get(f"/v1/bandits/{bandit}").json()["spec"]["features"] == 2
+    assert sets[0] == sets[1]
+
+
+def test_the_context_is_in_the_decision_and_once_in_the_log(client):
+    bandit = create(client, seed=1, belief={"kind": "linear", "context": 2})
+    context = [[0.5, number] for number in range(4)]
+    made = decide(client, bandit, n=3, context=context)["decisions"]
+    for one in made:
+        assert one["context"] == context
+        assert client.get(f"/v1/decisions/{one['id']}").json()["context"] == context
+        explained = client.get(f"/v1/decisions/{one['id']}/explanation").json()
+        assert explained["complete"]
+        assert all(reason["low"] <= reason["high"] for reason in explained["reasons"])
+    listed = client.get(f"/v1/bandits/{bandit}/decisions").json()["decisions"]
+    assert [one["context"] for one in listed] == [context] * 3
+    event = events_of(client, bandit)[-1]
+    assert event["ask"]["context"] == context
+    assert all("context" not in one for one in event["decisions"])
+    without = create(client, name="without", seed=1)
+    assert "context" not in decide(client, without)
+
+
+def test_the_same_key_is_the_same_decision_for_the_same_context_only(client):
+    bandit = create(client, seed=1, belief={"kind": "linear", "context": 1})
+    url, headers = f"/v1/bandits/{bandit}/decisions", {"Idempotency-Key": "visit-1"}
+    first = client.post(url, json={"context": [1.0]}, headers=headers).json()
+    assert client.post(url, json={"context": [1]}, headers=headers).json() == first
+    assert client.post(url, json={"context": [2.0]}, headers=headers).status_code == 409
+
+
+def test_closed_decisions_have_their_context_when_memory_has_forgotten_them(client):
+    bandit = create(client, seed=1, keep=0, belief={"kind": "linear", "context": 1})
+    made = decide(client, bandit, context=[0.25])
+    tell(client, made["id"], dict.fromkeys(made["arms"], 1.0))
+    found = client.get(f"/v1/decisions/{made['id']}").json()
+    assert (found["status"], found["context"]) == ("told", [0.25])
+
+
+@pytest.mark.parametrize(
+    ("context", "words"),
+    [
+        (None, "needs a context of 2 numbers"),
+        ([1.0], "must have 2 numbers, got 1"),
+        ([1.0, 2.0, 3.0], "must have 2 numbers, got 3"),
+        ([[1.0, 2.0]] * 3, "one row for each of 4 arms, got 3"),
+        ([[1.0]] * 4, "must have 2 numbers, got 1"),
+        ([[1.0, 2.0], [1.0]], "same length, got 1 and 2"),
+        ([[[1.0]]], ""),
+        ([], ""),
+        ("sunny", ""),
+        ([1.0, "2"], ""),
+        ([1.0, 1e7], ""),
+    ],
+)
+def test_contexts_that_do_not_fit_are_refused_and_change_nothing(client, context, words):
+    bandit = create(client, seed=1, belief={"kind": "linear", "context": 2})
+    body = {} if context is None else {"context": context}
+    assert words in decide(client, bandit, 422, **body)["detail"]
+    assert len(events_of(client, bandit)) == 1
+    other = create(client, name="other", seed=1, belief={"kind": "linear", "context": 2})
+    both = [decide(client, id, context=[1.0, 2.0])["values"] for id in (bandit, other)]
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("parts", [{}, {"belief": "ucb"}, {"belief": "linear"}])
+def test_bandits_without_contexts_refuse_them(client, parts):
+    bandit = create(client, **parts)
+    problem = decide(client, bandit, 422, context=[1.0])
+    assert "context" in problem["detail"]
+    assert decide(client, bandit)["arms"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (
+            {"features": FEATURES},
+            "for the beliefs linear and logistic, got some for 'learned_beta'",
+        ),
+        ({"belief": "beta", "features": FEATURES}, "got some for 'beta'"),
+        ({"belief": "linear", "features": FEATURES[:3]}, "each of 4 arms, got 3 rows"),
+        ({"belief": "linear", "features": [*FEATURES[:3], [1.0]]}, "same length, got 1 and 2"),
+        ({"belief": "linear", "features": {"ant": [1.0]}}, "every arm, got none of 'bee'"),
+        (
+            {"belief": "linear", "features": {arm: [1.0] for arm in [*ARMS, "eel"]}},
+            "of the arms, got some of 'eel'",
+        ),
+        ({"belief": {"kind": "linear", "features": FEATURES}}, "got 'features'"),
+        ({"belief": {"kind": "linear", "context": 0}}, "context"),
+        ({"belief": {"kind": "linear", "context": "two"}}, "context"),
+        ({"belief": {"kind": "linear", "context": 1000}}, "at most 1,000 columns"),
+        ({"belief": {"kind": "linear", "context": 2, "structure": "round"}}, "structure must be"),
+        ({"belief": {"kind": "linear", "structure": "shared"}}, "without a context"),
+        ({"belief": {"kind": "linear", "context": 900}, "arms": 2000}, "at most 100,000,000"),
+        ({"belief": "linear", "prior": [1.0, 1.0]}, "got 'prior'"),
+        ({"belief": "linear", "features": [[1e7, 1.0]] * 4}, ""),
+        ({"belief": "linear", "features": [[]] * 4}, ""),
+    ],
+)
+def test_features_that_do_not_fit_are_refused(client, body, words):
+    answer = client.post("/v1/bandits", json={"name": "a", "arms": ARMS, "k": 2, **body})
+    assert answer.status_code == 422, answer.text
+    assert words in answer.json()["detail"]
+
+
+def test_new_arms_start_from_their_features(client):
+    bandit = create(
+        client,
+        arms=40,
+        k=10,
+        seed=1,
+        belief="linear",
+        features=[[float(arm % 2)] for arm in range(40)],
+    )
+    for _ in range(12):
+        made = decide(client, bandit)
+        tell(client, made["id"], {arm: float(int(arm) % 2) for arm in made["arms"]})
+    new = {"arms": ["good", "bad", "average"], "features": [[1.0], [0.0], [0.5]]}
+    assert client.post(f"/v1/bandits/{bandit}/arms", json=new).status_code == 200
+    assert client.post(f"/v1/bandits/{bandit}/arms", json={"arms": ["nothing known"]}).is_success
+    rows = client.get(f"/v1/bandits/{bandit}", params={"top": 100}).json()["posterior"]
+    means = {row["arm"]: row["mean"] for row in rows}
+    assert means["good"] > means["average"] > means["bad"]
+    assert means["nothing known"] == pytest.approx(means["average"])
+
+
+def test_features_of_new_arms_that_do_not_fit_are_refused(client):
+    bandit = create(client, seed=1, belief="linear", features=FEATURES)
+    url = f"/v1/bandits/{bandit}/arms"
+    for body, words in (
+        ({"arms": ["eel"], "features": [[1.0]]}, "shape (1, 2)"),
+        ({"arms": ["eel"], "features": [[1.0, 2.0]] * 2}, "each of 1 arms, got 2 rows"),
+        ({"arms": ["eel"], "features": {"fox": [1.0, 2.0]}}, "got none of 'eel'"),
+        ({"arms": ["eel"], "features": [[1.0, 2.0]], "prior": [1.0, 1.0]}, "got both"),
+        ({"arms": ["eel"], "prior": [1.0, 1.0]}, "cannot be added"),
+    ):
+        answer = client.post(url, json=body)
+        assert answer.status_code == 422, answer.text
+        assert words in answer.json()["detail"]
+    assert len(events_of(client, bandit)) == 1
+    other = create(client, name="other")
+    body = {"arms": ["eel"], "features": [[1.0]]}
+    refused = client.post(f"/v1/bandits/{other}/arms", json=body)
+    assert "for the beliefs linear and logistic" in refused.json()["detail"]
+
+
+def test_adding_with_a_key_gives_the_first_answer_for_the_same_features_only(client):
+    bandit = create(client, seed=1, belief="linear", features=FEATURES)
+    url, headers = f"/v1/bandits/{bandit}/arms", {"Idempotency-Key": "monday"}
+    body = {"arms": ["ant", "eel"], "features": {"eel": [1.0, 2.0], "ant": [9.0, 9.0]}}
+    first = client.post(url, json=body, headers=headers).json()
+    assert first["added"] == ["eel"]
+    assert client.post(url, json=body, headers=headers).json() == first
+    body["features"]["eel"] = [0.0, 0.0]
+    assert client.post(url, json=body, headers=headers).status_code == 409
+    assert events_of(client, bandit)[-1]["features"] == [[1.0, 2.0]]
+
+
+def test_the_best_arms_of_a_bandit_in_contexts_have_no_means(client):
+    bandit = create(client, seed=1, belief={"kind": "logistic", "context": 1})
+    rows = client.get(f"/v1/bandits/{bandit}").json()["posterior"]
+    assert [row["arm"] for row in rows] == ARMS
+    assert {row["mean"] for row in rows} == {row["low"] for row in rows} == {None}
+
+
+def test_batches_of_large_contexts_are_refused(client):
+    bandit = create(client, arms=2000, k=1, seed=1, belief={"kind": "linear", "context": 1})
+    problem = decide(client, bandit, 422, n=501, context=[[1.0]] * 2000)
+    assert "at most 1,000,000, got 1,002,000" in problem["detail"]
+
+
+def test_a_belief_that_fails_to_learn_is_loaded_again(client, monkeypatch):
+    bandit = create(client, seed=1, belief={"kind": "linear", "context": 1})
+    made = decide(client, bandit, context=[1.0])
+    learn = LinearBelief._learn
+
+    def and_fail(*args):
+        learn(*args)
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    outcomes = dict.fromkeys(made["arms"], 1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(LinearBelief, "_learn", and_fail)
+        answer = client.post(f"/v1/decisions/{made['id']}/outcomes", json={"outcomes": outcomes})
+        assert answer.status_code == 500
+    assert len(tell(client, made["id"], outcomes)["new"]) == 2
+    other = create(client, name="other", seed=1, belief={"kind": "linear", "context": 1})
+    again = decide(client, other, context=[1.0])
+    tell(client, again["id"], outcomes)
+    both = [decide(client, id, context=[0.5])["values"] for id in (bandit, other)]
+    assert both[0] == both[1]
