@@ -85,7 +85,6 @@ PAPER = {
 # are exact.
 PAPER_RUNS = (
     ("linear", "TopK", "thompson", 20),
-    ("linear", "LazySingletons", "thompson", 3),
     ("linear", "LazySingletons", NOT_WIDE, 20),
     ("linear", "LazySingletons", "CTS", 20),
     ("network", "LazySingletons", "thompson", 6),

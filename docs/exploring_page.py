@@ -112,7 +112,8 @@ def learning_table(rows: list[dict[str, Any]]) -> tuple[Table, dict[str, float]]
         lines.append([name, *shown, f"{lead.mean:+.1f}"])
         above.append(found["thompson"].mean() - found["CTS"].mean())
     heading = ["problem", "thompson", *_RIVALS, "lead"]
-    about = {"above": float(np.mean(above)), "runs": len(rows) / len(problems)}
+    least = min(sum(row["problem"] == name for row in rows) for name in problems)
+    about = {"above": float(np.mean(above)), "runs": float(least)}
     return Table(heading, lines), about
 
 
