@@ -150,6 +150,8 @@ def main() -> None:
                     f"{1e3 * round_s:.2f} ms per round",
                     flush=True,
                 )
+                # After each policy, so that a run that is stopped leaves its results.
+                given.out.write_text(json.dumps(found, indent=1) + "\n")
     if given.only in (None, "coverage"):
         found["coverage"] = coverage(given.runs)
         for row in found["coverage"]:

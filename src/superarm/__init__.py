@@ -6,6 +6,7 @@ These names are enough for most programs. Everything else is in the rooms of the
 | --- | --- |
 | `superarm.core` | the vocabulary: protocols, policies, pools, samples |
 | `superarm.beliefs`, `superarm.oracles`, `superarm.rewards`, `superarm.environments` | the parts |
+| `superarm.features` | tables of arms and contexts as numbers |
 | `superarm.sets` | which sets may be chosen |
 | `superarm.policies` | named combinations of belief and oracle |
 | `superarm.simulation` | simulations, instances with a known optimum, many runs at once |
@@ -24,6 +25,7 @@ from superarm import beliefs as beliefs
 from superarm import core as core
 from superarm import environments as environments
 from superarm import errors as errors
+from superarm import features as features
 from superarm import offpolicy as offpolicy
 from superarm import oracles as oracles
 from superarm import policies as policies
@@ -33,7 +35,14 @@ from superarm import sets as sets
 from superarm import simulation as simulation
 from superarm import theory
 from superarm.advice import auto, inspect, plan
-from superarm.beliefs import BetaBelief, GaussianBelief, KLUCBBelief, UCBBelief
+from superarm.beliefs import (
+    BetaBelief,
+    GaussianBelief,
+    KLUCBBelief,
+    LinearBelief,
+    LogisticBelief,
+    UCBBelief,
+)
 from superarm.core import (
     Belief,
     Counted,
@@ -98,8 +107,10 @@ __all__ = [
     "KLUCBBelief",
     "LazyGreedy",
     "LazySingletons",
+    "LinearBelief",
     "LinearReward",
     "LocalSearch",
+    "LogisticBelief",
     "NetworkReward",
     "Oracle",
     "Policy",

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from superarm.beliefs import LinearBelief
+from superarm.beliefs import LinearBelief, LogisticBelief
 from superarm.beliefs._variances import INTERCEPT_VAR
 from superarm.testing import check_belief
 
@@ -326,3 +326,26 @@ def test_a_saved_belief_goes_on_in_the_same_way(structure):
 def test_refusals(wrong, message):
     with pytest.raises((ValueError, TypeError), match=message):
         wrong()
+
+
+@pytest.mark.parametrize("belief", [LinearBelief, LogisticBelief])
+def test_a_new_arm_in_a_wrong_unit_breaks_nothing(belief):
+    rng = np.random.default_rng(1)
+    beliefs = belief(1e9 + rng.normal(size=(40, 3)))
+    beliefs.add_arms(1, [[1.0, 1.0, 1.0]])
+    for _ in range(20):
+        beliefs.update(np.arange(36, 41), np.full(5, 0.5), rng=rng)
+        assert np.isfinite(beliefs.sample(rng=rng)).all()
+
+
+@pytest.mark.parametrize("structure", ["shared", "bilinear", "disjoint"])
+def test_contexts_far_from_zero_are_as_good_as_others(structure):
+    def means(far):
+        rng, belief = np.random.default_rng(0), make(structure)
+        for _ in range(30):
+            arms = np.sort(rng.choice(belief.n_arms, 3, replace=False))
+            now = belief.at(far + a_context(structure, rng))
+            now.update(arms, rng.random(3), rng=rng)
+        return belief.at(far + np.full_like(a_context(structure, rng), 0.5)).mean()
+
+    np.testing.assert_allclose(means(1e11), means(2e3), atol=1e-3)

@@ -133,3 +133,17 @@ def test_few_arms_are_compared_before_the_cut():
         belief.sample_top(5, rng=rng)
     with pytest.raises(ValueError, match="needs a context"):
         LinearBelief(4, context=2).sample_top(2, rng=rng)
+
+
+def test_forgetting_the_bounds_changes_no_decision_if_arms_tie(monkeypatch):
+    for name, value in EAGER.items():
+        monkeypatch.setattr(_linear_top, name, value)
+    rng = np.random.default_rng(0)
+    belief = LinearBelief(np.eye(4)[rng.integers(4, size=3500)], shared=1.0)
+    for t in range(40):
+        forgetful = copy.deepcopy(belief)  # without the memory
+        arms = belief.sample_top(5, rng=np.random.default_rng(t))[0]
+        np.testing.assert_array_equal(
+            arms, forgetful.sample_top(5, rng=np.random.default_rng(t))[0]
+        )
+        belief.update(arms, rng.random(5) < 0.3, rng=rng)

@@ -239,3 +239,17 @@ def test_no_table_library_is_imported():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_a_missing_id_does_not_rename_the_others():
+    ids = [1.0, 2.0, None, 1.0, 2.0]  # what a data frame makes of 1, 2 and a missing value
+    encoder = Encoder.fit({"shop": ids}, kinds={"shop": "category"})
+    assert encoder.names == ("shop = 1", "shop = 2", "shop is missing")
+    for one in (1, 1.0, np.float64(1), "1"):
+        np.testing.assert_array_equal(encoder.transform([{"shop": one}]), [[1, 0, 0]])
+
+
+def test_columns_of_the_same_name_are_refused():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="distinct names"):
+        Encoder.fit(pandas.DataFrame([[1, 2], [3, 4]], columns=["price", "price"]))

@@ -200,3 +200,6 @@ def test_the_next_steps_run(tmp_path, monkeypatch):
     assert type(scope["session"].policy.belief) is type(sa.thompson(sa.LinearReward(2), 1).belief)
     assert "bandit.json" in http
     json.dumps(http)
+    exec(messages.next_steps(found, "t.csv", prior=(1.0, 9.0))[-3].code, scope)
+    # Beta(1, 9), as in the runs; the arms of the decision had no success.
+    assert set(scope["session"].policy.belief.mean().round(6)) == {0.1, round(1 / 11, 6)}

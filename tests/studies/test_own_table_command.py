@@ -232,6 +232,8 @@ def test_a_prior_is_used_by_thompson_and_cts_alone(written, tmp_path):
     assert command(folder / "dishes.csv", *options).exit_code == 0
     numbers = json.loads((tmp_path / "numbers.json").read_text())
     assert numbers["settings"]["prior"] == [3.0, 1.0]
+    assert json.loads((tmp_path / "bandit.json").read_text())["prior"] == [3.0, 1.0]
+    assert "prior=(3.0, 1.0)" in (tmp_path / "report.html").read_text()
 
     def runs(path):
         with (path / "runs.csv").open() as file:

@@ -11,6 +11,10 @@ from superarm.beliefs._scaling import Moments, Scaling
 from superarm.core.arguments import FloatArray, IndexArray, as_context, as_count, as_finite
 
 Structure = Literal["shared", "bilinear", "disjoint"]
+# New arms are cut at so many widths of a column, so that a wrong unit cannot break the sums.
+_MOST_WIDTHS = 1e3
+# Contexts beyond this are centred at the first one: sums of squares about 0 would lose its digits.
+_FAR = 1e3
 
 
 class Design:
@@ -98,8 +102,13 @@ class Design:
 
     def seen(self, context: FloatArray | None, arms: IndexArray) -> None:
         """Feedback about some arms came from a round with this context."""
-        if context is not None and len(arms):
-            self.moments.add(context[None] if context.ndim == 1 else context[arms])
+        if context is None or not len(arms):
+            return
+        rows = context[None] if context.ndim == 1 else context[arms]
+        if not self.moments.n_rows:
+            first = np.where(np.abs(rows).max(axis=0) > _FAR, rows[0], 0.0)
+            self.contexts = Scaling(first, np.ones(self.n_context))
+        self.moments.add(rows)
 
     def rescale(self) -> FloatArray | None:
         """Bring the scaling of contexts up to date; the matrix that turns old rows into new."""
@@ -128,7 +137,7 @@ class Design:
                 raise ValueError(
                     f"features of {n} new arms must have shape {(n, n_columns)}, got {given.shape}"
                 )
-            scaled = self.scaling(given)
+            scaled = np.clip(self.scaling(given), -_MOST_WIDTHS, _MOST_WIDTHS)
         self.features = np.vstack([self.features, _with_one(scaled)])
 
     def state(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ outcomes differ by their features and by one normal number each, most of which a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -117,10 +118,12 @@ class Remembered:
 
     def n_above(self, least: float, distance: float) -> int:
         """How many arms come before all whose scores are below ``least``; O(log n_arms)."""
-        excess = max(0.0, distance - self.radius)
-        if excess > 0:
-            excess *= float(self.widths.max())
+        excess = max(0.0, distance - self.radius) * self._most_width
         return int(np.searchsorted(self.bounds, -(least - excess) + _SLACK, side="right"))
+
+    @cached_property
+    def _most_width(self) -> float:
+        return float(self.widths.max())
 
     def most(self, arms: IndexArray, distance: float) -> FloatArray:
         """The bounds of the scores of some arms."""

@@ -86,8 +86,9 @@ class MixedPosteriors:
     """Beta posteriors of arms that may come from either of two priors.
 
     A posterior is Beta(a, b) or, with probability ``weight``, Beta(wide_a, wide_b). Its value at a
-    score is the larger of two quantiles, which is at most the quantile of the mixture: that of the
-    first part, and that of the second part where it has as much of the upper tail.
+    score is the larger of two quantiles: that of the first part, and that of the second part where
+    it has as much of the upper tail, which is at most the quantile of the mixture. So the second
+    part can raise a value above that of the first, and never lowers it.
 
     Attributes
     ----------

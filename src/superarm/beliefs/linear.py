@@ -35,6 +35,9 @@ from superarm.core.arguments import (
 _N_STEPS = 3
 # Up to so many arms, a whole sample is drawn faster than the k largest of it.
 _FEW = 3000
+# Arms with the same features would tie if they shared all noise, and which of them is chosen would
+# depend on what `sample_top` remembers. So little noise of their own decides between them.
+_LEAST_OWN_STD = 1e-9
 _SETTINGS = ("shared", "optimism", "spread", "horizon", "discount")
 
 
@@ -221,7 +224,8 @@ class LinearBelief:
     def _law(self) -> Scores:
         shared = SharedScores(self.shared, self.spread)
         to_come = self.rounds + 1 if self.horizon is None else max(1, self.horizon - self.rounds)
-        return Scores(self.spread, shared.common_std, shared.own_std, self.optimism, to_come)
+        own_std = max(shared.own_std, _LEAST_OWN_STD)
+        return Scores(self.spread, shared.common_std, own_std, self.optimism, to_come)
 
     def _scores(self, std: FloatArray, *, rng: np.random.Generator) -> FloatArray:
         """z_i, for the deviations of theta_i about what all arms share."""

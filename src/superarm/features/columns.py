@@ -81,7 +81,7 @@ class CategoryColumn:
         cls, name: str, values: list[Any], *, most_categories: int, least_rows: int
     ) -> CategoryColumn:
         """The most frequent categories, with at least ``least_rows`` rows each."""
-        counts = Counter(str(value) for value in values if not is_missing(value))
+        counts = Counter(_label(value) for value in values if not is_missing(value))
         common = [one for one, n in counts.items() if n >= least_rows]
         # By name among equal counts, so that the order of the rows does not matter.
         common = sorted(common, key=lambda one: (-counts[one], one))[:most_categories]
@@ -106,7 +106,7 @@ class CategoryColumn:
         other = len(places) if self.has_other else None
         missing = n_features - 1 if self.has_missing else None
         for row, value in enumerate(values):
-            place = missing if is_missing(value) else places.get(str(value), other)
+            place = missing if is_missing(value) else places.get(_label(value), other)
             if place is not None:
                 features[row, place] = 1.0
         return features
@@ -204,6 +204,12 @@ def column_of(state: dict[str, Any]) -> Column:
     return KINDS[kind](**given)
 
 
+def _label(value: Any) -> str:
+    """The name of a category. 1.0 is 1: a column of ids has floats if one id is missing."""
+    is_whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value) if is_whole else value)
+
+
 def _numbers(name: str, values: list[Any]) -> FloatArray:
     """Floats, NaN where missing; text is read as a number."""
     numbers = np.full(len(values), np.nan)
@@ -211,7 +217,7 @@ def _numbers(name: str, values: list[Any]) -> FloatArray:
         if not is_missing(value):
             try:
                 numbers[row] = float(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise _wrong(name, "a number", value, row) from None
             if not math.isfinite(numbers[row]):
                 raise _wrong(name, "a finite number", value, row)

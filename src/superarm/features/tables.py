@@ -42,6 +42,8 @@ def _columns(table: Any) -> dict[str, list[Any]]:
     if hasattr(table, "column_names") and hasattr(table, "column"):  # Arrow
         return {str(name): table.column(name).to_pylist() for name in table.column_names}
     if hasattr(table, "columns") and hasattr(table, "dtypes"):  # pandas, polars
+        if len(set(table.columns)) < len(table.columns):
+            raise ValueError(f"columns must have distinct names, got {list(table.columns)}")
         return {str(name): table[name].to_list() for name in table.columns}
     if isinstance(table, Mapping):
         if not all(_is_column(values) for values in table.values()):

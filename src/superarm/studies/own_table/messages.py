@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superarm.policies import Prior
 from superarm.reporting.statistics import Interval
 from superarm.studies.own_table.analysis import Analysis
 from superarm.studies.own_table.learnable import rows_for
@@ -70,10 +71,12 @@ def verdict(analysis: Analysis) -> str:
     return said
 
 
-def next_steps(analysis: Analysis, table: str, folder: str = "") -> list[Step]:
+def next_steps(
+    analysis: Analysis, table: str, folder: str = "", *, prior: Prior | None = None
+) -> list[Step]:
     """What to do next with the ``table``.
 
-    ``folder`` is where the files are, with a slash at its end.
+    ``folder`` is where the files are, with a slash at its end. ``prior`` is that of the runs.
     """
     problem, learnable = analysis.problem, analysis.learnable
     steps = []
@@ -86,7 +89,8 @@ def next_steps(analysis: Analysis, table: str, folder: str = "") -> list[Step]:
         steps.append(Step(f"Collect more rows before you trust the best arms: {more}."))
     steps.append(
         Step(
-            "Decide in a Python program, and learn from what happens:", _session(problem.k, folder)
+            "Decide in a Python program, and learn from what happens:",
+            _session(problem.k, folder, prior),
         )
     )
     steps.append(
@@ -111,13 +115,14 @@ def interval(one: Interval) -> str:
     return f"{mean} ({low} to {high})"
 
 
-def _session(k: int, folder: str) -> str:
+def _session(k: int, folder: str, prior: Prior | None) -> str:
+    given = "" if prior is None else f", prior={prior!r}"
     return f"""\
 import csv
 import superarm as sa
 
 with open("{folder}arms.csv", encoding="utf-8") as file:
     names = [row["arm"] for row in csv.DictReader(file)]
-session = sa.Session(sa.thompson(sa.LinearReward(len(names)), k={k}), names, seed=0)
+session = sa.Session(sa.thompson(sa.LinearReward(len(names)), k={k}{given}), names, seed=0)
 decision = session.ask()  # decision.arms are to be shown
 session.tell(decision, {{arm: 0.0 for arm in decision.arms}})  # what happened, from 0 to 1"""

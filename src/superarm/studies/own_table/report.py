@@ -81,7 +81,7 @@ def html(analysis: Analysis, settings: Mapping[str, Any], svg: str) -> str:
         can_be_learned=interval(analysis.learnable.gap),
         warnings=warnings(analysis),
         verdict=verdict(analysis),
-        steps=next_steps(analysis, settings["table"]),
+        steps=next_steps(analysis, settings["table"], prior=settings.get("prior")),
         nothing_to_learn=analysis.results[0].gap_closed is None,
         policies=[part_of(result.policy, problem) for result in analysis.results],
         results=_results_table(analysis),

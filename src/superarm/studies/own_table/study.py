@@ -21,7 +21,7 @@ from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import Analysis, analyse, numbers
 from superarm.studies.own_table.features_file import read_features
 from superarm.studies.own_table.learnable import estimate
-from superarm.studies.own_table.messages import next_steps, verdict, warnings
+from superarm.studies.own_table.messages import Step, next_steps, verdict, warnings
 from superarm.studies.own_table.table_file import OwnTable, read
 from superarm.studies.policies import SINGLE_ARM_POLICIES
 from superarm.studies.run import record_with_bar, recorded_rows, run_cells
@@ -115,7 +115,8 @@ def run(
     }
     scale = Scale(runs=runs, seed=seed)
     found = play_all(problem, wanted, scale, prior=prior, workers=workers, console=console)
-    notes = _notes(found, path.as_posix(), f"{folder.as_posix()}/")
+    steps = next_steps(found, path.as_posix(), f"{folder.as_posix()}/", prior=prior)
+    notes = _notes(found, steps)
     return Done(_write(found, settings, folder), [report.summary(found)], notes)
 
 
@@ -189,12 +190,12 @@ def _say(console: Console | None, text: str) -> None:
         console.print(text, soft_wrap=True, markup=False)
 
 
-def _notes(found: Analysis, table: str, folder: str) -> list[str]:
+def _notes(found: Analysis, to_do: Sequence[Step]) -> list[str]:
     """What the terminal says after the table."""
     said = [f"Warning: {warning}" for warning in warnings(found)]
     steps = "\n".join(
         step.sentence + "".join(f"\n    {line}" for line in step.code.splitlines())
-        for step in next_steps(found, table, folder)
+        for step in to_do
     )
     return [*said, verdict(found), f"What to do next\n{steps}"]
 
@@ -238,7 +239,7 @@ def _write(found: Analysis, settings: dict[str, Any], folder: Path) -> Path:
         "numbers.json": plain + "\n",
         "runs.csv": as_csv(found.run_rows),
         "arms.csv": as_csv(found.arms),
-        "bandit.json": json.dumps(_bandit(found, settings["table"]), ensure_ascii=False) + "\n",
+        "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
         "picture.svg": svg,
         "report.html": report.html(found, settings, svg),
     }
@@ -246,7 +247,9 @@ def _write(found: Analysis, settings: dict[str, Any], folder: Path) -> Path:
     return [folders.write(folder / name, text) for name, text in files.items()][-1]
 
 
-def _bandit(found: Analysis, table: str) -> dict[str, Any]:
+def _bandit(found: Analysis, settings: dict[str, Any]) -> dict[str, Any]:
     """The request that makes a bandit with these arms, for the service."""
     names = found.problem.environment.names
-    return {"name": Path(table).stem, "arms": list(names), "k": found.problem.k}
+    bandit = {"name": Path(settings["table"]).stem, "arms": list(names), "k": found.problem.k}
+    prior = settings.get("prior")
+    return bandit if prior is None else {**bandit, "prior": prior}
