@@ -98,6 +98,18 @@ def create(client, **more):
     return answer.json()["id"]
 
 
+def decide(client, bandit, status=201, **body):
+    answer = client.post(f"/v1/bandits/{bandit}/decisions", json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def tell(client, id, outcomes):
+    answer = client.post(f"/v1/decisions/{id}/outcomes", json={"outcomes": outcomes})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
 def play(client, bandit, n_rounds):
     for number in range(n_rounds):
         decision = client.post(f"/v1/bandits/{bandit}/decisions").json()

@@ -7,38 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core import Belief, FeasibleSets, Pools, Report, Sample, Scores
+from superarm.core import Belief, Pools, Scores
 from superarm.core.arguments import IndexArray
-from superarm.core.optional import HasPosterior, Posterior
+from superarm.core.optional import Posterior
 from superarm.sessions.decisions import CERTIFIED, Decision, Name
+from superarm.sessions.evidence import Evidence, known_of
 
 _LEVEL = 0.95  # of the intervals of posteriors
 _IN, _OUT, _SAMPLED = "#0072B2", "#999999", "#D55E00"  # from the palette of Okabe and Ito
-
-
-@dataclass(slots=True)
-class Evidence:
-    """What a session keeps of a decision so that it can be explained.
-
-    Attributes
-    ----------
-    arms
-        The numbers of the chosen arms, ascending.
-    theta
-        The sample that the oracle saw.
-    report
-        The oracle's report on this round. None if the oracle did not report on it.
-    posterior
-        The posterior of the chosen arms before the decision. None if the belief has none.
-    feasible
-        The sets that could have been chosen.
-    """
-
-    arms: IndexArray
-    theta: Sample
-    report: Report | None
-    posterior: Posterior | None
-    feasible: FeasibleSets
 
 
 @dataclass(frozen=True)
@@ -59,6 +35,9 @@ class Reason:
         The bounds on its worth alone that certified it (`LazySingletons`).
     tests
         The numbers of the tests that it was in (`GroupTesting`).
+    base, columns, own
+        What adds up to its mean, before cuts to [0, 1]: the mean of an average arm, what each
+        column of features and context adds, and what its own outcomes add (`LinearBelief`).
     """
 
     arm: Name
@@ -71,6 +50,9 @@ class Reason:
     lower: float | None = None
     upper: float | None = None
     tests: tuple[int, ...] | None = None
+    base: float | None = None
+    columns: tuple[float, ...] | None = None
+    own: float | None = None
 
     def __str__(self) -> str:
         parts = [] if self.value is None else [f"sampled {self.value:.4g}"]
@@ -82,6 +64,9 @@ class Reason:
             parts.append(f"between {self.lower:.4g} and {self.upper:.4g}")
         if self.tests is not None:
             parts.append(f"in {len(self.tests)} tests")
+        if self.columns is not None:
+            added = f"{sum(self.columns):+.2g} by features and context"
+            parts.append(f"{self.base:.2g} on average, {added}, {self.own:+.2g} by its outcomes")
         return f"{self.arm}: {', '.join(parts)}" if parts else str(self.arm)
 
 
@@ -135,13 +120,13 @@ def explain(
     """The explanation of a decision from its evidence."""
     arms, report = evidence.arms, evidence.report
     scores = None if report is None else report.ranking(arms, evidence.theta)
-    known = None if evidence.posterior is None else _rows(evidence.posterior)
+    known = _rows(evidence.posterior, evidence.contributions)
     make = _Reasons(evidence, names, scores)
     reasons = tuple(
         make.of(
             int(arms[place]),
             rank=None if scores is None else rank,
-            posterior=None if known is None else known[place],
+            known={} if known is None else known[place],
         )
         for rank, place in enumerate(_best_first(arms, scores).tolist(), start=1)
     )
@@ -150,8 +135,8 @@ def explain(
     out = _best_left_out(evidence, scores)
     if out is None:
         return Explanation(decision, scores.meaning, reasons, None, None)
-    now = _rows(belief.posterior(np.array([out])))[0] if isinstance(belief, HasPosterior) else None
-    rest = make.of(out, rank=len(arms) + 1, posterior=now)
+    now = _rows(*known_of(belief, np.array([out])))
+    rest = make.of(out, rank=len(arms) + 1, known={} if now is None else now[0])
     return Explanation(decision, scores.meaning, reasons, rest, _margin(arms, out, scores))
 
 
@@ -188,11 +173,8 @@ class _Reasons:
     names: list[Name]
     scores: Scores | None
 
-    def of(
-        self, arm: int, *, rank: int | None, posterior: tuple[float, float, float] | None
-    ) -> Reason:
-        mean, low, high = (None, None, None) if posterior is None else posterior
-        reason = Reason(self.names[arm], rank, self._sampled(arm), mean, low, high)
+    def of(self, arm: int, *, rank: int | None, known: dict[str, Any]) -> Reason:
+        reason = Reason(self.names[arm], rank, self._sampled(arm), **known)
         scores = self.scores
         if scores is None:
             return reason
@@ -224,10 +206,18 @@ def _tests_with(arm: int, tests: Pools) -> tuple[int, ...]:
     return tuple(np.flatnonzero(tests.sum(alone)).tolist())
 
 
-def _rows(posterior: Posterior) -> list[tuple[float, float, float]]:
-    """The mean and the ends of the interval of each arm."""
+def _rows(posterior: Posterior | None, contributions: Any) -> list[dict[str, Any]] | None:
+    """What is known of each arm, by the names of the attributes of `Reason`."""
+    if posterior is None:
+        return None
     low, high = posterior.interval(_LEVEL)
-    return list(zip(posterior.mean().tolist(), low.tolist(), high.tolist(), strict=True))
+    ends = zip(posterior.mean().tolist(), low.tolist(), high.tolist(), strict=True)
+    rows: list[dict[str, Any]] = [{"mean": a, "low": b, "high": c} for a, b, c in ends]
+    if contributions is not None:
+        added = zip(contributions.columns.tolist(), contributions.own.tolist(), strict=True)
+        for row, (columns, own) in zip(rows, added, strict=True):
+            row |= {"base": contributions.base, "columns": tuple(columns), "own": own}
+    return rows
 
 
 def _figure(explanation: Explanation) -> Any:

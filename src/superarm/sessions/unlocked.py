@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, Policy, Reward, Sample, Scores, as_feasible
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.copies import copy_policy
-from superarm.core.optional import HasPosterior
 from superarm.core.policy import belief_at
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
 from superarm.offpolicy import Propensities, propensities
@@ -26,7 +25,8 @@ from superarm.sessions.decisions import (
     Record,
     as_plain_context,
 )
-from superarm.sessions.explain import Evidence, Explanation, explain
+from superarm.sessions.evidence import Evidence, known_of
+from superarm.sessions.explain import Explanation, explain
 from superarm.sessions.ledger import Ledger
 from superarm.sessions.seeding import Seeding
 
@@ -231,10 +231,8 @@ class UnlockedSession:
         )
         # Kept now, because later feedback changes the belief.
         belief = belief_at(self.policy.belief, context)
-        posterior = None
-        if self.explain_last and issubclass(type(belief), HasPosterior):
-            posterior = belief.posterior(arms)
-        return decision, Evidence(arms, theta, report, posterior, feasible)
+        posterior, parts = known_of(belief, arms) if self.explain_last else (None, None)
+        return decision, Evidence(arms, theta, report, posterior, feasible, parts)
 
     def _id(self, number: int) -> str:
         return f"{self.seeding.key}-{number}"  # decision_number reads it

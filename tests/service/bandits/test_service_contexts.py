@@ -1,4 +1,4 @@
-"""Features of arms and contexts of rounds over HTTP."""
+"""Contexts of rounds over HTTP: decided, logged, replayed, explained."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from serving import client_of, create, events_of
+from serving import client_of, create, decide, events_of, tell
 from superarm.beliefs import LinearBelief, LogisticBelief
 from superarm.core import Policy
 from superarm.service.bandits.replay import replay
@@ -39,18 +39,6 @@ def client(path):
 
 def has_contexts(parts):
     return isinstance(parts["belief"], dict) and "context" in parts["belief"]
-
-
-def decide(client, bandit, status=201, **body):
-    answer = client.post(f"/v1/bandits/{bandit}/decisions", json=body)
-    assert answer.status_code == status, answer.text
-    return answer.json()
-
-
-def tell(client, id, outcomes):
-    answer = client.post(f"/v1/decisions/{id}/outcomes", json={"outcomes": outcomes})
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 def contexts_of(rng, n_arms, in_contexts):
@@ -156,18 +144,6 @@ def test_late_outcomes_are_learned_in_the_context_of_their_decision(client):
         assert sets == [[best]] * 10
 
 
-def test_features_by_name_are_those_in_order(client):
-    by_name = dict(zip(ARMS[::-1], FEATURES[::-1], strict=True))
-    sets = []
-    for name, features in (("rows", FEATURES), ("names", by_name)):
-        bandit = create(client, name=name, seed=2, belief="linear", features=features)
-        sets.append(play(client, bandit, 20, seed=7, in_contexts=False))
-        (created, *_) = events_of(client, bandit)
-        assert created["spec"]["features"] == FEATURES
-        assert client.get(f"/v1/bandits/{bandit}").json()["spec"]["features"] == 2
-    assert sets[0] == sets[1]
-
-
 def test_the_context_is_in_the_decision_and_once_in_the_log(client):
     bandit = create(client, seed=1, belief={"kind": "linear", "context": 2})
     context = [[0.5, number] for number in range(4)]
@@ -237,92 +213,6 @@ def test_bandits_without_contexts_refuse_them(client, parts):
     assert decide(client, bandit)["arms"]
 
 
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        (
-            {"features": FEATURES},
-            "for the beliefs linear and logistic, got some for 'learned_beta'",
-        ),
-        ({"belief": "beta", "features": FEATURES}, "got some for 'beta'"),
-        ({"belief": "linear", "features": FEATURES[:3]}, "each of 4 arms, got 3 rows"),
-        ({"belief": "linear", "features": [*FEATURES[:3], [1.0]]}, "same length, got 1 and 2"),
-        ({"belief": "linear", "features": {"ant": [1.0]}}, "every arm, got none of 'bee'"),
-        (
-            {"belief": "linear", "features": {arm: [1.0] for arm in [*ARMS, "eel"]}},
-            "of the arms, got some of 'eel'",
-        ),
-        ({"belief": {"kind": "linear", "features": FEATURES}}, "got 'features'"),
-        ({"belief": {"kind": "linear", "context": 0}}, "context"),
-        ({"belief": {"kind": "linear", "context": "two"}}, "context"),
-        ({"belief": {"kind": "linear", "context": 1000}}, "at most 1,000 columns"),
-        ({"belief": {"kind": "linear", "context": 2, "structure": "round"}}, "structure must be"),
-        ({"belief": {"kind": "linear", "structure": "shared"}}, "without a context"),
-        ({"belief": {"kind": "linear", "context": 900}, "arms": 2000}, "at most 100,000,000"),
-        ({"belief": "linear", "prior": [1.0, 1.0]}, "got 'prior'"),
-        ({"belief": "linear", "features": [[1e7, 1.0]] * 4}, ""),
-        ({"belief": "linear", "features": [[]] * 4}, ""),
-    ],
-)
-def test_features_that_do_not_fit_are_refused(client, body, words):
-    answer = client.post("/v1/bandits", json={"name": "a", "arms": ARMS, "k": 2, **body})
-    assert answer.status_code == 422, answer.text
-    assert words in answer.json()["detail"]
-
-
-def test_new_arms_start_from_their_features(client):
-    bandit = create(
-        client,
-        arms=40,
-        k=10,
-        seed=1,
-        belief="linear",
-        features=[[float(arm % 2)] for arm in range(40)],
-    )
-    for _ in range(12):
-        made = decide(client, bandit)
-        tell(client, made["id"], {arm: float(int(arm) % 2) for arm in made["arms"]})
-    new = {"arms": ["good", "bad", "average"], "features": [[1.0], [0.0], [0.5]]}
-    assert client.post(f"/v1/bandits/{bandit}/arms", json=new).status_code == 200
-    assert client.post(f"/v1/bandits/{bandit}/arms", json={"arms": ["nothing known"]}).is_success
-    rows = client.get(f"/v1/bandits/{bandit}", params={"top": 100}).json()["posterior"]
-    means = {row["arm"]: row["mean"] for row in rows}
-    assert means["good"] > means["average"] > means["bad"]
-    assert means["nothing known"] == pytest.approx(means["average"])
-
-
-def test_features_of_new_arms_that_do_not_fit_are_refused(client):
-    bandit = create(client, seed=1, belief="linear", features=FEATURES)
-    url = f"/v1/bandits/{bandit}/arms"
-    for body, words in (
-        ({"arms": ["eel"], "features": [[1.0]]}, "shape (1, 2)"),
-        ({"arms": ["eel"], "features": [[1.0, 2.0]] * 2}, "each of 1 arms, got 2 rows"),
-        ({"arms": ["eel"], "features": {"fox": [1.0, 2.0]}}, "got none of 'eel'"),
-        ({"arms": ["eel"], "features": [[1.0, 2.0]], "prior": [1.0, 1.0]}, "got both"),
-        ({"arms": ["eel"], "prior": [1.0, 1.0]}, "cannot be added"),
-    ):
-        answer = client.post(url, json=body)
-        assert answer.status_code == 422, answer.text
-        assert words in answer.json()["detail"]
-    assert len(events_of(client, bandit)) == 1
-    other = create(client, name="other")
-    body = {"arms": ["eel"], "features": [[1.0]]}
-    refused = client.post(f"/v1/bandits/{other}/arms", json=body)
-    assert "for the beliefs linear and logistic" in refused.json()["detail"]
-
-
-def test_adding_with_a_key_gives_the_first_answer_for_the_same_features_only(client):
-    bandit = create(client, seed=1, belief="linear", features=FEATURES)
-    url, headers = f"/v1/bandits/{bandit}/arms", {"Idempotency-Key": "monday"}
-    body = {"arms": ["ant", "eel"], "features": {"eel": [1.0, 2.0], "ant": [9.0, 9.0]}}
-    first = client.post(url, json=body, headers=headers).json()
-    assert first["added"] == ["eel"]
-    assert client.post(url, json=body, headers=headers).json() == first
-    body["features"]["eel"] = [0.0, 0.0]
-    assert client.post(url, json=body, headers=headers).status_code == 409
-    assert events_of(client, bandit)[-1]["features"] == [[1.0, 2.0]]
-
-
 def test_the_best_arms_of_a_bandit_in_contexts_have_no_means(client):
     bandit = create(client, seed=1, belief={"kind": "logistic", "context": 1})
     rows = client.get(f"/v1/bandits/{bandit}").json()["posterior"]
@@ -356,3 +246,32 @@ def test_a_belief_that_fails_to_learn_is_loaded_again(client, monkeypatch):
     tell(client, again["id"], outcomes)
     both = [decide(client, id, context=[0.5])["values"] for id in (bandit, other)]
     assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_explanations_say_what_adds_up_to_a_mean(client, kind):
+    bandit = create(client, seed=1, belief={"kind": kind, "context": 1}, features=FEATURES)
+    belief = {"linear": LinearBelief, "logistic": LogisticBelief}[kind](FEATURES, context=1)
+    rng = np.random.default_rng(2)
+    for _ in range(12):
+        made = decide(client, bandit, context=[0.5])
+        tell(client, made["id"], {arm: float(arm in "ant cat") for arm in made["arms"]})
+        told = np.array([float(arm in "ant cat") for arm in made["arms"]])
+        belief.at([0.5]).update([ARMS.index(arm) for arm in made["arms"]], told, rng=rng)
+    made = decide(client, bandit, context=[0.75])
+    wanted = belief.at([0.75]).contributions([ARMS.index(arm) for arm in made["arms"]])
+    url = f"/v1/decisions/{made['id']}/explanation"
+    found = client.get(url).json()
+    assert "by features and context" in found["text"]
+    reasons = {reason["arm"]: reason for reason in found["reasons"]}
+    for place, arm in enumerate(made["arms"]):
+        reason = reasons[arm]
+        assert reason["base"] == wanted.base
+        assert reason["columns"] == wanted.columns[place].tolist()
+        assert reason["own"] == wanted.own[place]
+    # They are those of the decision, whatever is learned later.
+    tell(client, made["id"], dict.fromkeys(made["arms"], 0.0))
+    assert client.get(url).json()["reasons"] == found["reasons"]
+    without = create(client, name="without")
+    reason = client.get(f"/v1/decisions/{decide(client, without)['id']}/explanation").json()
+    assert {one["columns"] for one in reason["reasons"]} == {None}

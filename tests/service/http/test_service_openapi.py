@@ -59,6 +59,10 @@ ADDED = [
     ("components", "schemas", "DecideBody", "properties", "context"),
     ("components", "schemas", "DecisionAnswer", "properties", "context"),
     ("components", "schemas", "DecisionState", "properties", "context"),
+    *(
+        ("components", "schemas", "ReasonAnswer", "properties", name)
+        for name in ("base", "columns", "own")
+    ),
 ]
 NEW_BELIEFS = ("flat_gaussian", "learned_beta", "linear", "logistic", "shared_seed")
 

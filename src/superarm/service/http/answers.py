@@ -115,6 +115,9 @@ class ReasonAnswer(BaseModel):
     lower: float | None = None
     upper: float | None = None
     n_tests: int | None = None
+    base: float | None = None
+    columns: list[float] | None = None
+    own: float | None = None
 
 
 class ExplanationAnswer(BaseModel):

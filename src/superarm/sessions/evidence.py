@@ -1,0 +1,55 @@
+"""What a session keeps of a decision so that it can be explained later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from superarm.core import FeasibleSets, Report, Sample
+from superarm.core.arguments import IndexArray
+from superarm.core.optional import HasPosterior, Posterior
+
+
+@runtime_checkable
+class HasContributions(Protocol):
+    """A belief that says what features and contexts add to means."""
+
+    def contributions(self, arms: IndexArray) -> Any:
+        """``base``, a number, and ``columns`` and ``own``, with one row per arm."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What a session keeps of a decision so that it can be explained.
+
+    Attributes
+    ----------
+    arms
+        The numbers of the chosen arms, ascending.
+    theta
+        The sample that the oracle saw.
+    report
+        The oracle's report on this round. None if the oracle did not report on it.
+    posterior
+        The posterior of the chosen arms before the decision. None if the belief has none.
+    feasible
+        The sets that could have been chosen.
+    contributions
+        What added up to the means of the chosen arms. None if the belief does not say.
+    """
+
+    arms: IndexArray
+    theta: Sample
+    report: Report | None
+    posterior: Posterior | None
+    feasible: FeasibleSets
+    contributions: Any = None
+
+
+def known_of(belief: Any, arms: IndexArray) -> tuple[Posterior | None, Any]:
+    """The posterior of some arms, and what adds up to their means, if the belief has them."""
+    has = type(belief)
+    return (
+        belief.posterior(arms) if issubclass(has, HasPosterior) else None,
+        belief.contributions(arms) if issubclass(has, HasContributions) else None,
+    )
