@@ -143,3 +143,12 @@ def test_intervals_cover_the_means_also_of_arms_that_the_policy_chose():
         low, high = policy.belief.posterior(np.arange(200)).interval(0.9)
         covered.append((low <= mu) & (mu <= high))
     assert abs(np.mean(covered) - 0.9) < 5 * np.sqrt(0.09 / 1000) + 0.02
+
+
+@pytest.mark.parametrize("learned", [[0.0, 0.1, 1.0, 1.0], [1.0, 2.0, 1.0, 1.0], [1.0, 0.1]])
+def test_a_state_that_would_break_samples_is_refused(learned):
+    belief = LearnedBetaBelief(3)
+    before = belief.state()
+    with pytest.raises(ValueError, match=r"state\['learned'\] must be dispersion and share"):
+        belief.load({**before, "learned": learned})
+    assert belief.state() == before

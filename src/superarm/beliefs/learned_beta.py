@@ -138,7 +138,7 @@ class LearnedBetaBelief:
         return a / (a + b)
 
     def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """The posteriors of some arms at this moment. Later updates do not change the answer."""
+        """The posteriors of some arms by the learned prior alone. Updates do not change the answer."""
         return BetaPosterior(
             *self._posteriors(self.outcomes.counts[arms], self.outcomes.sums[arms])
         )
@@ -215,6 +215,8 @@ class LearnedBetaBelief:
         a, b = as_prior(tuple(state["prior"]), 1)
         new.prior, new.outcomes = (float(a[0]), float(b[0])), outcomes
         learned = as_finite(state["learned"], "state['learned']", ndim=1, least=0.0)
+        if len(learned) != 4 or not 0 < learned[0] <= 1 or learned[1] > 1:
+            raise ValueError("state['learned'] must be dispersion and share up to 1, and two sums")
         new.dispersion, new.wide_share, new._squares, new._n_fitted = learned.tolist()
         new._n_outcomes = float(outcomes.counts.sum())
         streaks = as_finite(state["streaks"], "state['streaks']", ndim=1, least=0.0)
