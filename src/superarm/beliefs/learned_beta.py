@@ -138,7 +138,7 @@ class LearnedBetaBelief:
         return a / (a + b)
 
     def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """The posteriors of some arms by the learned prior alone. Updates do not change the answer."""
+        """The posteriors of some arms by the learned prior alone, as they are at this moment."""
         return BetaPosterior(
             *self._posteriors(self.outcomes.counts[arms], self.outcomes.sums[arms])
         )
