@@ -1,8 +1,9 @@
-"""The page about features quotes what the benchmark of `LogisticBelief` has recorded."""
+"""The page about features quotes what the benchmarks have recorded."""
 
 import json
 import re
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -33,3 +34,27 @@ def test_what_intervals_hold():
     low, high = re.search(r"90% intervals hold (\d+)% to (\d+)%", PAGE).groups()
     assert int(low) == round(100 * min(row["mass_low"] for row in RECORDED["simulation"]))
     assert int(high) == round(100 * max(row["mass_high"] for row in RECORDED["simulation"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "table", "word"),
+    [
+        ("Yeast, contexts of the gene", "yeast", "contexts"),
+        ("late flights, features of the route", "flights, late", "features"),
+    ],
+)
+def test_gaps_closed_on_real_tables(words, table, word):
+    found = json.loads((DOCS / "features.json").read_text())[table]
+    quoted = re.search(rf"\|{words}\|(\d+)\|(\d+)\|(\d+)\|", PAGE).groups()
+    for number, name in zip(quoted, (word, f"random {word}", f"no {word}"), strict=True):
+        assert len(found[name]["gaps"]) == 20
+        assert int(number) == round(fmean(found[name]["gaps"]))
+
+
+def test_the_time_of_a_million_arms():
+    rows = json.loads((DOCS / "linear.json").read_text())
+    ratios = {row["round"]: row["ratio"] for row in rows if row["arms"] == 10**6}
+    after, late = re.search(
+        r"takes ([\d.]+) of the time .* and ([\d.]+) after 3,000", PAGE
+    ).groups()
+    assert (float(after), float(late)) == (round(ratios[1000], 2), round(ratios[3000], 2))
