@@ -24,7 +24,7 @@ from superarm.environments import BernoulliArms
 from superarm.reporting import pages
 from superarm.reporting.figures import band, logarithmic, name_curves, panels, plain, render
 from superarm.reporting.palette import INK, SERIES, Look, look
-from superarm.reporting.statistics import mean_interval, paired_difference
+from superarm.reporting.statistics import mean_interval, paired_difference, paired_ratio
 from superarm.reporting.tables import Table, compact
 from superarm.simulation import run_one
 
@@ -117,11 +117,26 @@ def learning_table(rows: list[dict[str, Any]]) -> tuple[Table, dict[str, float]]
     return Table(heading, lines), about
 
 
+def paper_ratio(rows: list[dict[str, Any]], family: str) -> str:
+    """The regret of thompson at the paper's size relative to CTS, over paired runs."""
+    regret = {
+        label: {
+            row["run"]: row["regret"]
+            for row in rows
+            if (row["family"], row["policy"]) == (family, label)
+        }
+        for label in ("thompson", "CTS")
+    }
+    runs = sorted(regret["thompson"].keys() & regret["CTS"].keys())
+    ratio = paired_ratio(*[[regret[label][run] for run in runs] for label in regret])
+    return f"{ratio} on the {family} problem ({len(runs)} runs)"
+
+
 def page() -> str:
     """The text of docs/exploring.md."""
     measured = json.loads(MEASURED.read_text())
-    learning = json.loads(LEARNING.read_text())["table"] if LEARNING.exists() else None
-    table, about = learning_table(learning) if learning else (None, None)
+    learning = json.loads(LEARNING.read_text()) if LEARNING.exists() else None
+    table, about = learning_table(learning["table"]) if learning else (None, None)
     closed = {name: 100 * mean_interval(one["closed"]).mean for name, one in measured.items()}
     text = pages.render(
         TEMPLATE,
@@ -133,6 +148,9 @@ def page() -> str:
         sizes=(N_ARMS, K, HORIZON, N_RUNS),
         learning=table,
         about=about,
+        paper={name: paper_ratio(learning["paper"], name) for name in ("linear", "network")}
+        if learning
+        else None,
     )
     return compact(text.rstrip("\n")) + "\n"
 

@@ -74,6 +74,14 @@ def test_the_table_of_the_benchmark_is_read(monkeypatch, tmp_path):
     assert table.rows == [[name, "55", "15", "35", "46", "+9.0"] for name in ("first", "second")]
     assert about == {"above": 40.0, "runs": 2.0}
     path = tmp_path / "learning.json"
-    path.write_text(json.dumps({"table": rows}))
+    paper = [
+        {"family": family, "policy": label, "run": run, "regret": regret * (1 + run)}
+        for family in ("linear", "network")
+        for label, regret in (("thompson", 3), ("CTS", 4), ("another", 5))
+        for run in range(2)
+    ]
+    path.write_text(json.dumps({"table": rows, "paper": paper}))
     monkeypatch.setattr(exploring_page, "LEARNING", path)
-    assert "|first|55|15|35|46|+9.0|" in exploring_page.page()
+    text = exploring_page.page()
+    assert "|first|55|15|35|46|+9.0|" in text
+    assert "0.75 (0.75 to 0.75) on the linear problem (2 runs)" in text
