@@ -36,6 +36,8 @@ def test_features_by_name_are_those_in_order(client):
             "for the beliefs linear and logistic, got some for 'learned_beta'",
         ),
         ({"belief": "beta", "features": FEATURES}, "got some for 'beta'"),
+        ({"belief": {"name": "linear"}, "features": FEATURES}, "got some for None"),
+        ({"belief": {"name": "linear"}}, "belief must be one that is known, got None"),
         ({"belief": "linear", "features": FEATURES[:3]}, "each of 4 arms, got 3 rows"),
         ({"belief": "linear", "features": [*FEATURES[:3], [1.0]]}, "same length, got 1 and 2"),
         ({"belief": "linear", "features": {"ant": [1.0]}}, "every arm, got none of 'bee'"),

@@ -19,11 +19,11 @@ _MOST_ANSWERED = 1_000_000  # numbers of contexts in all decisions of a request
 
 def rows_of(given: Given, arms: Sequence[str], belief: Mapping[str, Any]) -> Rows:
     """One row per arm, in their order. Raises Problem if they do not fit the arms or the belief."""
-    if belief["kind"] not in parts.FEATURED:
+    if belief.get("kind") not in parts.FEATURED:
         takes = " and ".join(parts.FEATURED)
         raise Problem(
             422,
-            f"features are for the beliefs {takes}, got some for {shown(belief['kind'])}",
+            f"features are for the beliefs {takes}, got some for {shown(belief.get('kind'))}",
             fix="leave out the features, or take another belief",
         )
     rows = given if isinstance(given, list) else _in_order(given, arms)
@@ -56,7 +56,7 @@ def _in_order(given: Mapping[str, list[float]], arms: Sequence[str]) -> Rows:
 def check_size(spec: Mapping[str, Any], n_arms: int) -> None:
     """Raise Problem if the model of features and contexts would be too large."""
     belief = spec["belief"]
-    if belief["kind"] not in parts.FEATURED:
+    if belief.get("kind") not in parts.FEATURED:
         return
     n_features = len(spec["features"][0]) if "features" in spec else 0
     context = belief.get("context")
