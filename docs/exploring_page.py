@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,7 @@ def page() -> str:
     return compact(text.rstrip("\n")) + "\n"
 
 
+@cache
 def _floor_share() -> float:
     """The floor of the problem that is played, as a share of the random baseline's regret."""
     from superarm.theory.bayes_floor import best_set_value, mean_of

@@ -1,9 +1,8 @@
 """What parts may offer beyond `protocols`: every optional member that some other code looks for.
 
 Each Protocol has one purpose. A part offers it by having the methods; there is nothing to inherit.
-``isinstance(part, Protocol)`` takes many microseconds. Code that runs in every round asks
-``issubclass(type(part), Protocol)`` instead, which Python caches, for Protocols that have methods
-only, and `offers` for the others.
+``isinstance(part, Protocol)`` is slow. Code that runs in every round asks
+``issubclass(type(part), Protocol)``, which Python caches, or `offers` if it has more than methods.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ class Contextual(Protocol):
     def at(self, context: ArrayLike | None) -> Any:
         """The belief of a round: ``n_arms``, ``sample``, ``update``, and what else it offers.
 
-        A context is a vector, or a matrix with one row per arm. None is a round without a context:
-        a belief that needs a context refuses it. An update of the result is an update of this.
+        A context is a vector, or a matrix with one row per arm; None is a round without one, which
+        a belief may refuse. An update of the result is an update of this.
         """
 
 
@@ -288,8 +287,7 @@ class Enumerable(Protocol):
     def blocks(self, order: ArrayLike | None = None) -> Iterator[IndexArray]:
         """All sets, in arrays of shape (n_sets, size), rows ascending; larger sets first.
 
-        Sets of one size come in the lexicographic order of the arms in ``order``, ascending by
-        default.
+        Sets of one size come in the lexicographic order of the arms in ``order`` (ascending).
         """
 
 
