@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import ipaddress
 import logging
 import signal
@@ -129,6 +130,9 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        # What exists now stays. Without it, full collections of garbage stop requests for less.
+        gc.collect()
+        gc.freeze()
         for listening in self.servers:
             for one in listening.sockets:
                 # Asked from the socket: with port 0 only the socket knows the port.
