@@ -20,6 +20,7 @@ from superarm.service import logs
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.engine import Engine
 from superarm.service.http.app import make_app
+from superarm.service.http.front_door import FrontDoor
 from superarm.service.http.service import Service
 from superarm.service.log import chain
 from superarm.service.log.events import DamagedLogError
@@ -93,6 +94,7 @@ def _names(settings: Settings) -> frozenset[str]:
 def _run(service: Service, settings: Settings) -> None:
     # First, so that warnings during the start are written in the same format.
     logs.configure()
+    _raise_file_limit()
     engine = service.engine
     for bandit, reward in loading.without_reward(engine.store, engine.own):
         _log.warning("reward_missing", extra={"fields": {"bandit": bandit.id, "reward": reward}})
@@ -107,9 +109,21 @@ def _run(service: Service, settings: Settings) -> None:
     _log.info("stopped")
 
 
+def _raise_file_limit() -> None:
+    """Allow as many connections as the operating system lets this process have."""
+    if find_spec("resource") is None:  # Windows has no such limit
+        return
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def _uvicorn_config(service: Service, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         make_app(service),
+        http=FrontDoor(settings.limits),  # type: ignore[arg-type]
         host=settings.host,
         port=settings.port,
         # `logs` has configured the loggers. Uvicorn would replace the handlers.
