@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import ipaddress
 import logging
 import signal
@@ -19,6 +20,7 @@ from superarm.service import logs
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.engine import Engine
 from superarm.service.http.app import make_app
+from superarm.service.http.front_door import FrontDoor
 from superarm.service.http.service import Service
 from superarm.service.log import chain
 from superarm.service.log.events import DamagedLogError
@@ -92,6 +94,7 @@ def _names(settings: Settings) -> frozenset[str]:
 def _run(service: Service, settings: Settings) -> None:
     # First, so that warnings during the start are written in the same format.
     logs.configure()
+    _raise_file_limit()
     engine = service.engine
     for bandit, reward in loading.without_reward(engine.store, engine.own):
         _log.warning("reward_missing", extra={"fields": {"bandit": bandit.id, "reward": reward}})
@@ -106,9 +109,21 @@ def _run(service: Service, settings: Settings) -> None:
     _log.info("stopped")
 
 
+def _raise_file_limit() -> None:
+    """Allow as many connections as the operating system lets this process have."""
+    if find_spec("resource") is None:  # Windows has no such limit
+        return
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def _uvicorn_config(service: Service, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         make_app(service),
+        http=FrontDoor(settings.limits),  # type: ignore[arg-type]
         host=settings.host,
         port=settings.port,
         # `logs` has configured the loggers. Uvicorn would replace the handlers.
@@ -129,6 +144,9 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        # What exists now stays. Without it, full collections of garbage stop requests for less.
+        gc.collect()
+        gc.freeze()
         for listening in self.servers:
             for one in listening.sockets:
                 # Asked from the socket: with port 0 only the socket knows the port.

@@ -21,6 +21,11 @@ class Limits:
         Samples per request that are drawn for propensities, for all its decisions; 0 for none.
     rate
         Requests per second of one client, on average; 0 for no limit.
+    connections
+        Open connections of one address.
+    head, head_s, body_s
+        Bytes of the headers of a request, and the seconds in which the headers, and then the body,
+        must arrive.
     """
 
     body: int = 64 << 20
@@ -28,6 +33,10 @@ class Limits:
     open: int = 100_000
     samples: int = 10_000
     rate: float = 0.0
+    connections: int = 512
+    head: int = 64 << 10
+    head_s: float = 10.0
+    body_s: float = 60.0
 
 
 @dataclass(frozen=True)

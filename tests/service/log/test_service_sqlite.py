@@ -2,6 +2,7 @@
 
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -191,3 +192,58 @@ def test_a_link_to_a_served_file_is_that_file(path, tmp_path):
     finally:
         served.close()
     SQLiteStore(link).close()
+
+
+def events_of(first, n):
+    """A decision and its outcome, ``n`` times."""
+    found = [first]
+    for number in range(1, n + 1):
+        for kind in ("decided", "told"):
+            before = found[-1]
+            found.append(
+                seal(before.digest, before.seq + 1, 1.0, kind, number, f"{kind}{number}", {})
+            )
+    return found[1:]
+
+
+def steps_of(store, action):
+    """How many steps SQLite's machine takes for an action: what it costs, without a clock."""
+    steps = []
+    store._reading.set_progress_handler(lambda: steps.append(1) or 0, 10)
+    action()
+    store._reading.set_progress_handler(None, 0)
+    return len(steps)
+
+
+LOOKUPS = {
+    "about": lambda store, number, middle: store.about(number, middle),
+    "decided_before": lambda store, number, middle: store.decided_before(number, middle, 1),
+    "by_key": lambda store, number, middle: store.by_key(number, f"told{middle}"),
+    "last": lambda store, number, _: store.last(number),
+    "events": lambda store, number, middle: store.events(number, middle, 1),
+}
+
+
+def test_a_lookup_costs_the_same_in_a_long_log(store):
+    """``about`` used to read the whole log of the bandit."""
+    (small, one), (large, two) = made(store, 2)
+    store.append(small.number, events_of(one, 10))
+    store.append(large.number, events_of(two, 2000))
+    for name, lookup in LOOKUPS.items():
+        few = steps_of(store, partial(lookup, store, small.number, 5))
+        many = steps_of(store, partial(lookup, store, large.number, 1000))
+        assert lookup(store, large.number, 1000), name
+        assert many <= few + 2, name
+
+
+def test_a_database_with_two_names_is_not_served(tmp_path):
+    """Each name has its own write-ahead log: two servers lost what the other had acknowledged."""
+    store = SQLiteStore(tmp_path / "bandits.db")
+    (tmp_path / "second.db").hardlink_to(tmp_path / "bandits.db")
+    with pytest.raises(StoreError, match="must have one name"):
+        SQLiteStore(tmp_path / "second.db")
+    store.close()
+    with pytest.raises(StoreError, match="hard links give it 2"):
+        SQLiteStore(tmp_path / "bandits.db")
+    (tmp_path / "second.db").unlink()
+    SQLiteStore(tmp_path / "bandits.db").close()
