@@ -184,7 +184,8 @@ class LearnedBetaBelief:
 
     def add_arms(self, n: int, prior: None = None) -> None:
         """Append n arms without outcomes, which start from the learned prior. O(n_arms)."""
-        self.n_arms = self.outcomes.add_arms(n, prior, "LearnedBetaBelief")
+        what = "LearnedBetaBelief, whose new arms start from the learned prior,"
+        self.n_arms = self.outcomes.add_arms(n, prior, what)
         self._streaks = np.append(self._streaks, np.zeros(n, np.int32))
         self._groups = None
 
