@@ -25,6 +25,7 @@ from typing import Any, Literal
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.actor import Actor, Operation, Waiting
 from superarm.service.bandits.checkpoints import Checkpoints
+from superarm.service.bandits.clocks import ClockWatch
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.spec import Spec
@@ -70,7 +71,7 @@ class Engine:
         own: parts.Factories | None = None,
         *,
         checkpoint_every: int = 2000,
-        n_threads: int = 8,
+        n_threads: int = 64,
         most_loaded: int = 1000,
         clock: Callable[[], float] = time.time,
         metrics: Metrics | None = None,
@@ -78,7 +79,7 @@ class Engine:
         self.store, self.own, self.clock = store, dict(own or {}), clock
         self.metrics = Metrics() if metrics is None else metrics
         self.checkpoints = Checkpoints(store, self.metrics, checkpoint_every)
-        self._most_loaded = most_loaded
+        self._most_loaded, self._watch = most_loaded, ClockWatch(clock)
         # The last failure of the database, and when it last worked: see `health`.
         self._failing: StoreError | None = None
         self._written = -math.inf
@@ -202,6 +203,8 @@ class Engine:
         Returns their answers, which may be exceptions.
         """
         try:
+            if jumped := self._watch.jump():
+                _log.warning("clock_jumped", extra={"fields": {"seconds": round(jumped, 3)}})
             to_write = any(waiting.writes for waiting in batch)
             # Another process may have appended events that this memory has not seen.
             seen = None if actor.live is None else actor.live.seq
