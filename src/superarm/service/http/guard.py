@@ -17,7 +17,9 @@ from superarm.service.problems import MEDIA_TYPE, Problem
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
-_DECIDES = re.compile(r"/v1/(bandits/[^/]+/decisions|decisions/[^/]+/outcomes)/?")
+_DECIDES = re.compile(
+    r"/v1/(bandits/[^/]+/decisions|decisions/[^/]+/outcomes|decisions|outcomes)/?"
+)
 _HEADERS = {b"authorization", b"x-api-key", b"content-length"} | visitors.HEADERS
 _HEALTH = "/healthz"
 _BURST_S = 2  # a client may send the requests of this time at once
