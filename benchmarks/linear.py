@@ -33,7 +33,7 @@ _AT = (1, 3, 10, 30, 100, 300, 1000, 3000)
 def dense(belief: LinearBelief, rng: np.random.Generator) -> np.ndarray:
     """The straightforward program: every arm is scored, with its own number."""
     model = belief._model
-    weights = model.draw_weights(belief.scores.spread, rng=rng)
+    weights = model.draw_weights(belief.spread, rng=rng)
     values, std = model.given(model.rows, weights)
     values += std * belief._scores(std, rng=rng)
     return np.argpartition(values, -K)[-K:]
@@ -103,7 +103,7 @@ def at_round(
         scored.append(belief._top.n_scored / belief.n_arms)
         n_different += not np.array_equal(arms, same_draws(belief, np.random.default_rng(seed)))
     model = belief._model
-    weights = model.draw_weights(belief.scores.spread, rng=rng)
+    weights = model.draw_weights(belief.spread, rng=rng)
     lazy_s = seconds(lambda: belief.sample_top(K, rng=rng), 15)
     dense_s = seconds(lambda: dense(belief, rng), 5)
     product_s = seconds(lambda: model.rows @ weights, 5)

@@ -171,7 +171,7 @@ def test_they_learn():
 def test_thompson_has_the_parts_that_the_reward_allows():
     linear, network = sa.LinearReward(6), sa.NetworkReward.random(6, rng=np.random.default_rng(0))
     policy = sa.thompson(linear, 4, horizon=100)
-    assert (policy.belief.shared, policy.belief.scores.horizon) == (0.8, 100)
+    assert (policy.belief.shared, policy.belief.horizon) == (0.8, 100)
     assert sa.thompson(sa.LinearReward(50), 10).belief.shared == 0.9
     assert type(policy.oracle) is sa.TopK
     assert type(sa.thompson(network, 2).oracle) is sa.LazySingletons

@@ -51,7 +51,7 @@ class LinearRound:
     def uncut(self, *, rng: np.random.Generator) -> FloatArray:
         """A sample before it is cut to [0, 1]."""
         belief = self.belief
-        values, std = belief._model.draw(self._rows(slice(None)), belief.scores.spread, rng=rng)
+        values, std = belief._model.draw(self._rows(slice(None)), belief.spread, rng=rng)
         return MIDDLE + values + std * belief._scores(std, rng=rng)
 
     def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:

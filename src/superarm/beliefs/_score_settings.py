@@ -59,6 +59,16 @@ class ScoreSettings:
         return asdict(self)
 
 
+class OfScores:
+    """An attribute of a belief that is the setting of this name in its ``scores``."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, belief: Any, owner: type) -> Any:
+        return self if belief is None else getattr(belief.scores, self._name)
+
+
 NAMES = tuple(field.name for field in fields(ScoreSettings))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from superarm.beliefs._beta import as_prior
 from superarm.beliefs._beta_fit import Beta, fit_beta, fit_dispersion, fit_wide_share, wide_weight
 from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._score_settings import NAMES, ScoreSettings
+from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs._scores import BoolArray, MixedPosteriors, TopOfGroups
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import BetaPosterior
@@ -108,6 +108,8 @@ class LearnedBetaBelief:
     array([0.051])
     """
 
+    shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
+
     def __init__(
         self,
         n_arms: int,
@@ -129,11 +131,6 @@ class LearnedBetaBelief:
         # The good outcomes in a row of each arm, at most stay_after.
         self._streaks = np.zeros(self.n_arms, np.int32)
         self._groups: EqualArms | None = None  # built at the first sample_top
-
-    @property
-    def shared(self) -> float:
-        """The correlation of the scores of two arms."""
-        return self.scores.shared
 
     def mean(self) -> FloatArray:
         """The posterior means, shape (n_arms,)."""
@@ -187,7 +184,8 @@ class LearnedBetaBelief:
 
     def add_arms(self, n: int, prior: None = None) -> None:
         """Append n arms without outcomes, which start from the learned prior. O(n_arms)."""
-        self.n_arms = self.outcomes.add_arms(n, prior, "LearnedBetaBelief")
+        what = "LearnedBetaBelief, whose new arms start from the learned prior,"
+        self.n_arms = self.outcomes.add_arms(n, prior, what)
         self._streaks = np.append(self._streaks, np.zeros(n, np.int32))
         self._groups = None
 

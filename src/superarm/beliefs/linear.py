@@ -18,7 +18,7 @@ from superarm.beliefs._disjoint import DisjointModel
 from superarm.beliefs._linear_round import MIDDLE, Contributions, LinearRound
 from superarm.beliefs._linear_top import LinearTop, Scores
 from superarm.beliefs._mixed import MixedModel
-from superarm.beliefs._score_settings import NAMES, ScoreSettings
+from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs._variances import Variances, is_due
 from superarm.beliefs.posteriors import CutGaussianPosterior
 from superarm.core.arguments import (
@@ -100,6 +100,8 @@ class LinearBelief:
     >>> belief.posterior(np.array([300, 301])).mean().round(2)
     array([0.49, 0.29])
     """
+
+    shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ from superarm.beliefs._logit_model import SiteModel
 from superarm.beliefs._logit_rows import Rows, Structure
 from superarm.beliefs._logit_sites import sites
 from superarm.beliefs._logit_stds import FIRST_STDS, STEPS, fit_stds
-from superarm.beliefs._score_settings import NAMES, ScoreSettings
+from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import LogitNormalPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction
@@ -102,6 +102,8 @@ class LogisticBelief:
     >>> belief.posterior(np.array([300, 301])).mean().round(2)
     array([0.12, 0.02])
     """
+
+    shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
 
     def __init__(
         self,
