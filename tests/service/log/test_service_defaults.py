@@ -44,8 +44,10 @@ def test_the_default_is_that_of_thompson_with_every_setting(path):
     belief = sa.thompson(sa.LinearReward(40), 10).belief
     names = [one.name for one in BELIEFS["learned_beta"].parameters]
     assert names == list(inspect.signature(LearnedBetaBelief).parameters)[1:]
-    others = {name: getattr(belief, name) for name in names if name not in belief.scores.state()}
-    assert spec["belief"] == {"kind": "learned_beta", **belief.scores.state(), **others}
+    assert spec["belief"] == {
+        "kind": "learned_beta",
+        **{name: getattr(belief, name) for name in names},
+    }
     assert spec["belief"]["shared"] == 0.9
     assert spec["prior"] is None
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from superarm import catalog
-from superarm.beliefs import LearnedBetaBelief
 from superarm.catalog import Parameter, Part
 from superarm.core.arguments import as_count, as_flag
 from superarm.service.problems import Problem, shown, shown_error
@@ -130,11 +129,7 @@ def settings_of(belief: Any) -> dict[str, Any]:
     label = type(belief).__name__
     (part,) = (part for part in BELIEFS.values() if part.label == label)
     names = [one.name for one in part.parameters if one.name != "prior"]
-    scores = belief.scores.state() if isinstance(belief, LearnedBetaBelief) else {}
-    return {
-        "kind": part.name,
-        **{name: scores[name] if name in scores else getattr(belief, name) for name in names},
-    }
+    return {"kind": part.name, **{name: getattr(belief, name) for name in names}}
 
 
 def oracle(given: Any, depth: int = 0) -> Any:
