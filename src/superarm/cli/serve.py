@@ -79,7 +79,7 @@ _HIGHEST_PORT = 65535
     "--threads",
     "n_threads",
     type=_at_least_one,
-    default=8,
+    default=64,
     help="Number of bandits that can decide at the same time.",
 )
 @click.option(

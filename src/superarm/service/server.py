@@ -31,6 +31,7 @@ from superarm.service.settings import Settings
 _log = logging.getLogger("superarm.service")
 _GRACE_S = 20  # running requests may take this long after the server is told to stop
 _BACKLOG = 1024
+_SWITCH_S = 0.0005  # a reward that computes in Python gives way to requests after this time
 
 
 class StartError(Exception):
@@ -95,6 +96,14 @@ def _run(service: Service, settings: Settings) -> None:
     # First, so that warnings during the start are written in the same format.
     logs.configure()
     _raise_file_limit()
+    sys.setswitchinterval(_SWITCH_S)
+    try:
+        _listen(service, settings)
+    finally:
+        logs.finish()
+
+
+def _listen(service: Service, settings: Settings) -> None:
     engine = service.engine
     for bandit, reward in loading.without_reward(engine.store, engine.own):
         _log.warning("reward_missing", extra={"fields": {"bandit": bandit.id, "reward": reward}})

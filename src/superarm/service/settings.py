@@ -78,7 +78,7 @@ class Settings:
     trusted_proxies: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     checkpoint_every: int = 2000
-    n_threads: int = 8
+    n_threads: int = 64
     most_loaded: int = 1000
     check_all: bool = False
     log_requests: bool = True

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from serving import client_of, create
-from superarm.service.bandits import engine
+from superarm.service.bandits import health
 from superarm.service.log.events import Bandit, root, seal
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.store import Checkpoint, StoreError
@@ -173,7 +173,7 @@ def test_the_health_of_a_file_that_nobody_writes_to(tmp_path, monkeypatch):
         store._writing.execute("PRAGMA query_only = OFF")
         assert client.get("/healthz").status_code == 200
         store._writing.execute("PRAGMA query_only = ON")
-        monkeypatch.setattr(engine, "_HEALTHY_S", 0.0)  # and this is long ago
+        monkeypatch.setattr(health, "_HEALTHY_S", 0.0)  # and this is long ago
         assert client.get("/healthz").status_code == 503
 
 
@@ -247,3 +247,19 @@ def test_a_database_with_two_names_is_not_served(tmp_path):
         SQLiteStore(tmp_path / "bandits.db")
     (tmp_path / "second.db").unlink()
     SQLiteStore(tmp_path / "bandits.db").close()
+
+
+def test_large_events_are_read_one_by_one(store, monkeypatch):
+    """A thousand events with a million numbers each used to be read at once."""
+    monkeypatch.setattr("superarm.service.log.queries._MOST_READ", 100)
+    ((bandit, first),) = made(store, 1)
+    last = first
+    for size in (10, 10, 500, 10, 90):
+        last = seal(last.digest, last.seq + 1, 1.0, "told", 1, None, {"x": "x" * size})
+        store.append(bandit.number, [last])
+    portions, seq = [], 1
+    while some := store.events(bandit.number, seq, 1000):
+        portions.append([event.seq for event in some])
+        seq = some[-1].seq
+    assert portions == [[2, 3], [4], [5], [6]]
+    assert len(store.events(bandit.number, 1, 1)) == 1
