@@ -34,8 +34,6 @@ from superarm.core.arguments import (
 
 # The prior is fitted first after so many outcomes, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
-# So much of the rounds to come counts for optimism.
-_LOOK_AHEAD = 0.3
 # Sums of measured outcomes are grouped by steps of a 16th. Finer steps make more groups, and with
 # coarser steps more arms are drawn in vain.
 _PER_OUTCOME = 16
@@ -252,7 +250,7 @@ class LearnedBetaBelief:
 
     def _optimism(self, counts: FloatArray, prior: Beta | None = None) -> FloatArray:
         n_known = counts + self.dispersion * sum(self.prior if prior is None else prior)
-        return self.scores.rise(_LOOK_AHEAD / n_known, self.scores.to_come(self.outcomes.rounds))
+        return self.scores.rise(1 / n_known, self.outcomes.rounds)
 
     def _scores(self, *, rng: np.random.Generator) -> FloatArray:
         drawn = self.scores.law.draw(self.n_arms, self._is_held(), rng=rng)
