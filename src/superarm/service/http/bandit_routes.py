@@ -131,8 +131,9 @@ async def retire_arm(service: Service, id: str, name: str, key: str | None) -> A
 @endpoint("GET", "/v1/bandits/{id}/history", answer=answers.History, problems=_OF_REBUILDING)
 async def get_history(service: Service, id: str, query: bodies.HistoryQuery) -> Answer:
     """Show the bandit over time, at decisions that are evenly spread over all of them."""
-    operation = partial(decisions.history, points=query.points)
-    return await service.engine.do(id, operation, reads=True)
+    engine = service.engine
+    look = await engine.do(id, partial(decisions.history, points=query.points), reads=True)
+    return await engine.in_thread(look)
 
 
 @endpoint(
