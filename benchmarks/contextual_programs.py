@@ -266,7 +266,11 @@ SYSTEMS = [
         "k draws from its probabilities, by hand",
     ),
     System(
-        "mabwiser, LinTS", "mabwiser", lambda t, s: Mabwiser(t, s, "LinTS"), _TOP, arm_features=False
+        "mabwiser, LinTS",
+        "mabwiser",
+        lambda t, s: Mabwiser(t, s, "LinTS"),
+        _TOP,
+        arm_features=False,
     ),
     System(
         "mabwiser, LinTS, alpha 0.1",

@@ -117,7 +117,11 @@ class MixedModel:
 
     def given(self, rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The means of all arms given w, and the deviations of u_i about them."""
-        values, seen = rows @ weights, self.seen
+        return self.completed(rows @ weights, weights)
+
+    def completed(self, values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same, where ``values`` are the products of the rows with w; they are changed."""
+        seen = self.seen
         if self.row_sums is None:  # the same as below, without a product
             expected = self.counts[seen] * values[seen]
         else:
