@@ -218,7 +218,7 @@ class System:
     arm_features
         Whether it can use features of arms; otherwise it has the context alone.
     timed
-        Whether its times are measured: settings that differ by a number have the same times.
+        Whether its times are measured: one setting per library and way of picking is enough.
     """
 
     label: str
@@ -257,6 +257,7 @@ SYSTEMS = [
         _BAYES,
         lambda t, s: BayesianBandits(t, s, "EmpiricalBayesGLM"),
         _OWN_TOP,
+        timed=False,
     ),
     System("Vowpal Wabbit, CCB", "vowpalwabbit", VowpalWabbit, "k slots"),
     System(

@@ -109,7 +109,9 @@ class Design:
             return None
         scaled, n_features = self.contexts(context), self.features.shape[1]
         if self.structure == "bilinear":
-            return np.asarray(np.kron(np.eye(n_features), np.append(1.0, scaled)), np.float64)
+            products = np.zeros((n_features, n_features, 1 + self.n_context))
+            products[np.arange(n_features), np.arange(n_features)] = np.append(1.0, scaled)
+            return products.reshape(n_features, self.n_columns)
         fold = np.eye(n_features, self.n_columns)
         fold[0, n_features:] = scaled
         return fold

@@ -29,8 +29,8 @@ _FURTHER = 1.15
 _SAME = 2.0
 # To remember anew costs as much as so many rounds that score all arms. While bounds exclude less
 # than half of the arms, it is worth so many times as many rounds; and twice as many each time, up
-# to a limit, while contexts never come near a remembered one.
-_COST, _RARELY, _MOST_RARELY = 20.0, 4.0, 64.0
+# to a limit, while bounds help in few rounds, since contexts rarely come near a remembered one.
+_COST, _RARELY, _MOST_RARELY, _FEW_ROUNDS = 20.0, 4.0, 64.0, 0.05
 # The relative error of a sum of squares in float32, for any number of columns that fits in memory.
 _NARROW = 1e-3
 # The most contexts that are remembered, and bytes for all of them.
@@ -157,7 +157,8 @@ class Memories:
         self._most = max(1, min(_MOST, fitting)) if in_contexts else 1
         # In the order of their last use.
         self._all = [Remembered.nothing(rows)]
-        self._spent, self._scored, self._rarely, self._n_helped = 0.0, 0.0, _RARELY, 0
+        self._spent, self._scored, self._rarely = 0.0, 0.0, _RARELY
+        self._n_rounds, self._n_helped = 0, 0
 
     @property
     def n_arms(self) -> int:
@@ -178,7 +179,7 @@ class Memories:
     def spend(self, share: float) -> None:
         """A round has scored this share of the arms."""
         self._spent, self._scored = self._spent + share, share
-        self._n_helped += share < 0.5
+        self._n_rounds, self._n_helped = self._n_rounds + 1, self._n_helped + (share < 0.5)
 
     def remember(self, root: FloatArray, mean: FloatArray, spread: float) -> None:
         """The context of this round, in place of one that is near, or was not used for long."""
@@ -188,6 +189,6 @@ class Memories:
             self._all.pop(-1 if is_near else 0)
         self._all.append(old.anew(root, mean, spread))
         if self._most > 1:
-            twice = min(2 * self._rarely, _MOST_RARELY)
-            self._rarely = _RARELY if self._n_helped else twice
-        self._spent, self._n_helped = 0.0, 0
+            helps = self._n_helped > _FEW_ROUNDS * self._n_rounds
+            self._rarely = _RARELY if helps else min(2 * self._rarely, _MOST_RARELY)
+        self._spent, self._n_rounds, self._n_helped = 0.0, 0, 0

@@ -152,6 +152,8 @@ class _Round:
         self.model, self.place, self.scores = model, place, scores
         self.weights = model.draw_weights(scores.spread, rng=rng)
         self.folded = place.folded(self.weights)
+        # What is expected of the outcomes of arms in earlier contexts, whose rows were others.
+        self._expected = None if model.row_sums is None else model.expected(self.weights)
         self.common = scores.common_std * rng.standard_normal()
         self.noise = OwnNoise(model.n_arms, rng=rng)
 
@@ -192,10 +194,10 @@ class _Round:
         std = np.sqrt(model.own_var(counts))
         share, sums = std**2 / model.variances.noise, model.sums[arms]
         raised = std * (self.scores.rise(std) + self.common)
-        if model.row_sums is None:
+        if self._expected is None:  # it is counts · x·w
             return 1 - share * counts, share * sums + raised, std
-        # Earlier outcomes had other rows: what is expected of them is not a multiple of x·w.
-        expected = model.row_sums[arms] @ self.weights
+        has, expected = counts > 0, np.zeros(len(arms))
+        expected[has] = self._expected[np.searchsorted(model.seen, arms[has])]
         return np.ones(len(arms)), share * (sums - expected) + raised, std
 
 

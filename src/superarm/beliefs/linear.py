@@ -202,7 +202,8 @@ class LinearBelief:
         self._design.seen(context, arms)
         self._model.add(arms, self._design.rows(context, arms), outcomes - MIDDLE)
         self.rounds, self._n_seen = self.rounds + (len(arms) > 0), self._n_seen + len(arms)
-        if is_due(self._n_seen, self._n_fitted):
+        n_kept = float(self._model.counts.sum()) if self.discount < 1 else self._n_seen
+        if is_due(self._n_seen, self._n_fitted, n_kept):
             change = self._design.rescale()
             if change is not None:
                 self._model.recode(change)
