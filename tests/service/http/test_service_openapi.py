@@ -52,6 +52,7 @@ ADDED = [
     ("paths", "/v1/parts"),
     ("paths", "/v1/decisions"),
     ("paths", "/v1/outcomes"),
+    ("paths", "/v1/bandits", "get", "parameters", 2),  # name
     *(
         ("components", "schemas", name)
         for name in (
@@ -68,6 +69,7 @@ ADDED = [
     ("components", "schemas", "DecideBody", "properties", "context"),
     ("components", "schemas", "DecisionAnswer", "properties", "context"),
     ("components", "schemas", "DecisionState", "properties", "context"),
+    ("components", "schemas", "ExplanationAnswer", "properties", "prior"),
     *(
         ("components", "schemas", "ReasonAnswer", "properties", name)
         for name in ("base", "columns", "own")

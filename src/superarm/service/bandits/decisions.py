@@ -52,7 +52,7 @@ def _find_closed(store: Store, live: Live, id: str) -> Answer:
                 if number > live.session.n_decisions:
                     raise behind_its_log(live)
                 return _with_logged_outcomes(store, live, one)
-    raise Problem(404, f"no decision has the id {shown(id)}")
+    raise Problem(404, f"no decision has the id {shown(id)}", kind="decision-unknown")
 
 
 def _answers(live: Live, event: Event) -> list[Answer]:

@@ -138,9 +138,8 @@ class Engine:
         """The bandit with an id. Raises Problem if there is none."""
         bandit = await self.in_thread(self.store.bandit, id) if _ID.fullmatch(id) else None
         if bandit is None:
-            raise Problem(
-                404, f"no bandit has the id {shown(id)}", fix="GET /v1/bandits lists them"
-            )
+            fix, detail = "GET /v1/bandits lists them", f"no bandit has the id {shown(id)}"
+            raise Problem(404, detail, fix=fix, kind="bandit-unknown")
         return bandit
 
     async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:

@@ -200,6 +200,7 @@ class BanditsQuery(BaseModel):
 
     limit: int = Field(100, ge=1, le=1000)
     after: str | None = Field(None, max_length=100)
+    name: str | None = Field(None, max_length=200)
 
 
 class BanditQuery(BaseModel):

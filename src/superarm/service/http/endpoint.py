@@ -12,7 +12,7 @@ import inspect
 import json
 import re
 import typing
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -51,6 +51,8 @@ class Endpoint:
         The model of the answer with status 503, if that is not a problem.
     links
         Names of the endpoints that take the id in the answer.
+    location
+        Where the thing with the id in the answer is, such as "/v1/bandits/{id}".
     lines
         The member of the body that may also come alone, as JSON lines with one item each.
     """
@@ -63,6 +65,7 @@ class Endpoint:
     problems: tuple[int, ...] = ()
     failure: type[BaseModel] | None = None
     links: tuple[str, ...] = ()
+    location: str | None = None
     lines: str | None = None
 
     @property
@@ -106,7 +109,10 @@ class Endpoint:
         answer = await self.function(service, **given)
         if isinstance(answer, Response):
             return answer
-        return json_response(answer, self.status)
+        headers = None
+        if self.location is not None and "id" in answer:
+            headers = {"Location": self.location.format(id=answer["id"])}
+        return json_response(answer, self.status, headers)
 
 
 def endpoint(method: str, path: str, **declared: Any) -> Callable[[Function], Endpoint]:
@@ -114,9 +120,11 @@ def endpoint(method: str, path: str, **declared: Any) -> Callable[[Function], En
     return lambda function: Endpoint(method, path, function, **declared)
 
 
-def json_response(members: Any, status: int = 200) -> Response:
+def json_response(
+    members: Any, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     """A response with JSON."""
-    return Response(_ENCODER.encode(members), status, media_type="application/json")
+    return Response(_ENCODER.encode(members), status, headers, "application/json")
 
 
 class Media(NamedTuple):

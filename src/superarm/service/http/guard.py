@@ -151,6 +151,7 @@ class Guard:
                 429,
                 f"at most {self._rate:g} requests per second are accepted",
                 headers={"Retry-After": str(wait_s)},
+                kind="rate-exceeded",
             )
 
     def _limited(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
