@@ -162,7 +162,6 @@ BELIEFS = by_name(
             _PRIOR,
             _OWN_SEED,
         ),
-        over_http=False,
     ),
     Part(
         "shared_seed",

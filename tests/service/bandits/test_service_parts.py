@@ -205,7 +205,11 @@ def test_values_beyond_the_limits_of_the_catalog_are_refused(client):
 
 
 NESTED = ("epsilon_random", "rarely")
-REQUIRED = {"group_testing": {"delta": 0.25}, "rarely": {"when": 2}}
+REQUIRED = {
+    "group_testing": {"delta": 0.25},
+    "position_biased": {"weights": [1.0]},
+    "rarely": {"when": 2},
+}
 
 
 def without(members, name):
