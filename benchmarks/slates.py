@@ -4,12 +4,14 @@ Half as many people look at the second place as at the first, a third at the thi
 counts is the expected number of clicks in the last 1,000 of 4,000 rounds, as a share of that of the
 best five items in the best order.
 
-    python benchmarks/slates.py [n_shops]
+    python benchmarks/slates.py [n_shops]     # a minute per three shops
+    python benchmarks/slates.py quotas        # how long the best list within quotas takes
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from typing import Literal
 
 import numpy as np
@@ -56,5 +58,23 @@ def main(n_shops: int = 20) -> None:
         print(f"{way:25s} {found.mean():.3f} ± {error:.3f}", flush=True)
 
 
+def quotas(k: int = 10, n_brands: int = 20, n_categories: int = 10) -> None:
+    """Print how long the best set takes: at most 2 of a brand, at most 3 of a category."""
+    rng = np.random.default_rng(0)
+    for n_arms in (200, 1000, 10_000):
+        brand, category = (
+            rng.integers(n_brands, size=n_arms),
+            rng.integers(n_categories, size=n_arms),
+        )
+        groups = [sa.Group(np.flatnonzero(brand == one), most=2) for one in range(n_brands)]
+        groups += [sa.Group(np.flatnonzero(category == one), most=3) for one in range(n_categories)]
+        feasible, taken = sa.Feasible(k, groups=groups, n_arms=n_arms), []
+        for _ in range(10):
+            start = time.process_time()
+            feasible.best(rng.random(n_arms), rng=rng)
+            taken.append(time.process_time() - start)
+        print(f"{n_arms:6d} arms: {1e3 * np.median(taken):.0f} ms", flush=True)
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    quotas() if sys.argv[1:] == ["quotas"] else main(*map(int, sys.argv[1:]))
