@@ -127,9 +127,10 @@ class Overlapping:
         leaves = chosen[~fixed[chosen]]
         # One column per way to make room: without one of the arms or, if there is room, as it is.
         rest = self.counts(chosen)[:, None] - self.member[:, leaves]
-        room = left + heavy[leaves]
+        room: FloatArray = left + heavy[leaves]
         if len(chosen) < self.k:
-            rest, room = np.column_stack([rest, self.counts(chosen)]), np.append(room, left)
+            rest = np.column_stack([rest, self.counts(chosen)])
+            room = np.append(room, [left])
         counts = rest[:, :, None] + self._kinds[:, None, :]  # (groups, ways, kinds)
         least, most = self.least[:, None, None], self.most[:, None, None]
         fits = ((counts >= least) & (counts <= most)).all(axis=0)
