@@ -108,14 +108,14 @@ class Overlapping:
         scaled = None if weights is None else weights[arms] * (SIZE / max(limit, _TINY))
         problem = Problem(self, arms, fixed[arms], scaled)
         free = self.possible & ~fixed
-        gains = np.zeros(len(arms)) if weights is None else as_gains(-weights[arms])
+        gains: FloatArray = np.zeros(len(arms)) if weights is None else as_gains(-weights[arms])
         while (is_in := problem.solve(gains)) is not None:
             before = known.sum()
             known |= free & self._exchanged(arms[is_in], fixed, weights, limit)
             unknown = (free & ~known)[arms]
             if known.sum() == before or not unknown.any():
                 break
-            gains = unknown * SIZE
+            gains = np.where(unknown, SIZE, 0.0)
         return known
 
     def _exchanged(
