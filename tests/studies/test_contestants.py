@@ -161,6 +161,7 @@ def test_functions_that_return_something_else_are_refused(module):
         play(cell)
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_the_page_names_contestants_and_is_made_again_without_the_module(module, monkeypatch):
     """With the cells that the page needs instead of a whole comparison, and without workers."""
     all_cells = study.cells
