@@ -27,19 +27,20 @@ test: $(VENV)/.dev ## set up, then run every test, doctest and documented exampl
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 check: $(VENV)/.dev ## lint, types, layers; the docs build
-	@$(MAKE) --no-print-directory -j 2 .types .docs .rest
+	@$(MAKE) --no-print-directory -j 2 .style .types .layers .docs
 
 # The types take as long as all the others together.
-.PHONY: .types .docs .rest
-.types:
-	$(BIN)/mypy
-.docs:
-	$(BIN)/mkdocs build --quiet --strict
-.rest:
+.PHONY: .style .types .layers .docs
+.style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+.types:
+	$(BIN)/mypy
+.layers:
 	$(BIN)/lint-imports
 	tools/page/check
+.docs:
+	$(BIN)/mkdocs build --quiet --strict
 
 bench: $(VENV)/.dev ## measure speed, evaluations, growth and memory, side by side with others
 	$(BIN)/python benchmarks/run.py

@@ -42,10 +42,10 @@ def side_by_side(
     """How long a call of each program takes. The programs take turns.
 
     Every other turn has the reversed order. Seconds are those of the processor, so that other
-    programs on the machine count little. A turn repeats a short program until about ``turn_s`` are
-    (default: `TURN_S`) are over, and counts the mean of its calls. So a call is timed among its like, and not just after
-    another program has emptied the caches. Turns end once ``most_s`` are over, but not before the
-    third.
+    programs on the machine count little. A turn repeats a short program until about ``turn_s``
+    (default: `TURN_S`) are over, and counts the mean of its calls. So a call is timed among its
+    like, and not just after another program has emptied the caches. Turns end once ``most_s`` are
+    over, but not before the third.
 
     Examples
     --------

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from superarm.beliefs.learned_prior import LearnedPosterior
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.optional import CountsOutcomes, HasPosterior
 from superarm.service.bandits.live import COUNTS, Live
 from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.store import Store, Turn
+from superarm.service.problems import Problem, shown_error
 
 _LEVEL = 0.95  # of the interval of each arm
 _INTERNAL = ("mark", "again")  # members of an event that only the service needs
@@ -48,6 +51,15 @@ def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
     }
 
 
+def verdict(live: Live, turn: Turn, delta: float) -> Answer:
+    """Whether the best arms are known, as an operation; O(k · n_arms)."""
+    try:
+        found = live.session.verdict(delta)
+    except (TypeError, ValueError) as error:
+        raise Problem(422, f"no verdict can be given: {shown_error(error)}") from error
+    return {**asdict(found), "text": str(found)}
+
+
 def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
     session, belief = live.session, live.session.policy.belief
     # An arm without outcomes may have no mean. It comes last.
@@ -68,7 +80,7 @@ def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list
             "low": lows[place],
             "high": highs[place],
         }
-        if isinstance(posterior, BetaPosterior):
+        if isinstance(posterior, BetaPosterior | LearnedPosterior):
             row |= {"a": float(posterior.a[place]), "b": float(posterior.b[place])}
         rows.append({**row, "retired": session.is_retired(names[arm])})
     return rows

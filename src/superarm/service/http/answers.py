@@ -42,6 +42,19 @@ class BanditState(Summary):
     posterior: list[ArmState]
 
 
+class VerdictAnswer(BaseModel):
+    """Which arms have the largest means, and whether that is sure: see `superarm.sessions`."""
+
+    arms: list[str]
+    done: bool = Field(description="Whether they are the best, except with probability delta.")
+    delta: float
+    error: float = Field(description="The least delta at which it would be done now.")
+    closest: list[str] = Field(description="The two arms that are hardest to tell apart.")
+    probability: float | None
+    loss: float | None
+    text: str
+
+
 class DecisionAnswer(BaseModel):
     """A set of arms to pull. Propensities and context are there if the request had them."""
 
@@ -92,6 +105,45 @@ class ToldAnswer(BaseModel):
     status: Status
 
 
+class ProblemBody(BaseModel):
+    """A problem document of RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    expected: str | None = None
+    got: str | None = None
+    fix: str | None = None
+    errors: list[dict[str, Any]] | None = None
+
+
+class DecideResult(BaseModel):
+    """What one of many requests would have been answered: with success, or with a problem."""
+
+    answer: DecisionAnswer | DecisionBatch | None = None
+    problem: ProblemBody | None = None
+
+
+class DecideResults(BaseModel):
+    """The results, in the order of the requests."""
+
+    results: list[DecideResult]
+
+
+class TellResult(BaseModel):
+    """What one of many requests would have been answered: with success, or with a problem."""
+
+    answer: ToldAnswer | None = None
+    problem: ProblemBody | None = None
+
+
+class TellResults(BaseModel):
+    """The results, in the order of the requests."""
+
+    results: list[TellResult]
+
+
 class ArmsAnswer(BaseModel):
     """The arms that were added, restored or retired, and the numbers of arms now."""
 
@@ -129,6 +181,7 @@ class ExplanationAnswer(BaseModel):
     reasons: list[ReasonAnswer]
     best_left_out: ReasonAnswer | None
     lost_by: float | None
+    prior: str | None = None
     text: str
 
 
@@ -188,16 +241,3 @@ class Health(BaseModel):
     status: Literal["ok", "read_only", "failing"]
     version: str
     database: str
-
-
-class ProblemBody(BaseModel):
-    """A problem document of RFC 9457."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    expected: str | None = None
-    got: str | None = None
-    fix: str | None = None
-    errors: list[dict[str, Any]] | None = None
