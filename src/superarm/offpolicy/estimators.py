@@ -51,8 +51,8 @@ def ips(
         The log. Missing outcomes are refused: see `Log.filled` and `Log.complete`.
     target
         A `Target`, `Propensities` of a policy, or the probabilities of the arms, shape (n_arms,).
-        Or a function that gives one of these for a context of the log. Or a policy, which is
-        sampled 1,000 times in each context.
+        Or a function that gives one of these for a context of the log. Or a policy as it is now,
+        which is sampled 50 to 1,000 times in each context, less often if there are many.
     per
         "set" for the sum over a set. "arm" for the same divided by the target's mean size, such as
         a click rate.

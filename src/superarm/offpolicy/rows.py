@@ -33,7 +33,7 @@ def as_columns(rows: Sequence[Mapping[str, Any]], numbers: dict[Any, int]) -> Co
     try:
         sets = [row["arms"] for row in rows]
         sizes = np.fromiter(map(len, sets), np.intp, len(sets))
-        flat = [numbers[name] for name in chain.from_iterable(sets)]
+        flat = np.array([numbers[name] for name in chain.from_iterable(sets)], np.float64)
         # None becomes NaN.
         cells = {name: _flat(rows, name, sizes) for name in ("outcomes", "propensities")}
     except (KeyError, TypeError, ValueError):
@@ -60,7 +60,7 @@ def _flat(rows: Sequence[Mapping[str, Any]], name: str, sizes: IndexArray) -> Fl
     return np.array(list(chain.from_iterable(given)), np.float64)
 
 
-def _padded(there: NDArray[np.bool_], flat: ArrayLike) -> FloatArray:
+def _padded(there: NDArray[np.bool_], flat: FloatArray) -> FloatArray:
     cells = np.full(there.shape, np.nan)
     cells[there] = flat
     return cells
@@ -72,7 +72,7 @@ def _of_all(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any] | None:
 
 
 def _contexts(rows: Sequence[Mapping[str, Any]], n_arms: int) -> FloatArray | None:
-    """The contexts of all rounds, with a row of zeros for each arm that came later."""
+    """The contexts of all rounds, or None if there are none."""
     given = [row.get("context") for row in rows]
     lacking = next((place for place, one in enumerate(given, start=1) if one is None), None)
     if lacking is not None:
@@ -82,21 +82,22 @@ def _contexts(rows: Sequence[Mapping[str, Any]], n_arms: int) -> FloatArray | No
             )
         return None
     found = [np.asarray(one, np.float64) for one in given]
-    # Contexts with one row per arm are as long as there were arms at that time.
-    padded = [
-        np.vstack([one, np.zeros((n_arms - len(one), one.shape[1]))])
-        if one.ndim == 2 and len(one) < n_arms
-        else one
-        for one in found
-    ]
-    shapes = {one.shape: place for place, one in enumerate(padded, start=1)}
-    if len(shapes) > 1:
-        (first, _), (other, place) = sorted(shapes.items(), key=lambda item: item[1])[:2]
-        raise ValueError(
-            f"contexts must have one shape in all rounds, got {first} and, in round {place}, "
-            f"{other}"
-        )
-    return np.array(padded)
+    if any(one.ndim == 2 for one in found):
+        found = [_with_all_arms(one, n_arms) for one in found]
+    for place, one in enumerate(found, start=1):
+        if one.shape != found[0].shape:
+            raise ValueError(
+                f"contexts must have one shape in all rounds, got {found[0].shape} and, in round "
+                f"{place}, {one.shape}"
+            )
+    return np.array(found)
+
+
+def _with_all_arms(context: FloatArray, n_arms: int) -> FloatArray:
+    """One row per arm: zeros for arms that came later, and a vector as the row of every arm."""
+    if context.ndim < 2:
+        return np.tile(context, (n_arms, 1))
+    return np.vstack([context, np.zeros((max(0, n_arms - len(context)), context.shape[1]))])
 
 
 def _check_row(row: Mapping[str, Any], place: int, numbers: dict[Any, int]) -> None:

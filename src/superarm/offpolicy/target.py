@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +21,9 @@ SetProbability: TypeAlias = Callable[[tuple[int, ...]], float]
 FixedTarget: TypeAlias = "Target | Propensities | ArrayLike"
 AnyTarget: TypeAlias = "FixedTarget | Policy | Callable[[Any], FixedTarget]"
 _SHOWN = 8  # probabilities in a repr
-_N_SAMPLES = 1000  # of a policy, in each context
+# Samples of a policy in each context, and in all of them. In many contexts a few samples of each
+# are enough, since their errors are independent.
+_MOST_SAMPLES, _LEAST_SAMPLES, _ALL_SAMPLES = 1000, 50, 20_000
 
 
 class Target:
@@ -133,16 +135,9 @@ class Targets:
 def as_targets(target: AnyTarget, log: Log) -> Targets:
     """The target in each context of the log.
 
-    A policy is sampled in each of them. Functions get the context.
+    A policy is sampled in each of them. A function gets the context.
     """
-    given: Any = target
-    if isinstance(given, Policy):
-        rng = np.random.default_rng(0)  # samples of its own, which decide nothing
-        sampled = partial(propensities, given, _N_SAMPLES, rng=rng)
-        if not issubclass(type(given.belief), Contextual) or log.contexts is None:
-            given = sampled()
-        else:
-            given = lambda context: sampled(context=context)  # noqa: E731
+    given: Any = _sampled(target, log) if isinstance(target, Policy) else target
     if isinstance(given, Target | Propensities) or not callable(given):
         return Targets([_as_target(given, log.n_arms)], np.zeros(len(log), np.intp))
     contexts, which = log.distinct_contexts
@@ -152,6 +147,16 @@ def as_targets(target: AnyTarget, log: Log) -> Targets:
             "give Log(..., contexts=...), or the probabilities of the arms as a target"
         )
     return Targets([_as_target(given(context), log.n_arms) for context in contexts], which)
+
+
+def _sampled(policy: Policy, log: Log) -> Propensities | Callable[[FloatArray], Propensities]:
+    """The propensities of a policy, by context if its belief knows any."""
+    rng = np.random.default_rng(0)  # its draws decide nothing
+    if not issubclass(type(policy.belief), Contextual) or log.contexts is None:
+        return propensities(policy, _MOST_SAMPLES, rng=rng)
+    in_each = _ALL_SAMPLES // (log.distinct_contexts[1].max() + 1)
+    n_samples = int(np.clip(in_each, _LEAST_SAMPLES, _MOST_SAMPLES))
+    return lambda context: propensities(policy, n_samples, rng=rng, context=context)
 
 
 def _as_target(target: FixedTarget, n_arms: int) -> Target:

@@ -117,7 +117,7 @@ def by_arm(
         wanted.arms[wanted.which[:, None], units],
         sizes=wanted.arms.sum(axis=1)[wanted.which],
         per=1.0 if per == "set" else size,
-        samples=_shared(wanted, [one.sampled and one.sampled.sets for one in wanted.each]),
+        samples=_shared(wanted, [_sets(one.sampled) for one in wanted.each]),
         # Probability mass on arms that are in no round.
         unseen=float(np.delete(of_arms, units[there]).sum()) / size,
         bounds=(0.0, size),
@@ -141,7 +141,7 @@ def by_set(log: Log, target: SetTarget, values: Values, clip: float | None) -> W
     known: dict[Any, float] = {}
     for found, place in zip(sets, wanted.which.tolist(), strict=True):
         if (place, found) not in known:
-            known[place, found] = wanted.each[place].set_probability(found)  # type: ignore[misc]
+            known[place, found] = wanted.each[place].set_probability(found)
     q = [known[place, found] for found, place in zip(sets, wanted.which.tolist(), strict=True)]
     return _weighted(
         np.array([[numbers[found]] for found in sets], np.intp),
@@ -155,6 +155,10 @@ def by_set(log: Log, target: SetTarget, values: Values, clip: float | None) -> W
         bounds=(-np.inf, np.inf),
         clip=clip,
     )
+
+
+def _sets(sampled: Propensities | None) -> Pools | None:
+    return None if sampled is None else sampled.sets
 
 
 def _as_units(sampled: Propensities | None, numbers: dict[tuple[int, ...], int]) -> Pools | None:
