@@ -36,7 +36,7 @@ class Model:
 
     here: FloatArray  # (n_rounds, most): the means of the logged arms
     target: FloatArray  # (n_rounds,): the mean of the target's value
-    sampled: list[FloatArray]  # per entry of WeightedLog.samples: sum of means / n_rounds
+    sampled: list[FloatArray]  # per entry of WeightedLog.samples: sum of h_t m_t / n_rounds
 
 
 def reward_model(
@@ -86,17 +86,18 @@ class _Applied:
         place = int(self.wanted.which[rounds[0]])
         self.target[rounds] = self.wanted.arms[place] @ means
         if place in self.sums:
-            self.sums[place] += means * (len(rounds) / len(self.log))
+            self.sums[place] += means * (self.weighted.stable[rounds].sum() / len(self.log))
 
     def add_each(self, start: int, means: FloatArray) -> None:
         """The means of all arms in consecutive rounds, shape (n, n_arms)."""
         rounds = slice(start, start + len(means))
         there, which = self.weighted.inverse[rounds] > 0, self.wanted.which[rounds]
-        here = np.take_along_axis(means, self.weighted.units[rounds], axis=1)
-        self.here[rounds] = np.where(there, here, 0.0)
+        of_logged = np.take_along_axis(means, self.weighted.units[rounds], axis=1)
+        self.here[rounds] = np.where(there, of_logged, 0.0)
         self.target[rounds] = np.einsum("ti,ti->t", self.wanted.arms[which], means)
         for place, sums in self.sums.items():
-            sums += means[which == place].sum(axis=0) / len(self.log)
+            here = which == place
+            sums += self.weighted.stable[rounds][here] @ means[here] / len(self.log)
 
     def model(self) -> Model:
         """What was applied."""

@@ -15,11 +15,13 @@ from superarm.core.arguments import FloatArray, IndexArray, as_finite, as_positi
 from superarm.offpolicy.estimate import check_overlap, check_weights
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.sampling import Propensities
+from superarm.offpolicy.stable import stable_weights
 from superarm.offpolicy.target import AnyTarget, Target, Targets, as_targets
 
 Per: TypeAlias = Literal["set", "arm"]
 # What knows the probability of a set.
 SetTarget: TypeAlias = Target | Propensities | Policy | Callable[[Any], Target | Propensities]
+_ALONE = 1.5  # samples: 1, up to rounding
 Values: TypeAlias = ArrayLike | Callable[[IndexArray, FloatArray], float]
 
 
@@ -49,8 +51,12 @@ class WeightedLog:
         The smallest and the largest possible value of a round.
     clipped
         The share of the weights that were clipped.
-    mean_weight
-        The mean weight of a round before clipping.
+    mean_weight, mean_weight_error
+        The mean weight of a round before clipping, and its standard error.
+    rare
+        The share of the weight on units that were in no other sample of their round.
+    stable
+        Shape (n_rounds,): the weights of the rounds, 1 on average, and 1 if not stabilised.
     """
 
     units: IndexArray
@@ -63,6 +69,9 @@ class WeightedLog:
     bounds: tuple[float, float]
     clipped: float
     mean_weight: float
+    mean_weight_error: float
+    rare: float
+    stable: FloatArray
 
     @property
     def rows(self) -> FloatArray:
@@ -77,7 +86,13 @@ class WeightedLog:
     @cached_property
     def row_weights(self) -> FloatArray:
         """Shape (n_rounds,): the weight of each round, 1 on average."""
-        return self.weights.sum(axis=1) / self.size
+        return self.stable * self.weights.sum(axis=1) / self.size
+
+    @property
+    def warnings(self) -> dict[str, float]:
+        """What says how far an estimate can be trusted."""
+        names = ("clipped", "mean_weight", "mean_weight_error", "rare")
+        return {name: getattr(self, name) for name in names}
 
     def target_var(self, values: FloatArray, more: Sequence[FloatArray] | None = None) -> float:
         """The variance of the mean of weighted ``values`` that is due to the target's samples.
@@ -88,7 +103,7 @@ class WeightedLog:
         found = 0.0
         for place, (rounds, sets) in enumerate(self.samples):
             # 1 / p without q: what a unit would earn if the target always had it.
-            earned = (self.inverse[rounds] * values[rounds]).ravel()
+            earned = (self.stable[rounds, None] * self.inverse[rounds] * values[rounds]).ravel()
             sums = np.bincount(self.units[rounds].ravel(), earned, minlength=sets.n_arms)
             of_units = sums / len(self.units) + (0.0 if more is None else more[place])
             found += float(sets.sum(of_units).var(ddof=1)) / len(sets)
@@ -96,7 +111,7 @@ class WeightedLog:
 
 
 def by_arm(
-    log: Log, target: AnyTarget, per: Per, clip: float | None
+    log: Log, target: AnyTarget, per: Per, clip: float | None, *, stabilise: bool
 ) -> tuple[WeightedLog, Targets]:
     """The arms as units, and the target in each context."""
     if per not in ("set", "arm"):
@@ -122,6 +137,9 @@ def by_arm(
         unseen=float(np.delete(of_arms, units[there]).sum()) / size,
         bounds=(0.0, size),
         clip=clip,
+        # A weight that depends on the context of its round would favour some contexts.
+        stable=stable_weights(log, shares @ wanted.arms**2) if stabilise else None,
+        counts=None if log.n_samples is None else log.propensities * log.n_samples[:, None],
     )
     return weighted, wanted
 
@@ -154,6 +172,8 @@ def by_set(log: Log, target: SetTarget, values: Values, clip: float | None) -> W
         unseen=0.0,  # most of many sets are never logged: the mean weight shows a lack of overlap
         bounds=(-np.inf, np.inf),
         clip=clip,
+        stable=None,
+        counts=None if log.n_samples is None else (log.set_propensities * log.n_samples)[:, None],
     )
 
 
@@ -194,11 +214,15 @@ def _weighted(
     unseen: float,
     bounds: tuple[float, float],
     clip: float | None,
+    stable: FloatArray | None,
+    counts: FloatArray | None,
 ) -> WeightedLog:
     """The weighted log, once the weights are known to be usable."""
     weights, size = q * inverse, sizes.mean()
     # Overlap is checked before clipping, which would hide a lack of it.
-    mean_weight = check_overlap(weights.sum(axis=1) / size, unseen)
+    mean_weight, error = check_overlap(weights.sum(axis=1) / size, unseen)
+    # The decision is one of the samples. Where it is the only one, its share is too large.
+    alone = 0.0 if counts is None else float(weights[counts < _ALONE].sum() / weights.sum())
     clipped = 0.0
     if clip is not None:
         most = as_positive(clip, "clip")
@@ -210,7 +234,19 @@ def _weighted(
     # After clipping: clipping is the remedy for weights that are too large.
     check_weights(weights.sum(axis=1) / size)
     return WeightedLog(
-        units, values, inverse, weights, sizes, per, samples, bounds, clipped, mean_weight
+        units,
+        values,
+        inverse,
+        weights,
+        sizes,
+        per,
+        samples,
+        bounds,
+        clipped,
+        mean_weight,
+        error,
+        alone,
+        np.ones(len(units)) if stable is None else stable,
     )
 
 
