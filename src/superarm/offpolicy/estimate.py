@@ -138,7 +138,7 @@ def kish(weights: FloatArray) -> float:
 
 
 def check_overlap(weights: FloatArray, unseen: float) -> tuple[float, float]:
-    """The mean weight of the rounds and its standard error. Refuses a target that picks what was not logged.
+    """The mean weight of the rounds and its error; refuses a target that picks what was not logged.
 
     ``unseen`` is the share of the target's picks that are in no round. If the logging policy never
     picks what the target picks with probability x, the mean weight is 1 - x in the long run.
