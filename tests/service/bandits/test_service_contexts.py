@@ -277,3 +277,19 @@ def test_explanations_say_what_adds_up_to_a_mean(client, kind):
     without = create(client, name="without")
     reason = client.get(f"/v1/decisions/{decide(client, without)['id']}/explanation").json()
     assert {one["columns"] for one in reason["reasons"]} == {None}
+
+
+def test_contexts_are_in_logs_for_evaluation(client):
+    """Of vectors and of rows per arm, for all decisions of a request."""
+    bandit = create(client, seed=5, **KINDS[3])
+    given = [[1.0, 2.0], [[3.0, 4.0]] * 4, [5.0, 6.0]]
+    for context in given:
+        made = decide(client, bandit, context=context, propensities=5, n=2)["decisions"]
+        tell(client, made[0]["id"], dict.fromkeys(made[0]["arms"], 1.0))
+    log = sa.offpolicy.Log.from_events(events_of(client, bandit))
+    rows = [np.broadcast_to(context, (4, 2)) for context in given]
+    np.testing.assert_array_equal(log.contexts, np.repeat(rows, 2, axis=0))
+    assert log.n_missing == 6
+    assert log.n_samples.tolist() == [6] * 6
+    target = lambda context: np.clip(context[:, 0] / 10, 0, 1)  # noqa: E731
+    assert sa.offpolicy.ips(log.filled(0.0), target).n == 6
