@@ -1,11 +1,13 @@
-"""What features and contexts are worth: real tables, with the true features and with random ones.
+"""What features and contexts are worth on real tables: true ones, random ones, and neither.
 
-    python benchmarks/features.py [--runs 20] [--out features.json]
+    python benchmarks/features.py [--runs 20] [--out features.json] [--only CASE] [--policy NAME]
 
-Every policy is `LinearBelief` with its default settings and the oracle `TopK`. The random features
-have the shape of the true ones, and say nothing. The gap closed is 0 for random sets and 100 for
-the best fixed set in hindsight. Runs are paired: the rows come in the same order for all policies.
-The second part is how often the 90% intervals of arms from the model contain the true mean.
+All policies of a case have the same belief with its default settings and the oracle `TopK`:
+`LinearBelief`, and for Ta-Feng, whose rates are low, `LogisticBelief`. Random features are those of
+other arms, and random contexts those of other rounds: they have the law of the true ones, and say
+nothing. The gap closed is 0 for random sets and 100 for the best fixed set in hindsight. Runs are
+paired: the rows come in the same order for all policies. Runs that the file has are not played
+again. "coverage" is how often the 90% intervals of arms from the model contain the true mean.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,87 +24,79 @@ from typing import Any
 import numpy as np
 
 import superarm as sa
-from superarm.beliefs import LearnedBetaBelief, LinearBelief
+from superarm.beliefs import LearnedBetaBelief, LinearBelief, LogisticBelief
 from superarm.environments import ContextualReplay, ReplayEnvironment, datasets
-
-Make = Callable[[np.random.Generator], tuple[Any, Any]]
-_N_RANDOM = 20  # random features, where there are no true ones to replace
+from superarm.reporting.statistics import mean_interval, paired_difference
 
 
-def yeast() -> tuple[ReplayEnvironment, int, int, dict[str, Make]]:
-    """Which 4 of 14 functions has a gene? The context is the gene's measurements."""
-    data = datasets.yeast()
-    replay = ReplayEnvironment(data.table, order="shuffled")
-    assert data.contexts is not None
-    n_context = data.contexts.shape[1]
+@dataclass(frozen=True)
+class Case:
+    """A case study: a table, and what is known of its arms and rounds."""
 
-    def with_contexts(rng: np.random.Generator, *, true: bool) -> tuple[Any, Any]:
-        contexts = data.contexts if true else rng.permutation(data.contexts)
-        return LinearBelief(14, context=n_context), ContextualReplay(replay.fresh(), contexts)
+    data: datasets.Dataset
+    k: int
+    belief: Any = LinearBelief
+    order: Any = "shuffled"
+    horizon: int | None = None
 
-    makes: dict[str, Make] = {
-        "contexts": partial(with_contexts, true=True),
-        "random contexts": partial(with_contexts, true=False),
-        "no contexts": lambda rng: (LinearBelief(14), replay.fresh()),
-        "learned beta": lambda rng: (LearnedBetaBelief(14), replay.fresh()),
-    }
-    return replay, 4, replay.n_rounds, makes
+    def policies(self) -> list[str]:
+        """Which policies there are, by what they know."""
+        known = ["features"] * (self.data.features is not None)
+        known += ["contexts"] * (self.data.contexts is not None)
+        both = ["both"] * (len(known) == 2)
+        return ["thompson", "neither", *known, *(f"random {one}" for one in known), *both]
 
-
-def by_features(
-    replay: ReplayEnvironment, features: Any, k: int, horizon: int
-) -> tuple[ReplayEnvironment, int, int, dict[str, Make]]:
-    """Features of arms, if there are any, beside random ones and none."""
-    m = replay.n_arms
-
-    def random(rng: np.random.Generator) -> tuple[Any, Any]:
-        drawn = (
-            rng.permutation(features) if features is not None else rng.normal(size=(m, _N_RANDOM))
-        )
-        return LinearBelief(drawn), replay.fresh()
-
-    makes: dict[str, Make] = {
-        "random features": random,
-        "no features": lambda rng: (LinearBelief(m), replay.fresh()),
-        "learned beta": lambda rng: (LearnedBetaBelief(m), replay.fresh()),
-    }
-    if features is not None:
-        makes = {"features": lambda rng: (LinearBelief(features), replay.fresh()), **makes}
-    return replay, k, horizon, makes
+    def make(self, policy: str, rng: np.random.Generator) -> tuple[Any, Any]:
+        """The belief and the environment of one run."""
+        replay, m = ReplayEnvironment(self.data.table, order=self.order), self.data.table.shape[1]
+        if policy == "thompson":
+            return LearnedBetaBelief(m), replay
+        features: Any = m
+        if policy in ("features", "random features", "both"):
+            features = self.data.features
+        if policy == "random features":
+            features = rng.permutation(features)
+        if policy not in ("contexts", "random contexts", "both"):
+            return self.belief(features), replay
+        contexts: Any = self.data.contexts
+        if policy == "random contexts":
+            contexts = rng.permutation(contexts)
+        belief = self.belief(features, context=contexts.shape[1])
+        return belief, ContextualReplay(replay, contexts)
 
 
-def flights(outcome: Any) -> tuple[ReplayEnvironment, int, int, dict[str, Make]]:
-    """Which 10 of 175 connections are late, or on time, tomorrow? In the order of the days."""
-    data = datasets.flights(outcome)
-    replay = ReplayEnvironment(data.table)
-    return by_features(replay, data.features, 10, replay.n_rounds)
+def ta_feng() -> Case:
+    """Which 10 of 200 products are in a basket? By the product's subclass, the customer's age."""
+    return Case(datasets.ta_feng(200), 10, LogisticBelief, horizon=2000)
 
 
-def ta_feng() -> tuple[ReplayEnvironment, int, int, dict[str, Make]]:
-    """Which 10 of 200 products are in a basket? Nothing is known of them."""
-    replay = ReplayEnvironment(datasets.ta_feng(200).table, order="shuffled")
-    return by_features(replay, None, 10, 2000)
+def flights(outcome: Any) -> Case:
+    """Which 10 of 175 connections? By the route; by the day and its weather. In given order."""
+    return Case(datasets.flights(outcome), 10, order="given")
 
 
-STUDIES = {
-    "yeast": yeast,
+# Which 4 of 14 functions has a gene, by its measurements? Which 8 of 64 pixels are dark, by their
+# place, and by the digit?
+CASES: dict[str, Callable[[], Case]] = {
+    "yeast": lambda: Case(datasets.yeast(), 4),
     "flights, late": partial(flights, "late"),
     "flights, on time": partial(flights, "on time"),
+    "digits": lambda: Case(datasets.digits(), 8),
     "ta-feng": ta_feng,
 }
 
 
-def play(
-    make: Make, k: int, horizon: int, replay: ReplayEnvironment, seed: int
-) -> dict[str, float]:
+def play(case: Case, policy: str, seed: int) -> tuple[float, float]:
     """One run: the gap closed in percent, and seconds per round."""
-    belief, environment = make(np.random.default_rng([seed, 2]))
-    policy = sa.Policy(belief, sa.TopK(), sa.LinearReward(replay.n_arms), k)
-    start = time.perf_counter()
+    belief, environment = case.make(policy, np.random.default_rng([seed, 2]))
+    replay = getattr(environment, "replay", environment)
+    horizon = case.horizon or replay.n_rounds
+    player = sa.Policy(belief, sa.TopK(), sa.LinearReward(replay.n_arms), case.k)
+    start = time.process_time()
     rngs = (np.random.default_rng([seed, part]) for part in range(2))
-    trace = sa.simulate(policy, environment, horizon=horizon, rng=next(rngs), world_rng=next(rngs))
-    took = time.perf_counter() - start
-    return {"gap": 100 * replay.gap_closed(trace.arms, trace.outcomes), "round_s": took / horizon}
+    trace = sa.simulate(player, environment, horizon=horizon, rng=next(rngs), world_rng=next(rngs))
+    took = time.process_time() - start
+    return 100 * replay.gap_closed(trace.arms, trace.outcomes), took / horizon
 
 
 def coverage(n_runs: int) -> list[dict[str, float]]:
@@ -127,36 +122,43 @@ def _hits(own: float, n_rounds: int, rng: np.random.Generator) -> float:
     return float(((low <= means) & (means <= high)).mean())
 
 
+def record(found: dict[str, Any], name: str, n_runs: int, only: str | None, out: Path) -> None:
+    """Play the runs of a case that are not there yet, and write the file after each."""
+    case = CASES[name]()
+    rows = found.setdefault(name, {})
+    for policy in [one for one in case.policies() if only in (None, one)]:
+        row = rows.setdefault(policy, {"gaps": [], "round_s": []})
+        for seed in range(len(row["gaps"]), n_runs):
+            gap, round_s = play(case, policy, seed)
+            row["gaps"].append(round(gap, 3))
+            row["round_s"].append(round(round_s, 6))
+            out.write_text(json.dumps(found, indent=None, separators=(",", ":")) + "\n")
+        print(f"{name:18} {policy:16} {_line(rows, policy)}", flush=True)
+
+
+def _line(rows: dict[str, Any], policy: str) -> str:
+    gaps = rows[policy]["gaps"]
+    line = f"{mean_interval(gaps)}  {1e3 * np.median(rows[policy]['round_s']):.2f} ms per round"
+    base = rows.get("neither", {}).get("gaps", [])
+    n = min(len(base), len(gaps))
+    return f"{line}, {paired_difference(gaps[:n], base[:n])} beyond neither" if n > 1 else line
+
+
 def main() -> None:
-    """Print a table, and write all runs as JSON."""
+    """Print a line per policy, and write all runs as JSON."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--only", choices=[*STUDIES, "coverage"])
+    parser.add_argument("--only", choices=[*CASES, "coverage"])
+    parser.add_argument("--policy")
     parser.add_argument("--out", type=Path, default=Path("features.json"))
     given = parser.parse_args()
-    found: dict[str, Any] = {}
-    for name, study in STUDIES.items():
+    found = json.loads(given.out.read_text()) if given.out.exists() else {}
+    for name in CASES:
         if given.only in (None, name):
-            replay, k, horizon, makes = study()
-            found[name] = {}
-            for label, make in makes.items():
-                runs = [play(make, k, horizon, replay, seed) for seed in range(given.runs)]
-                gaps = [run["gap"] for run in runs]
-                round_s = float(np.median([run["round_s"] for run in runs]))
-                found[name][label] = {"gaps": gaps, "round_s": round_s}
-                error = np.std(gaps) / np.sqrt(len(gaps))
-                print(
-                    f"{name:18} {label:16} {np.mean(gaps):6.1f} ± {error:.1f}  "
-                    f"{1e3 * round_s:.2f} ms per round",
-                    flush=True,
-                )
-                # After each policy, so that a run that is stopped leaves its results.
-                given.out.write_text(json.dumps(found, indent=1) + "\n")
-    if given.only in (None, "coverage"):
+            record(found, name, given.runs, given.policy, given.out)
+    if given.only in (None, "coverage") and "coverage" not in found:
         found["coverage"] = coverage(given.runs)
-        for row in found["coverage"]:
-            print(row)
-    given.out.write_text(json.dumps(found, indent=1) + "\n")
+        given.out.write_text(json.dumps(found, indent=None, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":
