@@ -49,15 +49,30 @@ def dense_posterior(belief, history, context):
     now = design.rows(None if context is None else np.asarray(context), np.arange(N_ARMS))
     every, all_rows = np.append(arms, np.arange(N_ARMS)), np.vstack([rows, now])
     same = every[:, None] == every
+    scale = prior_variances(design, variances)
     if design.structure == "disjoint":
-        scale = np.append(variances.own, np.full(rows.shape[1] - 1, variances.weights))
-        prior, center = same * ((all_rows * scale) @ all_rows.T), 0.5 + belief._model.center
+        prior = same * ((all_rows * scale) @ all_rows.T)
+        center = 0.5 + all_rows @ belief._model.center
     else:
-        scale = np.append(INTERCEPT_VAR, np.full(rows.shape[1] - 1, variances.weights))
-        prior, center = (all_rows * scale) @ all_rows.T + variances.own * same, 0.5
+        prior = (all_rows * scale) @ all_rows.T + variances.own * same
+        center = np.full(len(all_rows), 0.5)
     n = len(arms)
     solve = np.linalg.solve(prior[:n, :n] + variances.noise * np.eye(n), prior[:n, n:])
-    return center + solve.T @ (outcomes - center), prior[n:, n:] - prior[n:, :n] @ solve
+    mean = center[n:] + solve.T @ (outcomes - center[:n])
+    return mean, prior[n:, n:] - prior[n:, :n] @ solve
+
+
+def prior_variances(design, variances):
+    """The prior variance of each coefficient, written out."""
+    n_features, features = design.features.shape[1] - 1, variances.weights
+    if design.structure == "disjoint":
+        return np.array([variances.own, *design.n_context * [features]])
+    if design.structure == "bilinear":
+        of_one = [INTERCEPT_VAR, *design.n_context * [variances.context]]
+        of_feature = [features, *design.n_context * [variances.products]]
+        return np.array(of_one + n_features * of_feature)
+    n_context = design.n_context if design.structure == "shared" else 0
+    return np.array([INTERCEPT_VAR, *n_features * [features], *n_context * [variances.context]])
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)

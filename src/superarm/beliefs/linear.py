@@ -124,12 +124,7 @@ class LinearBelief:
 
     def _use(self, design: Design) -> None:
         self._design = design
-        size, self._top = (design.n_arms, design.n_columns), LinearTop()
-        self._model: MixedModel | DisjointModel
-        if design.structure == "disjoint":
-            self._model = DisjointModel(*size)
-        else:
-            self._model = MixedModel(None if design.n_context else design.features, *size)
+        self._top, self._model = LinearTop(), _model(design)
 
     @property
     def n_arms(self) -> int:
@@ -231,6 +226,13 @@ class LinearBelief:
         """z_i, for the deviations of theta_i about what all arms share."""
         rise = self._law().rise(std, self.variances.noise)
         return rise + SharedScores(self.shared, self.spread).draw(len(std), rng=rng)
+
+
+def _model(design: Design) -> MixedModel | DisjointModel:
+    if design.structure == "disjoint":
+        return DisjointModel(design.n_arms, design.n_columns)
+    rows = None if design.n_context else design.features
+    return MixedModel(rows, design.n_arms, design.blocks)
 
 
 def _as_width(value: Any, name: str) -> float:
