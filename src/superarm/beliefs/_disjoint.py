@@ -51,7 +51,7 @@ class DisjointModel:
             along = self.covariances[arm] @ row
             scaled = along / np.sqrt(self.variances.noise + row @ along)
             self.covariances[arm] -= scaled[:, None] * scaled
-            self._find_mean(arm)
+        self._find_means(arms)
 
     def refit(self, n_steps: int) -> None:
         """Learn the variances and the center."""
@@ -92,27 +92,22 @@ class DisjointModel:
         self._find_means()
         return np.diag(inverse)
 
-    def _find_means(self) -> None:
-        for arm in range(self.n_arms):
-            self._find_mean(arm)
-
-    def _find_mean(self, arm: int) -> None:
-        shift = self.crosses[arm] / self.variances.noise + self._precision() * self.center
-        self.means[arm] = self.covariances[arm] @ shift
+    def _find_means(self, arms: IndexArray | slice = slice(None)) -> None:
+        """The posterior means of some arms, by default of all."""
+        shifts = self.crosses[arms] / self.variances.noise + self._precision() * self.center
+        self.means[arms] = np.matmul(self.covariances[arms], shifts[:, :, None])[:, :, 0]
 
     def draw(
         self, rows: FloatArray, spread: float, *, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
         """The means of all arms, and their deviations; nothing is drawn that arms share."""
-        location, var = self.moments(np.arange(self.n_arms), rows)
+        location, var = self.moments(slice(None), rows)
         return location, np.sqrt(var)
 
-    def moments(self, arms: IndexArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The means and variances of some arms at their rows."""
-        covariances, means = self.covariances, self.means
-        # One matrix at a time: a copy of those of all arms would take longer than the products.
-        var = [row @ (covariances[arm] @ row) for arm, row in zip(arms.tolist(), rows, strict=True)]
-        return (means[arms] * rows).sum(axis=1), np.array(var, np.float64)
+    def moments(self, arms: IndexArray | slice, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The means and variances of some arms at their rows; a slice copies no matrices."""
+        along = np.matmul(self.covariances[arms], rows[:, :, None])[:, :, 0]
+        return (self.means[arms] * rows).sum(axis=1), (along * rows).sum(axis=1)
 
     def parts(self, arms: IndexArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the columns add to the means, and how far intercepts are from the center."""
