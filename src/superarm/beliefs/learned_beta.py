@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from superarm.beliefs._beta import as_prior
 from superarm.beliefs._beta_fit import Beta, fit_beta, fit_dispersion, fit_wide_share, wide_weight
 from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._scores import BoolArray, MixedPosteriors, SharedScores, TopOfGroups
+from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
+from superarm.beliefs._scores import BoolArray, MixedPosteriors, TopOfGroups
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import (
@@ -28,7 +29,6 @@ from superarm.core.arguments import (
     as_feedback,
     as_finite,
     as_flag,
-    as_fraction,
     as_k,
 )
 
@@ -108,6 +108,8 @@ class LearnedBetaBelief:
     array([0.051])
     """
 
+    shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
+
     def __init__(
         self,
         n_arms: int,
@@ -120,9 +122,7 @@ class LearnedBetaBelief:
         wide: bool = True,
     ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
-        self.shared = as_fraction(shared, "shared", low="[", high="]")
-        self.optimism, self.spread = _as_width(optimism, "optimism"), _as_width(spread, "spread")
-        self.horizon = None if horizon is None else as_count(horizon, "horizon", least=1)
+        self.scores = ScoreSettings.checked(shared, optimism, spread, horizon)
         self.outcomes = OutcomeCounts.empty(self.n_arms)
         self.stay_after = as_count(stay_after, "stay_after")
         self.wide = as_flag(wide, "wide")
@@ -162,7 +162,7 @@ class LearnedBetaBelief:
             self._optimism(counts),
             held > 0,
             self._groups,
-            SharedScores(self.shared, self.spread),
+            self.scores.law,
             lambda arms: self._mixed(self.outcomes.counts[arms], self.outcomes.sums[arms]),
         )
         return top.draw(k, rng=rng)
@@ -184,7 +184,8 @@ class LearnedBetaBelief:
 
     def add_arms(self, n: int, prior: None = None) -> None:
         """Append n arms without outcomes, which start from the learned prior. O(n_arms)."""
-        self.n_arms = self.outcomes.add_arms(n, prior, "LearnedBetaBelief")
+        what = "LearnedBetaBelief, whose new arms start from the learned prior,"
+        self.n_arms = self.outcomes.add_arms(n, prior, what)
         self._streaks = np.append(self._streaks, np.zeros(n, np.int32))
         self._groups = None
 
@@ -192,10 +193,7 @@ class LearnedBetaBelief:
         """The counts, the settings, and what was learned as plain JSON."""
         return self.outcomes.state(
             "LearnedBetaBelief",
-            shared=self.shared,
-            optimism=self.optimism,
-            spread=self.spread,
-            horizon=self.horizon,
+            **self.scores.state(),
             stay_after=self.stay_after,
             wide=self.wide,
             prior=list(self.prior),
@@ -205,7 +203,7 @@ class LearnedBetaBelief:
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
-        names = ("shared", "optimism", "spread", "horizon", "stay_after", "wide")
+        names = (*NAMES, "stay_after", "wide")
         others = ("prior", "learned", "streaks")
         outcomes = OutcomeCounts.from_state(
             state, "LearnedBetaBelief", self.n_arms, settings=(*names, *others)
@@ -244,14 +242,11 @@ class LearnedBetaBelief:
         return MixedPosteriors(*learned, *wide, weight, lift)
 
     def _optimism(self, counts: FloatArray, prior: Beta | None = None) -> FloatArray:
-        to_come = self.outcomes.rounds + 1
-        if self.horizon is not None:
-            to_come = max(1, self.horizon - self.outcomes.rounds)
         n_known = counts + self.dispersion * sum(self.prior if prior is None else prior)
-        return self.optimism * np.log1p(_LOOK_AHEAD * to_come / n_known)
+        return self.scores.rise(_LOOK_AHEAD / n_known, self.scores.to_come(self.outcomes.rounds))
 
     def _scores(self, *, rng: np.random.Generator) -> FloatArray:
-        drawn = SharedScores(self.shared, self.spread).draw(self.n_arms, self._is_held(), rng=rng)
+        drawn = self.scores.law.draw(self.n_arms, self._is_held(), rng=rng)
         return self._optimism(self.outcomes.counts) + drawn
 
     def _is_held(self, arms: IndexArray | slice = _ALL) -> BoolArray:
@@ -288,7 +283,3 @@ class LearnedBetaBelief:
         self.prior = fit_beta(successes, failures, n_arms, self.prior)
         if self.wide:
             self.wide_share = fit_wide_share(successes, failures, n_arms, self.prior)
-
-
-def _as_width(value: Any, name: str) -> float:
-    return float(as_finite([value], name, ndim=1, least=0.0)[0])

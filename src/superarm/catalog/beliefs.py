@@ -122,7 +122,12 @@ BELIEFS = by_name(
             _SPREAD,
             _HORIZON,
             Parameter(
-                "stay_after", "int", "Good outcomes in a row to stay with an arm.", 2, least=0
+                "stay_after",
+                "int",
+                "Good outcomes in a row to stay with an arm.",
+                2,
+                least=0,
+                most=1000,
             ),
             Parameter("wide", "bool", "Whether an arm may be far above all others.", True),
         ),
