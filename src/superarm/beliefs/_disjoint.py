@@ -31,7 +31,8 @@ class DisjointModel:
     def __init__(self, n_arms: int, d: int) -> None:
         self.d, self.counts = d, np.zeros(n_arms)
         self.grams, self.crosses = np.zeros((n_arms, d, d)), np.zeros((n_arms, d))
-        self.squares, self.center = 0.0, np.zeros(d)
+        self.squares = 0.0
+        self.center: FloatArray = np.zeros(d)
         self.variances = Variances.at_first(np.repeat([0, 1], d - 1))
         self.rebuild()
 
@@ -122,7 +123,7 @@ class DisjointModel:
         self.grams = (grams + np.swapaxes(grams, 1, 2)) / 2
         self.crosses = self.crosses @ change.T
         # w · x stays the same.
-        self.center = np.linalg.solve(change.T, self.center)
+        self.center = np.asarray(np.linalg.solve(change.T, self.center), np.float64)
 
     def forget(self, discount: float) -> None:
         """All outcomes so far count for less."""

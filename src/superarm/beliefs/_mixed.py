@@ -214,8 +214,8 @@ class MixedModel:
         fitted = mean @ self.gram @ mean - 2 * mean @ self.cross
         determined = 1 - np.diag(inverse)[1:] / self.variances.of(self.blocks)
         return Squares(
-            weights=np.bincount(self.blocks, mean[1:] ** 2, len(BLOCKS)),
-            n_weights=np.bincount(self.blocks, determined, len(BLOCKS)),
+            weights=self._by_block(mean[1:] ** 2),
+            n_weights=self._by_block(determined),
             n_columns=np.bincount(self.blocks, minlength=len(BLOCKS)),
             own=float((own**2).sum()),
             n_own=float((1 - own_var / self.variances.own).sum()),
@@ -223,3 +223,7 @@ class MixedModel:
             residuals=float(self.squares + fitted - 2 * own @ left + self.counts[seen] @ own**2),
             n_outcomes=float(self.counts.sum()),
         )
+
+    def _by_block(self, values: FloatArray) -> FloatArray:
+        """The sum of the values of the columns in each block."""
+        return np.bincount(self.blocks, values, len(BLOCKS)).astype(np.float64)

@@ -96,6 +96,13 @@ class _PolicyOption(click.Option):
     help="A CSV file with one row per arm: its name, then what is known of it. Adds the policy "
     "features, which learns from that.",
 )
+@click.option(
+    "--context",
+    metavar="COLUMNS",
+    multiple=True,
+    help="Columns that are not arms but known before a round is played: names, or numbers as in "
+    "1,3-5. Adds the policy contexts, which learns from them. Can be repeated.",
+)
 @common.seed_option("Seed of everything.")
 @common.workers_option("The files")
 @common.out_option("superarm-run", "the report and the numbers")
@@ -109,6 +116,7 @@ def command(
     horizon: int | None,
     skip: tuple[str, ...],
     features: Path | None,
+    context: tuple[str, ...],
     seed: int,
     workers: int,
     out: Path,
@@ -138,6 +146,7 @@ def command(
                 horizon=horizon,
                 skip=skip,
                 features=features,
+                context=context,
                 seed=seed,
                 workers=workers,
                 folder=out,

@@ -106,8 +106,8 @@ def purchases(path: Path) -> Purchases:
         # Both numbers in one, so that a product that is in a basket twice is found by sorting.
         basket_number = baskets.setdefault(key, len(baskets)) << 32
         pairs.append(basket_number | products.setdefault(product, len(products)))
-    basket, product = np.divmod(np.unique(np.array(pairs, np.int64)), 1 << 32)
-    n_baskets = np.bincount(product).tolist()
+    basket, bought = np.divmod(np.unique(np.array(pairs, np.int64)), 1 << 32)
+    n_baskets = np.bincount(bought).tolist()
     names = sorted(products, key=lambda name: (-n_baskets[products[name]], name))
     place = np.empty(len(names), np.int32)
     place[[products[name] for name in names]] = np.arange(len(names))
@@ -117,7 +117,7 @@ def purchases(path: Path) -> Purchases:
     in_order = sorted(baskets, key=lambda key: days[key[0]])
     row[[baskets[key] for key in in_order]] = np.arange(len(baskets))
     by_row = [ages[key] for key in in_order]
-    return Purchases(row[basket], place[product], tuple(names), subclasses, by_row)
+    return Purchases(row[basket], place[bought], tuple(names), subclasses, by_row)
 
 
 def read_days(path: Path) -> list[dict[str, object]]:

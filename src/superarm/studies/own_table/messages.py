@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,9 @@ import numpy as np
 from superarm.policies import Prior
 from superarm.reporting.statistics import Interval
 from superarm.studies.own_table.analysis import Analysis
+from superarm.studies.own_table.gains import added
 from superarm.studies.own_table.learnable import rows_for
+from superarm.studies.own_table.programs import program
 
 _MOST_MISSING = 0.9  # a larger share of missing cells gets a warning
 _SMALL = 0.1  # luck that is below this share of the random baseline is called small
@@ -73,12 +75,34 @@ def verdict(analysis: Analysis) -> str:
     return said
 
 
+def contexts_sentence(analysis: Analysis) -> str:
+    """What contexts add, with its interval over paired runs; empty without contexts."""
+    found = added(analysis, "contexts")
+    if found is None:
+        return ""
+    less, reward = found
+    points = analysis.in_points(reward)
+    of_gap = "" if points is None else f", {points.mean:.0f} points of the gap"
+    said = f"Contexts add {interval(reward)} per round to {less}{of_gap}."
+    if reward.low > 0:
+        return said
+    if reward.high < 0:
+        return f"{said} They do harm here: leave them out."
+    return f"{said} These runs do not show that they help."
+
+
 def next_steps(
-    analysis: Analysis, table: str, folder: str = "", *, prior: Prior | None = None
+    analysis: Analysis,
+    table: str,
+    folder: str = "",
+    *,
+    prior: Prior | None = None,
+    example: Mapping[str, str] | None = None,
 ) -> list[Step]:
     """What to do next with the ``table``.
 
     ``folder`` is where the files are, with a slash at its end. ``prior`` is that of the runs.
+    ``example`` has the cells of the context in one row.
     """
     problem, learnable = analysis.problem, analysis.learnable
     steps = []
@@ -92,7 +116,7 @@ def next_steps(
     steps.append(
         Step(
             "Decide in a Python program, and learn from what happens:",
-            _session(problem.k, folder, prior),
+            program(analysis, folder, prior, example or {}),
         )
     )
     steps.append(
@@ -106,6 +130,12 @@ def next_steps(
         sentence = "If features of the arms are known, such as a price or a category, try them:"
         command = f"superarm run {shlex.quote(table)} --k {problem.k} --features FEATURES.csv"
         steps.append(Step(sentence, command))
+    if problem.contexts is None:
+        sentence = (
+            "If something is known before each round, such as the weekday, try it as a column:"
+        )
+        command = f"superarm run {shlex.quote(table)} --k {problem.k} --context COLUMNS"
+        steps.append(Step(sentence, command))
     return steps
 
 
@@ -115,17 +145,3 @@ def interval(one: Interval) -> str:
         f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in one.numbers
     )
     return f"{mean} ({low} to {high})"
-
-
-def _session(k: int, folder: str, prior: Prior | None) -> str:
-    given = "" if prior is None else f", prior={prior!r}"
-    arms = json.dumps(f"{folder}arms.csv", ensure_ascii=False)  # is a string of Python, too
-    return f"""\
-import csv
-import superarm as sa
-
-with open({arms}, encoding="utf-8") as file:
-    names = [row["arm"] for row in csv.DictReader(file)]
-session = sa.Session(sa.thompson(sa.LinearReward(len(names)), k={k}{given}), names, seed=0)
-decision = session.ask()  # decision.arms are to be shown
-session.tell(decision, {{arm: 0.0 for arm in decision.arms}})  # what happened, from 0 to 1"""
