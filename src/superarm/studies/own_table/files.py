@@ -25,6 +25,7 @@ def write(
     folder: Path,
     encoder: Encoder | None,
     example: Mapping[str, str],
+    options: str,
 ) -> Path:
     """Write all files of a run; returns the path of the page."""
     svg = render(partial(report.draw, analysis=found))
@@ -37,7 +38,7 @@ def write(
         "arms.csv": as_csv(found.arms),
         "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
         "picture.svg": svg,
-        "report.html": report.html(found, settings, svg, example),
+        "report.html": report.html(found, settings, svg, example, options),
     }
     if encoder is not None:
         state = json.dumps(encoder.state(), ensure_ascii=False)

@@ -11,7 +11,7 @@ import numpy as np
 from superarm.policies import Prior
 from superarm.reporting.statistics import Interval
 from superarm.studies.own_table.analysis import Analysis
-from superarm.studies.own_table.gains import added
+from superarm.studies.own_table.gains import added, to_use
 from superarm.studies.own_table.learnable import rows_for
 from superarm.studies.own_table.programs import program
 
@@ -71,7 +71,8 @@ def verdict(analysis: Analysis) -> str:
         said += f" These runs do not distinguish it from {', '.join(analysis.as_good)}."
     share = analysis.of_learnable(best)
     if share is not None:
-        said += f" It got {share.mean:.0%} of the gap that can be learned."
+        alone = "" if analysis.problem.contexts is None else " without contexts"
+        said += f" It got {share.mean:.0%} of the gap that can be learned{alone}."
     return said
 
 
@@ -98,13 +99,15 @@ def next_steps(
     *,
     prior: Prior | None = None,
     example: Mapping[str, str] | None = None,
+    options: str = "",
 ) -> list[Step]:
     """What to do next with the ``table``.
 
     ``folder`` is where the files are, with a slash at its end. ``prior`` is that of the runs.
-    ``example`` has the cells of the context in one row.
+    ``example`` has the cells of the context in one row. ``options`` say which columns are no arms.
     """
     problem, learnable = analysis.problem, analysis.learnable
+    again = f"superarm run {shlex.quote(table)} --k {problem.k}{options}"
     steps = []
     least = _SMALL * problem.environment.random_set(problem.k)
     if not learnable.is_sure and least > 0:
@@ -119,22 +122,25 @@ def next_steps(
             program(analysis, folder, prior, example or {}),
         )
     )
+    http = "Or decide over HTTP, from any language, with a page to watch:"
+    if to_use(analysis) == "contexts":
+        http = f"{http[:-1]}. Send the numbers of encoder.transform as the context:"
     steps.append(
         Step(
-            "Or decide over HTTP, from any language, with a page to watch:",
+            http,
             f"superarm serve &\ncurl 127.0.0.1:8321/v1/bandits -H 'Content-Type: application/json' "
             f"-d {shlex.quote(f'@{folder}bandit.json')}",
         )
     )
     if problem.features is None:  # they say something about arms that were never shown
         sentence = "If features of the arms are known, such as a price or a category, try them:"
-        command = f"superarm run {shlex.quote(table)} --k {problem.k} --features FEATURES.csv"
+        command = f"{again} --features FEATURES.csv"
         steps.append(Step(sentence, command))
     if problem.contexts is None:
         sentence = (
             "If something is known before each round, such as the weekday, try it as a column:"
         )
-        command = f"superarm run {shlex.quote(table)} --k {problem.k} --context COLUMNS"
+        command = f"{again} --context COLUMNS"
         steps.append(Step(sentence, command))
     return steps
 

@@ -73,8 +73,9 @@ def html(
     settings: Mapping[str, Any],
     svg: str,
     example: Mapping[str, str] | None = None,
+    options: str = "",
 ) -> str:
-    """The whole page; ``svg`` is the picture, ``example`` the cells of one context."""
+    """The whole page; ``svg`` is the picture, the others are as in `next_steps`."""
     problem, table = analysis.problem, analysis.problem.environment
     return pages.render(
         _TEMPLATE,
@@ -94,7 +95,13 @@ def html(
         verdict=verdict(analysis),
         contexts=contexts_sentence(analysis),
         model=problem.model.__name__,
-        steps=next_steps(analysis, settings["table"], prior=settings.get("prior"), example=example),
+        steps=next_steps(
+            analysis,
+            settings["table"],
+            prior=settings.get("prior"),
+            example=example,
+            options=options,
+        ),
         nothing_to_learn=analysis.results[0].gap_closed is None,
         policies=[part_of(result.policy, problem) for result in analysis.results],
         results=_results_table(analysis),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -132,8 +133,10 @@ def run(
     found = play_all(problem, wanted, scale, prior=prior, workers=workers, console=console)
     example = {name: cells[0] for name, cells in table.contexts.items()}
     here = f"{folder.as_posix()}/"
-    steps = next_steps(found, path.as_posix(), here, prior=prior, example=example)
-    page = write(found, settings, folder, encoder, example)
+    named = [("--skip", one) for one in skip] + [("--context", one) for one in context]
+    options = "".join(f" {shlex.join(pair)}" for pair in named)
+    steps = next_steps(found, path.as_posix(), here, prior=prior, example=example, options=options)
+    page = write(found, settings, folder, encoder, example, options)
     return Done(page, [report.summary(found)], _notes(found, steps))
 
 
