@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.beliefs import LinearBelief, LogisticBelief
 from superarm.catalog import POLICIES, Task
 from superarm.catalog.entries import PolicyPart
 from superarm.core import Policy
@@ -21,6 +20,7 @@ from superarm.policies import Prior
 from superarm.rewards import LinearReward
 from superarm.simulation import simulate
 from superarm.studies.cell import Cell, Recorded, checkpoints
+from superarm.studies.cells.knowing import Model, belief_of, model_for
 
 Order = Literal["given", "shuffled"]
 
@@ -32,8 +32,6 @@ _ROUNDS_AT_ONCE = (
 _CELLS_AT_ONCE = 2**20  # of the table, so that no second table is made
 _FILES = ("table", "best", "random")
 _KNOWN = ("features", "contexts")  # files that need not be there
-# The logistic model takes O(n_arms · columns²) per round, the linear one O(n_arms · columns).
-_MOST_COLUMNS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +63,9 @@ class TableProblem:
     contexts: FloatArray | None = None
 
     @property
-    def model(self) -> type[LinearBelief | LogisticBelief]:
+    def model(self) -> Model:
         """The belief of the policies that use features and contexts."""
-        # Tables of 0 and 1 are kept in small numbers, and others in eight bytes per cell.
-        is_coin = self.environment.table.itemsize < 8
-        widths = [
-            0 if known is None else known.shape[1] for known in (self.features, self.contexts)
-        ]
-        is_small = (1 + widths[0]) * (1 + widths[1]) <= _MOST_COLUMNS
-        return LogisticBelief if is_coin and is_small else LinearBelief
+        return model_for(self.environment.table, self.features, self.contexts)
 
     @property
     def gap(self) -> float:
@@ -186,28 +178,14 @@ def part_of(policy: str, problem: TableProblem) -> PolicyPart:
     words = words if uses_contexts else "features"
 
     def make(task: Task) -> Policy:
-        belief = model_of(problem, uses_contexts=uses_contexts)
+        contexts = problem.contexts if uses_contexts else None
+        table = problem.environment.table
+        belief = belief_of(problem.model, table, task.k, problem.features, contexts)
         return Policy(belief, task.exact_oracle(), task.reward, task.k)
 
     sentence = f"Thompson sampling that learns what the {words} tell, and what each arm shows."
     colour, dash = ("#009E73", "-.") if uses_contexts else ("#CC79A7", "--")
     return PolicyPart(policy, f"Thompson, {words}", sentence, make, colour, dash)
-
-
-def model_of(problem: TableProblem, *, uses_contexts: bool) -> LinearBelief | LogisticBelief:
-    """A belief about the arms of a table that uses their features, and contexts if asked for."""
-    shared = shared_of(problem.k)
-    n_arms = problem.environment.n_arms
-    known = n_arms if problem.features is None else problem.features
-    if not uses_contexts:
-        return problem.model(known, shared=shared)
-    assert problem.contexts is not None
-    return problem.model(known, context=problem.contexts.shape[1], shared=shared)
-
-
-def shared_of(k: int) -> float:
-    """The part of the seed that arms share in the policies that use features and contexts."""
-    return max(0.8, 1 - 1 / k)  # as in `thompson`
 
 
 def _totals(values: FloatArray, rows: IndexArray, at: IndexArray) -> list[float]:

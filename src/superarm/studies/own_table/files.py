@@ -13,7 +13,7 @@ from superarm.features import Encoder
 from superarm.reporting import folders
 from superarm.reporting.figures import render
 from superarm.reporting.tables import as_csv
-from superarm.studies.cells.table import shared_of
+from superarm.studies.cells.knowing import shared_of
 from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import Analysis, numbers
 from superarm.studies.own_table.gains import added, to_use

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 
 from superarm.policies import Prior
-from superarm.studies.cells.table import TableProblem, shared_of
+from superarm.studies.cells.knowing import shared_of
+from superarm.studies.cells.table import TableProblem
 from superarm.studies.own_table.analysis import Analysis
 from superarm.studies.own_table.gains import to_use
 
