@@ -63,7 +63,7 @@ class LogisticRound:
         p = expit(known.location)
         # 1 / n_i: an arm whose posterior is worth few coins is raised.
         per_outcome = p * (1 - p) * known.var / belief.dispersion
-        rise = belief.scores.rise(per_outcome, self._to_come())
+        rise = belief.scores.rise(per_outcome, belief.outcomes.rounds, belief.discount)
         scores = belief.scores.law.draw(self.n_arms, rng=rng)
         return np.asarray(expit(known.location + np.sqrt(known.var) * (rise + scores)), np.float64)
 
@@ -72,13 +72,6 @@ class LogisticRound:
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
         if len(arms):
             self.belief._learn(self.context, arms, outcomes)
-
-    def _to_come(self) -> float:
-        belief = self.belief
-        to_come = belief.scores.to_come(belief.outcomes.rounds)
-        # What is learned is forgotten after this many rounds, so it cannot be used for longer.
-        memory = 1 / (1 - belief.discount) if belief.discount < 1 else np.inf
-        return to_come if belief.scores.horizon is not None else float(min(to_come, memory))
 
 
 def _mean_slope(start: float, ends: FloatArray) -> FloatArray:

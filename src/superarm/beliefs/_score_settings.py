@@ -13,10 +13,13 @@ import numpy as np
 from superarm.beliefs._scores import SharedScores
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_fraction
 
+# So much of the rounds to come counts for optimism.
+_LOOK_AHEAD = 0.3
+
 
 @dataclass(frozen=True)
 class ScoreSettings:
-    """z_i = optimism · log(1 + t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i).
+    """z_i = optimism · log(1 + 0.3 t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i).
 
     t is the number of rounds to come, and n_i how many outcomes the knowledge of arm i is worth.
 
@@ -46,13 +49,16 @@ class ScoreSettings:
         """The law of the scores without optimism."""
         return SharedScores(self.shared, self.spread)
 
-    def to_come(self, rounds: int) -> float:
-        """How many rounds are to come after some rounds: as many again, without a horizon."""
-        return rounds + 1 if self.horizon is None else max(1, self.horizon - rounds)
+    def rise(self, per_outcome: FloatArray, rounds: int, discount: float = 1.0) -> FloatArray:
+        """What raises the scores after some rounds, for the values 1 / n_i.
 
-    def rise(self, per_outcome: FloatArray, to_come: float) -> FloatArray:
-        """What raises the scores, for the values 1 / n_i."""
-        return self.optimism * np.log1p(to_come * per_outcome)
+        ``discount`` is what an outcome is worth after one more round.
+        """
+        to_come = float(rounds + 1 if self.horizon is None else max(1, self.horizon - rounds))
+        if discount < 1:
+            # What is learned is forgotten after so many rounds, so it can't be used for longer.
+            to_come = min(to_come, 1 / (1 - discount))
+        return self.optimism * np.log1p(_LOOK_AHEAD * to_come * per_outcome)
 
     def state(self) -> dict[str, Any]:
         """The settings by their names."""

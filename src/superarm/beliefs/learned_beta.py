@@ -20,8 +20,8 @@ from superarm.beliefs._beta_fit import Beta, fit_beta, fit_dispersion, fit_wide_
 from superarm.beliefs._equal_arms import EqualArms, Key
 from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs._scores import BoolArray, MixedPosteriors, TopOfGroups
+from superarm.beliefs.learned_prior import WIDE, LearnedPosterior, LearnedPrior
 from superarm.beliefs.outcome_counts import OutcomeCounts
-from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -34,13 +34,10 @@ from superarm.core.arguments import (
 
 # The prior is fitted first after so many outcomes, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
-# So much of the rounds to come counts for optimism.
-_LOOK_AHEAD = 0.3
 # Sums of measured outcomes are grouped by steps of a 16th. Finer steps make more groups, and with
 # coarser steps more arms are drawn in vain.
 _PER_OUTCOME = 16
 _ALL = slice(None)
-_WIDE = (1.0, 1.0)
 
 
 class LearnedBetaBelief:
@@ -134,14 +131,16 @@ class LearnedBetaBelief:
 
     def mean(self) -> FloatArray:
         """The posterior means, shape (n_arms,)."""
-        a, b = self._posteriors(self.outcomes.counts, self.outcomes.sums)
-        return a / (a + b)
+        # Most arms may have no outcomes, and then all have the same mean.
+        means = np.repeat(self._learned().given(np.zeros(1), np.zeros(1)).mean(), self.n_arms)
+        seen = np.flatnonzero(self.outcomes.counts)
+        means[seen] = self.posterior(seen).mean()
+        return means
 
-    def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """The posteriors of some arms by the learned prior alone, as they are at this moment."""
-        return BetaPosterior(
-            *self._posteriors(self.outcomes.counts[arms], self.outcomes.sums[arms])
-        )
+    def posterior(self, arms: IndexArray) -> LearnedPosterior:
+        """The posteriors of some arms as they are at this moment, and the learned prior."""
+        counts, sums = self.outcomes.counts[arms], self.outcomes.sums[arms]
+        return LearnedPosterior(self._learned(), counts, sums)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """The quantile of every posterior at the arm's score."""
@@ -172,7 +171,7 @@ class LearnedBetaBelief:
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
         before = self._keys(arms)
         longer = np.minimum(self._streaks[arms] + 1, self.stay_after)
-        self._streaks[arms] = np.where(outcomes >= self.posterior(arms).mean(), longer, 0)
+        self._streaks[arms] = np.where(outcomes >= self._usual(arms), longer, 0)
         self.outcomes.add(arms, outcomes)
         self._squares += float(outcomes @ outcomes)
         self._n_outcomes += len(arms)
@@ -223,6 +222,14 @@ class LearnedBetaBelief:
         new._streaks = streaks.astype(np.int32)
         self.__dict__.update(new.__dict__)
 
+    def _learned(self) -> LearnedPrior:
+        return LearnedPrior(self.prior, self.dispersion, self.wide_share)
+
+    def _usual(self, arms: IndexArray) -> FloatArray:
+        """The posterior means of some arms, if none of them comes from Beta(1, 1)."""
+        a, b = self._posteriors(self.outcomes.counts[arms], self.outcomes.sums[arms])
+        return a / (a + b)
+
     def _posteriors(
         self, counts: FloatArray, sums: FloatArray, prior: Beta | None = None
     ) -> tuple[FloatArray, FloatArray]:
@@ -233,17 +240,17 @@ class LearnedBetaBelief:
 
     def _mixed(self, counts: FloatArray, sums: FloatArray) -> MixedPosteriors:
         """The posteriors with the wide part of the prior."""
-        learned, wide = self._posteriors(counts, sums), self._posteriors(counts, sums, _WIDE)
+        learned, wide = self._posteriors(counts, sums), self._posteriors(counts, sums, WIDE)
         # With sums rounded up, as in the groups, the bound of a group holds for each of its arms.
         above = np.ceil(_PER_OUTCOME * sums) / _PER_OUTCOME
         successes, failures = self._posteriors(counts, above, (0.0, 0.0))
         weight = wide_weight(successes, failures, self.prior, self.wide_share)
-        lift = self._optimism(counts, _WIDE) - self._optimism(counts)
+        lift = self._optimism(counts, WIDE) - self._optimism(counts)
         return MixedPosteriors(*learned, *wide, weight, lift)
 
     def _optimism(self, counts: FloatArray, prior: Beta | None = None) -> FloatArray:
         n_known = counts + self.dispersion * sum(self.prior if prior is None else prior)
-        return self.scores.rise(_LOOK_AHEAD / n_known, self.scores.to_come(self.outcomes.rounds))
+        return self.scores.rise(1 / n_known, self.outcomes.rounds)
 
     def _scores(self, *, rng: np.random.Generator) -> FloatArray:
         drawn = self.scores.law.draw(self.n_arms, self._is_held(), rng=rng)

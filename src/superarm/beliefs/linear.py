@@ -50,7 +50,7 @@ class LinearBelief:
     A sample is one draw of w for all arms, given which the arms are independent of each other:
 
         theta_i = E[theta_i | w] + std[theta_i | w] · z_i,
-        z_i = optimism · log(1 + t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i),
+        z_i = optimism · log(1 + 0.3 t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i),
 
     where w, too, has ``spread`` times its posterior deviation. n_i is how many outcomes the
     knowledge about u_i is worth, sigma² / var[theta_i | w]. t is as in `LearnedBetaBelief`.
@@ -110,7 +110,7 @@ class LinearBelief:
         context: int | None = None,
         structure: Structure | None = None,
         shared: float = 0.8,
-        optimism: float = 0.4,
+        optimism: float = 0.5,
         spread: float = 0.5,
         horizon: int | None = None,
         discount: float = 1.0,
@@ -222,7 +222,7 @@ class LinearBelief:
 
     def _rise(self, std: FloatArray) -> FloatArray:
         """What raises z_i, for the deviations of theta_i about what all arms share."""
-        return self.scores.rise(std**2 / self.variances.noise, self.scores.to_come(self.rounds))
+        return self.scores.rise(std**2 / self.variances.noise, self.rounds, self.discount)
 
     def _scores(self, std: FloatArray, *, rng: np.random.Generator) -> FloatArray:
         """z_i, for the deviations of theta_i about what all arms share."""

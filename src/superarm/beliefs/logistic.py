@@ -51,7 +51,7 @@ class LogisticBelief:
     A sample takes each posterior at a score, as `LearnedBetaBelief` does:
 
         logit theta_i = location_i + std_i · z_i,
-        z_i = optimism · log(1 + t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i).
+        z_i = optimism · log(1 + 0.3 t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i).
 
     n_i is how many coins the posterior is worth, 1 / (p (1 - p) std_i²) with p = expit(location_i).
 
@@ -112,7 +112,7 @@ class LogisticBelief:
         context: int | None = None,
         structure: Structure | None = None,
         shared: float = 0.8,
-        optimism: float = 0.4,
+        optimism: float = 0.5,
         spread: float = 0.5,
         horizon: int | None = None,
         discount: float = 1.0,

@@ -69,6 +69,7 @@ ADDED = [
     ("components", "schemas", "DecideBody", "properties", "context"),
     ("components", "schemas", "DecisionAnswer", "properties", "context"),
     ("components", "schemas", "DecisionState", "properties", "context"),
+    ("components", "schemas", "ExplanationAnswer", "properties", "prior"),
     *(
         ("components", "schemas", "ReasonAnswer", "properties", name)
         for name in ("base", "columns", "own")

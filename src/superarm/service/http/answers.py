@@ -168,6 +168,7 @@ class ExplanationAnswer(BaseModel):
     reasons: list[ReasonAnswer]
     best_left_out: ReasonAnswer | None
     lost_by: float | None
+    prior: str | None = None
     text: str
 
 
