@@ -134,6 +134,11 @@ class Design:
         full[first:, 0], full[first:, first:] = change[1:, 0], change[1:, 1:]
         return full
 
+    @property
+    def average_context(self) -> FloatArray | None:
+        """Shape (c,): the mean of the contexts of feedback so far; None without contexts."""
+        return self.moments.mean.copy() if self.n_context else None
+
     def add_arms(self, n: int, features: ArrayLike | None) -> None:
         """Append n arms with these features; None are average ones."""
         n, n_columns = as_count(n, "n", least=1), self.features.shape[1] - 1

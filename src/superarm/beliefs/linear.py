@@ -134,6 +134,11 @@ class LinearBelief:
         """The learned variances."""
         return self._model.variances
 
+    @property
+    def average_context(self) -> FloatArray | None:
+        """Shape (c,): the mean of the contexts of feedback so far; None without contexts."""
+        return self._design.average_context
+
     def at(self, context: ArrayLike | None) -> LinearBelief | LinearRound:
         """The belief of a round: shape (c,) for all arms, or (n_arms, c), one row per arm."""
         given = self._design.checked(context)
