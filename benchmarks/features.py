@@ -1,6 +1,7 @@
 """What features and contexts are worth on real tables: true ones, random ones, and neither.
 
     python benchmarks/features.py [--runs 20] [--out features.json] [--only CASE] [--policy NAME]
+    python benchmarks/features.py --table --out docs/features.json
 
 All policies but "thompson" have the belief `LinearBelief` with its default settings and the oracle
 `TopK`. Random features are those of other arms, and random contexts those of other rounds: they
@@ -152,15 +153,60 @@ def _line(rows: dict[str, Any], policy: str) -> str:
     return line
 
 
+# For the page: what a row is called, and whether rows of the table come in random order.
+TITLES = {
+    "yeast": "Yeast, 4 of 14 functions of a gene; context: 103 measurements",
+    "digits": "Digits, 8 dark pixels of 64; row and column; context: the digit",
+    "ta-feng": "Ta-Feng, 10 products of 200; subclass; context: age of the customer",
+    "flights, late": "Late flights, 10 of 175 routes; route; context: day and weather",
+    "flights, on time": "Flights on time, the same",
+}
+_IN_ORDER = ("flights, late", "flights, on time")
+_N_SHOWN = 20  # runs of the means, so that all of them are paired
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """The table of `docs/features.md`: gaps closed, and what random ones change."""
+    lines = [
+        "|case: features; context|neither|features|contexts|both|random features|random contexts|",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, title in TITLES.items():
+        rows = found[name]
+        means = [_mean(rows.get(one)) for one in ("neither", "features", "contexts", "both")]
+        random = [_change(name, rows, f"random {one}") for one in ("features", "contexts")]
+        lines.append("|".join(["", title, *means, *random, ""]))
+    return "\n".join(lines) + "\n"
+
+
+def _mean(row: dict[str, Any] | None) -> str:
+    return "" if row is None else f"{np.mean(row['gaps'][:_N_SHOWN]):.1f}"
+
+
+def _change(case: str, rows: dict[str, Any], policy: str) -> str:
+    """Points beyond the policy that knows neither, over paired runs."""
+    if policy not in rows:
+        return ""
+    measure = "gaps" if case in _IN_ORDER else "expected"
+    ours, theirs = rows[policy][measure], rows["neither"][measure]
+    n = min(len(ours), len(theirs))
+    found = paired_difference(ours[:n], theirs[:n])
+    return f"{found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f})"
+
+
 def main() -> None:
     """Print a line per policy, and write all runs as JSON."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--only", choices=[*CASES, "coverage"])
     parser.add_argument("--policy")
+    parser.add_argument("--table", action="store_true", help="print the table of the page only")
     parser.add_argument("--out", type=Path, default=Path("features.json"))
     given = parser.parse_args()
     found = json.loads(given.out.read_text()) if given.out.exists() else {}
+    if given.table:
+        print(markdown(found), end="")
+        return
     for name in CASES:
         if given.only in (None, name):
             record(found, name, given.runs, given.policy, given.out)

@@ -18,11 +18,11 @@ KINDS = [
     {"belief": "linear", "features": FEATURES},
     {"belief": "logistic", "features": FEATURES},
     {"belief": {"kind": "linear", "context": 2}},
-    {"belief": {"kind": "linear", "context": 2}, "features": FEATURES},
+    {"belief": {"kind": "linear", "context": 2, "discount": 0.9}, "features": FEATURES},
     {"belief": {"kind": "linear", "context": 2, "structure": "shared"}, "features": FEATURES},
     {"belief": {"kind": "logistic", "context": 2}, "features": FEATURES},
     {"belief": {"kind": "logistic", "context": 2, "structure": "bilinear"}, "features": FEATURES},
-    {"belief": {"kind": "logistic", "context": 2, "structure": "disjoint"}},
+    {"belief": {"kind": "logistic", "context": 2, "structure": "disjoint", "discount": 0.9}},
 ]
 
 
