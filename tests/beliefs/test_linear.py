@@ -159,6 +159,39 @@ def test_many_updates_of_disjoint_models_agree_with_a_fresh_solve():
     np.testing.assert_allclose(means, model.means, rtol=1e-9, atol=1e-12)
 
 
+def test_the_center_of_disjoint_models_is_that_of_a_dense_solve():
+    """All coefficients at once: those of the center, and the deviations of each arm from it."""
+    belief = make("disjoint")
+    history = play(belief, "disjoint", 30)
+    model, variances = belief._model, belief.variances
+    model._find_center()
+    d = 1 + N_CONTEXT
+    arms = np.concatenate([one[0] for one in history])
+    rows = np.vstack([belief._design.rows(one[1], one[0]) for one in history])
+    outcomes = np.concatenate([one[2] for one in history]) - 0.5
+    own = (np.arange(N_ARMS) == arms[:, None])[:, :, None] * rows[:, None, :]
+    matrix = np.hstack([rows, own.reshape(len(rows), -1)])
+    about_center = [INTERCEPT_VAR, *N_CONTEXT * [variances.context]]
+    prior = np.concatenate([about_center, np.tile(prior_variances(belief._design, variances), 12)])
+    precision = matrix.T @ matrix / variances.noise + np.diag(1 / prior)
+    solved = np.linalg.solve(precision, matrix.T @ outcomes / variances.noise)
+    np.testing.assert_allclose(model.center, solved[:d], atol=1e-10)
+    together = solved[:d] + solved[d:].reshape(N_ARMS, d)
+    np.testing.assert_allclose(model.means, together, atol=1e-10)
+
+
+@pytest.mark.parametrize("structure", ["bilinear", "disjoint"])
+def test_a_context_that_moves_all_arms_alike_says_nothing_about_arms(structure):
+    rng, belief = np.random.default_rng(0), make(structure)
+    for _ in range(100):
+        context, arms = rng.normal(size=N_CONTEXT), rng.choice(N_ARMS, 6, replace=False)
+        outcomes = 0.5 + 0.15 * context[0] + 0.05 * rng.normal(size=6)
+        belief.at(context).update(arms, np.clip(outcomes, 0, 1), rng=rng)
+    found = belief.variances
+    of_some = found.products if structure == "bilinear" else found.weights
+    assert of_some < found.context / 50
+
+
 @pytest.mark.parametrize("own", [0.0, 0.1])
 def test_variances_are_learned(own):
     rng = np.random.default_rng(3)
