@@ -196,8 +196,7 @@ PROBLEMS = {
     ),
     "shop": Problem(
         "Shop",
-        "Visitors of four kinds buy 3% of the products that they see. Features are the category "
-        "and the price of a product, the context is the kind of the visitor.",
+        "Visitors of four kinds, the context, buy products by category and price, the features.",
         {"family": "shop", "n_arms": 200, "k": 5, "horizon": 2000},
         {"n_arms": 40, "k": 3, "horizon": 100},
         knows=KNOWING,

@@ -26,8 +26,8 @@ RANDOM, REFERENCE, ADVERSARIAL = "random", "cts", "exp3"
 FORGETFUL = ("discounted", "sliding")
 # How the policies that are not in the catalog are made.
 _CODE = {
-    "features": "`LogisticBelief`",
-    "contexts": "`LogisticBelief` with the context, too; on Yeast `LinearBelief`",
+    "features": "`LogisticBelief` with features",
+    "contexts": "the same with contexts; `LinearBelief` on Yeast",
 }
 
 _TEMPLATE = Path(__file__).parent / "comparison.md"
