@@ -172,7 +172,9 @@ def markdown(found: dict[str, Any]) -> str:
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, title in TITLES.items():
-        rows = found[name]
+        rows = found.get(name)
+        if rows is None:
+            continue
         means = [_mean(rows.get(one)) for one in ("neither", "features", "contexts", "both")]
         random = [_change(name, rows, f"random {one}") for one in ("features", "contexts")]
         lines.append("|".join(["", title, *means, *random, ""]))

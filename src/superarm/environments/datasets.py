@@ -30,6 +30,7 @@ __all__ = ["Dataset", "Impressions", "digits", "flights", "open_bandit", "ta_fen
 
 _N_POSITIONS = 3
 _N_SHADES = 16  # of a pixel, besides white
+_N_USER_FEATURES = 4
 _N_ITEMS = {"all": 80, "men": 34, "women": 46}
 
 
@@ -77,6 +78,8 @@ class Impressions:
         How many items and positions there are.
     about
         The meaning of the data, and its source.
+    users
+        Shape (n, 4): four categories of the user, as codes without a meaning.
     """
 
     items: NDArray[np.intp]
@@ -86,6 +89,7 @@ class Impressions:
     n_items: int
     n_positions: int
     about: str
+    users: NDArray[np.str_]
 
 
 def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 365) -> Dataset:
@@ -94,8 +98,7 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
     The outcome is the share of the connection's flights of that day that were late: more than 15
     minutes at their destination, cancelled or diverted. With "on time" it is the share of all other
     flights. The share is used because "any flight late" would rank connections by how often they
-    fly. The context is the day (trend, weekday, time of the year) and what its weather was: a
-    forecast would be less exact.
+    fly. The context is the day and what its weather was: a forecast would be less exact.
 
     Parameters
     ----------
@@ -213,8 +216,7 @@ def ta_feng(n_products: int = 500) -> Dataset:
 def digits() -> Dataset:
     """1,797 handwritten digits: one row per image, one arm per pixel (8 × 8).
 
-    The outcome is how dark the pixel is, from 0 to 1. The context is the digit that the image
-    shows, the features are the row and the column of the pixel.
+    The outcome is how dark the pixel is. The context is the digit, and features are row and column.
 
     Examples
     --------
@@ -229,8 +231,7 @@ def digits() -> Dataset:
         cells[:, :-1] / _N_SHADES,
         tuple("row {row}, column {column}".format(**place) for place in places),
         "Handwritten digits (Alpaydin and Kaynak, 1998), from scikit-learn. Row: an image. Arm: a "
-        "pixel. Outcome: how dark the pixel is, from 0 to 1. Features: the pixel's row and column. "
-        "Context: the digit that the image shows.",
+        "pixel. Outcome: how dark it is. Features: its row and column. Context: the digit.",
         features=Encoder.fit(places).transform(places),
         contexts=(cells[:, -1:] == np.arange(10)).astype(np.float64),
     )
@@ -269,7 +270,10 @@ def open_bandit(
         "obp", f"dataset/obd/{policy}/{campaign}/{campaign}.csv", "pip install --no-deps obp==0.4.1"
     )
     wanted = ("item_id", "position", "propensity_score", "click")
-    items, positions, propensities, clicks = zip(*columns(path, wanted), strict=True)
+    users = tuple(f"user_feature_{number}" for number in range(_N_USER_FEATURES))
+    items, positions, propensities, clicks, *known = zip(
+        *columns(path, wanted + users), strict=True
+    )
     return Impressions(
         np.array(items, np.intp),
         np.array(positions, np.intp) - 1,
@@ -279,6 +283,7 @@ def open_bandit(
         _N_POSITIONS,
         f"Open Bandit Dataset (Saito et al., 2021), the sample in obp: campaign {campaign}, items "
         f"picked by {policy}.",
+        np.array(known).T,
     )
 
 
