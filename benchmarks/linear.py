@@ -46,7 +46,7 @@ def same_draws(belief: LinearBelief, rng: np.random.Generator) -> np.ndarray:
     common = law.common_std * rng.standard_normal()
     noise = OwnNoise(belief.n_arms, rng=rng).of(np.arange(belief.n_arms))
     values, std = model.given(model.rows, weights)
-    values += std * (law.rise(std, belief.variances.noise) + common + law.own_std * noise)
+    values += std * (law.rise(std) + common + law.own_std * noise)
     return top_k(values, K, rng=rng)
 
 

@@ -20,7 +20,7 @@ def dense(belief, k, rng):
     noise = OwnNoise(belief.n_arms, rng=rng).of(np.arange(belief.n_arms))
     values, std = model.given(model.rows, weights)
     values = 0.5 + values
-    values += std * (law.rise(std, belief.variances.noise) + common + law.own_std * noise)
+    values += std * (law.rise(std) + common + law.own_std * noise)
     arms = top_k(values, k, rng=rng)
     return arms, np.clip(values[arms], 0, 1)
 

@@ -9,6 +9,7 @@ import superarm as sa
 from superarm.beliefs import LearnedBetaBelief, _beta_fit
 from superarm.beliefs._beta_fit import fit_beta, fit_wide_share, wide_weight
 from superarm.beliefs._scores import MixedPosteriors
+from superarm.beliefs.posteriors import BetaPosterior
 
 
 def naive_log_posterior(point, successes, failures):
@@ -143,6 +144,25 @@ def test_intervals_cover_the_means_also_of_arms_that_the_policy_chose():
         low, high = policy.belief.posterior(np.arange(200)).interval(0.9)
         covered.append((low <= mu) & (mu <= high))
     assert abs(np.mean(covered) - 0.9) < 5 * np.sqrt(0.09 / 1000) + 0.02
+
+
+def test_intervals_cover_the_means_of_arms_far_above_the_others():
+    """6% of 2,000 arms come from Beta(1, 1), the others from Beta(20, 180), 12 outcomes each. Of
+    about 60 arms with means above 0.5, the 90% intervals contain at least 75% of the means, 4
+    standard errors less: error below 1%. Those of the learned prior alone contain few of them.
+    """
+    rng = np.random.default_rng(0)
+    is_far = rng.random(2000) < 0.06
+    mu = np.where(is_far, rng.random(2000), rng.beta(20, 180, 2000))
+    belief = LearnedBetaBelief(2000)
+    for _ in range(12):
+        belief.update(np.arange(2000), (rng.random(2000) < mu).astype(float), rng=rng)
+    posterior, far = belief.posterior(np.flatnonzero(mu > 0.5)), mu[mu > 0.5]
+    low, high = posterior.interval(0.9)
+    assert np.mean((low <= far) & (far <= high)) >= 0.75
+    low, high = BetaPosterior(posterior.a, posterior.b).interval(0.9)
+    assert np.mean((low <= far) & (far <= high)) < 0.5
+    np.testing.assert_allclose(belief.mean()[mu > 0.5], posterior.mean())
 
 
 @pytest.mark.parametrize("learned", [[0.0, 0.1, 1.0, 1.0], [1.0, 2.0, 1.0, 1.0], [1.0, 0.1]])

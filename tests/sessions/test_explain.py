@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
+from superarm.beliefs import LearnedBetaBelief
 from superarm.errors import UnknownDecisionError
 from superarm.oracles import RandomSets
 
@@ -131,3 +132,18 @@ def test_text_and_picture():
         *(reason.arm for reason in why.reasons),
         f"{why.best_left_out.arm} (left out)",
     ]
+
+
+def test_the_learned_prior_is_that_of_the_decision():
+    session, decision, why = explained(sa.TopK(), belief=LearnedBetaBelief(6))
+    a, b = session.policy.belief.prior
+    assert why.prior.startswith(f"learned prior Beta({a:.3g}, {b:.3g})")
+    assert f"{why.prior}\n" in str(why)
+    for _ in range(9):
+        session.tell(decision, dict.fromkeys(decision.arms, 0.0))
+        decision = session.ask()
+    before = session.explain(decision).prior
+    assert before != why.prior
+    session.policy.belief.prior = (3.0, 4.0)  # as a later fit may find
+    assert session.explain(decision).prior == before
+    assert explained(sa.TopK())[2].prior is None

@@ -161,6 +161,21 @@ def test_functions_that_return_something_else_are_refused(module):
         play(cell)
 
 
+@pytest.mark.parametrize(
+    ("source", "name", "why"),
+    [
+        ("def policy(task): return 3", "policy", "my_module:policy failed in a rehearsal of 3"),
+        ("def policy(task): return task.rewards", "policy", "'rewards' \\(.*my_module.py, line 1"),
+        ("def problem(rng, horizon=9): return 4", "problem", "an Instance, or a Replay.* got 4"),
+    ],
+)
+def test_a_contestant_that_fails_is_refused_before_anything_is_played(module, source, name, why):
+    module.write_text(source + "\n")
+    with pytest.raises(RequestError, match=why):
+        study.compare(TINY, Path("out"), others=contestants([f"my_module:{name}"]), workers=1)
+    assert not Path("out").exists()
+
+
 def test_the_page_names_contestants_and_is_made_again_without_the_module(module, monkeypatch):
     """With the cells that the page needs instead of a whole comparison, and without workers."""
     all_cells = study.cells

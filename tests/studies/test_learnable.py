@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -203,3 +204,16 @@ def test_the_next_steps_run(tmp_path, monkeypatch):
     exec(messages.next_steps(found, "t.csv", prior=(1.0, 9.0))[-3].code, scope)
     # Beta(1, 9), as in the runs; the arms of the decision had no success.
     assert set(scope["session"].policy.belief.mean().round(6)) == {0.1, round(1 / 11, 6)}
+
+
+def test_the_next_steps_quote_names_of_files(tmp_path, monkeypatch):
+    found, folder = analysis_of(cells(), NAMES), 'a "new" \\ folder/'
+    monkeypatch.chdir(tmp_path)
+    Path(folder).mkdir()
+    (Path(folder) / "arms.csv").write_text("arm\n" + "\n".join(NAMES), encoding="utf-8")
+    steps = messages.next_steps(found, "my \\ table's.csv", folder)
+    python, http, features = (step.code for step in steps if step.code)
+    exec(python, scope := {})
+    assert scope["names"] == list(NAMES)
+    assert shlex.split(http)[-1] == f"@{folder}bandit.json"
+    assert shlex.split(features)[2] == "my \\ table's.csv"

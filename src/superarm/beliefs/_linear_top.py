@@ -11,6 +11,7 @@ outcomes differ by their features and by one normal number each, most of which a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -220,19 +221,14 @@ class Scores:
     ----------
     spread, common_std, own_std
         Deviations of w, in posterior ones, and of the parts of z_i that arms share, or do not.
-    optimism, to_come
-        z_i is raised by optimism · log(1 + to_come · variance / noise).
+    rise
+        What raises the scores, for deviations of theta_i given w.
     """
 
     spread: float
     common_std: float
     own_std: float
-    optimism: float
-    to_come: float
-
-    def rise(self, std: FloatArray, noise: float) -> FloatArray:
-        """What raises the scores, for deviations of theta_i given w."""
-        return self.optimism * np.log1p(self.to_come * std**2 / noise)
+    rise: Callable[[FloatArray], FloatArray]
 
 
 class _Round:
@@ -269,7 +265,9 @@ class _Round:
         Not for arms of large normal numbers.
         """
         std = np.sqrt(self.model.own_var(np.zeros(1)))
-        return float((std * (self._rise(std) + self.common) + self._own(std) * self.noise.level)[0])
+        return float(
+            (std * (self.scores.rise(std) + self.common) + self._own(std) * self.noise.level)[0]
+        )
 
     def known(self, most: FloatArray, least: float) -> IndexArray:
         """The arms with outcomes whose values may be above ``least``, given bounds of x·w."""
@@ -285,11 +283,8 @@ class _Round:
         counts = self.model.counts[arms]
         std = np.sqrt(self.model.own_var(counts))
         share = std**2 / self.model.variances.noise
-        shift = share * self.model.sums[arms] + std * (self._rise(std) + self.common)
+        shift = share * self.model.sums[arms] + std * (self.scores.rise(std) + self.common)
         return 1 - share * counts, shift, std
-
-    def _rise(self, std: FloatArray) -> FloatArray:
-        return self.scores.rise(std, self.model.variances.noise)
 
 
 def _union(one: IndexArray, other: IndexArray) -> IndexArray:

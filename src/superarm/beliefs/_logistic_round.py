@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from superarm.beliefs._linear_round import Contributions
-from superarm.beliefs._scores import SharedScores
 from superarm.beliefs.posteriors import LogitNormalPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_feedback
 
@@ -64,8 +63,8 @@ class LogisticRound:
         p = expit(known.location)
         # 1 / n_i: an arm whose posterior is worth few coins is raised.
         per_outcome = p * (1 - p) * known.var / belief.dispersion
-        rise = belief.optimism * np.log1p(self._to_come() * per_outcome)
-        scores = SharedScores(belief.shared, belief.spread).draw(self.n_arms, rng=rng)
+        rise = belief.scores.rise(per_outcome, belief.outcomes.rounds, belief.discount)
+        scores = belief.scores.law.draw(self.n_arms, rng=rng)
         return np.asarray(expit(known.location + np.sqrt(known.var) * (rise + scores)), np.float64)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
@@ -73,14 +72,6 @@ class LogisticRound:
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
         if len(arms):
             self.belief._learn(self.context, arms, outcomes)
-
-    def _to_come(self) -> float:
-        belief, rounds = self.belief, self.belief.outcomes.rounds
-        if belief.horizon is not None:
-            return max(1, belief.horizon - rounds)
-        # What is learned is forgotten after this many rounds, so it cannot be used for longer.
-        memory = 1 / (1 - belief.discount) if belief.discount < 1 else np.inf
-        return float(min(rounds + 1, memory))
 
 
 def _mean_slope(start: float, ends: FloatArray) -> FloatArray:

@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike
 from superarm.beliefs._beta import as_prior
 from superarm.beliefs._beta_fit import Beta, fit_beta, fit_dispersion, fit_wide_share, wide_weight
 from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._scores import BoolArray, MixedPosteriors, SharedScores, TopOfGroups
+from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
+from superarm.beliefs._scores import BoolArray, MixedPosteriors, TopOfGroups
+from superarm.beliefs.learned_prior import WIDE, LearnedPosterior, LearnedPrior
 from superarm.beliefs.outcome_counts import OutcomeCounts
-from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -28,19 +29,15 @@ from superarm.core.arguments import (
     as_feedback,
     as_finite,
     as_flag,
-    as_fraction,
     as_k,
 )
 
 # The prior is fitted first after so many outcomes, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
-# So much of the rounds to come counts for optimism.
-_LOOK_AHEAD = 0.3
 # Sums of measured outcomes are grouped by steps of a 16th. Finer steps make more groups, and with
 # coarser steps more arms are drawn in vain.
 _PER_OUTCOME = 16
 _ALL = slice(None)
-_WIDE = (1.0, 1.0)
 
 
 class LearnedBetaBelief:
@@ -108,6 +105,8 @@ class LearnedBetaBelief:
     array([0.051])
     """
 
+    shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
+
     def __init__(
         self,
         n_arms: int,
@@ -120,9 +119,7 @@ class LearnedBetaBelief:
         wide: bool = True,
     ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
-        self.shared = as_fraction(shared, "shared", low="[", high="]")
-        self.optimism, self.spread = _as_width(optimism, "optimism"), _as_width(spread, "spread")
-        self.horizon = None if horizon is None else as_count(horizon, "horizon", least=1)
+        self.scores = ScoreSettings.checked(shared, optimism, spread, horizon)
         self.outcomes = OutcomeCounts.empty(self.n_arms)
         self.stay_after = as_count(stay_after, "stay_after")
         self.wide = as_flag(wide, "wide")
@@ -134,14 +131,16 @@ class LearnedBetaBelief:
 
     def mean(self) -> FloatArray:
         """The posterior means, shape (n_arms,)."""
-        a, b = self._posteriors(self.outcomes.counts, self.outcomes.sums)
-        return a / (a + b)
+        # Most arms may have no outcomes, and then all have the same mean.
+        means = np.repeat(self._learned().given(np.zeros(1), np.zeros(1)).mean(), self.n_arms)
+        seen = np.flatnonzero(self.outcomes.counts)
+        means[seen] = self.posterior(seen).mean()
+        return means
 
-    def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """The posteriors of some arms by the learned prior alone, as they are at this moment."""
-        return BetaPosterior(
-            *self._posteriors(self.outcomes.counts[arms], self.outcomes.sums[arms])
-        )
+    def posterior(self, arms: IndexArray) -> LearnedPosterior:
+        """The posteriors of some arms as they are at this moment, and the learned prior."""
+        counts, sums = self.outcomes.counts[arms], self.outcomes.sums[arms]
+        return LearnedPosterior(self._learned(), counts, sums)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """The quantile of every posterior at the arm's score."""
@@ -162,7 +161,7 @@ class LearnedBetaBelief:
             self._optimism(counts),
             held > 0,
             self._groups,
-            SharedScores(self.shared, self.spread),
+            self.scores.law,
             lambda arms: self._mixed(self.outcomes.counts[arms], self.outcomes.sums[arms]),
         )
         return top.draw(k, rng=rng)
@@ -172,7 +171,7 @@ class LearnedBetaBelief:
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
         before = self._keys(arms)
         longer = np.minimum(self._streaks[arms] + 1, self.stay_after)
-        self._streaks[arms] = np.where(outcomes >= self.posterior(arms).mean(), longer, 0)
+        self._streaks[arms] = np.where(outcomes >= self._usual(arms), longer, 0)
         self.outcomes.add(arms, outcomes)
         self._squares += float(outcomes @ outcomes)
         self._n_outcomes += len(arms)
@@ -184,7 +183,8 @@ class LearnedBetaBelief:
 
     def add_arms(self, n: int, prior: None = None) -> None:
         """Append n arms without outcomes, which start from the learned prior. O(n_arms)."""
-        self.n_arms = self.outcomes.add_arms(n, prior, "LearnedBetaBelief")
+        what = "LearnedBetaBelief, whose new arms start from the learned prior,"
+        self.n_arms = self.outcomes.add_arms(n, prior, what)
         self._streaks = np.append(self._streaks, np.zeros(n, np.int32))
         self._groups = None
 
@@ -192,10 +192,7 @@ class LearnedBetaBelief:
         """The counts, the settings, and what was learned as plain JSON."""
         return self.outcomes.state(
             "LearnedBetaBelief",
-            shared=self.shared,
-            optimism=self.optimism,
-            spread=self.spread,
-            horizon=self.horizon,
+            **self.scores.state(),
             stay_after=self.stay_after,
             wide=self.wide,
             prior=list(self.prior),
@@ -205,7 +202,7 @@ class LearnedBetaBelief:
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
-        names = ("shared", "optimism", "spread", "horizon", "stay_after", "wide")
+        names = (*NAMES, "stay_after", "wide")
         others = ("prior", "learned", "streaks")
         outcomes = OutcomeCounts.from_state(
             state, "LearnedBetaBelief", self.n_arms, settings=(*names, *others)
@@ -225,6 +222,14 @@ class LearnedBetaBelief:
         new._streaks = streaks.astype(np.int32)
         self.__dict__.update(new.__dict__)
 
+    def _learned(self) -> LearnedPrior:
+        return LearnedPrior(self.prior, self.dispersion, self.wide_share)
+
+    def _usual(self, arms: IndexArray) -> FloatArray:
+        """The posterior means of some arms, if none of them comes from Beta(1, 1)."""
+        a, b = self._posteriors(self.outcomes.counts[arms], self.outcomes.sums[arms])
+        return a / (a + b)
+
     def _posteriors(
         self, counts: FloatArray, sums: FloatArray, prior: Beta | None = None
     ) -> tuple[FloatArray, FloatArray]:
@@ -235,23 +240,20 @@ class LearnedBetaBelief:
 
     def _mixed(self, counts: FloatArray, sums: FloatArray) -> MixedPosteriors:
         """The posteriors with the wide part of the prior."""
-        learned, wide = self._posteriors(counts, sums), self._posteriors(counts, sums, _WIDE)
+        learned, wide = self._posteriors(counts, sums), self._posteriors(counts, sums, WIDE)
         # With sums rounded up, as in the groups, the bound of a group holds for each of its arms.
         above = np.ceil(_PER_OUTCOME * sums) / _PER_OUTCOME
         successes, failures = self._posteriors(counts, above, (0.0, 0.0))
         weight = wide_weight(successes, failures, self.prior, self.wide_share)
-        lift = self._optimism(counts, _WIDE) - self._optimism(counts)
+        lift = self._optimism(counts, WIDE) - self._optimism(counts)
         return MixedPosteriors(*learned, *wide, weight, lift)
 
     def _optimism(self, counts: FloatArray, prior: Beta | None = None) -> FloatArray:
-        to_come = self.outcomes.rounds + 1
-        if self.horizon is not None:
-            to_come = max(1, self.horizon - self.outcomes.rounds)
         n_known = counts + self.dispersion * sum(self.prior if prior is None else prior)
-        return self.optimism * np.log1p(_LOOK_AHEAD * to_come / n_known)
+        return self.scores.rise(1 / n_known, self.outcomes.rounds)
 
     def _scores(self, *, rng: np.random.Generator) -> FloatArray:
-        drawn = SharedScores(self.shared, self.spread).draw(self.n_arms, self._is_held(), rng=rng)
+        drawn = self.scores.law.draw(self.n_arms, self._is_held(), rng=rng)
         return self._optimism(self.outcomes.counts) + drawn
 
     def _is_held(self, arms: IndexArray | slice = _ALL) -> BoolArray:
@@ -288,7 +290,3 @@ class LearnedBetaBelief:
         self.prior = fit_beta(successes, failures, n_arms, self.prior)
         if self.wide:
             self.wide_share = fit_wide_share(successes, failures, n_arms, self.prior)
-
-
-def _as_width(value: Any, name: str) -> float:
-    return float(as_finite([value], name, ndim=1, least=0.0)[0])

@@ -18,14 +18,12 @@ from superarm.beliefs._disjoint import DisjointModel
 from superarm.beliefs._linear_round import MIDDLE, Contributions, LinearRound
 from superarm.beliefs._linear_top import LinearTop, Scores
 from superarm.beliefs._mixed import MixedModel
-from superarm.beliefs._scores import SharedScores
+from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs._variances import Variances, is_due
 from superarm.beliefs.posteriors import CutGaussianPosterior
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
-    as_count,
-    as_finite,
     as_fraction,
     as_k,
     as_state,
@@ -38,7 +36,7 @@ _FEW = 3000
 # Arms with the same features would tie if they shared all noise, and which of them is chosen would
 # depend on what `sample_top` remembers. So little noise of their own decides between them.
 _LEAST_OWN_STD = 1e-9
-_SETTINGS = ("shared", "optimism", "spread", "horizon", "discount")
+_SETTINGS = (*NAMES, "discount")
 
 
 class LinearBelief:
@@ -52,7 +50,7 @@ class LinearBelief:
     A sample is one draw of w for all arms, given which the arms are independent of each other:
 
         theta_i = E[theta_i | w] + std[theta_i | w] · z_i,
-        z_i = optimism · log(1 + t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i),
+        z_i = optimism · log(1 + 0.3 t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i),
 
     where w, too, has ``spread`` times its posterior deviation. n_i is how many outcomes the
     knowledge about u_i is worth, sigma² / var[theta_i | w]. t is as in `LearnedBetaBelief`.
@@ -103,6 +101,8 @@ class LinearBelief:
     array([0.49, 0.29])
     """
 
+    shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
+
     def __init__(
         self,
         features: ArrayLike,
@@ -110,14 +110,12 @@ class LinearBelief:
         context: int | None = None,
         structure: Structure | None = None,
         shared: float = 0.8,
-        optimism: float = 0.4,
+        optimism: float = 0.5,
         spread: float = 0.5,
         horizon: int | None = None,
         discount: float = 1.0,
     ) -> None:
-        self.shared = as_fraction(shared, "shared", low="[", high="]")
-        self.optimism, self.spread = _as_width(optimism, "optimism"), _as_width(spread, "spread")
-        self.horizon = None if horizon is None else as_count(horizon, "horizon", least=1)
+        self.scores = ScoreSettings.checked(shared, optimism, spread, horizon)
         self.discount = as_fraction(discount, "discount", high="]")
         self._use(Design(features, context, structure))
         self.rounds, self._n_seen, self._n_fitted = 0, 0, 0.0
@@ -188,7 +186,8 @@ class LinearBelief:
         return {
             "belief": "LinearBelief",
             "n_arms": self.n_arms,
-            **{name: getattr(self, name) for name in _SETTINGS},
+            **self.scores.state(),
+            "discount": self.discount,
             "counts": [self.rounds, self._n_seen, self._n_fitted],
             "design": self._design.state(),
             "model": self._model.state(),
@@ -222,16 +221,14 @@ class LinearBelief:
             self._n_fitted = float(self._n_seen)
 
     def _law(self) -> Scores:
-        shared = SharedScores(self.shared, self.spread)
-        to_come = self.rounds + 1 if self.horizon is None else max(1, self.horizon - self.rounds)
-        own_std = max(shared.own_std, _LEAST_OWN_STD)
-        return Scores(self.spread, shared.common_std, own_std, self.optimism, to_come)
+        law = self.scores.law
+        own_std = max(law.own_std, _LEAST_OWN_STD)
+        return Scores(law.spread, law.common_std, own_std, self._rise)
+
+    def _rise(self, std: FloatArray) -> FloatArray:
+        """What raises z_i, for the deviations of theta_i about what all arms share."""
+        return self.scores.rise(std**2 / self.variances.noise, self.rounds, self.discount)
 
     def _scores(self, std: FloatArray, *, rng: np.random.Generator) -> FloatArray:
         """z_i, for the deviations of theta_i about what all arms share."""
-        rise = self._law().rise(std, self.variances.noise)
-        return rise + SharedScores(self.shared, self.spread).draw(len(std), rng=rng)
-
-
-def _as_width(value: Any, name: str) -> float:
-    return float(as_finite([value], name, ndim=1, least=0.0)[0])
+        return self._rise(std) + self.scores.law.draw(len(std), rng=rng)

@@ -21,15 +21,10 @@ from superarm.beliefs._logit_model import SiteModel
 from superarm.beliefs._logit_rows import Rows, Structure
 from superarm.beliefs._logit_sites import sites
 from superarm.beliefs._logit_stds import FIRST_STDS, STEPS, fit_stds
+from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import LogitNormalPosterior
-from superarm.core.arguments import (
-    FloatArray,
-    IndexArray,
-    as_count,
-    as_finite,
-    as_fraction,
-)
+from superarm.core.arguments import FloatArray, IndexArray, as_fraction
 
 # The variances are learned first after so many outcomes, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
@@ -40,7 +35,7 @@ _DAMPING = 0.8
 # The weight of the guess that outcomes are coins, in variances, and the least noise of outcomes
 # relative to coins, since less would make counts overflow.
 _COINS, _LEAST_DISPERSION = 2.0, 0.002
-_SETTINGS = ("shared", "optimism", "spread", "horizon", "discount")
+_SETTINGS = (*NAMES, "discount")
 _LEARNED = ("dispersion", "_within", "_coins", "_n_seen", "_due")
 
 
@@ -56,7 +51,7 @@ class LogisticBelief:
     A sample takes each posterior at a score, as `LearnedBetaBelief` does:
 
         logit theta_i = location_i + std_i · z_i,
-        z_i = optimism · log(1 + t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i).
+        z_i = optimism · log(1 + 0.3 t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i).
 
     n_i is how many coins the posterior is worth, 1 / (p (1 - p) std_i²) with p = expit(location_i).
 
@@ -108,6 +103,8 @@ class LogisticBelief:
     array([0.12, 0.02])
     """
 
+    shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
+
     def __init__(
         self,
         features: ArrayLike,
@@ -115,14 +112,12 @@ class LogisticBelief:
         context: int | None = None,
         structure: Structure | None = None,
         shared: float = 0.8,
-        optimism: float = 0.4,
+        optimism: float = 0.5,
         spread: float = 0.5,
         horizon: int | None = None,
         discount: float = 1.0,
     ) -> None:
-        self.shared = as_fraction(shared, "shared", low="[", high="]")
-        self.optimism, self.spread = _as_width(optimism, "optimism"), _as_width(spread, "spread")
-        self.horizon = None if horizon is None else as_count(horizon, "horizon", least=1)
+        self.scores = ScoreSettings.checked(shared, optimism, spread, horizon)
         self.discount = as_fraction(discount, "discount", high="]")
         self._rows = Rows(features, context, structure)
         self.stds = {name: FIRST_STDS[name] for name in self._rows.names}
@@ -173,7 +168,7 @@ class LogisticBelief:
         model = self._model.state()
         if not self._rows.design.n_context:
             del model["cross"]  # follows from the features
-        settings = {name: getattr(self, name) for name in _SETTINGS}
+        settings = {**self.scores.state(), "discount": self.discount}
         learned = {name: getattr(self, name) for name in _LEARNED}
         parts = {"rows": self._rows.state(), "stds": self.stds, "learned": learned, "model": model}
         return self.outcomes.state("LogisticBelief", **settings, **parts)
@@ -271,7 +266,3 @@ class LogisticBelief:
             self._model.refresh()
             if not in_contexts:
                 self._settle(seen, n_passes=_N_PASSES, damping=_DAMPING)
-
-
-def _as_width(value: Any, name: str) -> float:
-    return float(as_finite([value], name, ndim=1, least=0.0)[0])

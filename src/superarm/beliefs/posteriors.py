@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, expit, ndtr, ndtri
+from scipy.special import betainc, betaincinv, expit, ndtr, ndtri
 
 from superarm.beliefs._logit_sites import mean_of_logit_normal
 from superarm.core.arguments import FloatArray, as_fraction
+
+_N_HALVES = 70  # halvings that find a quantile up to 1e-21
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,51 @@ class BetaPosterior:
         # 1 - theta_i is Beta(b_i, a_i): the upper tail keeps its digits close to 1.
         rest = np.asarray(betaincinv(self.b, self.a, tail), np.float64)
         return low, 1 - rest
+
+
+@dataclass(frozen=True, eq=False)
+class BetaMixturePosterior:
+    """theta_i ~ Beta(a_ij, b_ij) with probability weights_ij, for some arms i.
+
+    Attributes
+    ----------
+    weights, a, b
+        Shape (n, n_parts): the probability of each part, and its parameters.
+
+    Examples
+    --------
+    >>> law = BetaMixturePosterior(np.array([[0.9, 0.1]]), np.array([[2, 1]]), np.array([[38, 1]]))
+    >>> law.mean().round(3), law.interval()[1].round(3)
+    (array([0.095]), array([0.75]))
+    """
+
+    weights: FloatArray
+    a: FloatArray
+    b: FloatArray
+
+    def mean(self) -> FloatArray:
+        """The means, shape (n,)."""
+        return np.asarray((self.weights * self.a / (self.a + self.b)).sum(axis=1), np.float64)
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """The lower and upper ends of the equal-tailed intervals, shape (n,) each."""
+        tail = (1 - as_fraction(level, "level")) / 2
+        low = _quantile_of_mixture(self.weights, self.a, self.b, tail)
+        # 1 - theta_i has the parameters exchanged: the upper tail keeps its digits close to 1.
+        return low, 1 - _quantile_of_mixture(self.weights, self.b, self.a, tail)
+
+
+def _quantile_of_mixture(
+    weights: FloatArray, a: FloatArray, b: FloatArray, share: float
+) -> FloatArray:
+    """By bisection: the quantile is between the least and the largest of the parts."""
+    of_parts = betaincinv(a, b, share)
+    low, high = of_parts.min(axis=1), of_parts.max(axis=1)
+    for _ in range(_N_HALVES):
+        middle = (low + high) / 2
+        is_above = (weights * betainc(a, b, middle[:, None])).sum(axis=1) > share
+        low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
+    return np.asarray((low + high) / 2, np.float64)
 
 
 @dataclass(frozen=True, eq=False)

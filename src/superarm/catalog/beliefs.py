@@ -18,6 +18,7 @@ _SHARED = Parameter(
 # The same for beliefs whose default is one seed per arm.
 _OWN_SEED = replace(_SHARED, default=0.0)
 _NOISE = Parameter("noise_var", "float", "Variance of one outcome.", 0.25, least=0.0)
+_OPTIMISM = Parameter("optimism", "float", "Raises the scores of rarely seen arms.", 0.5, least=0.0)
 _SPREAD = Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0)
 _HORIZON = Parameter("horizon", "int", "Rounds in all, if known.", None, least=1)
 _STRUCTURE = Parameter(
@@ -32,7 +33,7 @@ _OF_FEATURES = (
     Parameter("context", "int", "Numbers per context, if there are any.", None, least=1),
     _STRUCTURE,
     _SHARED,
-    Parameter("optimism", "float", "Raises the scores of rarely seen arms.", 0.4, least=0.0),
+    _OPTIMISM,
     _SPREAD,
     _HORIZON,
 )
@@ -116,13 +117,16 @@ BELIEFS = by_name(
         "Beta posteriors with a prior learned from all arms, for many arms and few rounds.",
         (
             _SHARED,
-            Parameter(
-                "optimism", "float", "Raises the scores of rarely seen arms.", 0.5, least=0.0
-            ),
+            _OPTIMISM,
             _SPREAD,
             _HORIZON,
             Parameter(
-                "stay_after", "int", "Good outcomes in a row to stay with an arm.", 2, least=0
+                "stay_after",
+                "int",
+                "Good outcomes in a row to stay with an arm.",
+                2,
+                least=0,
+                most=1000,
             ),
             Parameter("wide", "bool", "Whether an arm may be far above all others.", True),
         ),

@@ -106,6 +106,7 @@ ORACLES = by_name(
                 "Tests per round, or the rule that gives them.",
                 "order",
                 least=1,
+                most=100_000,  # a server computes the tests of a round at once
                 choices=("order", "lemma"),
             ),
             Parameter(

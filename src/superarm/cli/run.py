@@ -96,6 +96,25 @@ class _PolicyOption(click.Option):
     help="A CSV file with one row per arm: its name, then what is known of it. Adds the policy "
     "features, which learns from that.",
 )
+@click.option(
+    "--item",
+    metavar="COLUMN",
+    help="For a log with one row per shown item: the column with the item.",
+)
+@click.option("--outcome", metavar="COLUMN", help="For a log: the column with the outcome, 0 to 1.")
+@click.option(
+    "--round",
+    "rounds",
+    metavar="COLUMN",
+    multiple=True,
+    help="For a log: the column that rows of one round have in common. Can be repeated.",
+)
+@click.option("--position", metavar="COLUMN", help="For a log: the column with the place, from 1.")
+@click.option(
+    "--propensity",
+    metavar="COLUMN",
+    help="For a log: the column with the probability that the item was shown.",
+)
 @common.seed_option("Seed of everything.")
 @common.workers_option("The files")
 @common.out_option("superarm-run", "the report and the numbers")
@@ -109,6 +128,11 @@ def command(
     horizon: int | None,
     skip: tuple[str, ...],
     features: Path | None,
+    item: str | None,
+    outcome: str | None,
+    rounds: tuple[str, ...],
+    position: str | None,
+    propensity: str | None,
     seed: int,
     workers: int,
     out: Path,
@@ -123,10 +147,29 @@ def command(
     which policy wins, which share of the gap between the random baseline and the best fixed set
     each policy closed, and which part of that gap is luck. The best fixed set is known only
     afterwards.
+
+    TABLE may also be a log (CSV or Parquet) with one row per item that was shown: name its columns
+    with --item, --outcome and --round. The report then says what such a log can say.
     """
-    from superarm.studies import own_table
+    from superarm.studies import own_log, own_table
 
     try:
+        columns = own_log.columns_of(table, k, item, outcome, rounds, position, propensity)
+        if columns is not None:
+            _run_log(
+                table,
+                columns,
+                k=k,
+                policies=policies,
+                prior=prior,
+                runs=runs,
+                order=order,
+                horizon=horizon,
+                seed=seed,
+                workers=workers,
+                folder=out,
+            )
+            return
         common.show(
             lambda console: own_table.run(
                 table,
@@ -148,3 +191,11 @@ def command(
     # A bad table is shown with the name of its file; its message has the line and the column.
     except own_table.TableError as error:
         raise click.BadParameter(str(error), param_hint=str(table)) from None
+
+
+def _run_log(table: Path, columns: Any, **options: Any) -> None:
+    from superarm.studies import own_log
+
+    common.show(
+        lambda console: own_log.run(table, columns, console=console, **options), "The report"
+    )

@@ -63,6 +63,12 @@ _HIGHEST_PORT = 65535
     help="Most requests per second of one key or address. 0 sets no limit.",
 )
 @click.option(
+    "--most-connections",
+    type=_at_least_one,
+    default=512,
+    help="Most open connections of one address.",
+)
+@click.option(
     "--checkpoint-every",
     type=_at_least_one,
     default=2000,
@@ -73,7 +79,7 @@ _HIGHEST_PORT = 65535
     "--threads",
     "n_threads",
     type=_at_least_one,
-    default=8,
+    default=64,
     help="Number of bandits that can decide at the same time.",
 )
 @click.option(
@@ -91,6 +97,7 @@ def command(
     most_open: int,
     most_samples: int,
     rate: float,
+    most_connections: int,
     quiet: bool,
     **settings: Any,
 ) -> None:
@@ -108,7 +115,7 @@ def command(
     from superarm.service.settings import Limits, Settings
 
     # The options have the names of the settings. Limits are a group of their own.
-    limits = Limits(most_body, most_arms, most_open, most_samples, rate)
+    limits = Limits(most_body, most_arms, most_open, most_samples, rate, most_connections)
     try:
         server.serve(Settings(limits=limits, log_requests=not quiet, **settings))
     except server.StartError as error:

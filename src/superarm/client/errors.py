@@ -102,6 +102,11 @@ def error_from(response: httpx.Response) -> ProblemError:
         problem = None
     if not isinstance(problem, dict):
         problem = {"title": response.reason_phrase, "detail": response.text[:_LONGEST_DETAIL]}
+    return problem_error(response.status_code, problem)
+
+
+def problem_error(status: int, problem: dict[str, Any]) -> ProblemError:
+    """Make the error for a problem document."""
     # Unknown statuses: from 500 on the service is to blame, below it the request.
-    default = ServerError if response.status_code >= 500 else InvalidError
-    return _BY_STATUS.get(response.status_code, default)(response.status_code, problem)
+    default = ServerError if status >= 500 else InvalidError
+    return _BY_STATUS.get(status, default)(status, problem)

@@ -63,12 +63,12 @@ def new_key() -> str:
 
 def bandit_path(bandit: Bandit | str, *rest: str) -> str:
     """Build the path of a bandit, or of something that belongs to the bandit."""
-    return "/".join(["/v1/bandits", _id_of(bandit), *map(_path_segment, rest)])
+    return "/".join(["/v1/bandits", _quoted_id(bandit), *map(_path_segment, rest)])
 
 
 def decision_path(decision: Decision | str, *rest: str) -> str:
     """Build the path of a decision, or of something that belongs to the decision."""
-    return "/".join(["/v1/decisions", _id_of(decision), *rest])
+    return "/".join(["/v1/decisions", _quoted_id(decision), *rest])
 
 
 def names_of(names: Iterable[Name], what: str) -> list[str]:
@@ -104,14 +104,19 @@ def without_none(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _id_of(thing: Bandit | Decision | str) -> str:
+def id_of(thing: Bandit | Decision | str) -> str:
+    """The id of a bandit or a decision."""
     found = thing if isinstance(thing, str) else getattr(thing, "id", None)
     if not isinstance(found, str) or not found:
         raise TypeError(
             f"a bandit or decision must be given as itself or as its id, got {thing!r:.60}"
         )
+    return found
+
+
+def _quoted_id(thing: Bandit | Decision | str) -> str:
     # Even "/" is quoted, so that an id cannot name another path.
-    return quote(found, safe="")
+    return quote(id_of(thing), safe="")
 
 
 def _path_segment(name: str) -> str:

@@ -6,12 +6,13 @@ A bandit is given as its id or as a `Bandit`, and a decision as its id or as a `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from numpy.typing import ArrayLike
 
 from superarm.client.answers import Bandit, Decision
+from superarm.client.errors import ProblemError, problem_error
 from superarm.client.requests import (
     Features,
     Name,
@@ -20,6 +21,7 @@ from superarm.client.requests import (
     decision_path,
     features_of,
     group_of,
+    id_of,
     names_of,
     new_key,
     numbers_of,
@@ -27,6 +29,8 @@ from superarm.client.requests import (
 )
 from superarm.client.retries import Steps
 from superarm.sets import Group
+
+T = TypeVar("T")
 
 _BANDITS_PER_REQUEST = 100
 _MOST_ARMS_PER_SEARCH = 10_000
@@ -156,6 +160,47 @@ def tell(decision: Decision | str, outcomes: Mapping[Any, float]) -> Steps[tuple
     body = {"outcomes": {str(arm): float(outcome) for arm, outcome in outcomes.items()}}
     answer = yield Request("POST", decision_path(decision, "outcomes"), body=body)
     return tuple(answer["new"])
+
+
+def tell_all(
+    outcomes: Iterable[tuple[Decision | str, Mapping[Any, float]]],
+) -> Steps[list[tuple[str, ...] | ProblemError]]:
+    """Report the outcomes of many decisions, of any bandits, in one request.
+
+    Returns for each the arms whose outcomes were not known before, or the error that `tell` would
+    raise: the other ones count all the same.
+    """
+    items = [
+        {"decision": id_of(one), "outcomes": {str(arm): float(x) for arm, x in told.items()}}
+        for one, told in outcomes
+    ]
+    if not items:
+        return []
+    answer = yield Request("POST", "/v1/outcomes", body={"outcomes": items})
+    return [_result(one, lambda told: tuple(told["new"])) for one in answer["results"]]
+
+
+def ask_all(
+    asked: Iterable[tuple[Bandit | str, AskOptions]],
+) -> Steps[list[Decision | ProblemError]]:
+    """Make decisions of any bandits, each with its options, in one request.
+
+    Returns for each the decision, or the error that `ask` would raise.
+    """
+    items = []
+    for one, options in asked:
+        body = without_none(_checked(options))
+        body["key"] = body.get("key") or new_key()
+        items.append({"bandit": id_of(one), **body})
+    if not items:
+        return []
+    answer = yield Request("POST", "/v1/decisions", body={"decisions": items})
+    return [_result(one, Decision.from_json) for one in answer["results"]]
+
+
+def _result(said: dict[str, Any], read: Callable[[Any], T]) -> T | ProblemError:
+    problem = said.get("problem")
+    return read(said["answer"]) if problem is None else problem_error(problem["status"], problem)
 
 
 def decision(decision: Decision | str) -> Steps[Decision]:

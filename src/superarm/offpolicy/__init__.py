@@ -4,12 +4,14 @@ from superarm.offpolicy.estimate import Estimate
 from superarm.offpolicy.estimators import doubly_robust, ips, set_ips, set_snips, snips
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.sampling import Propensities, propensities
+from superarm.offpolicy.shown import ShownLog
 from superarm.offpolicy.target import Target
 
 __all__ = [
     "Estimate",
     "Log",
     "Propensities",
+    "ShownLog",
     "Target",
     "doubly_robust",
     "ips",

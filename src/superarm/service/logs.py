@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import queue
 import sys
+import threading
 import time
 import traceback
 from typing import Any
+
+_MOST_WAITING = 10_000  # lines that wait for a slow reader of the error stream
+_END_S = 2.0  # how long the last lines may take when the server stops
 
 
 class JSONLines(logging.Formatter):
@@ -27,9 +33,63 @@ class JSONLines(logging.Formatter):
         return json.dumps(members)
 
 
+class Lines:
+    """Writes lines in a thread of its own.
+
+    A pipe that nobody reads is full some day, and a write to it never returns. Requests must not
+    wait for that: lines that have no room are dropped, and their number is written when there is.
+    """
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._waiting: queue.Queue[str] = queue.Queue(_MOST_WAITING)
+        self._lost, self._count = 0, threading.Lock()
+        threading.Thread(target=self._work, name="superarm-log", daemon=True).start()
+
+    def write(self, text: str) -> None:
+        """Add a text of whole lines."""
+        try:
+            self._waiting.put_nowait(text)
+        except queue.Full:
+            with self._count:
+                self._lost += 1
+
+    def flush(self) -> None:
+        """Nothing waits to be written by the caller."""
+
+    def finish(self) -> None:
+        """Return when all lines are written, or after a short time."""
+        end = time.monotonic() + _END_S
+        while self._waiting.unfinished_tasks and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def _work(self) -> None:
+        while True:
+            text = self._waiting.get()
+            with self._count:
+                lost, self._lost = self._lost, 0
+            if lost:
+                text += _line("warning", "log_lines_lost", n=lost)
+            self._put(text.encode())
+            self._waiting.task_done()
+
+    def _put(self, data: bytes) -> None:
+        try:
+            while data:
+                data = data[os.write(self._file, data) :]
+        except OSError:  # the reader has gone, or the disk is full: the service goes on
+            pass
+
+
+# Replaced by `configure`. Until then, and in tests, lines go to the stream itself.
+_out: Lines | None = None
+
+
 def configure() -> None:
     """Send the logs of the service and of uvicorn to the error stream."""
-    handler = logging.StreamHandler(sys.stderr)
+    global _out
+    _out = Lines(sys.stderr.fileno())
+    handler = logging.StreamHandler(_out)
     handler.setFormatter(JSONLines())
     for name, level in (("superarm.service", logging.INFO), ("uvicorn.error", logging.WARNING)):
         logger = logging.getLogger(name)
@@ -42,16 +102,26 @@ def request_line(
     method: str, path: str, status: int, seconds: float, key_id: str | None, client: str | None
 ) -> None:
     """Write the line of one request, without the cost of a logger."""
-    members = {
-        "time": round(time.time(), 6),
-        "level": "info",
-        "event": "request",
-        "method": method,
-        "path": path,
-        "status": status,
-        "ms": round(1000 * seconds, 3),
-        "key": key_id,
-        "client": client,
-    }
+    line = _line(
+        "info",
+        "request",
+        method=method,
+        path=path,
+        status=status,
+        ms=round(1000 * seconds, 3),
+        key=key_id,
+        client=client,
+    )
     # One call per line, so that lines of several threads do not mix.
-    sys.stderr.write(json.dumps(members) + "\n")
+    (_out or sys.stderr).write(line)
+
+
+def finish() -> None:
+    """Write the last lines before the process ends."""
+    if _out is not None:
+        _out.finish()
+
+
+def _line(level: str, event: str, **members: Any) -> str:
+    head = {"time": round(time.time(), 6), "level": level, "event": event}
+    return json.dumps({**head, **members}) + "\n"

@@ -7,6 +7,20 @@ from http import HTTPStatus
 from typing import Any
 
 MEDIA_TYPE = "application/problem+json"
+# Problems of these kinds share their status with other ones.
+KINDS = (
+    "name-taken",
+    "key-taken",
+    "outcome-differs",
+    "arm-needed",
+    "decision-expired",
+    "bandit-unknown",
+    "decision-unknown",
+    "rate-exceeded",
+    "too-many-open",
+    "database-full",
+    "database-failing",
+)
 _LONGEST_MESSAGE = 500  # characters of an error of the library that clients see
 
 
@@ -25,6 +39,8 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
         Places in the request and what is wrong there, if there are several.
     headers
         Headers of the response, such as Retry-After.
+    kind
+        One of `KINDS`, so that programs can tell problems of one status apart; None for none.
 
     Examples
     --------
@@ -42,8 +58,10 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
         fix: str | None = None,
         errors: list[dict[str, Any]] | None = None,
         headers: dict[str, str] | None = None,
+        kind: str | None = None,
     ) -> None:
         super().__init__(detail)
+        self.kind = kind
         self.status, self.detail, self.headers = status, detail, headers or {}
         self._more = {"expected": expected, "got": got, "fix": fix, "errors": errors}
 
@@ -51,7 +69,8 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
         """The members of the response."""
         more = {name: value for name, value in self._more.items() if value is not None}
         return {
-            "type": "about:blank",
+            # A name that never changes, not an address where something could be read.
+            "type": "about:blank" if self.kind is None else f"urn:superarm:{self.kind}",
             "title": HTTPStatus(self.status).phrase,
             "status": self.status,
             "detail": self.detail,

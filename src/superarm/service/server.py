@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import ipaddress
 import logging
 import signal
@@ -19,6 +20,7 @@ from superarm.service import logs
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.engine import Engine
 from superarm.service.http.app import make_app
+from superarm.service.http.front_door import FrontDoor
 from superarm.service.http.service import Service
 from superarm.service.log import chain
 from superarm.service.log.events import DamagedLogError
@@ -29,6 +31,7 @@ from superarm.service.settings import Settings
 _log = logging.getLogger("superarm.service")
 _GRACE_S = 20  # running requests may take this long after the server is told to stop
 _BACKLOG = 1024
+_SWITCH_S = 0.0005  # a reward that computes in Python gives way to requests after this time
 
 
 class StartError(Exception):
@@ -92,6 +95,15 @@ def _names(settings: Settings) -> frozenset[str]:
 def _run(service: Service, settings: Settings) -> None:
     # First, so that warnings during the start are written in the same format.
     logs.configure()
+    _raise_file_limit()
+    sys.setswitchinterval(_SWITCH_S)
+    try:
+        _listen(service, settings)
+    finally:
+        logs.finish()
+
+
+def _listen(service: Service, settings: Settings) -> None:
     engine = service.engine
     for bandit, reward in loading.without_reward(engine.store, engine.own):
         _log.warning("reward_missing", extra={"fields": {"bandit": bandit.id, "reward": reward}})
@@ -106,9 +118,21 @@ def _run(service: Service, settings: Settings) -> None:
     _log.info("stopped")
 
 
+def _raise_file_limit() -> None:
+    """Allow as many connections as the operating system lets this process have."""
+    if find_spec("resource") is None:  # Windows has no such limit
+        return
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def _uvicorn_config(service: Service, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         make_app(service),
+        http=FrontDoor(settings.limits),  # type: ignore[arg-type]
         host=settings.host,
         port=settings.port,
         # `logs` has configured the loggers. Uvicorn would replace the handlers.
@@ -129,6 +153,9 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        # What exists now stays. Without it, full collections of garbage stop requests for less.
+        gc.collect()
+        gc.freeze()
         for listening in self.servers:
             for one in listening.sockets:
                 # Asked from the socket: with port 0 only the socket knows the port.

@@ -21,6 +21,11 @@ class Limits:
         Samples per request that are drawn for propensities, for all its decisions; 0 for none.
     rate
         Requests per second of one client, on average; 0 for no limit.
+    connections
+        Open connections of one address.
+    head, head_s, body_s
+        Bytes of the headers of a request, and the seconds in which the headers, and then the body,
+        must arrive.
     """
 
     body: int = 64 << 20
@@ -28,6 +33,10 @@ class Limits:
     open: int = 100_000
     samples: int = 10_000
     rate: float = 0.0
+    connections: int = 512
+    head: int = 64 << 10
+    head_s: float = 10.0
+    body_s: float = 60.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ class Settings:
     trusted_proxies: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     checkpoint_every: int = 2000
-    n_threads: int = 8
+    n_threads: int = 64
     most_loaded: int = 1000
     check_all: bool = False
     log_requests: bool = True

@@ -18,6 +18,14 @@ class HasContributions(Protocol):
         """``base``, a number, and ``columns`` and ``own``, with one row per arm."""
 
 
+@runtime_checkable
+class HasPrior(Protocol):
+    """A posterior that follows from a prior which was learned from all arms."""
+
+    prior: Any
+    """What was learned; as a string, it is a sentence for people."""
+
+
 @dataclass(slots=True)
 class Evidence:
     """What a session keeps of a decision so that it can be explained.

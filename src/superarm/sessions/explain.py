@@ -11,7 +11,7 @@ from superarm.core import Belief, Pools, Scores
 from superarm.core.arguments import IndexArray
 from superarm.core.optional import Posterior
 from superarm.sessions.decisions import CERTIFIED, Decision, Name
-from superarm.sessions.evidence import Evidence, known_of
+from superarm.sessions.evidence import Evidence, HasPrior, known_of
 
 _LEVEL = 0.95  # of the intervals of posteriors
 _IN, _OUT, _SAMPLED = "#0072B2", "#999999", "#D55E00"  # from the palette of Okabe and Ito
@@ -86,6 +86,8 @@ class Explanation:
     lost_by
         The smallest score in the set minus the score of ``best_left_out``. With bounds, the margin
         that is certain.
+    prior
+        What had been learned about all arms, in words (`LearnedBetaBelief`); None without that.
     """
 
     decision: Decision
@@ -93,11 +95,13 @@ class Explanation:
     reasons: tuple[Reason, ...]
     best_left_out: Reason | None
     lost_by: float | None
+    prior: str | None = None
 
     def __str__(self) -> str:
         sure = CERTIFIED if self.decision.certified else "not certified"
         lines = [f"decision {self.decision.id}, round {self.decision.round}, {sure}"]
         lines.append(f"score: {self.score_is or 'the oracle did not order arms in this round'}")
+        lines += [] if self.prior is None else [self.prior]
         lines += [f"  {place}. {reason}" for place, reason in enumerate(self.reasons, start=1)]
         if self.best_left_out is None:
             lines.append("best left out: not known")
@@ -130,14 +134,19 @@ def explain(
         )
         for rank, place in enumerate(_best_first(arms, scores).tolist(), start=1)
     )
+    prior = _prior_of(evidence.posterior)
     if scores is None:
-        return Explanation(decision, None, reasons, None, None)
+        return Explanation(decision, None, reasons, None, None, prior)
     out = _best_left_out(evidence, scores)
     if out is None:
-        return Explanation(decision, scores.meaning, reasons, None, None)
+        return Explanation(decision, scores.meaning, reasons, None, None, prior)
     now = _rows(*known_of(belief, np.array([out])))
     rest = make.of(out, rank=len(arms) + 1, known={} if now is None else now[0])
-    return Explanation(decision, scores.meaning, reasons, rest, _margin(arms, out, scores))
+    return Explanation(decision, scores.meaning, reasons, rest, _margin(arms, out, scores), prior)
+
+
+def _prior_of(posterior: Posterior | None) -> str | None:
+    return str(posterior.prior) if isinstance(posterior, HasPrior) else None
 
 
 def _best_first(arms: IndexArray, scores: Scores | None) -> IndexArray:

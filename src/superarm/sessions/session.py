@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import Any, Self, Unpack, overload
 
 from numpy.typing import ArrayLike
 
 from superarm.core import Policy, Reward
 from superarm.core.arguments import as_count
+from superarm.offpolicy import ShownLog
 from superarm.sessions import files, state
 from superarm.sessions.arms import NamedArms, add_arms, size_of
 from superarm.sessions.decisions import Decision, Expiry, Name
@@ -18,6 +19,7 @@ from superarm.sessions.ledger import Ledger
 from superarm.sessions.seeding import Seeding
 from superarm.sessions.unlocked import AskOptions, Sets, UnlockedSession
 from superarm.sessions.view import SessionView
+from superarm.sessions.warm_start import taught_policy
 from superarm.sets import Feasible
 
 
@@ -103,6 +105,24 @@ class Session(SessionView):
             clock=clock,
         )
         super().__init__(made)
+
+    @classmethod
+    def from_log(
+        cls,
+        log: ShownLog,
+        k: int | None = None,
+        *,
+        policy: Policy | None = None,
+        strength: float = 1.0,
+        seed: int | None = None,
+        **options: Any,
+    ) -> Self:
+        """A session that starts with what a log knows of its items: see `taught_policy`.
+
+        ``options`` are those of a new session.
+        """
+        taught, names = taught_policy(log, k, policy=policy, strength=strength, seed=seed)
+        return cls(taught, names, seed=seed, **options)
 
     def feasible(self, k: int | None = None, **constraints: Any) -> Feasible:
         """Constraints for `ask`: like `Feasible`, but with names of arms instead of numbers.

@@ -134,6 +134,7 @@ def test_a_prior_that_is_learned_is_that_of_new_arms(client):
     refused = client.post(path, json={"arms": ["eel"], "prior": [5.0, 1.0]})
     assert refused.status_code == 422
     assert "has no prior for each arm" in refused.json()["detail"]
+    assert "new arms start from the learned prior" in refused.json()["detail"]
     assert client.post(path, json={"arms": ["eel"]}).json()["added"] == ["eel"]
 
 

@@ -100,3 +100,16 @@ def test_a_damaged_checkpoint_is_made_again(path):
     found = loading.from_checkpoint(store, row, {}, store.checkpoint(row.number))
     store.close()
     assert found.seq > 1
+
+
+def test_many_open_decisions_make_checkpoints_rarer(path):
+    """Each checkpoint has all open decisions, so there must be as many events between two."""
+    with client_of(path, checkpoint_every=2) as client:
+        bandit = create(client)
+        for _ in range(40):
+            assert decide(client, bandit) == 201
+        client.app.state.service.engine.checkpoints.wait()
+        text = client.get("/metrics").text
+    found = [line for line in text.splitlines() if line.startswith("superarm_checkpoints_total ")]
+    # At 2, 4, 8, 16 and 32 events or so, not at every second one of 41.
+    assert 3 <= float(found[0].split()[1]) <= 6

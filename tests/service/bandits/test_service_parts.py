@@ -204,6 +204,22 @@ def test_values_beyond_the_limits_of_the_catalog_are_refused(client):
     assert client.get("/v1/bandits").json()["bandits"] == []
 
 
+def test_huge_numbers_are_refused(client):
+    parts = client.get("/v1/parts").json()
+    huge, n_refused = 10**400, 0
+    for kind in ("belief", "oracle"):
+        for name, parameter in parameters_of(parts[f"{kind}s"]):
+            value = [huge, 1] if parameter["kind"] == "pair" else huge
+            given = {"kind": name, "oracle": "top_k", parameter["name"]: value}
+            given = given if kind == "oracle" and name in NESTED else without(given, "oracle")
+            body = {"name": "x", "arms": 3, "k": 1, kind: {**REQUIRED.get(name, {}), **given}}
+            refused = client.post("/v1/bandits", json=body)
+            assert refused.status_code == 422, (name, parameter["name"])
+            n_refused += parameter["name"] in refused.json()["detail"]
+    assert n_refused > 50
+    assert client.get("/v1/bandits").json()["bandits"] == []
+
+
 NESTED = ("epsilon_random", "rarely")
 REQUIRED = {"group_testing": {"delta": 0.25}, "rarely": {"when": 2}}
 

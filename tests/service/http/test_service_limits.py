@@ -84,3 +84,10 @@ def test_a_batch_is_not_too_long_to_read(tmp_path):
         assert answer.status_code == 422
         assert "n times k must be at most 200,000" in answer.json()["detail"]
         assert len(events_of(client, bandit)) == 1
+
+
+def test_health_has_its_own_rate(tmp_path):
+    with client_of(tmp_path / "s.db", limits=Limits(rate=1)) as client:
+        said = [client.get("/v1/bandits").status_code for _ in range(3)]
+        assert said[-1] == 429
+        assert client.get("/healthz").status_code == 200

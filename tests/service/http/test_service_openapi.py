@@ -50,6 +50,16 @@ RECORDED = Path(__file__).parents[2] / "data" / "openapi.json"
 # What was added to the API since the recording. Nothing else may differ.
 ADDED = [
     ("paths", "/v1/parts"),
+    ("paths", "/v1/decisions"),
+    ("paths", "/v1/outcomes"),
+    ("paths", "/v1/bandits", "get", "parameters", 2),  # name
+    *(
+        ("components", "schemas", name)
+        for name in (
+            *("DecideAllBody", "DecideItem", "DecideResult", "DecideResults"),
+            *("TellAllBody", "TellItem", "TellResult", "TellResults"),
+        )
+    ),
     ("paths", "/v1/bandits", "post", "parameters"),
     ("components", "schemas", "Parts"),
     ("components", "schemas", "PartAnswer"),
@@ -59,6 +69,7 @@ ADDED = [
     ("components", "schemas", "DecideBody", "properties", "context"),
     ("components", "schemas", "DecisionAnswer", "properties", "context"),
     ("components", "schemas", "DecisionState", "properties", "context"),
+    ("components", "schemas", "ExplanationAnswer", "properties", "prior"),
     *(
         ("components", "schemas", "ReasonAnswer", "properties", name)
         for name in ("base", "columns", "own")

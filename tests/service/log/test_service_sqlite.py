@@ -2,11 +2,12 @@
 
 import threading
 import time
+from functools import partial
 
 import pytest
 
 from serving import client_of, create
-from superarm.service.bandits import engine
+from superarm.service.bandits import health
 from superarm.service.log.events import Bandit, root, seal
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.store import Checkpoint, StoreError
@@ -172,7 +173,7 @@ def test_the_health_of_a_file_that_nobody_writes_to(tmp_path, monkeypatch):
         store._writing.execute("PRAGMA query_only = OFF")
         assert client.get("/healthz").status_code == 200
         store._writing.execute("PRAGMA query_only = ON")
-        monkeypatch.setattr(engine, "_HEALTHY_S", 0.0)  # and this is long ago
+        monkeypatch.setattr(health, "_HEALTHY_S", 0.0)  # and this is long ago
         assert client.get("/healthz").status_code == 503
 
 
@@ -191,3 +192,74 @@ def test_a_link_to_a_served_file_is_that_file(path, tmp_path):
     finally:
         served.close()
     SQLiteStore(link).close()
+
+
+def events_of(first, n):
+    """A decision and its outcome, ``n`` times."""
+    found = [first]
+    for number in range(1, n + 1):
+        for kind in ("decided", "told"):
+            before = found[-1]
+            found.append(
+                seal(before.digest, before.seq + 1, 1.0, kind, number, f"{kind}{number}", {})
+            )
+    return found[1:]
+
+
+def steps_of(store, action):
+    """How many steps SQLite's machine takes for an action: what it costs, without a clock."""
+    steps = []
+    store._reading.set_progress_handler(lambda: steps.append(1) or 0, 10)
+    action()
+    store._reading.set_progress_handler(None, 0)
+    return len(steps)
+
+
+LOOKUPS = {
+    "about": lambda store, number, middle: store.about(number, middle),
+    "decided_before": lambda store, number, middle: store.decided_before(number, middle, 1),
+    "by_key": lambda store, number, middle: store.by_key(number, f"told{middle}"),
+    "last": lambda store, number, _: store.last(number),
+    "events": lambda store, number, middle: store.events(number, middle, 1),
+}
+
+
+def test_a_lookup_costs_the_same_in_a_long_log(store):
+    """``about`` used to read the whole log of the bandit."""
+    (small, one), (large, two) = made(store, 2)
+    store.append(small.number, events_of(one, 10))
+    store.append(large.number, events_of(two, 2000))
+    for name, lookup in LOOKUPS.items():
+        few = steps_of(store, partial(lookup, store, small.number, 5))
+        many = steps_of(store, partial(lookup, store, large.number, 1000))
+        assert lookup(store, large.number, 1000), name
+        assert many <= few + 2, name
+
+
+def test_a_database_with_two_names_is_not_served(tmp_path):
+    """Each name has its own write-ahead log: two servers lost what the other had acknowledged."""
+    store = SQLiteStore(tmp_path / "bandits.db")
+    (tmp_path / "second.db").hardlink_to(tmp_path / "bandits.db")
+    with pytest.raises(StoreError, match="must have one name"):
+        SQLiteStore(tmp_path / "second.db")
+    store.close()
+    with pytest.raises(StoreError, match="hard links give it 2"):
+        SQLiteStore(tmp_path / "bandits.db")
+    (tmp_path / "second.db").unlink()
+    SQLiteStore(tmp_path / "bandits.db").close()
+
+
+def test_large_events_are_read_one_by_one(store, monkeypatch):
+    """A thousand events with a million numbers each used to be read at once."""
+    monkeypatch.setattr("superarm.service.log.queries._MOST_READ", 100)
+    ((bandit, first),) = made(store, 1)
+    last = first
+    for size in (10, 10, 500, 10, 90):
+        last = seal(last.digest, last.seq + 1, 1.0, "told", 1, None, {"x": "x" * size})
+        store.append(bandit.number, [last])
+    portions, seq = [], 1
+    while some := store.events(bandit.number, seq, 1000):
+        portions.append([event.seq for event in some])
+        seq = some[-1].seq
+    assert portions == [[2, 3], [4], [5], [6]]
+    assert len(store.events(bandit.number, 1, 1)) == 1

@@ -89,7 +89,8 @@ def retire(live: Live, turn: Turn, name: str, key: str | None, now: Callable[[],
     try:
         live.session.retire(*retired)
     except ValueError as error:
-        raise Problem(409, f"{shown(name)} cannot be retired: {shown_error(error)}") from error
+        detail = f"{shown(name)} cannot be retired: {shown_error(error)}"
+        raise Problem(409, detail, kind="arm-needed") from error
     return _logged(live, {"arms_retired": {"arms": retired}}, request, key)
 
 

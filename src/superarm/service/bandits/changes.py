@@ -100,6 +100,7 @@ def _check_open(live: Live, asked: dict[str, Any], limits: Limits) -> None:
             fix="tell the outcomes of open decisions, give the bandit an expiry, "
             "or serve with --most-open",
             headers={"Retry-After": "1"},
+            kind="too-many-open",
         )
 
 
@@ -130,7 +131,7 @@ def event_with(key: str, live: Live, turn: Turn) -> Event | None:
 def key_taken() -> Problem:
     """One idempotency key came with two different requests."""
     detail = "the Idempotency-Key was used for another request of this bandit"
-    return Problem(409, detail, fix="use a new key for each request")
+    return Problem(409, detail, fix="use a new key for each request", kind="key-taken")
 
 
 def tell(
@@ -143,9 +144,10 @@ def tell(
     except UnknownDecisionError:
         return _tell_closed(live, turn.store, id, outcomes)
     except ConflictError as error:
-        raise Problem(409, str(error), fix="nothing of this request was learnt") from error
+        fix = "nothing of this request was learnt"
+        raise Problem(409, str(error), fix=fix, kind="outcome-differs") from error
     except ExpiredDecisionError as error:
-        raise Problem(410, str(error)) from error
+        raise Problem(410, str(error), kind="decision-expired") from error
     except LinAlgError as error:
         # Nothing was wrong with the request, and the belief may be changed in part.
         raise Fault(Problem(500, "the belief of this bandit failed to learn")) from error
@@ -176,8 +178,13 @@ def _tell_closed(live: Live, store: Store, id: str, outcomes: Mapping[str, float
             raise Problem(
                 409,
                 f"arm {shown(arm)} of decision {id} had the outcome {before} before, got {outcome}",
+                kind="outcome-differs",
             )
         # An outcome that nobody told while the decision was open: it had expired.
         if before is None and live.session.expiry.late == "refuse":
-            raise Problem(410, f"decision {id} has expired, so its outcomes are refused")
+            raise Problem(
+                410,
+                f"decision {id} has expired, so its outcomes are refused",
+                kind="decision-expired",
+            )
     return {"id": id, "new": [], "status": known["status"]}

@@ -27,7 +27,8 @@ class Checkpoints:
         Counts the checkpoints.
     every
         The number of events between two checkpoints of a bandit, at least. Bandits with many arms
-        have large checkpoints, so a tenth of the number of arms counts if that is more.
+        or open decisions have large checkpoints, so a tenth of the number of arms, or half the
+        number of open decisions, counts if that is more: a checkpoint costs O(1) per event.
     """
 
     def __init__(self, store: Store, metrics: Metrics, every: int) -> None:
@@ -37,8 +38,10 @@ class Checkpoints:
 
     def if_due(self, actor: Actor) -> None:
         """Make a checkpoint of a bandit with enough new events. Only its own thread may call."""
-        n_arms = 0 if actor.live is None else actor.live.session.policy.reward.n_arms
-        self.make(actor, least=max(self.every, n_arms // 10))
+        if actor.live is not None:
+            session = actor.live.session
+            large = max(session.policy.reward.n_arms // 10, session.n_open // 2)
+            self.make(actor, least=max(self.every, large))
 
     def make(self, actor: Actor, *, least: int = 1) -> None:
         """Make a checkpoint of a bandit with at least ``least`` new events."""

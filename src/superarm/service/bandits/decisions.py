@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -51,7 +52,7 @@ def _find_closed(store: Store, live: Live, id: str) -> Answer:
                 if number > live.session.n_decisions:
                     raise behind_its_log(live)
                 return _with_logged_outcomes(store, live, one)
-    raise Problem(404, f"no decision has the id {shown(id)}")
+    raise Problem(404, f"no decision has the id {shown(id)}", kind="decision-unknown")
 
 
 def _answers(live: Live, event: Event) -> list[Answer]:
@@ -77,13 +78,18 @@ def _with_outcomes(store: Store, live: Live, one: Answer) -> Answer:
 def _with_logged_outcomes(store: Store, live: Live, one: Answer) -> Answer:
     number = decision_number(one["id"])
     pending = [event for event in live.pending if event.kind == "told" and event.decision == number]
+    outcomes = _outcomes([*store.about(live.bandit.number, number), *pending], one["arms"])
+    status = "told" if len(outcomes) == len(one["arms"]) else "expired"
+    return {**one, "status": status, "outcomes": outcomes}
+
+
+def _outcomes(told: Iterable[Event], arms: Iterable[str]) -> dict[str, float]:
+    """The outcomes in some events, in the order of the arms."""
     outcomes: dict[str, float] = {}
-    for event in [*store.about(live.bandit.number, number), *pending]:
+    for event in told:
         # Each outcome is logged once, so the order does not matter.
         outcomes |= json.loads(event.body)["outcomes"]
-    status = "told" if len(outcomes) == len(one["arms"]) else "expired"
-    in_order = {arm: outcomes[arm] for arm in one["arms"] if arm in outcomes}
-    return {**one, "status": status, "outcomes": in_order}
+    return {arm: outcomes[arm] for arm in arms if arm in outcomes}
 
 
 def list_decisions(
@@ -132,13 +138,22 @@ def _newest_first(store: Store, live: Live, number: int, limit: int) -> Iterator
                     yield one
 
 
-def history(live: Live, turn: Turn, points: int) -> Answer:
-    """The bandit after decisions that are evenly spread over all decisions."""
-    n, store = live.session.n_decisions, turn.store
+def history(live: Live, turn: Turn, points: int) -> Callable[[], Answer]:
+    """The bandit after decisions that are evenly spread over all decisions.
+
+    The operation itself reads nothing. It returns a function for another thread, which reads the
+    log alone, so that decisions need not wait for it.
+    """
+    return partial(_history, turn.store, live, live.session.n_decisions, points)
+
+
+def _history(store: Store, live: Live, n: int, points: int) -> Answer:
     # Rounding may give a number twice if there are few decisions.
     spread = np.linspace(1, n, min(points, n)).round().astype(int)
-    found = _with_counts(store, live, np.unique(spread).tolist())
-    made = [_point(live, _with_outcomes(store, live, one), counts) for one, counts in found]
+    made = []
+    for one, counts in _with_counts(store, live, np.unique(spread).tolist()):
+        told = store.about(live.bandit.number, decision_number(one["id"]))
+        made.append(_point(live, {**one, "outcomes": _outcomes(told, one["arms"])}, counts))
     return {"estimate_is": ESTIMATE_IS, "points": made}
 
 

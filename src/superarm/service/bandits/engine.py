@@ -12,20 +12,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import math
 import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.actor import Actor, Operation, Waiting
 from superarm.service.bandits.checkpoints import Checkpoints
+from superarm.service.bandits.clocks import ClockWatch
 from superarm.service.bandits.failures import problem_of
+from superarm.service.bandits.health import Health
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.spec import Spec
 from superarm.service.log.events import Bandit, DamagedLogError
@@ -35,7 +36,6 @@ from superarm.service.problems import Fault, Problem, shown
 
 _log = logging.getLogger("superarm.service")
 LONGEST_S = 0.05  # a commit contains the operations of this time, so slow ones delay few others
-_HEALTHY_S = 5.0  # a successful write counts as a sign of health for this long
 _N_READERS = 4
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # of ids; without characters that look alike
 _ID_LENGTH = 10
@@ -70,7 +70,7 @@ class Engine:
         own: parts.Factories | None = None,
         *,
         checkpoint_every: int = 2000,
-        n_threads: int = 8,
+        n_threads: int = 64,
         most_loaded: int = 1000,
         clock: Callable[[], float] = time.time,
         metrics: Metrics | None = None,
@@ -78,10 +78,8 @@ class Engine:
         self.store, self.own, self.clock = store, dict(own or {}), clock
         self.metrics = Metrics() if metrics is None else metrics
         self.checkpoints = Checkpoints(store, self.metrics, checkpoint_every)
-        self._most_loaded = most_loaded
-        # The last failure of the database, and when it last worked: see `health`.
-        self._failing: StoreError | None = None
-        self._written = -math.inf
+        self._most_loaded, self._watch = most_loaded, ClockWatch(clock)
+        self.health = Health(store)
         self._closed = False
         # Threads, not processes: numpy releases the lock of the interpreter where it computes,
         # and a reward that waits for a network leaves the others their turn.
@@ -106,27 +104,42 @@ class Engine:
         Returns its answer, once everything that it saw is committed. ``reads`` is for operations
         that change nothing.
         """
+        return await self._submit(await self._actor(id), operation, reads=reads)
+
+    async def do_all(self, wanted: Sequence[tuple[str, Operation]]) -> list[Any]:
+        """Run operations, each on the bandit with its id. Answers may be problems."""
+        actors = {id: await self._actor(id) for id in {id for id, _ in wanted}}
+        futures = [self._submit(actors[id], operation) for id, operation in wanted]
+        return await asyncio.gather(*futures, return_exceptions=True)
+
+    async def _actor(self, id: str) -> Actor | Problem:
         if self._closed:
-            raise Problem(
+            return Problem(
                 503, "the server is about to stop", fix="repeat", headers={"Retry-After": "1"}
             )
-        actor = self._actors.get(id)
-        if actor is None:
-            actor = self._actors.setdefault(id, Actor(await self.find(id)))
+        try:
+            return self._actors.get(id) or self._actors.setdefault(id, Actor(await self.find(id)))
+        except Problem as problem:
+            return problem
+
+    def _submit(
+        self, actor: Actor | Problem, operation: Operation, *, reads: bool = False
+    ) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
+        if isinstance(actor, Problem):
+            future.set_exception(actor)
         # Only the first request of an idle bandit sends a thread, which serves the later ones, too.
-        if actor.put(Waiting(operation, not reads, future)):
+        elif actor.put(Waiting(operation, not reads, future)):
             self._pool.submit(self._work, actor, loop)
-        return await future
+        return future
 
     async def find(self, id: str) -> Bandit:
         """The bandit with an id. Raises Problem if there is none."""
         bandit = await self.in_thread(self.store.bandit, id) if _ID.fullmatch(id) else None
         if bandit is None:
-            raise Problem(
-                404, f"no bandit has the id {shown(id)}", fix="GET /v1/bandits lists them"
-            )
+            fix, detail = "GET /v1/bandits lists them", f"no bandit has the id {shown(id)}"
+            raise Problem(404, detail, fix=fix, kind="bandit-unknown")
         return bandit
 
     async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -135,18 +148,6 @@ class Engine:
             return await asyncio.get_running_loop().run_in_executor(self._readers, function, *args)
         except StoreError as error:
             raise problem_of(error) from error
-
-    def health(self) -> Literal["ok", "read_only", "failing"]:
-        """Whether events can be written. Tries a write if the last one failed or is long ago."""
-        if self._failing is not None or time.monotonic() - self._written >= _HEALTHY_S:
-            try:
-                self.store.check()
-                self._write_succeeded()
-            except StoreError as error:
-                self._failing = error
-        if self._failing is None:
-            return "ok"
-        return "read_only" if self._failing.read_only else "failing"
 
     def measure(self) -> None:
         """Update the gauges of the metrics."""
@@ -172,9 +173,9 @@ class Engine:
             # The database gives the number, and refuses a name that is taken.
             live.bandit = self.store.create(live.bandit, live.pending.pop())
         except StoreError as error:
-            self._failing = error
+            self.health.failed(error)
             raise
-        self._write_succeeded()
+        self.health.succeeded()
         actor = Actor(live.bandit)
         actor.live = live
         return actor
@@ -202,6 +203,8 @@ class Engine:
         Returns their answers, which may be exceptions.
         """
         try:
+            if jumped := self._watch.jump():
+                _log.warning("clock_jumped", extra={"fields": {"seconds": round(jumped, 3)}})
             to_write = any(waiting.writes for waiting in batch)
             # Another process may have appended events that this memory has not seen.
             seen = None if actor.live is None else actor.live.seq
@@ -242,16 +245,13 @@ class Engine:
             return
         start = time.perf_counter()
         turn.commit(events)
-        self._write_succeeded()
+        self.health.succeeded()
         self.metrics.committed((event.kind for event in events), time.perf_counter() - start)
-
-    def _write_succeeded(self) -> None:
-        self._failing, self._written = None, time.monotonic()
 
     def _failed(self, actor: Actor, error: BaseException) -> None:
         """Drop the bandit from memory, which may be wrong now, and log the failure."""
         actor.live = None
-        self._failing = error if isinstance(error, StoreError) else self._failing
+        self.health.failed(error)
         # The trace of a known kind of failure says nothing more than its message.
         trace = None if isinstance(error, StoreError | DamagedLogError | Problem) else error
         fields = {"bandit": actor.bandit.id, "why": str(error)}

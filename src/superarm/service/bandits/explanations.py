@@ -36,6 +36,7 @@ def _from_memory(found: Explanation) -> Answer:
         "reasons": [_reason(reason) for reason in found.reasons],
         "best_left_out": None if out is None else _reason(out),
         "lost_by": _finite(found.lost_by),
+        "prior": found.prior,
         "text": str(found),
     }
 
@@ -68,5 +69,6 @@ def _from_log(known: Answer) -> Answer:
         "reasons": reasons,
         "best_left_out": None,
         "lost_by": None,
+        "prior": None,
         "text": "\n".join(lines),
     }

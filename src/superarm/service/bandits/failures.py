@@ -30,6 +30,7 @@ def _of_store(error: StoreError) -> Problem:
             507,
             "the database has no room left, so nothing was changed",
             fix="free some room, then repeat",
+            kind="database-full",
         )
     why = "is read-only" if error.read_only else "could not be written or read"
     return Problem(
@@ -38,4 +39,5 @@ def _of_store(error: StoreError) -> Problem:
         fix="repeat later: outcomes count once in any case, and decisions are issued once "
         "per Idempotency-Key",
         headers={"Retry-After": "1"},
+        kind="database-failing",
     )

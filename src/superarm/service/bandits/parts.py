@@ -5,20 +5,22 @@ from __future__ import annotations
 import importlib
 import inspect
 import logging
-import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from superarm import catalog
 from superarm.catalog import Parameter, Part
-from superarm.core.arguments import as_count
+from superarm.core.arguments import as_count, as_flag
 from superarm.service.problems import Problem, shown, shown_error
 
 _log = logging.getLogger("superarm.service")
 Factory = Callable[..., Any]
 Factories = Mapping[str, Factory]  # by the name that a request uses
 _DEEPEST = 3  # levels of oracles inside oracles
+_MOST_FLOAT = sys.float_info.max
+_MOST_INT = 2**53  # larger whole numbers are not exact in every JSON reader
 
 
 # Sorted after the recommended one, so that descriptions do not depend on the order of the catalog.
@@ -212,21 +214,23 @@ def _value(parameter: Parameter, value: Any, depth: int) -> Any:
         return _as_int(value, parameter)
     if parameter.kind == "float":
         return _as_float(value, parameter)
+    if parameter.kind == "bool":
+        return as_flag(value, parameter.name)
     return value
 
 
 def _as_int(value: Any, parameter: Parameter) -> int:
     # Limits protect the server: a huge cache or window would exhaust its memory.
     number = as_count(value, parameter.name, least=int(parameter.least or 0))
-    if parameter.most is not None and number > parameter.most:
-        most = int(parameter.most)
+    most = _MOST_INT if parameter.most is None else int(parameter.most)
+    if number > most:
         raise ValueError(f"{parameter.name} must be at most {most}, got {shown(value)}")
     return number
 
 
 def _as_float(value: Any, parameter: Parameter) -> Any:
-    low = -math.inf if parameter.least is None else parameter.least
-    high = math.inf if parameter.most is None else parameter.most
+    low = -_MOST_FLOAT if parameter.least is None else parameter.least
+    high = _MOST_FLOAT if parameter.most is None else parameter.most
     if type(value) not in (int, float) or not low <= value <= high:
         raise ValueError(
             f"{parameter.name} must be a number in [{low:g}, {high:g}], got {shown(value)}"
@@ -236,7 +240,9 @@ def _as_float(value: Any, parameter: Parameter) -> Any:
 
 def _as_pair(pair: Any, name: str) -> tuple[float, float]:
     is_pair = isinstance(pair, list | tuple) and len(pair) == 2
-    if not is_pair or not all(type(number) in (int, float) for number in pair):
+    if not is_pair or not all(
+        type(number) in (int, float) and abs(number) <= _MOST_FLOAT for number in pair
+    ):
         raise Problem(422, f"{name} must be two numbers, got {shown(pair)}", expected="[a, b]")
     return float(pair[0]), float(pair[1])
 

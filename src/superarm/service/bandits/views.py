@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from superarm.beliefs.learned_prior import LearnedPosterior
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.optional import CountsOutcomes, HasPosterior
 from superarm.service.bandits.live import COUNTS, Live
@@ -68,7 +69,7 @@ def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list
             "low": lows[place],
             "high": highs[place],
         }
-        if isinstance(posterior, BetaPosterior):
+        if isinstance(posterior, BetaPosterior | LearnedPosterior):
             row |= {"a": float(posterior.a[place]), "b": float(posterior.b[place])}
         rows.append({**row, "retired": session.is_retired(names[arm])})
     return rows

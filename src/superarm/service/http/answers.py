@@ -92,6 +92,45 @@ class ToldAnswer(BaseModel):
     status: Status
 
 
+class ProblemBody(BaseModel):
+    """A problem document of RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    expected: str | None = None
+    got: str | None = None
+    fix: str | None = None
+    errors: list[dict[str, Any]] | None = None
+
+
+class DecideResult(BaseModel):
+    """What one of many requests would have been answered: with success, or with a problem."""
+
+    answer: DecisionAnswer | DecisionBatch | None = None
+    problem: ProblemBody | None = None
+
+
+class DecideResults(BaseModel):
+    """The results, in the order of the requests."""
+
+    results: list[DecideResult]
+
+
+class TellResult(BaseModel):
+    """What one of many requests would have been answered: with success, or with a problem."""
+
+    answer: ToldAnswer | None = None
+    problem: ProblemBody | None = None
+
+
+class TellResults(BaseModel):
+    """The results, in the order of the requests."""
+
+    results: list[TellResult]
+
+
 class ArmsAnswer(BaseModel):
     """The arms that were added, restored or retired, and the numbers of arms now."""
 
@@ -129,6 +168,7 @@ class ExplanationAnswer(BaseModel):
     reasons: list[ReasonAnswer]
     best_left_out: ReasonAnswer | None
     lost_by: float | None
+    prior: str | None = None
     text: str
 
 
@@ -188,16 +228,3 @@ class Health(BaseModel):
     status: Literal["ok", "read_only", "failing"]
     version: str
     database: str
-
-
-class ProblemBody(BaseModel):
-    """A problem document of RFC 9457."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    expected: str | None = None
-    got: str | None = None
-    fix: str | None = None
-    errors: list[dict[str, Any]] | None = None

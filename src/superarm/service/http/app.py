@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
-from superarm.service.http import bandit_routes, decision_routes, server_routes
+from superarm.service.http import bandit_routes, bulk_routes, decision_routes, server_routes
 from superarm.service.http.endpoint import Endpoint, json_response
 from superarm.service.http.guard import Guard
 from superarm.service.http.keys import Keys
@@ -27,6 +27,7 @@ from superarm.service.problems import MEDIA_TYPE, Problem, shown
 # Routes are tried in this order. Decisions and outcomes come most often.
 ENDPOINTS: tuple[Endpoint, ...] = (
     *decision_routes.ENDPOINTS,
+    *bulk_routes.ENDPOINTS,
     *bandit_routes.ENDPOINTS,
     *server_routes.ENDPOINTS,
 )

@@ -33,6 +33,7 @@ _OF_REBUILDING = (404, 422, 500, 503)
     "POST",
     "/v1/bandits",
     status=201,
+    location="/v1/bandits/{id}",
     answer=Summary,
     links=("decide", "get_bandit", "add_arms"),
     problems=(400, 409, 413, 415, 422, 503, 507),
@@ -70,19 +71,23 @@ def _same_bandit(engine: Engine, wanted: spec.Spec, chosen: list[str]) -> Bandit
     # Through JSON, as the log has it: tuples become lists.
     if found != json.loads(json.dumps(wanted)):
         fix = f"take another name, or use the bandit {bandit.id}"
-        raise Problem(409, f"another bandit has the name {shown(name)}", fix=fix)
+        raise Problem(409, f"another bandit has the name {shown(name)}", fix=fix, kind="name-taken")
     return bandit
 
 
 @endpoint("GET", "/v1/bandits", answer=answers.BanditList, problems=(404, 422, 503))
 async def list_bandits(service: Service, query: bodies.BanditsQuery) -> Answer:
-    """List bandits in the order of their creation."""
+    """List bandits in the order of their creation; with ``name``, the one with this name."""
     engine, limit, number = service.engine, query.limit, 0
     if query.after is not None:
         number = (await engine.find(query.after)).number
 
     def look() -> Answer:
-        found = engine.store.bandits(limit + 1, number)
+        if query.name is None:
+            found = engine.store.bandits(limit + 1, number)
+        else:
+            named = engine.store.bandit_named(query.name)
+            found = [] if named is None or named.number <= number else [named]
         listed = [views.logged_summary(engine.store, bandit) for bandit in found[:limit]]
         return {"bandits": listed, "next": listed[-1]["id"] if len(found) > limit else None}
 
@@ -131,8 +136,9 @@ async def retire_arm(service: Service, id: str, name: str, key: str | None) -> A
 @endpoint("GET", "/v1/bandits/{id}/history", answer=answers.History, problems=_OF_REBUILDING)
 async def get_history(service: Service, id: str, query: bodies.HistoryQuery) -> Answer:
     """Show the bandit over time, at decisions that are evenly spread over all of them."""
-    operation = partial(decisions.history, points=query.points)
-    return await service.engine.do(id, operation, reads=True)
+    engine = service.engine
+    look = await engine.do(id, partial(decisions.history, points=query.points), reads=True)
+    return await engine.in_thread(look)
 
 
 @endpoint(

@@ -38,6 +38,7 @@ Number = Annotated[float, Field(ge=-1e6, le=1e6)]
 Row = Annotated[list[Number], Field(min_length=1)]
 Rows = Annotated[list[Row], Field(min_length=1)]
 _MOST_PARAMETERS = 32
+_MOST_ITEMS = 10_000  # of one request with many
 PartObject = Annotated[dict[str, Any], Field(min_length=1, max_length=_MOST_PARAMETERS)]
 
 
@@ -154,6 +155,33 @@ class TellBody(Strict):
     outcomes: Annotated[dict[Text, Outcome], Field(min_length=1)]
 
 
+class DecideItem(DecideBody):
+    """One of many requests for decisions, of any bandits."""
+
+    bandit: Text = Field(description="The id of the bandit.")
+    key: Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,200}$")] | None = Field(
+        None, description="As the header Idempotency-Key: the same key gets the same decision."
+    )
+
+
+class DecideAllBody(Strict):
+    """Requests for decisions."""
+
+    decisions: Annotated[list[DecideItem], Field(min_length=1, max_length=_MOST_ITEMS)]
+
+
+class TellItem(TellBody):
+    """Outcomes of one of many decisions."""
+
+    decision: Text = Field(description="The id of the decision.")
+
+
+class TellAllBody(Strict):
+    """Outcomes of many decisions."""
+
+    outcomes: Annotated[list[TellItem], Field(min_length=1, max_length=_MOST_ITEMS)]
+
+
 class ArmsBody(Strict):
     """Arms to add, or retired arms to restore."""
 
@@ -172,6 +200,7 @@ class BanditsQuery(BaseModel):
 
     limit: int = Field(100, ge=1, le=1000)
     after: str | None = Field(None, max_length=100)
+    name: str | None = Field(None, max_length=200)
 
 
 class BanditQuery(BaseModel):

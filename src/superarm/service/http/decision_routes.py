@@ -22,7 +22,7 @@ def bandit_of(decision: str) -> str:
     """The id of the bandit that made a decision."""
     found = _DECISION.fullmatch(decision)
     if not found:
-        raise Problem(404, f"no decision has the id {shown(decision)}")
+        raise Problem(404, f"no decision has the id {shown(decision)}", kind="decision-unknown")
     return found[1]
 
 
@@ -30,6 +30,7 @@ def bandit_of(decision: str) -> str:
     "POST",
     "/v1/bandits/{id}/decisions",
     status=201,
+    location="/v1/decisions/{id}",
     answer=answers.DecisionAnswer | answers.DecisionBatch,
     links=("tell", "get_decision", "explain_decision"),
     problems=(400, 404, 409, 413, 415, 422, 429, 500, 503, 507),

@@ -12,7 +12,7 @@ import inspect
 import json
 import re
 import typing
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from superarm.service.http.service import Service
 from superarm.service.problems import Problem, shown
 
 Function = Callable[..., Awaitable[Any]]
+NDJSON = "application/x-ndjson"  # JSON lines
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _ENCODER = json.JSONEncoder(allow_nan=False)  # json.dumps would make one per answer
 _MOST_ERRORS = 10  # errors of a body that one answer lists
@@ -50,6 +51,10 @@ class Endpoint:
         The model of the answer with status 503, if that is not a problem.
     links
         Names of the endpoints that take the id in the answer.
+    location
+        Where the thing with the id in the answer is, such as "/v1/bandits/{id}".
+    lines
+        The member of the body that may also come alone, as JSON lines with one item each.
     """
 
     method: str
@@ -60,6 +65,8 @@ class Endpoint:
     problems: tuple[int, ...] = ()
     failure: type[BaseModel] | None = None
     links: tuple[str, ...] = ()
+    location: str | None = None
+    lines: str | None = None
 
     @property
     def name(self) -> str:
@@ -91,7 +98,7 @@ class Endpoint:
         """Read the request, call the function, and encode its answer."""
         given: dict[str, Any] = dict(request.path_params)
         if self.body is not None:
-            raw = await _body(request)
+            raw = await _body(request, self.lines)
             # An empty body that is not needed leaves the default of the function.
             if raw or self.needs_body:
                 given["body"] = _parsed(raw, self.body)
@@ -102,7 +109,10 @@ class Endpoint:
         answer = await self.function(service, **given)
         if isinstance(answer, Response):
             return answer
-        return json_response(answer, self.status)
+        headers = None
+        if self.location is not None and "id" in answer:
+            headers = {"Location": self.location.format(id=answer["id"])}
+        return json_response(answer, self.status, headers)
 
 
 def endpoint(method: str, path: str, **declared: Any) -> Callable[[Function], Endpoint]:
@@ -110,9 +120,11 @@ def endpoint(method: str, path: str, **declared: Any) -> Callable[[Function], En
     return lambda function: Endpoint(method, path, function, **declared)
 
 
-def json_response(members: Any, status: int = 200) -> Response:
+def json_response(
+    members: Any, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     """A response with JSON."""
-    return Response(_ENCODER.encode(members), status, media_type="application/json")
+    return Response(_ENCODER.encode(members), status, headers, "application/json")
 
 
 class Media(NamedTuple):
@@ -122,8 +134,8 @@ class Media(NamedTuple):
     description: str
 
 
-async def _body(request: Request) -> bytes:
-    """The bytes of the body, which must be declared as JSON.
+async def _body(request: Request, lines: str | None = None) -> bytes:
+    """The bytes of the body, which must be declared as JSON, or as JSON lines of a member.
 
     Any website can make a browser send other types without asking the service first.
     """
@@ -135,11 +147,14 @@ async def _body(request: Request) -> bytes:
     if sent is None and not raw:
         return raw
     media = (sent or "").partition(";")[0].strip().lower()
+    if lines is not None and media == NDJSON:
+        items = [line for line in raw.splitlines() if line.strip()]
+        return b'{"%s":[%s]}' % (lines.encode(), b",".join(items))
     if media != "application/json":
         raise Problem(
             415,
             "the body must be JSON",
-            expected="application/json",
+            expected="application/json" if lines is None else f"application/json or {NDJSON}",
             got=shown(media),
             fix="send Content-Type",
         )

@@ -17,8 +17,11 @@ from superarm.service.problems import MEDIA_TYPE, Problem
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
-_DECIDES = re.compile(r"/v1/(bandits/[^/]+/decisions|decisions/[^/]+/outcomes)/?")
+_DECIDES = re.compile(
+    r"/v1/(bandits/[^/]+/decisions|decisions/[^/]+/outcomes|decisions|outcomes)/?"
+)
 _HEADERS = {b"authorization", b"x-api-key", b"content-length"} | visitors.HEADERS
+_HEALTH = "/healthz"
 _BURST_S = 2  # a client may send the requests of this time at once
 _MOST_CLIENTS = 10_000  # clients whose rates are remembered
 _MOST_DIGITS = 20  # of a Content-Length; longer numbers are slow to read
@@ -104,7 +107,9 @@ class Guard:
         keys = self._keys
         needed = None if keys is None else _needed_role(scope["method"], scope["path"])
         if keys is None or needed is None:
-            self._limit_rate(_client(scope) or "")
+            # A balancer that asks for health must not be refused because of its clients.
+            own = f"{_HEALTH} " if scope["path"] == _HEALTH else ""
+            self._limit_rate(own + (_client(scope) or ""))
             return None
         if keys.stale and self._refresh is not None:
             await self._refresh()
@@ -146,6 +151,7 @@ class Guard:
                 429,
                 f"at most {self._rate:g} requests per second are accepted",
                 headers={"Retry-After": str(wait_s)},
+                kind="rate-exceeded",
             )
 
     def _limited(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:

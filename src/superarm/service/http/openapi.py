@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 from superarm.service.http.answers import ProblemBody
-from superarm.service.http.endpoint import Endpoint, Media
+from superarm.service.http.endpoint import NDJSON, Endpoint, Media
 from superarm.service.problems import MEDIA_TYPE
 from superarm.version import __version__
 
@@ -58,6 +58,8 @@ def _operation(endpoint: Endpoint, with_keys: bool) -> dict[str, Any]:
             "required": endpoint.needs_body,
             "content": _content("application/json", _ref(endpoint.body)),
         }
+        if endpoint.lines is not None:
+            operation["requestBody"]["content"] |= _content(NDJSON, {"type": "string"})
     needs_key = with_keys and (endpoint.path.startswith("/v1/") or endpoint.path == "/metrics")
     if needs_key:
         # The same paths as in `guard._needed_role`.

@@ -24,7 +24,7 @@ async def list_parts(service: Service) -> Answer:
 async def health(service: Service) -> Response:
     """Say whether decisions and outcomes can be written. Reads work whenever this answers."""
     engine = service.engine
-    status = await engine.in_thread(engine.health)
+    status = await engine.in_thread(engine.health.look)
     members = {"status": status, "version": __version__, "database": engine.store.name}
     return json_response(members, 200 if status == "ok" else 503)
 

@@ -6,8 +6,9 @@ nothing but to read and to write rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Protocol
 
 from superarm.service.log.events import Bandit, Event
@@ -18,6 +19,7 @@ Statement = tuple[str, Sequence[Any]]
 _BANDIT = "SELECT number, id, name, k, created FROM bandits"
 _EVENT = "seq, time, kind, decision, key, body, digest"
 _KEY = "id, role, note, created, digest"
+_MOST_READ = 4 << 20  # characters of events that are read at once
 INSERT_BANDIT = "INSERT INTO bandits (id, name, k, created) VALUES (?, ?, ?, ?)"
 INSERT_EVENT = f"INSERT INTO events (bandit, {_EVENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_KEY = f"INSERT INTO keys ({_KEY}) VALUES (?, ?, ?, ?, ?)"
@@ -83,8 +85,14 @@ def bandits(self: Database, limit: int, after: int = 0) -> list[Bandit]:
 
 
 def events(self: Database, number: int, after: int, limit: int) -> list[Event]:
-    """Events with a seq above ``after``, in ascending order."""
+    """Events with a seq above ``after``, in ascending order.
+
+    At most ``limit``, and fewer if they are large: an event may have a million numbers.
+    """
     where = "WHERE bandit = ? AND seq > ? ORDER BY seq LIMIT ?"
+    if limit > 1:
+        rows = self._read(f"SELECT length(body) FROM events {where}", (number, after, limit))
+        limit = _fitting(size for (size,) in rows)
     return list(_events(self, where, number, after, limit))
 
 
@@ -105,10 +113,12 @@ def decided_before(self: Database, number: int, decision: int, limit: int) -> li
 
 def about(self: Database, number: int, decision: int) -> list[Event]:
     """The events with outcomes of a decision, in ascending order."""
+    # A range with equal ends: for an equality SQLite takes the primary key and reads every event.
     where = (
-        "WHERE bandit = ? AND decision = ? AND decision IS NOT NULL AND kind = 'told' ORDER BY seq"
+        "WHERE bandit = ? AND decision IS NOT NULL AND decision >= ? AND decision <= ? "
+        "AND kind = 'told' ORDER BY decision, seq"
     )
-    return list(_events(self, where, number, decision))
+    return list(_events(self, where, number, decision, decision))
 
 
 def by_key(self: Database, number: int, key: str) -> Event | None:
@@ -144,6 +154,11 @@ def drop_key(self: Database, id: str) -> bool:
     existed = any(key.id == id for key in key_rows(self))
     self._write([("DELETE FROM keys WHERE id = ?", (id,))])
     return existed
+
+
+def _fitting(sizes: Iterable[int]) -> int:
+    """How many events can be read at once: those that fit, but at least one."""
+    return max(1, sum(total <= _MOST_READ for total in accumulate(sizes)))
 
 
 def _bandits(self: Database, where: str, *values: Any) -> Iterator[Bandit]:

@@ -42,8 +42,15 @@ def lock(path: Path) -> filelock.BaseFileLock:
     """Lock the database for this process, so that no second server appends to it.
 
     Symbolic links are resolved first. The operating system releases the lock when the process dies.
+    A file with a second name is refused: SQLite names its write-ahead log after the database, so
+    servers under two names would overwrite what the other one has acknowledged.
     """
     target = path.resolve()
+    if target.exists() and target.stat().st_nlink > 1:
+        raise StoreError(
+            f"{path} must have one name, but hard links give it {target.stat().st_nlink}; "
+            f"serve a copy of it, or remove the other names while no server runs"
+        )
     beside = target.with_name(f"{target.name}-serving")
     # A soft lock would outlive a killed process, and threads other than this one may release it.
     held = filelock.FileLock(

@@ -91,7 +91,10 @@ class Store(Protocol):
         """Bandits with numbers above ``after``, in ascending order."""
 
     def events(self, number: int, after: int, limit: int) -> list[Event]:
-        """Events with a seq above ``after``, in ascending order."""
+        """Events with a seq above ``after``, in ascending order.
+
+        At most ``limit``, and fewer if they are large, but at least one if there is any.
+        """
 
     def last(self, number: int) -> Event | None:
         """The last event."""

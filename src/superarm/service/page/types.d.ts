@@ -59,6 +59,7 @@ export interface Explanation {
   reasons: Reason[];
   best_left_out?: Reason | null;
   lost_by?: number | null;
+  prior?: string | null;
   text?: string;
 }
 

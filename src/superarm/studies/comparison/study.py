@@ -22,6 +22,7 @@ from superarm.studies.comparison.problems import (
     NEEDED,
     with_others,
 )
+from superarm.studies.comparison.rehearsal import rehearse
 from superarm.studies.run import record_with_bar, recorded_rows
 from superarm.studies.store import Store
 from superarm.studies.study import Done, Rows, Scale
@@ -115,10 +116,11 @@ def compare(
         Where to show progress.
     """
     _need_tables()
+    sweeps = {NAME: cells(scale, others)}
+    rehearse(sweeps[NAME])
     store = Store(folder)
     # Refuses a folder with other settings before anything is run.
     store.open(manifest_of(scale), {NAME: cells(scale)})
-    sweeps = {NAME: cells(scale, others)}
     record_with_bar(sweeps, store, unit="runs", workers=workers, console=console)
     # After the runs, so that a page can be made of everything that the manifest names.
     store.note(outside=[asdict(one) for one in others])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,12 +99,12 @@ def next_steps(
         Step(
             "Or decide over HTTP, from any language, with a page to watch:",
             f"superarm serve &\ncurl 127.0.0.1:8321/v1/bandits -H 'Content-Type: application/json' "
-            f"-d @{folder}bandit.json",
+            f"-d {shlex.quote(f'@{folder}bandit.json')}",
         )
     )
     if problem.features is None:  # they say something about arms that were never shown
         sentence = "If features of the arms are known, such as a price or a category, try them:"
-        command = f"superarm run {table} --k {problem.k} --features FEATURES.csv"
+        command = f"superarm run {shlex.quote(table)} --k {problem.k} --features FEATURES.csv"
         steps.append(Step(sentence, command))
     return steps
 
@@ -117,11 +119,12 @@ def interval(one: Interval) -> str:
 
 def _session(k: int, folder: str, prior: Prior | None) -> str:
     given = "" if prior is None else f", prior={prior!r}"
+    arms = json.dumps(f"{folder}arms.csv", ensure_ascii=False)  # is a string of Python, too
     return f"""\
 import csv
 import superarm as sa
 
-with open("{folder}arms.csv", encoding="utf-8") as file:
+with open({arms}, encoding="utf-8") as file:
     names = [row["arm"] for row in csv.DictReader(file)]
 session = sa.Session(sa.thompson(sa.LinearReward(len(names)), k={k}{given}), names, seed=0)
 decision = session.ask()  # decision.arms are to be shown

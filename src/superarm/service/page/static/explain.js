@@ -69,6 +69,7 @@ function Content({ id, found }) {
       </p>`
     }
     <${Picture} rows=${rows} nIn=${found.reasons.length} />
+    ${found.prior && html`<p>From all arms: ${found.prior}.</p>`}
     ${
       left
         ? html`<p class="lost">

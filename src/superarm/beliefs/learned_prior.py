@@ -1,0 +1,97 @@
+"""What `LearnedBetaBelief` has learned about all arms, and what follows from it for some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from superarm.beliefs._beta_fit import Beta, wide_weight
+from superarm.beliefs.posteriors import BetaMixturePosterior
+from superarm.core.arguments import FloatArray
+
+WIDE = (1.0, 1.0)  # the prior of arms that are not like the others
+_LEVEL = 0.95  # the share of arms that the prior is described by
+_SHOWN = 0.0005  # a smaller share of arms from the wide prior is not mentioned
+
+
+@dataclass(frozen=True)
+class LearnedPrior:
+    """theta_i ~ Beta(a, b) or, with a small probability, Beta(1, 1).
+
+    Attributes
+    ----------
+    beta, dispersion, wide_share
+        (a, b), the noise of outcomes relative to coins, and that probability.
+    """
+
+    beta: Beta
+    dispersion: float
+    wide_share: float
+
+    def given(self, counts: FloatArray, sums: FloatArray) -> BetaMixturePosterior:
+        """The posteriors of arms with these counts and sums of outcomes, shape (n,) each."""
+        # A sum may exceed its count by rounding.
+        successes = sums / self.dispersion
+        failures = np.maximum(counts - sums, 0.0) / self.dispersion
+        wide = wide_weight(successes, failures, self.beta, self.wide_share)
+        a, b = zip(self.beta, WIDE, strict=True)
+        return BetaMixturePosterior(
+            np.stack([1 - wide, wide], axis=1),
+            successes[:, None] + np.array(a),
+            failures[:, None] + np.array(b),
+        )
+
+    def interval(self, level: float = _LEVEL) -> tuple[float, float]:
+        """What so many arms are between."""
+        low, high = self.given(np.zeros(1), np.zeros(1)).interval(level)
+        return float(low[0]), float(high[0])
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        law = "Beta({:.3g}, {:.3g})".format(*self.beta)
+        if self.wide_share >= _SHOWN:
+            law += f", or Beta(1, 1) for {self.wide_share:.1%} of the arms"
+        return f"learned prior {law}: {_LEVEL:.0%} of the arms are between {low:.3g} and {high:.3g}"
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedPosterior:
+    """The posteriors of some arms, which are computed when somebody looks at them.
+
+    Sessions keep one per decision, and explain few decisions.
+
+    Attributes
+    ----------
+    prior
+        What was learned at that moment.
+    counts, sums
+        Shape (n,): how many outcomes the arms had, and their sums.
+    """
+
+    prior: LearnedPrior
+    counts: FloatArray
+    sums: FloatArray
+
+    @cached_property
+    def _law(self) -> BetaMixturePosterior:
+        return self.prior.given(self.counts, self.sums)
+
+    @property
+    def a(self) -> FloatArray:
+        """Shape (n,): the first parameters, for arms that are like the others."""
+        return self._law.a[:, 0]
+
+    @property
+    def b(self) -> FloatArray:
+        """Shape (n,): the second parameters, for arms that are like the others."""
+        return self._law.b[:, 0]
+
+    def mean(self) -> FloatArray:
+        """The means, shape (n,)."""
+        return self._law.mean()
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """The lower and upper ends of the equal-tailed intervals, shape (n,) each."""
+        return self._law.interval(level)

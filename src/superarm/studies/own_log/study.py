@@ -1,0 +1,203 @@
+"""A log of shown items as a study: from a file to a folder with a report."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from superarm.offpolicy.shown import ShownLog
+from superarm.reporting import RequestError, folders, need, pages
+from superarm.reporting.tables import Table, as_csv
+from superarm.studies import own_table
+from superarm.studies.own_log.analysis import Finding, Valued, analyse
+from superarm.studies.own_log.columns import PARQUET, Columns, read_columns
+from superarm.studies.own_table.outcomes import TableError
+from superarm.studies.study import Done
+from superarm.version import __version__
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_TEMPLATE = Path(__file__).parent / "report.html"
+_MOST_ITEMS = 10  # in the terminal; the page has more, and items.csv all
+_ON_THE_PAGE = 50
+
+
+def run(
+    path: Path,
+    columns: Columns,
+    *,
+    k: int,
+    seed: int = 0,
+    folder: Path,
+    console: Console | None = None,
+    **options: Any,
+) -> Done:
+    """Say what a log can say, and write the report.
+
+    Parameters
+    ----------
+    path, columns
+        A CSV or Parquet file with one row per shown item, and the meaning of its columns.
+    k
+        Items per round.
+    seed
+        The seed from which everything follows.
+    folder
+        Where the report and the numbers are written.
+    console
+        Where to show progress.
+    **options
+        Those of `own_table.run`, for a log that has every item in every round.
+    """
+    need("jinja2", "plots", "the report is made from a template")
+    log = read(path, columns)
+    if k >= log.n_arms:
+        raise RequestError(
+            f"--k must be between 1 and {log.n_arms - 1}, got {k}: the log has {log.n_arms} items"
+        )
+    if log.is_whole:
+        table = _pivot(log, folder / "table.csv")
+        if console is not None:
+            console.print(
+                f"Every round of {path.name} has every item, so it is a table: {table}",
+                soft_wrap=True,
+                markup=False,
+            )
+        return own_table.run(table, k=k, seed=seed, folder=folder, console=console, **options)
+    found = analyse(log, k, seed=seed)
+    return Done(
+        _write(found, log, path, columns, k, folder),
+        _tables(found),
+        _notes(found, path, columns, k),
+    )
+
+
+def read(path: Path, columns: Columns) -> ShownLog:
+    """The log in a file."""
+    try:
+        return ShownLog.of(
+            read_columns(path, columns.all),
+            item=columns.item,
+            outcome=columns.outcome,
+            round=columns.round,
+            position=columns.position,
+            propensity=columns.propensity,
+        )
+    except TableError:
+        raise
+    except ValueError as error:
+        raise TableError(str(error)) from None
+
+
+def _pivot(log: ShownLog, path: Path) -> Path:
+    """Write the log as a table with one column per item."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(log.names)
+        writer.writerows(log.table().tolist())
+    return path
+
+
+def _tables(found: Finding) -> list[Table]:
+    tables = [_items_table(found, _MOST_ITEMS)]
+    if found.valued:
+        rows = [[one.policy, _valued(one)] for one in found.valued]
+        title = "What other policies would have earned, per round (95% interval)"
+        tables.append(Table(["policy", "reward"], rows, title))
+    if found.places:
+        rows = [
+            [str(one["place"]), f"{one['shown']:,}", _number(one["rate"])] for one in found.places
+        ]
+        tables.append(Table(["place", "shown", "rate"], rows[:_MOST_ITEMS], "Places"))
+    return tables
+
+
+def _valued(one: Valued) -> str:
+    if one.value is None:
+        return "not known"
+    return f"{one.value:.4g} ({one.low:.4g} to {one.high:.4g})"
+
+
+def _items_table(found: Finding, most: int) -> Table:
+    rows = [
+        [str(one["item"]), f"{one['shown']:,}", *(_number(one[name]) for name in _NUMBERS)]
+        for one in found.items[:most]
+    ]
+    title = f"The best of {len(found.items):,} items" if len(found.items) > most else "Items"
+    return Table(["item", "shown", "rate", "mean", "low", "high"], rows, title)
+
+
+_NUMBERS = ("rate", "mean", "low", "high")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _notes(found: Finding, path: Path, columns: Columns, k: int) -> list[str]:
+    said = [found.why]
+    said += [f"Beware, {one.policy}: {one.warning}" for one in found.valued if one.warning]
+    if len(found.places) > 1:
+        rates = [one["rate"] for one in found.places]
+        said.append(
+            f"Warning: place {found.places[0]['place']} has the rate {rates[0]:.3g}, place "
+            f"{found.places[-1]['place']} has {rates[-1]:.3g}. The rates of items mix the item "
+            f"with its places; PositionBiasedBelief takes them apart."
+        )
+    return [*said, f"What to do next\n{_next(path, columns, k)}"]
+
+
+def _next(path: Path, columns: Columns, k: int) -> str:
+    """How to go on in Python, with the names of this log."""
+    reader = "read_parquet" if path.suffix in PARQUET else "read_csv"
+    given = {**asdict(columns), "round": list(columns.round)}
+    options = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
+    return (
+        "Start a session with what the log knows, in Python:\n"
+        f"    frame = pd.{reader}({path.as_posix()!r})\n"
+        f"    log = superarm.offpolicy.ShownLog.of(frame, {options})\n"
+        f"    session = superarm.Session.from_log(log, k={k})"
+    )
+
+
+def _write(
+    found: Finding, log: ShownLog, path: Path, columns: Columns, k: int, folder: Path
+) -> Path:
+    settings = {
+        "log": path.name,
+        "columns": asdict(columns),
+        "k": k,
+        "n_rounds": log.n_rounds,
+        "n_rows": len(log),
+        "n_items": log.n_arms,
+        "share_shown": log.share_shown,
+    }
+    numbers = {"settings": settings, **asdict(found)}
+    page = pages.render(
+        _TEMPLATE,
+        settings=settings,
+        version=__version__,
+        why=found.why,
+        # What was asked for comes first, and the long table last.
+        tables=[*_tables(found)[1:], _items_table(found, _ON_THE_PAGE)],
+        notes=_notes(found, path, columns, k)[1:],
+        command=f"superarm run {shlex.quote(path.as_posix())} --k {k} {columns.options()}",
+    )
+    files = {
+        "numbers.json": json.dumps(numbers, indent=1, ensure_ascii=False) + "\n",
+        "items.csv": as_csv(found.items),
+        "bandit.json": json.dumps(
+            {"name": path.stem, "arms": [str(name) for name in log.names], "k": k},
+            ensure_ascii=False,
+        )
+        + "\n",
+        "report.html": page,
+    }
+    # The page comes last: whoever sees it finds all other files complete.
+    return [folders.write(folder / name, text) for name, text in files.items()][-1]

@@ -1,0 +1,167 @@
+"""A hostile client: headers and bodies without end, half-sent requests, too many connections."""
+
+import asyncio
+import contextlib
+import json
+
+import uvicorn
+from uvicorn.server import ServerState
+
+from superarm.service.http.front_door import FrontDoor
+from superarm.service.settings import Limits
+
+LIMITS = Limits(connections=3, head=2000, head_s=0.2, body_s=0.2)
+_LONG_S = 20.0  # longer than any deadline here, so that waiting in vain fails a test
+GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\n"
+
+
+async def echo(scope, receive, send):
+    """An application that answers with the number of bytes of the body."""
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        size, more = size + len(message["body"]), message["more_body"]
+    if scope["path"] == "/slow":
+        await asyncio.sleep(3 * LIMITS.body_s)
+    content = str(size).encode()
+    headers = [(b"content-length", str(len(content)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
+
+
+@contextlib.asynccontextmanager
+async def listening(limits):
+    config = uvicorn.Config(echo, lifespan="off", log_config=None)
+    config.load()
+    door, state = FrontDoor(limits), ServerState()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(
+        lambda: door(config=config, server_state=state, app_state={}), "127.0.0.1", 0
+    )
+    writers = []
+
+    async def connect():
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writers.append(writer)
+        return reader, writer
+
+    async with server:
+        yield connect
+        for writer in writers:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+def played(client, limits=LIMITS):
+    """The result of ``client(connect)`` with a server."""
+
+    async def play():
+        async with listening(limits) as connect, asyncio.timeout(_LONG_S):
+            return await client(connect)
+
+    return asyncio.run(play())
+
+
+async def answer_to(connect, *pieces):
+    """Everything that the server says until it closes the connection."""
+    reader, writer = await connect()
+    with contextlib.suppress(ConnectionError):
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+    with contextlib.suppress(ConnectionError):
+        return await reader.read()
+    return b""
+
+
+def problem_of(answer):
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"application/problem+json" in head
+    return int(head.split()[1]), json.loads(body)["detail"]
+
+
+def test_honest_requests_on_one_connection():
+    async def client(connect):
+        reader, writer = await connect()
+        sizes = []
+        for _ in range(3):
+            writer.write(POST + b"x" * 10)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200")
+            sizes.append(await reader.read(2))
+        return sizes
+
+    assert played(client) == [b"10"] * 3
+
+
+def test_a_header_without_end_is_refused():
+    """One value of 64 MiB used to stop the event loop for seconds."""
+    pieces = [GET + b"X-Long: ", *[b"x" * 1000] * 1000]
+    answer = played(lambda connect: answer_to(connect, *pieces))
+    assert answer == b"" or problem_of(answer) == (
+        431,
+        "the headers must have at most 2000 bytes in all",
+    )
+
+
+def test_many_small_headers_are_refused():
+    pieces = [GET + b"".join(b"X-%d: x\r\n" % number for number in range(400))]
+    status, _ = problem_of(played(lambda connect: answer_to(connect, *pieces)))
+    assert status == 431
+
+
+def test_a_long_body_behind_short_headers_is_no_long_header():
+    async def client(connect):
+        reader, writer = await connect()
+        writer.write(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9000\r\n\r\n" + b"x" * 9000)
+        head = await reader.readuntil(b"\r\n\r\n")
+        return head.split()[1], await reader.read(4)
+
+    assert played(client) == (b"200", b"9000")
+
+
+def test_headers_have_a_deadline():
+    status, detail = problem_of(played(lambda connect: answer_to(connect, GET)))
+    assert (status, detail) == (408, "the headers of a request must arrive within 0.2 seconds")
+    # A connection that sends nothing at all, too.
+    assert problem_of(played(answer_to))[0] == 408
+
+
+def test_a_body_has_a_deadline():
+    answer = played(lambda connect: answer_to(connect, POST + b"x"))
+    assert problem_of(answer) == (408, "the body of a request must arrive within 0.2 seconds")
+
+
+def test_an_address_has_few_connections_and_gets_them_back():
+    async def client(connect):
+        held = [await connect() for _ in range(3)]
+        refused = await answer_to(connect)
+        # The deadlines of the three pass, so another one may come.
+        for reader, _ in held:
+            await reader.read()
+        return refused, await answer_to(connect, GET + b"Connection: close\r\n\r\n")
+
+    refused, answered = played(client)
+    assert problem_of(refused) == (503, "an address may have 3 connections")
+    assert answered.startswith(b"HTTP/1.1 200")
+
+
+def test_a_request_behind_a_slow_one_is_not_late():
+    """The server does not read it before the first one is answered."""
+
+    async def client(connect):
+        reader, writer = await connect()
+        writer.write(POST.replace(b"/", b"/slow", 1) + b"x" * 10 + POST)
+        await writer.drain()
+        writer.write(b"x" * 10)
+        answers = []
+        for _ in range(2):
+            answers.append((await reader.readuntil(b"\r\n\r\n")).split()[1])
+            await reader.read(2)
+        return answers
+
+    assert played(client) == [b"200", b"200"]
