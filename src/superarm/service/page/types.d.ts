@@ -31,6 +31,15 @@ export interface Bandit {
   posterior: ArmState[];
 }
 
+export interface Verdict {
+  arms: string[];
+  done: boolean;
+  error: number;
+  closest: string[];
+  probability: number | null;
+  loss: number | null;
+}
+
 export interface Decision {
   id: string;
   arms: string[];
