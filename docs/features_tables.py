@@ -90,7 +90,7 @@ def times() -> str:
         rows = [row for row in found["times"] if row["system"] == system["label"]]
         if rows:
             of = {(row["task"], row["arms"]): row for row in rows}
-            cells = [_time(of[task, m]) for task in ("features", "shop") for m in _TIMED]
+            cells = [_time(of.get((task, m))) for task in ("features", "shop") for m in _TIMED]
             lines.append([_name(system), *cells])
     heading = [f"{task}, {m:,}" for task in ("features", "shop") for m in _TIMED]
     return as_markdown(Table(["library", *heading], lines))
@@ -199,7 +199,9 @@ def _share(runs: list[float]) -> str:
     return f"{100 * np.mean(runs):.0f}% ± {100 * error:.1f}"
 
 
-def _time(row: dict[str, Any]) -> str:
+def _time(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return ""
     if row["ms"] is None:
         return {"no features of arms": "cannot"}.get(row["why"], row["why"])
     return f"{row['ms']:.2g}" if row["ms"] < 10 else f"{row['ms']:,.0f}"
