@@ -168,7 +168,6 @@ BELIEFS = by_name(
             _PRIOR,
             _OWN_SEED,
         ),
-        over_http=False,
     ),
     Part(
         "shared_seed",

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 N_DAYS = 365  # of 2013
 LATE_MINUTES = 15  # later than this counts as late
 EVENING_HOUR = 17  # delays of a day add up until the evening
+_WEATHER = ("temp", "humid", "wind_speed", "precip", "pressure", "visib")
 
 
 class Flights(NamedTuple):
@@ -58,8 +59,7 @@ class Flights(NamedTuple):
 @cache
 def read_flights(path: Path) -> Flights:
     """All flights of the year, with the connection, the day and the hour of each."""
-    year = [date(2013, 1, 1) + timedelta(days=day) for day in range(N_DAYS)]
-    days = {(str(day.month), str(day.day)): number for number, day in enumerate(year)}
+    days = _numbers_of_days()
     arms: dict[tuple[str, str, str], int] = {}
     miles: dict[int, str] = {}
     found: list[tuple[int, int, int, bool]] = []
@@ -78,23 +78,50 @@ def read_flights(path: Path) -> Flights:
     return Flights(arm_of, day_of, hour_of, late, names, tuple(map(float, miles.values())))
 
 
-@cache
-def purchases(path: Path) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...]]:
-    """The row and the product of each purchase, and the names of the products.
+class Purchases(NamedTuple):
+    """The row and the product of each purchase, and what is known of products and rows.
 
     Rows are baskets in the order of the days. Products are numbered from the most frequent one on.
     """
-    when, customer, product = _fields(path, ("TRANSACTION_DT", "CUSTOMER_ID", "PRODUCT_ID"))
+
+    rows: NDArray[np.int32]
+    products: NDArray[np.int32]
+    names: tuple[str, ...]
+    subclasses: dict[str, str]
+    ages: list[str]
+
+
+@cache
+def purchases(path: Path) -> Purchases:
+    """All purchases of the file."""
+    wanted = ("TRANSACTION_DT", "CUSTOMER_ID", "PRODUCT_ID", "PRODUCT_SUBCLASS", "AGE_GROUP")
+    when, customer, product, subclass, age = _fields(path, wanted)
     (dates, day), (_, who), (products, what) = map(_numbered, (when, customer, product))
-    # A basket is what a customer bought on a day, so that a product is in it once.
+    # A basket is what a customer bought on a day.
     _, first, basket = np.unique(day + len(dates) * who, return_index=True, return_inverse=True)
-    basket, what = np.divmod(np.unique(basket * len(products) + what), len(products))
-    most_frequent_first = np.lexsort((products, -np.bincount(what)))
     # Baskets of the same day keep the order of the file.
     days = np.array([_day(one) for one in dates.astype(str)])
     by_day = np.lexsort((first, days[day[first]]))
-    names = tuple(products[most_frequent_first].astype(str).tolist())
-    return _places(by_day)[basket], _places(most_frequent_first)[what], names
+    # A product that is in a basket twice counts once.
+    bought_in, bought = np.divmod(np.unique(basket * len(products) + what), len(products))
+    by_frequency = np.lexsort((products, -np.bincount(bought)))
+    names = products.astype(str)
+    subclasses = subclass[_last(what)].astype(str).tolist()
+    ages = [one.strip() for one in age[_last(basket)[by_day]].astype(str).tolist()]
+    return Purchases(
+        _places(by_day)[bought_in],
+        _places(by_frequency)[bought],
+        tuple(names[by_frequency].tolist()),
+        dict(zip(names.tolist(), subclasses, strict=True)),
+        ages,
+    )
+
+
+def _last(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """At which place each number stands last."""
+    place = np.empty(numbers.max() + 1, np.int64)
+    place[numbers] = np.arange(len(numbers))  # the last of several assignments stays
+    return place
 
 
 def _places(order: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -115,9 +142,7 @@ def _numbered(texts: NDArray[np.bytes_]) -> tuple[NDArray[np.bytes_], NDArray[np
     for word in words[starts, 1:].T:
         found, place = np.unique(word, return_inverse=True)
         number = np.unique(number * len(found) + place, return_inverse=True)[1]
-    of_number = np.empty(number.max() + 1, np.int64)
-    of_number[number] = starts
-    return texts[of_number], np.repeat(number, np.diff(starts, append=len(texts)))
+    return texts[starts[_last(number)]], np.repeat(number, np.diff(starts, append=len(texts)))
 
 
 def _fields(path: Path, wanted: tuple[str, ...]) -> list[NDArray[np.bytes_]]:
@@ -137,6 +162,31 @@ def _fields(path: Path, wanted: tuple[str, ...]) -> list[NDArray[np.bytes_]]:
             letter[:] = data[start + np.minimum(place, length)] * (place < length)
         found.append(letters.T.copy().view(f"S{len(letters)}")[:, 0])
     return found
+
+
+def read_days(path: Path) -> list[dict[str, object]]:
+    """The date of each day of 2013, and its weather: means over the airports and hours.
+
+    A day without weather, the last one, has the mean of the year.
+    """
+    days = _numbers_of_days()
+    sums, n_known = np.zeros((2, N_DAYS, len(_WEATHER)))
+    for month, day, *cells in columns(path, ("month", "day", *_WEATHER)):
+        for place, cell in enumerate(cells):
+            if cell not in ("", "NA"):
+                sums[days[month, day], place] += float(cell)
+                n_known[days[month, day], place] += 1
+    means = np.where(n_known > 0, sums / np.maximum(n_known, 1), sums.sum(0) / n_known.sum(0))
+    return [
+        {"day": date(2013, int(month), int(day)), **dict(zip(_WEATHER, row, strict=True))}
+        for (month, day), row in zip(days, means.tolist(), strict=True)
+    ]
+
+
+def _numbers_of_days() -> dict[tuple[str, str], int]:
+    """The days of 2013 from 0, by month and day as they are written."""
+    year = [date(2013, 1, 1) + timedelta(days=day) for day in range(N_DAYS)]
+    return {(str(day.month), str(day.day)): number for number, day in enumerate(year)}
 
 
 def columns(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

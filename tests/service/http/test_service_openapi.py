@@ -71,13 +71,22 @@ ADDED = [
     ("components", "schemas", "DecideBody", "properties", "context"),
     ("components", "schemas", "DecisionAnswer", "properties", "context"),
     ("components", "schemas", "DecisionState", "properties", "context"),
+    ("components", "schemas", "DecisionAnswer", "properties", "ranked"),
+    ("components", "schemas", "DecisionState", "properties", "ranked"),
     ("components", "schemas", "ExplanationAnswer", "properties", "prior"),
     *(
         ("components", "schemas", "ReasonAnswer", "properties", name)
         for name in ("base", "columns", "own")
     ),
 ]
-NEW_BELIEFS = ("flat_gaussian", "learned_beta", "linear", "logistic", "shared_seed")
+NEW_BELIEFS = (
+    "flat_gaussian",
+    "learned_beta",
+    "linear",
+    "logistic",
+    "position_biased",
+    "shared_seed",
+)
 
 
 def without_prose(value):

@@ -60,7 +60,7 @@ class DecisionAnswer(BaseModel):
 
     id: str
     bandit: str
-    arms: list[str]
+    arms: list[str] = Field(description="Best first: the order in which to show them.")
     values: list[float] | None
     certified: bool
     round: int
@@ -74,6 +74,9 @@ class DecisionAnswer(BaseModel):
     )
     context: list[float] | list[list[float]] | None = Field(
         None, description="What was known of the round, if a context was given."
+    )
+    ranked: bool | None = Field(
+        None, description="True. Missing for decisions from before arms were ranked."
     )
 
 
