@@ -28,6 +28,7 @@ from superarm.core.arguments import (
     as_k,
     as_state,
 )
+from superarm.core.showing import one_line
 
 # Steps towards the best variances at a time: the last ones were close already.
 _N_STEPS = 3
@@ -102,6 +103,8 @@ class LinearBelief:
     """
 
     shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
+
+    __repr__ = one_line
 
     def __init__(
         self,

@@ -21,6 +21,7 @@ from superarm.errors import ConflictError
 Name: TypeAlias = str | int
 Context: TypeAlias = tuple[Any, ...]
 Status: TypeAlias = Literal["open", "told", "expired"]
+_SHOWN = 10  # arms of a decision in one line
 _SAMPLED = ("propensities", "set_propensity", "n_samples")  # one list in a session file
 
 # What explanations say of a decision that the oracle certified.
@@ -78,6 +79,16 @@ class Decision:
     n_samples: int = 0
     context: Context | None = None
     ranked: bool = True
+
+    def __repr__(self) -> str:
+        arms = ", ".join(map(str, self.arms[:_SHOWN]))
+        more = f", ... {len(self.arms)} in all" if len(self.arms) > _SHOWN else ""
+        return f"Decision({self.id!r}: {arms}{more})"
+
+    def _repr_html_(self) -> str:
+        from superarm.sessions.tables import decision_html  # which knows decisions
+
+        return decision_html(self)
 
     @property
     def number(self) -> int:
@@ -223,6 +234,9 @@ class Record:
         """
         # The first test is much cheaper than the second, and says no almost always.
         if type(given) is not dict and not isinstance(given, Mapping):
+            # A Series of pandas is a mapping in all but name.
+            if hasattr(given, "items") and hasattr(given, "to_dict"):
+                return self.new_outcomes(given.to_dict())
             raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {given!r:.60}")
         new, n_found = {}, 0
         for name, number in zip(self.decision.arms, self.arms.tolist(), strict=True):

@@ -55,7 +55,7 @@ def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list
     means = np.nan_to_num(np.asarray(_means(live), np.float64), nan=-1.0)
     best = _largest(means, _with_query(names, query), top)
     shows = isinstance(belief, HasPosterior) and not _in_contexts(live)
-    posterior: Any = belief.posterior(best) if shows else None  # type: ignore[attr-defined]
+    posterior: Any = belief.posterior(best) if shows else None
     lows: list[Any] = [None] * len(best)
     highs = lows
     if posterior is not None:

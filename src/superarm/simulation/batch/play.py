@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import Belief, Oracle
 from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.showing import one_line
 from superarm.oracles import GroupTesting, RandomSets, Singletons
 from superarm.simulation.batch.grading import Grading
 from superarm.simulation.batch.knowledge import Knowledge, knowledge
@@ -45,6 +46,8 @@ class BatchTrace:
     evaluations: IndexArray
     instances: list[Instance]
     play_s: float
+
+    __repr__ = one_line
 
 
 def simulate_batch(
