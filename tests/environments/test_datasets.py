@@ -92,6 +92,8 @@ def test_open_bandit_against_the_file(campaign, n_items):
         assert (log.positions + 1).tolist() == [int(row["position"]) for row in rows]
         assert log.clicks.tolist() == [float(row["click"]) for row in rows]
         assert log.propensities.tolist() == [float(row["propensity_score"]) for row in rows]
+        assert log.users[:, 2].tolist() == [row["user_feature_2"] for row in rows]
+        assert log.users.shape == (10_000, 4)
         assert log.n_items == n_items == log.items.max() + 1
         if policy == "random":
             np.testing.assert_allclose(log.propensities, 1 / n_items)

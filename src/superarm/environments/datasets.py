@@ -27,6 +27,7 @@ from superarm.environments._readers import (
 __all__ = ["Dataset", "Impressions", "flights", "open_bandit", "ta_feng", "yeast"]
 
 _N_POSITIONS = 3
+_N_USER_FEATURES = 4
 _N_ITEMS = {"all": 80, "men": 34, "women": 46}
 
 
@@ -74,6 +75,8 @@ class Impressions:
         How many items and positions there are.
     about
         The meaning of the data, and its source.
+    users
+        Shape (n, 4): four categories of the user, as codes without a meaning.
     """
 
     items: NDArray[np.intp]
@@ -83,6 +86,7 @@ class Impressions:
     n_items: int
     n_positions: int
     about: str
+    users: NDArray[np.str_]
 
 
 def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 365) -> Dataset:
@@ -231,7 +235,10 @@ def open_bandit(
         "obp", f"dataset/obd/{policy}/{campaign}/{campaign}.csv", "pip install --no-deps obp==0.4.1"
     )
     wanted = ("item_id", "position", "propensity_score", "click")
-    items, positions, propensities, clicks = zip(*columns(path, wanted), strict=True)
+    users = tuple(f"user_feature_{number}" for number in range(_N_USER_FEATURES))
+    items, positions, propensities, clicks, *known = zip(
+        *columns(path, wanted + users), strict=True
+    )
     return Impressions(
         np.array(items, np.intp),
         np.array(positions, np.intp) - 1,
@@ -241,6 +248,7 @@ def open_bandit(
         _N_POSITIONS,
         f"Open Bandit Dataset (Saito et al., 2021), the sample in obp: campaign {campaign}, items "
         f"picked by {policy}.",
+        np.array(known).T,
     )
 
 

@@ -52,6 +52,8 @@ ADDED = [
     ("paths", "/v1/parts"),
     ("paths", "/v1/decisions"),
     ("paths", "/v1/outcomes"),
+    ("paths", "/v1/bandits/{id}/verdict"),
+    ("components", "schemas", "VerdictAnswer"),
     ("paths", "/v1/bandits", "get", "parameters", 2),  # name
     *(
         ("components", "schemas", name)

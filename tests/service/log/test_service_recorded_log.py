@@ -10,13 +10,11 @@ import random
 import secrets
 import shutil
 import sqlite3
-from types import SimpleNamespace
 
 import pytest
 
 from serving import client_of, create
 from superarm.oracles._lazy.certificates import Audits
-from superarm.service.bandits import engine
 from superarm.service.bandits.records import like
 from superarm.service.bandits.replay import fingerprint, replay
 from superarm.service.log import chain
@@ -90,8 +88,6 @@ def path(tmp_path_factory):
 def record(tmp_path, monkeypatch):
     # The log has the number of evaluations, and there were no audits when it was recorded.
     monkeypatch.setattr(Audits, "are_due", lambda self, per_root: False)
-    # Nor did anything but events look at the clock.
-    monkeypatch.setattr(engine, "ClockWatch", lambda clock: SimpleNamespace(jump=lambda: 0.0))
     ids, now = random.Random(1), [1000.0]
     monkeypatch.setattr(secrets, "choice", ids.choice)
 
