@@ -6,12 +6,14 @@ be read on light and on dark pages. All texts are escaped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from superarm.core.arguments import FloatArray
 
 _BLUE, _ORANGE, _GREY = "#3d8fd1", "#d5762c", "#8884"
 _CELL = "padding:2px 10px 2px 0;border:0;text-align:{};background:none;vertical-align:middle"
@@ -96,20 +98,42 @@ def interval(
 
 def curve(values: ArrayLike, *, title: str) -> Html:
     """A curve over its rounds, from 0 or the smallest value to the largest."""
-    ys = np.asarray(values, np.float64)
-    places = np.unique(np.linspace(0, max(0, len(ys) - 1), _POINTS).round().astype(int))
-    ys = ys[places] if len(ys) else np.zeros(1)
-    low, high = min(0.0, float(ys.min())), max(float(ys.max()), 1e-12)
-    x = 4 + (_WIDTH - 8) * np.linspace(0, 1, len(ys))
-    y = _HEIGHT - 14 - (_HEIGHT - 30) * (ys - low) / (high - low)
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-    base = _HEIGHT - 14
+    return curves({title: values}, (_BLUE,), title=title, legend=False)
+
+
+def curves(
+    series: Mapping[str, ArrayLike], colours: Sequence[str], *, title: str, legend: bool = True
+) -> Html:
+    """Curves over their rounds on one scale, each with its name."""
+    known = {name: _thinned(values) for name, values in series.items()}
+    low = min(0.0, *(float(ys.min()) for ys in known.values()))
+    high = max(1e-12, *(float(ys.max()) for ys in known.values()))
+    base, parts = _HEIGHT - 14, []
+    for place, (name, ys) in enumerate(known.items()):
+        colour = colours[place % len(colours)]
+        x = 4 + (_WIDTH - 8) * np.linspace(0, 1, len(ys))
+        y = base - (_HEIGHT - 30) * (ys - low) / (high - low)
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
+        )
+        if legend:
+            text = f'x="{_WIDTH + 6}" y="{20 + 16 * place}" fill="{colour}" font-size="12"'
+            parts.append(f"<text {text}>{escape(name)} {ys[-1]:.4g}</text>")
+    width = _WIDTH + (180 if legend else 0)
+    height = max(_HEIGHT, 26 + 16 * len(known)) if legend else _HEIGHT
     return Html(
-        f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f'<svg width="{width}" height="{height}" role="img" aria-label="{escape(title)}">'
         f'<line x1="4" x2="{_WIDTH - 4}" y1="{base}" y2="{base}" stroke="{_GREY}"/>'
-        f'<polyline points="{points}" fill="none" stroke="{_BLUE}" stroke-width="2"/>'
+        f"{''.join(parts)}"
         f'<text x="4" y="12" fill="currentColor" font-size="12">{escape(title)}</text></svg>'
     )
+
+
+def _thinned(values: ArrayLike) -> FloatArray:
+    ys = np.asarray(values, np.float64)
+    places = np.linspace(0, max(0, len(ys) - 1), _POINTS).round().astype(int)
+    return ys[np.unique(places)] if len(ys) else np.zeros(1)
 
 
 def number(value: float | None) -> str:

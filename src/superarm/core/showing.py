@@ -23,8 +23,8 @@ def one_line(self: Any) -> str:
     >>> import superarm as sa
     >>> sa.GaussianBelief(4, noise_var=1.0), sa.TopK()
     (GaussianBelief(n_arms=4, noise_var=1.0), TopK())
-    >>> sa.NetworkReward(np.ones((3, 2)), np.ones(2))
-    NetworkReward(W1=<3 x 2>, w2=<2>)
+    >>> sa.NetworkReward(np.ones((3, 2)), np.ones(3))
+    NetworkReward(W1=<3 x 2>, w2=<3>)
     """
     given = dict(_arguments(self))
     # A belief of features is made from a table, which it does not keep as such.

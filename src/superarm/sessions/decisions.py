@@ -17,6 +17,7 @@ from superarm.core.arguments import (
     as_positive,
 )
 from superarm.errors import ConflictError
+from superarm.sessions.outcomes import as_mapping, as_outcome
 
 Name: TypeAlias = str | int
 Context: TypeAlias = tuple[Any, ...]
@@ -232,18 +233,14 @@ class Record:
 
         Refuses what is not feedback for this decision.
         """
-        # The first test is much cheaper than the second, and says no almost always.
-        if type(given) is not dict and not isinstance(given, Mapping):
-            # A Series of pandas is a mapping in all but name.
-            if hasattr(given, "items") and hasattr(given, "to_dict"):
-                return self.new_outcomes(given.to_dict())
-            raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {given!r:.60}")
+        if type(given) is not dict:
+            given = as_mapping(given)
         new, n_found = {}, 0
         for name, number in zip(self.decision.arms, self.arms.tolist(), strict=True):
             if name not in given:
                 continue
             n_found += 1
-            outcome, before = _as_outcome(given[name], name), self.outcomes.get(number)
+            outcome, before = as_outcome(given[name], name), self.outcomes.get(number)
             # The same outcome again is no error: clients repeat a request after a timeout.
             if before is None:
                 new[number] = outcome
@@ -293,11 +290,3 @@ class Record:
         named = {**state, **sampled, "arms": [names[arm] for arm in numbers.tolist()]}
         outcomes = {int(arm): float(outcome) for arm, outcome in state["outcomes"]}
         return cls(Decision.from_dict(named), numbers, outcomes, state["status"])
-
-
-def _as_outcome(outcome: Any, name: Name) -> float:
-    if type(outcome) in (float, int) and 0 <= outcome <= 1:  # the usual case
-        return float(outcome)
-    # Clicks often come as booleans, which as_fraction refuses because elsewhere they are mistakes.
-    number = float(outcome) if isinstance(outcome, bool | np.bool_) else outcome
-    return as_fraction(number, f"the outcome of {name!r}", low="[", high="]")
