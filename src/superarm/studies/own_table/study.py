@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.policies import Prior
-from superarm.reporting import RequestError, folders, need
+from superarm.reporting import RequestError, folders, lacks
 from superarm.reporting.figures import render
 from superarm.reporting.progress import bar
 from superarm.reporting.tables import as_csv
@@ -82,8 +82,6 @@ def run(
     console
         Where to show progress.
     """
-    need("matplotlib", "plots", "the report has a picture")
-    need("jinja2", "plots", "the report is made from a template")
     # Everything that can be refused is refused before the first run, which may take minutes.
     wanted = _known(policies)
     table = _read(path, skip, console)
@@ -117,6 +115,9 @@ def run(
     found = play_all(problem, wanted, scale, prior=prior, workers=workers, console=console)
     steps = next_steps(found, path.as_posix(), f"{folder.as_posix()}/", prior=prior)
     notes = _notes(found, steps)
+    if lacking := lacks("matplotlib", "jinja2"):
+        install = f"pip install {' '.join(lacking)}"
+        notes.append(f"The tables were written, but no page: it needs {install}")
     return Done(_write(found, settings, folder), [report.summary(found)], notes)
 
 
@@ -233,16 +234,17 @@ def _prepare(table: OwnTable, k: int, horizon: int | None, order: Order) -> Tabl
 
 
 def _write(found: Analysis, settings: dict[str, Any], folder: Path) -> Path:
-    svg = render(partial(report.draw, analysis=found))
     plain = json.dumps(numbers(found, settings), indent=1, allow_nan=False)
     files = {
         "numbers.json": plain + "\n",
         "runs.csv": as_csv(found.run_rows),
         "arms.csv": as_csv(found.arms),
         "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
-        "picture.svg": svg,
-        "report.html": report.html(found, settings, svg),
     }
+    # Without the packages that draw, people still get their numbers.
+    if not lacks("matplotlib", "jinja2"):
+        svg = render(partial(report.draw, analysis=found))
+        files |= {"picture.svg": svg, "report.html": report.html(found, settings, svg)}
     # The page comes last: whoever sees it finds all other files complete.
     return [folders.write(folder / name, text) for name, text in files.items()][-1]
 
