@@ -65,8 +65,9 @@ docs: $(VENV)/.dev ## build the documentation into site/
 wheel: $(VENV)/bin/python ## build dist/superarm-*.whl; REPOSITORY=https://... makes README links absolute
 	$(BIN)/python tools/wheel $(REPOSITORY)
 
-peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 MB)
+peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 MB, needs a C compiler)
 	$(BIN)/python -m pytest -q benchmarks/peers.py
+	$(BIN)/python benchmarks/contextual_peers.py
 
 setup: $(VENV)/.dev ## create .venv with everything a contributor needs
 

@@ -78,6 +78,7 @@ def shown(session, compared):
         compared.traces["Thompson"][0],
         sa.inspect(sa.LinearReward(6), k=2, probes=20),
         plan,
+        sa.offpolicy.Estimate(0.5, 0.1, 0.3, 0.7, 0.95, 100, 20.0, 0.5, 0.3),
     ]
 
 
@@ -109,6 +110,9 @@ def test_frames(session, compared):
     assert mine["place"].tolist() == [0, 1]
     assert dict(zip(mine["arm"], mine["outcome"], strict=True)) == session.outcomes(first)
     assert mine["propensity"].tolist() == list(first.propensities)
+    log = sa.offpolicy.Log.from_session(session).to_pandas()
+    assert log["arm"].tolist() == rows["arm"].tolist()[: len(log)]
+    assert list(log) == ["round", "place", "arm", "outcome", "propensity", "set_propensity"]
     trace = compared.traces["Thompson"][0]
     frame = trace.to_pandas()
     assert len(frame) == 60 * 2

@@ -112,11 +112,10 @@ class Policy:
         context: ArrayLike | None = None,
     ) -> tuple[IndexArray, Sample]:
         """The same as ``ask``, and theta as far as the oracle looked at it."""
-        as_generator(rng)
         sets = self.feasible
         if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)
-        with Sample(belief_at(self.belief, context), rng) as theta:
+        with Sample(belief_at(self.belief, context), as_generator(rng)) as theta:
             arms = self.oracle.select(self.reward, theta, sets, rng=rng)
         if not sets.is_feasible(arms):
             raise ValueError(
@@ -141,8 +140,8 @@ class Policy:
         for the first, if not all of them are told in that order; only beliefs that need places get
         them (`LearnsPlaces`).
         """
-        as_generator(rng)
         belief = belief_at(self.belief, context)
+        as_generator(rng)
         if places is None or not offers(belief, LearnsPlaces):
             belief.update(arms, outcomes, rng=rng)
         else:
