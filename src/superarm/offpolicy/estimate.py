@@ -106,9 +106,7 @@ class Estimate:
         row += [f"{self.n:,}", f"{self.effective_n:,.0f}"]
         head = ["estimate", f"{self.level:.0%} interval", "", "rounds", "worth"]
         beware = "" if self.warning is None else f"beware: {self.warning}"
-        return notebook.table(
-            head, [[*row, f"{self.n:,}", f"{self.effective_n:,.0f}"]], note=beware
-        )
+        return notebook.table(head, [row], note=beware)
 
     def __str__(self) -> str:
         text = f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g})"
