@@ -213,11 +213,26 @@ def test_bandits_without_contexts_refuse_them(client, parts):
     assert decide(client, bandit)["arms"]
 
 
-def test_the_best_arms_of_a_bandit_in_contexts_have_no_means(client):
-    bandit = create(client, seed=1, belief={"kind": "logistic", "context": 1})
+@pytest.mark.parametrize(
+    ("kind", "model"), [("linear", LinearBelief), ("logistic", LogisticBelief)]
+)
+def test_the_best_arms_of_a_bandit_are_those_at_the_average_context(client, kind, model):
+    bandit = create(client, seed=1, belief={"kind": kind, "context": 1})
     rows = client.get(f"/v1/bandits/{bandit}").json()["posterior"]
-    assert [row["arm"] for row in rows] == ARMS
-    assert {row["mean"] for row in rows} == {row["low"] for row in rows} == {None}
+    assert len({row["mean"] for row in rows}) == 1  # nothing is known yet
+    twin = model(len(ARMS), context=1)
+    for context in (1.0, 4.0, 2.0):
+        decision = decide(client, bandit, context=[context])
+        outcomes = [float(arm == ARMS[0]) for arm in decision["arms"]]
+        tell(client, decision["id"], dict(zip(decision["arms"], outcomes, strict=True)))
+        arms = [ARMS.index(arm) for arm in decision["arms"]]
+        twin.at([context]).update(arms, outcomes, rng=np.random.default_rng(0))
+    means = twin.at([7 / 3]).mean()
+    rows = client.get(f"/v1/bandits/{bandit}").json()["posterior"]
+    found = {row["arm"]: row["mean"] for row in rows}
+    assert [found[arm] for arm in ARMS] == pytest.approx(means.tolist())
+    assert [row["mean"] for row in rows] == sorted(found.values(), reverse=True)
+    assert all(row["low"] <= row["mean"] <= row["high"] for row in rows)
 
 
 def test_batches_of_large_contexts_are_refused(client):

@@ -25,7 +25,7 @@ export interface Bandit {
   told: number;
   expired: number;
   // These are missing in a list of bandits.
-  spec: { reward: { name: string }; oracle: { kind: string }; belief: { kind: string } };
+  spec: { reward: { name: string }; oracle: { kind: string }; belief: { kind: string; context?: number } };
   retired: string[];
   events: number;
   posterior: ArmState[];
