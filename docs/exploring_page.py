@@ -2,9 +2,9 @@
 
 With names of `PLAYED`, these policies play one problem first (a minute for all four), and
 docs/exploring.json has what they did. The table of docs/learning.json, which
-``benchmarks/learning.py`` writes, is shown if the file is there. The prose is in
-docs/templates/exploring.md.jinja. ``tests/test_exploring_page.py`` checks that the page is what
-this program makes.
+``benchmarks/learning.py`` writes, is shown if the file is there. docs/refits.json is written by
+``benchmarks/refits.py``. The prose is in docs/templates/exploring.md.jinja.
+``tests/test_exploring_page.py`` checks that the page is what this program makes.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from superarm.simulation import run_one
 HERE = Path(__file__).parent
 PAGE, TEMPLATE = HERE / "exploring.md", HERE / "templates" / "exploring.md.jinja"
 MEASURED, LEARNING = HERE / "exploring.json", HERE / "learning.json"
+REFITS = HERE / "refits.json"
 
 PLAYED = ("cts", "single-seed", "epsilon-greedy", "thompson")
 # 200 arms at 2.6%, as the problem "Clicks" of the comparison.
@@ -147,6 +148,7 @@ def page() -> str:
         closed=closed,
         most=100 * (1 - _floor_share()),
         sizes=(N_ARMS, K, HORIZON, N_RUNS),
+        refits=json.loads(REFITS.read_text()),
         learning=table,
         about=about,
         paper={name: paper_ratio(learning["paper"], name) for name in ("linear", "network")}

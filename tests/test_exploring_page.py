@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import exploring_page
-from superarm.beliefs.learned_beta import _LOOK_AHEAD
+from superarm.beliefs._score_settings import _LOOK_AHEAD
 from superarm.reporting.figures import render
 
 PICTURES = ("exploring-probability.svg", "exploring-policies.svg")

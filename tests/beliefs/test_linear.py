@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from superarm.beliefs import LinearBelief, LogisticBelief
-from superarm.beliefs._variances import INTERCEPT_VAR
+from superarm.beliefs._variances import INTERCEPT_VAR, is_due
 from superarm.testing import check_belief
 
 N_ARMS, N_FEATURES, N_CONTEXT = 12, 3, 2
@@ -282,6 +282,18 @@ def test_a_discount_forgets():
     assert stays.mean()[0] == pytest.approx(0.5, abs=0.1)
     # The sums are those of a geometric series, and the precision is made of them.
     assert belief._model.counts[1] == pytest.approx((1 - 0.9**100) / 0.1)
+
+
+def test_variances_are_learned_as_often_as_evidence_is_replaced():
+    rng, belief, fits = np.random.default_rng(0), LinearBelief(4, discount=0.9), []
+    for _ in range(300):
+        belief.update([0, 1], rng.random(2), rng=rng)
+        fits.append(belief._n_fitted)
+    # 2 / (1 - 0.9) = 20 outcomes are kept, and a quarter of them comes in three rounds.
+    assert np.count_nonzero(np.diff(fits[100:])) in (66, 67)
+    # Nothing is forgotten with a discount of 1: each time a quarter more.
+    assert is_due(10.0, 8.0, 10.0)
+    assert not is_due(9.0, 8.0, 9.0)
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)

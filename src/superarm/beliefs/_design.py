@@ -100,6 +100,22 @@ class Design:
         products = features[:, :, None] * _with_one(known)[:, None, :]
         return products.reshape(len(features), self.n_columns)
 
+    def fold(self, context: FloatArray | None) -> FloatArray | None:
+        """The matrix with rows = features @ fold, where all arms have the same context.
+
+        Shape (1 + f, n_columns). None without contexts, where the rows are the features.
+        """
+        if context is None:
+            return None
+        scaled, n_features = self.contexts(context), self.features.shape[1]
+        if self.structure == "bilinear":
+            products = np.zeros((n_features, n_features, 1 + self.n_context))
+            products[np.arange(n_features), np.arange(n_features)] = np.append(1.0, scaled)
+            return products.reshape(n_features, self.n_columns)
+        fold = np.eye(n_features, self.n_columns)
+        fold[0, n_features:] = scaled
+        return fold
+
     def seen(self, context: FloatArray | None, arms: IndexArray) -> None:
         """Feedback about some arms came from a round with this context."""
         if context is None or not len(arms):

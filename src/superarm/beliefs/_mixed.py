@@ -117,13 +117,22 @@ class MixedModel:
 
     def given(self, rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The means of all arms given w, and the deviations of u_i about them."""
-        values, seen = rows @ weights, self.seen
-        if self.row_sums is None:  # the same as below, without a product
-            expected = self.counts[seen] * values[seen]
-        else:
-            expected = self.row_sums[seen] @ weights
+        return self.completed(rows @ weights, weights)
+
+    def completed(self, values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same, where ``values`` are the products of the rows with w; they are changed."""
+        seen = self.seen
+        # Without contexts the same as below, without a product.
+        expected = (
+            self.counts[seen] * values[seen] if self.row_sums is None else self.expected(weights)
+        )
         values[seen] += self._ratio(self.counts[seen]) * (self.sums[seen] - expected)
         return values, np.sqrt(self.own_var(self.counts))
+
+    def expected(self, weights: FloatArray) -> FloatArray:
+        """The sums of outcomes that w alone expects of the arms with outcomes, in contexts."""
+        assert self.row_sums is not None
+        return self.row_sums[self.seen] @ weights
 
     def own_var(self, counts: FloatArray) -> FloatArray:
         """The variances of u_i given w, for arms with so many outcomes."""

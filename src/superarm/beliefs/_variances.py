@@ -82,6 +82,11 @@ class Squares:
     n_outcomes: float
 
 
-def is_due(n_outcomes: float, n_fitted: float) -> bool:
-    """Whether there are enough outcomes to learn the variances again."""
-    return n_outcomes >= max(_FIRST_FIT, _GROWTH * n_fitted)
+def is_due(n_outcomes: float, n_fitted: float, n_kept: float) -> bool:
+    """Whether there are enough outcomes to learn the variances again.
+
+    There were ``n_outcomes`` in all, and ``n_fitted`` of them at the last time. ``n_kept`` is what
+    they are worth now, which stops growing if old ones are forgotten.
+    """
+    more = (_GROWTH - 1) * min(n_fitted, n_kept)
+    return n_outcomes >= max(_FIRST_FIT, n_fitted + more)

@@ -13,7 +13,7 @@ from superarm.core.arguments import FloatArray
 
 WIDE = (1.0, 1.0)  # the prior of arms that are not like the others
 _LEVEL = 0.95  # the share of arms that the prior is described by
-_SHOWN = 0.0005  # a smaller share of arms from the wide prior is not mentioned
+_SHOWN = 0.01  # a smaller share of arms from the wide prior is not mentioned
 
 
 @dataclass(frozen=True)

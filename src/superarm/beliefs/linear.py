@@ -25,14 +25,11 @@ from superarm.core.arguments import (
     FloatArray,
     IndexArray,
     as_fraction,
-    as_k,
     as_state,
 )
 
 # Steps towards the best variances at a time: the last ones were close already.
 _N_STEPS = 3
-# Up to so many arms, a whole sample is drawn faster than the k largest of it.
-_FEW = 3000
 # Arms with the same features would tie if they shared all noise, and which of them is chosen would
 # depend on what `sample_top` remembers. So little noise of their own decides between them.
 _LEAST_OWN_STD = 1e-9
@@ -161,16 +158,8 @@ class LinearBelief:
         return self._round().sample(rng=rng)
 
     def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
-        """The arms of the k largest values of a sample, ascending, and these values.
-
-        The law is that of ``sample`` followed by the k largest, but that arms above 1 are compared
-        before the cut; the draws differ. Only without contexts.
-        """
-        k, now = as_k(k, self.n_arms), self._round()
-        if self.n_arms <= _FEW or not isinstance(self._model, MixedModel):
-            return now.sample_top(k, rng=rng)
-        arms, values = self._top.draw(self._model, k, self._law(), rng=rng)
-        return arms, np.clip(MIDDLE + values, 0.0, 1.0)
+        """The arms of the k largest values of a sample, ascending, and these values."""
+        return self._round().sample_top(k, rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Learn outcomes, and the variances again if there is a quarter more; no draws."""
@@ -213,7 +202,8 @@ class LinearBelief:
         self._design.seen(context, arms)
         self._model.add(arms, self._design.rows(context, arms), outcomes - MIDDLE)
         self.rounds, self._n_seen = self.rounds + (len(arms) > 0), self._n_seen + len(arms)
-        if is_due(self._n_seen, self._n_fitted):
+        n_kept = float(self._model.counts.sum()) if self.discount < 1 else self._n_seen
+        if is_due(self._n_seen, self._n_fitted, n_kept):
             change = self._design.rescale()
             if change is not None:
                 self._model.recode(change)

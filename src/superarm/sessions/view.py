@@ -6,10 +6,14 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import numpy as np
+
 from superarm.sessions import files, state
+from superarm.sessions.arms import size_of
 from superarm.sessions.decisions import Decision, Name, Status
 from superarm.sessions.explain import Explanation
 from superarm.sessions.unlocked import UnlockedSession
+from superarm.sessions.verdict import Verdict, verdict_of
 
 
 class SessionView:
@@ -107,6 +111,28 @@ class SessionView:
         """
         with self._lock:
             return self._unlocked.explain(decision)
+
+    def verdict(self, delta: float = 0.05) -> Verdict:
+        """Whether the best arms are known, except with probability ``delta``: see `Verdict`.
+
+        Arms must stay as they are, and retired arms do not take part. It may be asked at any time:
+        looking again and again does not make it wrong more often. O(k · n_arms).
+
+        Examples
+        --------
+        >>> import superarm as sa
+        >>> policy = sa.thompson(sa.LinearReward(3), k=1)
+        >>> session = sa.Session(policy, ["tea", "jam", "pie"], seed=0)
+        >>> for _ in range(300):
+        ...     decision = session.ask()
+        ...     _ = session.tell(decision, {arm: float(arm == "tea") for arm in decision.arms})
+        >>> session.verdict().arms
+        ('tea',)
+        """
+        with self._lock:
+            arms = self._unlocked.arms
+            kept = np.flatnonzero(~arms.is_retired)
+            return verdict_of(self.policy, arms.names, kept, size_of(self.policy.feasible), delta)
 
     def save(self, path: str | Path) -> None:
         """Write everything that later decisions depend on into one file.

@@ -90,7 +90,7 @@ def simulate(
         shown, seen, outcomes = pull(environment, arms, rng=world_rng or rng)
         recorder.outcomes[t, : len(shown)] = shown
         # Only what was seen: a NaN would be refused.
-        policy.tell(seen, outcomes, rng=rng, **known)
+        policy.tell(seen, outcomes, rng=rng, places=_places(arms, seen), **known)
         if progress is not None:
             progress(t + 1)
     return recorder.trace()
@@ -118,6 +118,15 @@ def _pull(
     # The check refuses NaN, so 0 stood in for them.
     shown[~is_seen] = np.nan
     return shown, arms[is_seen], shown[is_seen]
+
+
+def _places(arms: IndexArray, seen: IndexArray) -> IndexArray | None:
+    """The places of the arms that were seen; None if these are all arms of the set, or others."""
+    if len(seen) >= len(arms):
+        return None
+    places = {arm: place for place, arm in enumerate(arms.tolist())}
+    found = [places.get(arm) for arm in seen.tolist()]
+    return None if None in found else np.array(found, np.intp)
 
 
 def _observe(

@@ -44,8 +44,10 @@ def test_a_decision_is_explained(client):
     assert {reason["arm"] for reason in newest["reasons"]} == set(decisions[-1]["arms"])
     assert newest["best_left_out"]["arm"] not in decisions[-1]["arms"]
     assert "sampled" in newest["text"]
+    assert newest["prior"].startswith("learned prior Beta(1, 1): 95% of the arms are between")
     oldest = client.get(f"/v1/decisions/{decisions[0]['id']}/explanation").json()
     assert not oldest["complete"]
+    assert oldest["prior"] is None
     assert sorted(reason["value"] for reason in oldest["reasons"]) == sorted(decisions[0]["values"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from superarm.service.bandits.live import COUNTS, Live
 from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.store import Store, Turn
+from superarm.service.problems import Problem, shown_error
 
 _LEVEL = 0.95  # of the interval of each arm
 _INTERNAL = ("mark", "again")  # members of an event that only the service needs
@@ -47,6 +49,15 @@ def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
         "events": live.seq,
         "posterior": _posterior(live, names, top, query),
     }
+
+
+def verdict(live: Live, turn: Turn, delta: float) -> Answer:
+    """Whether the best arms are known, as an operation; O(k · n_arms)."""
+    try:
+        found = live.session.verdict(delta)
+    except (TypeError, ValueError) as error:
+        raise Problem(422, f"no verdict can be given: {shown_error(error)}") from error
+    return {**asdict(found), "text": str(found)}
 
 
 def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:

@@ -39,6 +39,8 @@ export interface Decision {
   time: number;
   status: "open" | "told" | "expired";
   outcomes?: Record<string, number>;
+  // Missing for decisions from before arms were ranked.
+  ranked?: boolean;
 }
 
 export interface Reason extends ArmFigures {
