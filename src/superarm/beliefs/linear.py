@@ -55,7 +55,7 @@ class LinearBelief:
     With contexts, the row of an arm depends on the round, and ``at(context)`` is the belief of a
     round. ``structure`` says how: "shared" appends the context to the features, which needs one
     row per arm to tell arms apart. "bilinear" has the products of features and context. "disjoint"
-    is one model per arm over the context, with a learned common prior.
+    is one model per arm over the context, about a learned common one.
 
     Features and contexts may have any units: columns are centred, and divided by two standard
     deviations unless they hold 0 and 1. For d columns, ``sample`` costs O(n_arms · d + d³) and
@@ -82,7 +82,7 @@ class LinearBelief:
     ----------
     variances
         The learned s², tau² and sigma²: ``weights``, ``own`` and ``noise``. s² is that of a scaled
-        column.
+        column. With contexts, ``context`` and ``products`` are the s² of such columns.
 
     Examples
     --------
@@ -119,12 +119,7 @@ class LinearBelief:
 
     def _use(self, design: Design) -> None:
         self._design = design
-        size, self._top = (design.n_arms, design.n_columns), LinearTop()
-        self._model: MixedModel | DisjointModel
-        if design.structure == "disjoint":
-            self._model = DisjointModel(*size)
-        else:
-            self._model = MixedModel(None if design.n_context else design.features, *size)
+        self._top, self._model = LinearTop(), _model(design)
 
     @property
     def n_arms(self) -> int:
@@ -135,6 +130,11 @@ class LinearBelief:
     def variances(self) -> Variances:
         """The learned variances."""
         return self._model.variances
+
+    @property
+    def average_context(self) -> FloatArray | None:
+        """Shape (c,): the mean of the contexts of feedback so far; None without contexts."""
+        return self._design.average_context
 
     def at(self, context: ArrayLike | None) -> LinearBelief | LinearRound:
         """The belief of a round: shape (c,) for all arms, or (n_arms, c), one row per arm."""
@@ -222,3 +222,10 @@ class LinearBelief:
     def _scores(self, std: FloatArray, *, rng: np.random.Generator) -> FloatArray:
         """z_i, for the deviations of theta_i about what all arms share."""
         return self._rise(std) + self.scores.law.draw(len(std), rng=rng)
+
+
+def _model(design: Design) -> MixedModel | DisjointModel:
+    if design.structure == "disjoint":
+        return DisjointModel(design.n_arms, design.n_columns)
+    rows = None if design.n_context else design.features
+    return MixedModel(rows, design.n_arms, design.blocks)

@@ -13,7 +13,7 @@ from superarm.core import Policy, Reward
 from superarm.core.arguments import as_count
 from superarm.offpolicy import ShownLog
 from superarm.sessions import files, state
-from superarm.sessions.arms import NamedArms, add_arms, size_of
+from superarm.sessions.arms import NamedArms, add_arms
 from superarm.sessions.decisions import Decision, Expiry, Name
 from superarm.sessions.feedback import check_places
 from superarm.sessions.ledger import Ledger
@@ -21,7 +21,6 @@ from superarm.sessions.seeding import Seeding
 from superarm.sessions.unlocked import AskOptions, Sets, UnlockedSession
 from superarm.sessions.view import SessionView
 from superarm.sessions.warm_start import taught_policy
-from superarm.sets import Feasible
 
 
 class Session(SessionView):
@@ -123,30 +122,6 @@ class Session(SessionView):
         """
         taught, names = taught_policy(log, k, policy=policy, strength=strength, seed=seed)
         return cls(taught, names, seed=seed, **options)
-
-    def feasible(self, k: int | None = None, **constraints: Any) -> Feasible:
-        """Constraints for `ask`: like `Feasible`, but with names of arms instead of numbers.
-
-        ``k`` is by default that of the policy. ``available``, ``must`` and ``must_not`` are names,
-        ``groups`` are `Group` objects with names, and ``weights`` maps names to weights. An arm
-        without a weight weighs 0. `ask` always leaves retired arms out.
-
-        Examples
-        --------
-        >>> import superarm as sa
-        >>> policy = sa.thompson(sa.LinearReward(4), k=2)
-        >>> session = Session(policy, ["ant", "bee", "cat", "dog"], seed=1)
-        >>> session.ask(feasible=session.feasible(must=["dog"], must_not=["bee"])).arms
-        ('dog', 'ant')
-        """
-        with self._lock:
-            size = size_of(self.policy.feasible) if k is None else k
-            return self._unlocked.arms.constraints(size, **constraints)
-
-    def check(self, feasible: Sets = None, *, context: ArrayLike | None = None) -> None:
-        """Refuse constraints and contexts that `ask` would refuse. Draws and changes nothing."""
-        with self._lock:
-            self._unlocked.check(feasible, context)
 
     @overload
     def ask(self, n: None = None, **options: Unpack[AskOptions]) -> Decision: ...

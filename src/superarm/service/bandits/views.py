@@ -61,12 +61,11 @@ def verdict(live: Live, turn: Turn, delta: float) -> Answer:
 
 
 def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
-    session, belief = live.session, live.session.policy.belief
+    session, belief = live.session, _shown_belief(live)
     # An arm without outcomes may have no mean. It comes last.
-    means = np.nan_to_num(np.asarray(_means(live), np.float64), nan=-1.0)
+    means = np.nan_to_num(np.asarray(_means(belief), np.float64), nan=-1.0)
     best = _largest(means, _with_query(names, query), top)
-    shows = isinstance(belief, HasPosterior) and not _in_contexts(live)
-    posterior: Any = belief.posterior(best) if shows else None  # type: ignore[attr-defined]
+    posterior: Any = belief.posterior(best) if isinstance(belief, HasPosterior) else None
     lows: list[Any] = [None] * len(best)
     highs = lows
     if posterior is not None:
@@ -86,15 +85,14 @@ def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list
     return rows
 
 
-def _in_contexts(live: Live) -> bool:
-    """Whether the means of arms depend on the context of a round, so that there are none here."""
-    return live.spec["belief"].get("context") is not None
-
-
-def _means(live: Live) -> Any:
+def _shown_belief(live: Live) -> Any:
+    """The belief that the arms are shown by: in contexts, that of a round with the average one."""
     belief: Any = live.session.policy.belief
-    if _in_contexts(live):
-        return np.full(belief.n_arms, np.nan)
+    average = getattr(belief, "average_context", None)
+    return belief if average is None else belief.at(average)
+
+
+def _means(belief: Any) -> Any:
     # A belief without posteriors may show a bound as its mean. Then the outcomes have the mean.
     counted = isinstance(belief, CountsOutcomes) and not isinstance(belief, HasPosterior)
     return belief.outcomes.mean() if counted else belief.mean()

@@ -1,6 +1,6 @@
 // The data of one bandit, kept up to date while the bandit is shown.
 
-/** @import { Bandit, Decision, History, LogEvent } from "../types" */
+/** @import { Bandit, Decision, History, LogEvent, Verdict } from "../types" */
 /** @import { Connection } from "./watch.js" */
 
 import * as api from "./api.js";
@@ -9,6 +9,9 @@ import { watch } from "./watch.js";
 
 export const DECISIONS_PER_PAGE = 30;
 const HISTORY_POINTS = 200;
+// Beliefs that count outcomes, which a verdict needs.
+const JUDGED = ["learned_beta", "gaussian", "flat_gaussian", "ucb", "kl_ucb"];
+const MOST_ARMS_JUDGED = 20_000; // a verdict on more arms would keep decisions waiting
 const HISTORY_EVERY_MS = 3000; // the history of a long log is expensive for the server
 
 export class Feed {
@@ -19,11 +22,14 @@ export class Feed {
   decisions = [];
   /** @type {History} */
   history = { points: [], estimate_is: "" };
+  /** @type {Verdict | null} */
+  verdict = null;
   /** @type {Connection | null} */
   connection = null;
 
   #firstRound = Infinity;
   #historyAt = -Infinity;
+  #verdictAt = -Infinity;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #historyTimer;
   /** @type {Promise<void> | null} */
@@ -99,6 +105,17 @@ export class Feed {
       },
     });
     this.callbacks.onchange();
+    await this.#loadVerdict(bandit);
+  }
+
+  /** @param {Bandit} bandit */
+  async #loadVerdict({ n_arms, k, retired, spec }) {
+    const now = performance.now();
+    const can = JUDGED.includes(spec.belief.kind) && k < n_arms - retired.length;
+    if (!can || n_arms > MOST_ARMS_JUDGED || now < this.#verdictAt + HISTORY_EVERY_MS) return;
+    this.#verdictAt = now;
+    this.verdict = await api.verdict(this.id);
+    if (!this.#isOver) this.callbacks.onchange();
   }
 
   // At once if the last time is long ago, and otherwise as soon as it is.
