@@ -34,8 +34,6 @@ from superarm.core.arguments import (
 
 # The prior is fitted first after so many outcomes, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
-# The rounds to come are expected to give each arm at least so many outcomes.
-_LOOKS = 0.3
 # Sums of measured outcomes are grouped by steps of a 16th. Finer steps make more groups, and with
 # coarser steps more arms are drawn in vain.
 _PER_OUTCOME = 16
@@ -55,7 +53,7 @@ class LearnedBetaBelief:
 
     z_0 and all e_i are standard normal, and z_0 is the same for all arms. n_i counts the outcomes
     of the arm and those that the prior is worth. t is a guess of the number of rounds to come: as
-    many as so far, and as many as give each arm 0.3 outcomes; or that number itself, if ``horizon``
+    many as so far, and as many as give each arm one outcome; or that number itself, if ``horizon``
     is given. So an arm is explored only as far as there is time to make use of it. While the last
     ``stay_after`` outcomes of an arm were at least its posterior mean, its e_i is
     sqrt(2 log n_arms), about the largest of all e_i: the belief stays with an arm that does well.
@@ -114,7 +112,7 @@ class LearnedBetaBelief:
         n_arms: int,
         *,
         shared: float = 0.8,
-        optimism: float = 0.5,
+        optimism: float = 0.4,
         spread: float = 0.5,
         horizon: int | None = None,
         stay_after: int = 2,
@@ -252,8 +250,8 @@ class LearnedBetaBelief:
 
     def _optimism(self, counts: FloatArray, prior: Beta | None = None) -> FloatArray:
         n_known = counts + self.dispersion * sum(self.prior if prior is None else prior)
-        rounds_per_outcome = self.outcomes.rounds / max(1.0, self._n_outcomes)
-        more = _LOOKS * self.n_arms * rounds_per_outcome
+        # So many rounds give each arm one outcome.
+        more = self.n_arms * self.outcomes.rounds / max(1.0, self._n_outcomes)
         return self.scores.rise(1 / n_known, self.outcomes.rounds, more=more)
 
     def _scores(self, *, rng: np.random.Generator) -> FloatArray:
