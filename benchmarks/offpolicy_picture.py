@@ -9,34 +9,35 @@ from scipy import stats
 from superarm.reporting.figures import plain
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY
 
+# By arm, in the order of the legend; the other estimators are in the table only.
+LOOKS = {
+    "ips": BLUE,
+    "snips": SKY,
+    "snips, stabilised": ORANGE,
+    "doubly robust, past": GREEN,
+    "doubly robust, stabilised": PINK,
+    "doubly robust, contexts": RED,
+}
 
-def picture(
-    results: list[tuple[str, str, dict[str, float]]], designs: list[str], n_logs: int, figure: Any
-) -> None:
-    """Coverage of every estimator in every design, with its interval, beside the nominal 95%."""
+
+def picture(results: list[dict[str, Any]], figure: Any) -> None:
+    """Coverage of each estimator in every design, with its interval, beside the nominal 95%."""
     axis = figure.subplots()
-    names = list(dict.fromkeys(name for _, name, _ in results))
-    colours = [BLUE, SKY, GREEN, INK, RED, ORANGE, PINK]
+    designs = list(dict.fromkeys(row["design"] for row in results))
     z = stats.norm.ppf(0.975)
     axis.axvline(95, color=INK, linewidth=1)
-    for number, name in enumerate(names):
-        rows = [
-            (designs.index(design), row)
-            for design, other, row in results
-            if other == name and "coverage" in row
-        ]
-        y = [len(designs) - place - 0.11 * (number - len(names) / 2) for place, _ in rows]
-        x = [100 * row["coverage"] for _, row in rows]
+    for number, (name, colour) in enumerate(LOOKS.items()):
+        rows = [row for row in results if row["estimator"] == name and "coverage" in row]
         axis.errorbar(
-            x,
-            y,
-            xerr=[100 * z * row["error"] for _, row in rows],
+            [100 * row["coverage"] for row in rows],
+            [-designs.index(row["design"]) - 0.13 * (number - len(LOOKS) / 2) for row in rows],
+            xerr=[100 * z * row["error"] for row in rows],
             fmt="o",
             ms=4,
-            color=colours[number],
+            color=colour,
             label=name,
         )
-    axis.set_yticks([len(designs) - place for place in range(len(designs))], designs)
+    axis.set_yticks([-place for place in range(len(designs))], designs)
     axis.set_xlim(right=100)
-    plain(axis, f"coverage of 95% intervals over {n_logs:,} logs, %", "")
-    axis.legend(loc="upper left", bbox_to_anchor=(0.0, -0.1))
+    plain(axis, "coverage of 95% intervals, %", "")
+    axis.legend(loc="upper left", bbox_to_anchor=(0.0, -0.06))

@@ -32,3 +32,14 @@ def forked_workers():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "processes", forked)
         yield
+
+
+@pytest.fixture
+def pictures_unwritten(monkeypatch):
+    """Pictures are drawn, but not written as SVG, which takes a quarter of a second each.
+
+    For tests that look at something else. What is written is tested in reporting/test_figures.py.
+    """
+    from superarm.reporting import figures
+
+    monkeypatch.setattr(figures, "as_svg", lambda figure: "<?xml version='1.0'?>\n<svg ></svg>\n")

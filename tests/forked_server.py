@@ -27,11 +27,14 @@ _PRELOADED = (
     "superarm.service.log.postgres",
     "uvicorn.lifespan.on",
     "uvicorn.loops.auto",
+    "uvicorn.loops.uvloop",
     "uvicorn.protocols.http.auto",
     "uvicorn.protocols.websockets.auto",
     "superarm.studies.cells.play",
     "superarm.studies.cells.table",
     "superarm.studies.run",
+    "encodings.idna",
+    "forked_last",
 )
 
 

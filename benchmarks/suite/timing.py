@@ -36,16 +36,16 @@ def side_by_side(
     programs: Mapping[str, Program],
     *,
     n_turns: int,
-    turn_s: float = TURN_S,
+    turn_s: float | None = None,
     most_s: float = math.inf,
 ) -> dict[str, Timing]:
     """How long a call of each program takes. The programs take turns.
 
     Every other turn has the reversed order. Seconds are those of the processor, so that other
-    programs on the machine count little. A turn repeats a short program until about ``turn_s`` are
-    over, and counts the mean of its calls. So a call is timed among its like, and not just after
-    another program has emptied the caches. Turns end once ``most_s`` are over, but not before the
-    third.
+    programs on the machine count little. A turn repeats a short program until about ``turn_s``
+    (default: `TURN_S`) are over, and counts the mean of its calls. So a call is timed among its
+    like, and not just after another program has emptied the caches. Turns end once ``most_s`` are
+    over, but not before the third.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def side_by_side(
     >>> found["short"].median_s < found["long"].median_s
     True
     """
-    begin = time.perf_counter()
+    begin, turn_s = time.perf_counter(), TURN_S if turn_s is None else turn_s
     repeats = {
         name: max(1, round(turn_s / max(_warm_s(program), 1e-9)))
         for name, program in programs.items()

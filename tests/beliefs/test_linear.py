@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from superarm.beliefs import LinearBelief, LogisticBelief
-from superarm.beliefs._variances import INTERCEPT_VAR
+from superarm.beliefs._variances import INTERCEPT_VAR, is_due
 from superarm.testing import check_belief
 
 N_ARMS, N_FEATURES, N_CONTEXT = 12, 3, 2
@@ -49,15 +49,30 @@ def dense_posterior(belief, history, context):
     now = design.rows(None if context is None else np.asarray(context), np.arange(N_ARMS))
     every, all_rows = np.append(arms, np.arange(N_ARMS)), np.vstack([rows, now])
     same = every[:, None] == every
+    scale = prior_variances(design, variances)
     if design.structure == "disjoint":
-        scale = np.append(variances.own, np.full(rows.shape[1] - 1, variances.weights))
-        prior, center = same * ((all_rows * scale) @ all_rows.T), 0.5 + belief._model.center
+        prior = same * ((all_rows * scale) @ all_rows.T)
+        center = 0.5 + all_rows @ belief._model.center
     else:
-        scale = np.append(INTERCEPT_VAR, np.full(rows.shape[1] - 1, variances.weights))
-        prior, center = (all_rows * scale) @ all_rows.T + variances.own * same, 0.5
+        prior = (all_rows * scale) @ all_rows.T + variances.own * same
+        center = np.full(len(all_rows), 0.5)
     n = len(arms)
     solve = np.linalg.solve(prior[:n, :n] + variances.noise * np.eye(n), prior[:n, n:])
-    return center + solve.T @ (outcomes - center), prior[n:, n:] - prior[n:, :n] @ solve
+    mean = center[n:] + solve.T @ (outcomes - center[:n])
+    return mean, prior[n:, n:] - prior[n:, :n] @ solve
+
+
+def prior_variances(design, variances):
+    """The prior variance of each coefficient, written out."""
+    n_features, features = design.features.shape[1] - 1, variances.weights
+    if design.structure == "disjoint":
+        return np.array([variances.own, *design.n_context * [features]])
+    if design.structure == "bilinear":
+        of_one = [INTERCEPT_VAR, *design.n_context * [variances.context]]
+        of_feature = [features, *design.n_context * [variances.products]]
+        return np.array(of_one + n_features * of_feature)
+    n_context = design.n_context if design.structure == "shared" else 0
+    return np.array([INTERCEPT_VAR, *n_features * [features], *n_context * [variances.context]])
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
@@ -142,6 +157,39 @@ def test_many_updates_of_disjoint_models_agree_with_a_fresh_solve():
     model.rebuild()
     np.testing.assert_allclose(covariances, model.covariances, rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(means, model.means, rtol=1e-9, atol=1e-12)
+
+
+def test_the_center_of_disjoint_models_is_that_of_a_dense_solve():
+    """All coefficients at once: those of the center, and the deviations of each arm from it."""
+    belief = make("disjoint")
+    history = play(belief, "disjoint", 30)
+    model, variances = belief._model, belief.variances
+    model._find_center()
+    d = 1 + N_CONTEXT
+    arms = np.concatenate([one[0] for one in history])
+    rows = np.vstack([belief._design.rows(one[1], one[0]) for one in history])
+    outcomes = np.concatenate([one[2] for one in history]) - 0.5
+    own = (np.arange(N_ARMS) == arms[:, None])[:, :, None] * rows[:, None, :]
+    matrix = np.hstack([rows, own.reshape(len(rows), -1)])
+    about_center = [INTERCEPT_VAR, *N_CONTEXT * [variances.context]]
+    prior = np.concatenate([about_center, np.tile(prior_variances(belief._design, variances), 12)])
+    precision = matrix.T @ matrix / variances.noise + np.diag(1 / prior)
+    solved = np.linalg.solve(precision, matrix.T @ outcomes / variances.noise)
+    np.testing.assert_allclose(model.center, solved[:d], atol=1e-10)
+    together = solved[:d] + solved[d:].reshape(N_ARMS, d)
+    np.testing.assert_allclose(model.means, together, atol=1e-10)
+
+
+@pytest.mark.parametrize("structure", ["bilinear", "disjoint"])
+def test_a_context_that_moves_all_arms_alike_says_nothing_about_arms(structure):
+    rng, belief = np.random.default_rng(0), make(structure)
+    for _ in range(100):
+        context, arms = rng.normal(size=N_CONTEXT), rng.choice(N_ARMS, 6, replace=False)
+        outcomes = 0.5 + 0.15 * context[0] + 0.05 * rng.normal(size=6)
+        belief.at(context).update(arms, np.clip(outcomes, 0, 1), rng=rng)
+    found = belief.variances
+    of_some = found.products if structure == "bilinear" else found.weights
+    assert of_some < found.context / 50
 
 
 @pytest.mark.parametrize("own", [0.0, 0.1])
@@ -282,6 +330,18 @@ def test_a_discount_forgets():
     assert stays.mean()[0] == pytest.approx(0.5, abs=0.1)
     # The sums are those of a geometric series, and the precision is made of them.
     assert belief._model.counts[1] == pytest.approx((1 - 0.9**100) / 0.1)
+
+
+def test_variances_are_learned_as_often_as_evidence_is_replaced():
+    rng, belief, fits = np.random.default_rng(0), LinearBelief(4, discount=0.9), []
+    for _ in range(300):
+        belief.update([0, 1], rng.random(2), rng=rng)
+        fits.append(belief._n_fitted)
+    # 2 / (1 - 0.9) = 20 outcomes are kept, and a quarter of them comes in three rounds.
+    assert np.count_nonzero(np.diff(fits[100:])) in (66, 67)
+    # Nothing is forgotten with a discount of 1: each time a quarter more.
+    assert is_due(10.0, 8.0, 10.0)
+    assert not is_due(9.0, 8.0, 9.0)
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)

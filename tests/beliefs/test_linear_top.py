@@ -6,35 +6,49 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from superarm.beliefs import LinearBelief, _linear_top
+from superarm.beliefs import LinearBelief, _linear_memory, _linear_round, _linear_top
 from superarm.beliefs._linear_top import LinearTop
 from superarm.beliefs._own_noise import OwnNoise
 from superarm.core.k_of_m import top_k
 
 
-def dense(belief, k, rng):
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Fewer arms than the default have bounds here, so that the tests are fast."""
+    monkeypatch.setattr(_linear_round, "_FEW", 3000)
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Bounds from the first rounds on, and in small steps."""
+    for name, value in {"_COST": 5.0, "_RARELY": 1.0, "BLOCK": 128}.items():
+        monkeypatch.setattr(_linear_memory, name, value)
+    monkeypatch.setattr(_linear_top, "BLOCK", 128)
+
+
+def dense(belief, k, rng, context=None):
     """The slow twin: all scores from the same draws, with no bound and no memory."""
     model, law = belief._model, belief._law()
     weights = model.draw_weights(law.spread, rng=rng)
     common = law.common_std * rng.standard_normal()
     noise = OwnNoise(belief.n_arms, rng=rng).of(np.arange(belief.n_arms))
-    values, std = model.given(model.rows, weights)
-    values = 0.5 + values
-    values += std * (law.rise(std) + common + law.own_std * noise)
+    values, std = model.given(belief._design.rows(context, slice(None)), weights)
+    values = 0.5 + values + std * (law.rise(std) + common + law.own_std * noise)
     arms = top_k(values, k, rng=rng)
     return arms, np.clip(values[arms], 0, 1)
 
 
-# Bounds from the first rounds on, and in small steps; or as they are by default.
-EAGER = {"_COST": 5.0, "_RARELY": 1.0, "_BLOCK": 128}
+def n_remembered(belief):
+    """How many contexts have bounds."""
+    return sum(np.isfinite(one.radius) for one in belief._top._memories._all)
 
 
-@pytest.mark.parametrize("eager", [EAGER, {}])
+@pytest.mark.parametrize("is_eager", [True, False])
 @pytest.mark.parametrize("own", [0.0, 0.05])
 @pytest.mark.parametrize("settings", [{}, {"shared": 0.0, "spread": 1.0}, {"shared": 1.0}])
-def test_no_decision_differs_from_the_dense_twin(own, settings, eager, monkeypatch):
-    for name, value in eager.items():
-        monkeypatch.setattr(_linear_top, name, value)
+def test_no_decision_differs_from_the_dense_twin(own, settings, is_eager, request):
+    if is_eager:
+        request.getfixturevalue("eager")
     rng = np.random.default_rng(0)
     features = rng.normal(size=(4000, 6))
     means = np.clip(0.3 + features @ rng.normal(0, 0.04, 6) + own * rng.normal(size=4000), 0, 1)
@@ -48,7 +62,31 @@ def test_no_decision_differs_from_the_dense_twin(own, settings, eager, monkeypat
         np.testing.assert_array_equal(arms, expected)
         np.testing.assert_allclose(found, values, atol=1e-12)
         belief.update(arms, rng.random(5) < means[arms], rng=rng)
-    assert np.isfinite(belief._top._memory.radius) or not eager
+    assert n_remembered(belief) == 1 or not is_eager
+
+
+def a_context(kind, t, rng):
+    """One of three kinds of visitors, a context that moves little, or a new one."""
+    if kind == "moving":
+        return np.array([1.0, 0.01 * np.sin(t), 0.2])
+    return np.eye(3)[t % 3] if kind == "repeated" else rng.normal(size=3)
+
+
+@pytest.mark.parametrize("kind", ["repeated", "moving", "new"])
+@pytest.mark.parametrize("structure", ["bilinear", "shared"])
+def test_no_decision_differs_in_contexts(structure, kind, eager):
+    rng = np.random.default_rng(0)
+    features, weights = rng.normal(size=(3500, 4)), rng.normal(0, 0.04, (3, 4))
+    belief = LinearBelief(features, context=3, structure=structure)
+    for t in range(90):
+        context = a_context(kind, t, rng)
+        expected, values = dense(belief, 5, np.random.default_rng(t), context)
+        arms, found = belief.at(context).sample_top(5, rng=np.random.default_rng(t))
+        np.testing.assert_array_equal(arms, expected)
+        np.testing.assert_allclose(found, values, atol=1e-12)
+        means = np.clip(0.3 + features[arms] @ (context @ weights), 0, 1)
+        belief.at(context).update(arms, rng.random(5) < means, rng=rng)
+    assert n_remembered(belief) >= 1
 
 
 def test_few_arms_are_scored_late_in_a_run():
@@ -120,7 +158,7 @@ def test_copies_of_a_belief_do_not_copy_the_memory():
     belief = LinearBelief(np.random.default_rng(0).normal(size=(4000, 2)))
     drawn = belief.sample_top(3, rng=np.random.default_rng(1))
     other = copy.deepcopy(belief)
-    assert other._top._memory is None
+    assert other._top._memories is None
     np.testing.assert_array_equal(other.sample_top(3, rng=np.random.default_rng(1)), drawn)
 
 
@@ -135,9 +173,7 @@ def test_few_arms_are_compared_before_the_cut():
         LinearBelief(4, context=2).sample_top(2, rng=rng)
 
 
-def test_forgetting_the_bounds_changes_no_decision_if_arms_tie(monkeypatch):
-    for name, value in EAGER.items():
-        monkeypatch.setattr(_linear_top, name, value)
+def test_forgetting_the_bounds_changes_no_decision_if_arms_tie(eager):
     rng = np.random.default_rng(0)
     belief = LinearBelief(np.eye(4)[rng.integers(4, size=3500)], shared=1.0)
     for t in range(40):

@@ -26,6 +26,7 @@ def test_demo_prints_a_row_for_every_policy_and_saves_a_picture(small):
     assert "regret.svg" in result.output
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_demo_is_the_same_for_any_number_of_workers(small, tmp_path):
     def numbers(output):
         rows = re.findall(r"^│ (.+?) +│ +(\S+) │ +(\S+) │ +(\S+) │ +(\S+) │", output, re.MULTILINE)

@@ -131,7 +131,7 @@ def test_constraints_and_batches(client):
     ):
         assert "a" in decision.arms
         assert not {"b/c", ".."} & set(decision.arms)
-    assert client.ask(bandit, available=["a", "😀"]).arms == ("a", "😀")
+    assert sorted(client.ask(bandit, available=["a", "😀"]).arms) == ["a", "😀"]
 
 
 def test_a_log_with_propensities_equals_that_of_a_session(client):
@@ -139,7 +139,7 @@ def test_a_log_with_propensities_equals_that_of_a_session(client):
     bandit = client.create("logged", ARMS, 2, seed=5)
     session = sa.Session(sa.thompson(sa.LinearReward(6), 2), ARMS, seed=5)
     rng = np.random.default_rng(0)
-    for number in range(60):
+    for number in range(20):
         own, served = session.ask(propensities=30), client.ask(bandit, propensities=30)
         assert served == client.decision(served)
         for name in ("arms", "propensities", "set_propensity", "n_samples"):
@@ -150,7 +150,7 @@ def test_a_log_with_propensities_equals_that_of_a_session(client):
     session.ask()
     client.ask(bandit)  # without propensities, so not part of the log
     log, known = op.Log.from_events(client.log(bandit)), op.Log.from_session(session)
-    assert repr(log) == "Log(60 rounds, 6 arms, 6 outcomes missing)"
+    assert repr(log) == "Log(20 rounds, 6 arms, 2 outcomes missing)"
     assert (log.rows(), log.names) == (known.rows(), known.names)
     for estimator in (op.ips, op.doubly_robust):
         target = op.Target.uniform(2, n_arms=6)

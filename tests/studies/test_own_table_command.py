@@ -66,6 +66,7 @@ def test_the_same_seed_gives_the_same_files_for_any_number_of_workers(written, t
         assert (tmp_path / "two" / name).read_bytes() == (folder / "out" / name).read_bytes(), name
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_another_seed_gives_other_files(written, tmp_path):
     folder, _ = written
     command(
@@ -182,6 +183,7 @@ def test_bad_requests_are_answered_and_nothing_is_written(table, tmp_path, optio
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_names_of_files_are_shown_as_they_are(tmp_path, monkeypatch):
     monkeypatch.setattr("superarm.studies.own_table.study.USUAL_HORIZON", 10)
     path = tmp_path / "[red].csv"
@@ -206,6 +208,7 @@ def test_a_column_that_is_empty_in_the_rows_that_are_played(table, tmp_path):
     )
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_more_rows_than_are_usually_played_are_said(table, tmp_path, monkeypatch):
     monkeypatch.setattr("superarm.studies.own_table.study.USUAL_HORIZON", 50)
     options = [
@@ -226,6 +229,7 @@ def test_more_rows_than_are_usually_played_are_said(table, tmp_path, monkeypatch
     assert "has 120 rows" not in command(table, *options, "--horizon", 120).output
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_a_prior_is_used_by_thompson_and_cts_alone(written, tmp_path):
     folder, _ = written
     options = ["--k", 2, "--runs", 3, "--workers", 1, "--prior", "3,1", "--out", tmp_path]
@@ -244,6 +248,7 @@ def test_a_prior_is_used_by_thompson_and_cts_alone(written, tmp_path):
     assert changed == {"thompson", "cts"}
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_cucb_is_left_out_where_it_could_not_try_every_arm(tmp_path):
     path = tmp_path / "wide.csv"
     names = [f"arm {number}" for number in range(60)]
@@ -255,6 +260,7 @@ def test_cucb_is_left_out_where_it_could_not_try_every_arm(tmp_path):
     assert "cucb is left out: there are too few rounds" in done.output
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_what_was_left_out_is_said(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text(as_text(cells()).replace("\n", "\n,,,,\n", 3))
@@ -277,6 +283,7 @@ def test_the_bandit_of_the_report_is_one_that_the_service_makes(written, tmp_pat
     assert (made.json()["n_arms"], made.json()["k"]) == (5, 2)
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_the_docs_show_what_the_command_prints(tmp_path):
     docs = Path(__file__).parents[2] / "docs"
     done = command(docs / "canteen.csv", "--k", 3, "--out", tmp_path, "--workers", 1)

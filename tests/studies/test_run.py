@@ -11,6 +11,7 @@ from functools import partial
 
 import pytest
 
+from forked_server import start_forking
 from forked_workers import forked
 from superarm.reporting.executors import dask_workers, processes
 from superarm.studies import Cell, Memory, Recorded, Scale, Store, paper, run
@@ -43,17 +44,22 @@ def test_two_workers_give_the_same_rows(alone, tmp_path):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two dask workers for all tests: starting them takes seconds."""
+    """Two dask workers for all tests, forked as `forked` workers: starting them takes seconds."""
+    import dask
     from distributed import LocalCluster
 
-    with LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        scheduler_port=0,
-        dashboard_address=None,
-    ) as cluster:
+    start_forking()
+    with (
+        dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            scheduler_port=0,
+            dashboard_address=None,
+        ) as cluster,
+    ):
         yield cluster
 
 

@@ -65,6 +65,15 @@ class Design:
             return n_features * (1 + self.n_context)
         return n_features if self.structure is None else 1 + self.n_context
 
+    @property
+    def blocks(self) -> IndexArray:
+        """Shape (n_columns - 1,): 0 for features, 1 for the context, 2 for products of both."""
+        f, c = self.features.shape[1] - 1, self.n_context
+        if self.structure == "bilinear":
+            rest = f * [0, *c * [2]]
+            return np.array(c * [1] + rest, np.intp)
+        return np.array(f * [0] + (c * [1] if self.structure == "shared" else []), np.intp)
+
     def checked(self, context: ArrayLike | None) -> FloatArray | None:
         """The context of a round, shape (c,) or (n_arms, c); refused if it does not fit."""
         if context is None and self.n_context:
@@ -100,6 +109,22 @@ class Design:
         products = features[:, :, None] * _with_one(known)[:, None, :]
         return products.reshape(len(features), self.n_columns)
 
+    def fold(self, context: FloatArray | None) -> FloatArray | None:
+        """The matrix with rows = features @ fold, where all arms have the same context.
+
+        Shape (1 + f, n_columns). None without contexts, where the rows are the features.
+        """
+        if context is None:
+            return None
+        scaled, n_features = self.contexts(context), self.features.shape[1]
+        if self.structure == "bilinear":
+            products = np.zeros((n_features, n_features, 1 + self.n_context))
+            products[np.arange(n_features), np.arange(n_features)] = np.append(1.0, scaled)
+            return products.reshape(n_features, self.n_columns)
+        fold = np.eye(n_features, self.n_columns)
+        fold[0, n_features:] = scaled
+        return fold
+
     def seen(self, context: FloatArray | None, arms: IndexArray) -> None:
         """Feedback about some arms came from a round with this context."""
         if context is None or not len(arms):
@@ -124,6 +149,11 @@ class Design:
         full = np.eye(self.n_columns)
         full[first:, 0], full[first:, first:] = change[1:, 0], change[1:, 1:]
         return full
+
+    @property
+    def average_context(self) -> FloatArray | None:
+        """Shape (c,): the mean of the contexts of feedback so far; None without contexts."""
+        return self.moments.mean.copy() if self.n_context else None
 
     def add_arms(self, n: int, features: ArrayLike | None) -> None:
         """Append n arms with these features; None are average ones."""

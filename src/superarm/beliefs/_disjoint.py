@@ -1,9 +1,9 @@
 """One linear model per arm over the context of the round, with a common prior that is learned.
 
 An outcome of arm i in a round with the row x is x·w_i + noise. The arms have nothing in common but
-their prior: intercepts ~ N(center, own), other coefficients ~ N(0, weights). Li, Chu, Langford,
-Schapire ("A contextual-bandit approach to personalized news article recommendation", 2010) call
-such models disjoint.
+their prior: w_i ~ N(center, (own, weights, ...)). Li, Chu, Langford, Schapire ("A contextual-bandit
+approach to personalized news article recommendation", 2010) call such models disjoint. The center
+says what a context does to all arms: without it, the variance of the arms would have to.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from superarm.core.arguments import FloatArray, IndexArray
 
 
 class DisjointModel:
-    """w_i ~ N((center, 0, ...), (own, weights, ...)), outcomes ~ N(x·w_i, noise), for each arm.
+    """w_i ~ N(center, (own, weights, ...)), outcomes ~ N(x·w_i, noise), for each arm.
 
     ``add`` costs O(d²) per arm, a draw O(n_arms · d²), and ``refit`` O(n_arms · d³). Takes 16 d²
     bytes per arm.
@@ -31,8 +31,9 @@ class DisjointModel:
     def __init__(self, n_arms: int, d: int) -> None:
         self.d, self.counts = d, np.zeros(n_arms)
         self.grams, self.crosses = np.zeros((n_arms, d, d)), np.zeros((n_arms, d))
-        self.squares, self.center = 0.0, 0.0
-        self.variances = Variances.at_first(d - 1)
+        self.squares = 0.0
+        self.center: FloatArray = np.zeros(d)
+        self.variances = Variances.at_first(np.repeat([0, 1], d - 1))
         self.rebuild()
 
     @property
@@ -51,56 +52,69 @@ class DisjointModel:
             along = self.covariances[arm] @ row
             scaled = along / np.sqrt(self.variances.noise + row @ along)
             self.covariances[arm] -= scaled[:, None] * scaled
-            self._find_mean(arm)
+        self._find_means(arms)
 
     def refit(self, n_steps: int) -> None:
         """Learn the variances and the center."""
         for _ in range(n_steps):
             self.rebuild()
-            found = self._squares()
-            self.variances = self.variances.learned(found, self.d - 1)
-            seen = self.counts > 0
-            # The posterior mean of the center, given the intercepts.
-            weak = self.variances.own / INTERCEPT_VAR
-            self.center = float(self.means[seen, 0].sum() / (seen.sum() + weak))
+            center_var = self._find_center()
+            self.variances = self.variances.learned(self._squares(center_var))
         self.rebuild()
 
     def rebuild(self) -> None:
         """Covariances and means from the sums of all arms, so that roundings do not add up."""
-        prior = np.full(self.d, 1 / self.variances.weights)
-        prior[0] = 1 / self.variances.own
+        prior = self._precision()
         self.covariances, self.means = np.zeros_like(self.grams), np.zeros((self.n_arms, self.d))
         self.covariances[:] = np.diag(1 / prior)
         for arm in np.flatnonzero(self.counts).tolist():
             inverse = np.linalg.inv(self.grams[arm] / self.variances.noise + np.diag(prior))
             self.covariances[arm] = (inverse + inverse.T) / 2
-        for arm in range(self.n_arms):
-            self._find_mean(arm)
+        self._find_means()
 
-    def _find_mean(self, arm: int) -> None:
-        shift = self.crosses[arm] / self.variances.noise
-        shift[0] += self.center / self.variances.own
-        self.means[arm] = self.covariances[arm] @ shift
+    def _precision(self) -> FloatArray:
+        """Shape (d,): the prior precisions of the coefficients of an arm about the center."""
+        prior = np.full(self.d, 1 / self.variances.weights)
+        prior[0] = 1 / self.variances.own
+        return prior
+
+    def _find_center(self) -> FloatArray:
+        """The posterior mean of the center with w_i integrated out; returns its variances."""
+        prior, seen = self._precision(), np.flatnonzero(self.counts)
+        # An arm with covariance C and prior precision P says P - P C P about the center.
+        taken = prior[:, None] * self.covariances[seen].sum(axis=0) * prior
+        total = np.diag(len(seen) * prior) - taken
+        own = np.full(self.d, 1 / self.variances.context)
+        own[0] = 1 / INTERCEPT_VAR
+        shifts = self.crosses[seen] / self.variances.noise
+        pull = prior * np.einsum("ijk,ik->j", self.covariances[seen], shifts)
+        inverse = np.linalg.inv((total + total.T) / 2 + np.diag(own))
+        self.center = inverse @ pull
+        self._find_means()
+        return np.diag(inverse)
+
+    def _find_means(self, arms: IndexArray | slice = slice(None)) -> None:
+        """The posterior means of some arms, by default of all."""
+        shifts = self.crosses[arms] / self.variances.noise + self._precision() * self.center
+        self.means[arms] = np.matmul(self.covariances[arms], shifts[:, :, None])[:, :, 0]
 
     def draw(
         self, rows: FloatArray, spread: float, *, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
         """The means of all arms, and their deviations; nothing is drawn that arms share."""
-        location, var = self.moments(np.arange(self.n_arms), rows)
+        location, var = self.moments(slice(None), rows)
         return location, np.sqrt(var)
 
-    def moments(self, arms: IndexArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The means and variances of some arms at their rows."""
-        covariances, means = self.covariances, self.means
-        # One matrix at a time: a copy of those of all arms would take longer than the products.
-        var = [row @ (covariances[arm] @ row) for arm, row in zip(arms.tolist(), rows, strict=True)]
-        return (means[arms] * rows).sum(axis=1), np.array(var, np.float64)
+    def moments(self, arms: IndexArray | slice, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The means and variances of some arms at their rows; a slice copies no matrices."""
+        along = np.matmul(self.covariances[arms], rows[:, :, None])[:, :, 0]
+        return (self.means[arms] * rows).sum(axis=1), (along * rows).sum(axis=1)
 
     def parts(self, arms: IndexArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the columns add to the means, and how far intercepts are from the center."""
         parts = self.means[arms] * rows
-        own = parts[:, 0] - self.center
-        parts[:, 0] = self.center
+        own = parts[:, 0] - self.center[0]
+        parts[:, 0] = self.center[0]
         return parts, own
 
     def recode(self, change: FloatArray) -> None:
@@ -108,6 +122,8 @@ class DisjointModel:
         grams = change @ self.grams @ change.T
         self.grams = (grams + np.swapaxes(grams, 1, 2)) / 2
         self.crosses = self.crosses @ change.T
+        # w · x stays the same.
+        self.center = np.asarray(np.linalg.solve(change.T, self.center), np.float64)
 
     def forget(self, discount: float) -> None:
         """All outcomes so far count for less."""
@@ -134,7 +150,7 @@ class DisjointModel:
             "grams": [gram[lower].tolist() for gram in self.grams],
             "covariances": [covariance[lower].tolist() for covariance in self.covariances],
             "squares": self.squares,
-            "center": self.center,
+            "center": self.center.tolist(),
             "variances": dict(vars(self.variances)),
         }
 
@@ -143,28 +159,31 @@ class DisjointModel:
         lower = np.tril_indices(self.d)
         self.counts = np.array(state["counts"], np.float64).reshape(self.counts.shape)
         self.crosses = np.array(state["crosses"], np.float64).reshape(self.crosses.shape)
-        self.squares, self.center = float(state["squares"]), float(state["center"])
+        self.squares = float(state["squares"])
+        self.center = np.array(state["center"], np.float64).reshape(self.d)
         self.variances = Variances(**state["variances"])
         for name in ("grams", "covariances"):
             matrices = np.zeros_like(self.grams)
             matrices[:, lower[0], lower[1]] = state[name]
             matrices[:, lower[1], lower[0]] = state[name]
             setattr(self, name, matrices)
-        for arm in range(self.n_arms):
-            self._find_mean(arm)
+        self._find_means()
 
-    def _squares(self) -> Squares:
-        covariances, means = self.covariances, self.means
-        total = {"weights": 0.0, "n_weights": 0.0, "own": 0.0, "n_own": 0.0}
-        residuals = self.squares
-        for arm in np.flatnonzero(self.counts):
-            mean = means[arm]
-            var = np.diag(covariances[arm])
-            total["weights"] += mean[1:] @ mean[1:]
-            total["n_weights"] += self.d - 1 - var[1:].sum() / self.variances.weights
-            total["own"] += (mean[0] - self.center) ** 2
-            total["n_own"] += 1 - var[0] / self.variances.own
-            residuals += mean @ self.grams[arm] @ mean - 2 * mean @ self.crosses[arm]
-        found = {name: float(value) for name, value in total.items()}
-        n_outcomes = float(self.counts.sum())
-        return Squares(**found, n_means=0.0, residuals=float(residuals), n_outcomes=n_outcomes)
+    def _squares(self, center_var: FloatArray) -> Squares:
+        """Sums over the arms; the center is the second block, and has these variances."""
+        seen, variances = np.flatnonzero(self.counts), self.variances
+        means, var = self.means[seen], np.diagonal(self.covariances[seen], axis1=1, axis2=2)
+        squares, center = (means - self.center) ** 2, self.center**2
+        determined = 1 - var * self._precision()
+        fitted = np.einsum("ij,ijk,ik->", means, self.grams[seen], means)
+        n_center = self.d - 1 - center_var[1:].sum() / variances.context
+        return Squares(
+            weights=np.array([squares[:, 1:].sum(), center[1:].sum(), 0.0]),
+            n_weights=np.array([determined[:, 1:].sum(), n_center, 0.0]),
+            n_columns=np.array([self.d - 1, self.d - 1, 0]),
+            own=float(squares[:, 0].sum()),
+            n_own=float(determined[:, 0].sum()),
+            n_means=0.0,
+            residuals=float(self.squares + fitted - 2 * (means * self.crosses[seen]).sum()),
+            n_outcomes=float(self.counts.sum()),
+        )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.beliefs._disjoint import DisjointModel
+from superarm.beliefs._linear_top import Place
 from superarm.beliefs.posteriors import CutGaussianPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_feedback, as_k
 from superarm.core.k_of_m import top_k
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 # Outcomes are learned about this value, the prior mean of an arm.
 MIDDLE = 0.5
+# Up to so many arms, a whole sample is drawn faster than the k largest of it.
+_FEW = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +54,27 @@ class LinearRound:
 
     def uncut(self, *, rng: np.random.Generator) -> FloatArray:
         """A sample before it is cut to [0, 1]."""
-        belief = self.belief
-        values, std = belief._model.draw(self._rows(slice(None)), belief.spread, rng=rng)
+        belief, model, place = self.belief, self.belief._model, self._place()
+        if place is None or isinstance(model, DisjointModel):
+            values, std = model.draw(self._rows(slice(None)), belief.spread, rng=rng)
+        else:
+            weights = model.draw_weights(belief.spread, rng=rng)
+            values, std = model.completed(place.features @ place.folded(weights), weights)
         return MIDDLE + values + std * belief._scores(std, rng=rng)
 
     def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
-        """The arms of the k largest values, ascending, and these values; before the cut."""
-        values = self.uncut(rng=rng)
-        arms = top_k(values, as_k(k, self.n_arms), rng=rng)
-        return arms, np.clip(values[arms], 0.0, 1.0)
+        """The arms of the k largest values, ascending, and these values.
+
+        The law is that of ``sample`` followed by the k largest, but that arms above 1 are compared
+        before the cut; the draws differ.
+        """
+        k, belief, place = as_k(k, self.n_arms), self.belief, self._place()
+        if self.n_arms <= _FEW or place is None or isinstance(belief._model, DisjointModel):
+            values = self.uncut(rng=rng)
+            arms = top_k(values, k, rng=rng)
+            return arms, np.clip(values[arms], 0.0, 1.0)
+        arms, values = belief._top.draw(belief._model, place, k, belief._law(), rng=rng)
+        return arms, np.clip(MIDDLE + values, 0.0, 1.0)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Learn outcomes of this round; no draws."""
@@ -68,6 +84,13 @@ class LinearRound:
     def n_arms(self) -> int:
         """How many arms there are."""
         return self.belief.n_arms
+
+    def _place(self) -> Place | None:
+        """How the rows follow from the features; None if each arm has a context of its own."""
+        if self.context is not None and self.context.ndim > 1:
+            return None
+        design = self.belief._design
+        return Place(design.features, design.fold(self.context))
 
     def _rows(self, arms: IndexArray | slice) -> FloatArray:
         return self.belief._design.rows(self.context, arms)

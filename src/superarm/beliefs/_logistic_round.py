@@ -58,13 +58,17 @@ class LogisticRound:
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """Means that might be true in this round, shape (n_arms,)."""
+        return self.sample_many(1, rng=rng)[0]
+
+    def sample_many(self, n: int, *, rng: np.random.Generator) -> FloatArray:
+        """n independent samples, shape (n, n_arms)."""
         belief = self.belief
         known = self.posterior(np.arange(self.n_arms))
         p = expit(known.location)
         # 1 / n_i: an arm whose posterior is worth few coins is raised.
         per_outcome = p * (1 - p) * known.var / belief.dispersion
         rise = belief.scores.rise(per_outcome, belief.outcomes.rounds, belief.discount)
-        scores = belief.scores.law.draw(self.n_arms, rng=rng)
+        scores = np.array([belief.scores.law.draw(self.n_arms, rng=rng) for _ in range(n)])
         return np.asarray(expit(known.location + np.sqrt(known.var) * (rise + scores)), np.float64)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:

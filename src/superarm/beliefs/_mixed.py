@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.beliefs._variances import INTERCEPT_VAR, Squares, Variances
+from superarm.beliefs._variances import BLOCKS, INTERCEPT_VAR, Squares, Variances
 from superarm.core.arguments import FloatArray, IndexArray
 
 _NAMES = ("counts", "sums", "gram", "cross", "precision", "shift")
@@ -22,6 +22,8 @@ _NAMES = ("counts", "sums", "gram", "cross", "precision", "shift")
 
 class MixedModel:
     """w ~ N(0, weights) but for the intercept, u_i ~ N(0, own), outcomes ~ N(x·w + u_i, noise).
+
+    Blocks of coefficients have different variances: see `Variances`.
 
     With u_i integrated out, an arm with n outcomes, whose rows sum to s and outcomes to y, adds
 
@@ -37,16 +39,19 @@ class MixedModel:
     rows
         Shape (n_arms, d) if the rows are the same in every round, with 1 in the first column; else
         None.
-    n_arms, d
-        How many arms and columns there are.
+    n_arms
+        How many arms there are.
+    blocks
+        Shape (d - 1,): the block of each column but the first.
     """
 
-    def __init__(self, rows: FloatArray | None, n_arms: int, d: int) -> None:
-        self.rows, self.d = rows, d
+    def __init__(self, rows: FloatArray | None, n_arms: int, blocks: IndexArray) -> None:
+        d = len(blocks) + 1
+        self.rows, self.d, self.blocks = rows, d, blocks
         self.counts, self.sums = np.zeros(n_arms), np.zeros(n_arms)
         self.row_sums = None if rows is not None else np.zeros((n_arms, d))
         self.gram, self.cross, self.squares = np.zeros((d, d)), np.zeros(d), 0.0
-        self.variances = Variances.at_first(d - 1)
+        self.variances = Variances.at_first(blocks)
         self.seen = np.empty(0, np.intp)  # the arms with outcomes, ascending
         self.rebuild()
 
@@ -79,14 +84,13 @@ class MixedModel:
         """Learn the variances, and compute everything anew with them."""
         for _ in range(n_steps):
             self.rebuild()
-            self.variances = self.variances.learned(self._squares(), self.d - 1)
+            self.variances = self.variances.learned(self._squares())
         self.rebuild()
 
     def rebuild(self) -> None:
         """The precision of w from the sums of all arms, so that roundings do not add up."""
         taken, shift = self._taken(self.seen)
-        prior = np.full(self.d, 1 / self.variances.weights)
-        prior[0] = 1 / INTERCEPT_VAR
+        prior = np.append(1 / INTERCEPT_VAR, 1 / self.variances.of(self.blocks))
         self.precision = (self.gram - taken) / self.variances.noise + np.diag(prior)
         self.shift = (self.cross - shift) / self.variances.noise
         self._factored = None
@@ -117,13 +121,22 @@ class MixedModel:
 
     def given(self, rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The means of all arms given w, and the deviations of u_i about them."""
-        values, seen = rows @ weights, self.seen
-        if self.row_sums is None:  # the same as below, without a product
-            expected = self.counts[seen] * values[seen]
-        else:
-            expected = self.row_sums[seen] @ weights
+        return self.completed(rows @ weights, weights)
+
+    def completed(self, values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same, where ``values`` are the products of the rows with w; they are changed."""
+        seen = self.seen
+        # Without contexts the same as below, without a product.
+        expected = (
+            self.counts[seen] * values[seen] if self.row_sums is None else self.expected(weights)
+        )
         values[seen] += self._ratio(self.counts[seen]) * (self.sums[seen] - expected)
         return values, np.sqrt(self.own_var(self.counts))
+
+    def expected(self, weights: FloatArray) -> FloatArray:
+        """The sums of outcomes that w alone expects of the arms with outcomes, in contexts."""
+        assert self.row_sums is not None
+        return self.row_sums[self.seen] @ weights
 
     def own_var(self, counts: FloatArray) -> FloatArray:
         """The variances of u_i given w, for arms with so many outcomes."""
@@ -208,13 +221,18 @@ class MixedModel:
         own = ratio * left
         own_var = ratio * self.variances.noise + ratio**2 * ((sums @ root.T) ** 2).sum(axis=1)
         fitted = mean @ self.gram @ mean - 2 * mean @ self.cross
-        n_weights = self.d - 1 - np.diag(inverse)[1:].sum() / self.variances.weights
+        determined = 1 - np.diag(inverse)[1:] / self.variances.of(self.blocks)
         return Squares(
-            weights=float((mean[1:] ** 2).sum()),
-            n_weights=float(n_weights),
+            weights=self._by_block(mean[1:] ** 2),
+            n_weights=self._by_block(determined),
+            n_columns=np.bincount(self.blocks, minlength=len(BLOCKS)),
             own=float((own**2).sum()),
             n_own=float((1 - own_var / self.variances.own).sum()),
             n_means=float(1 - inverse[0, 0] / INTERCEPT_VAR),
             residuals=float(self.squares + fitted - 2 * own @ left + self.counts[seen] @ own**2),
             n_outcomes=float(self.counts.sum()),
         )
+
+    def _by_block(self, values: FloatArray) -> FloatArray:
+        """The sum of the values of the columns in each block."""
+        return np.bincount(self.blocks, values, len(BLOCKS)).astype(np.float64)

@@ -7,15 +7,19 @@ the data determine. Repeating this needs a few steps, where EM needs many.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import numpy as np
+
+from superarm.core.arguments import FloatArray, IndexArray
 
 # Before any outcome: coins of mean 1/2, and arms with the variance of uniform means.
 _COIN_VAR, _UNIFORM_VAR = 0.25, 1 / 12
 # The variance of the intercept about 1/2. It is not learned, because there is only one.
 INTERCEPT_VAR = 0.25
 # Variances that are expected beforehand, as multiples of the noise variance, each worth one
-# parameter: of the arms' own deviations, and of what all columns explain together. The second is
-# smaller, so that columns have to prove useful.
+# parameter: of the arms' own deviations, and of what the columns of a block explain together. The
+# second is smaller, so that columns have to prove useful.
 _OWN, _COLUMNS = 0.04, 0.01
 # A column is centred, and has a variance of at most 1/4: see `Scaling`.
 _COLUMN_VAR = 0.25
@@ -25,6 +29,11 @@ _NOISE, _NOISE_WEIGHT, _LEAST_NOISE = 0.02, 2.0, 1e-6
 _FIRST_FIT, _GROWTH = 8, 1.25
 
 
+# The blocks of coefficients that have a variance each, in the order of their numbers: what a
+# context does to all arms says little about what it does to some of them.
+BLOCKS = ("weights", "context", "products")
+
+
 @dataclass(frozen=True)
 class Variances:
     """What a linear model supposes: coefficients, own deviations of arms, and noise.
@@ -32,49 +41,64 @@ class Variances:
     Attributes
     ----------
     weights
-        The variance of each coefficient.
+        The variance of each coefficient of a feature; with "disjoint", of a number of the context,
+        about the mean of all arms.
     own
         The variance of the deviations of arms from what their columns say.
     noise
         The variance of an outcome about its mean.
+    context, products
+        The variances of the coefficients of the context that all arms have in common, and of those
+        of products of features and context.
     """
 
     weights: float
     own: float = _UNIFORM_VAR
     noise: float = _COIN_VAR
+    context: float = _COLUMNS
+    products: float = _COLUMNS
 
     @classmethod
-    def at_first(cls, n_columns: int) -> Variances:
-        """Before the first outcomes, for rows of so many columns besides the intercept."""
-        return cls(_COLUMNS * _COIN_VAR / (_COLUMN_VAR * max(1, n_columns)))
+    def at_first(cls, blocks: IndexArray) -> Variances:
+        """Before the first outcomes, for columns of these blocks besides the intercept."""
+        return cls(**_per_column(_COIN_VAR, np.bincount(blocks, minlength=len(BLOCKS))))
 
-    def learned(self, found: Squares, n_columns: int) -> Variances:
+    def of(self, blocks: IndexArray) -> FloatArray:
+        """The variance of each coefficient."""
+        return np.array([getattr(self, name) for name in BLOCKS])[blocks]
+
+    def learned(self, found: Squares) -> Variances:
         """One step towards the variances that make the data most likely."""
-        n_free = max(0.0, found.n_outcomes - found.n_weights - found.n_own - found.n_means)
+        n_weights = float(found.n_weights.sum())
+        n_free = max(0.0, found.n_outcomes - n_weights - found.n_own - found.n_means)
         noise = (found.residuals + _NOISE_WEIGHT * _NOISE) / (n_free + _NOISE_WEIGHT)
         noise = max(noise, _LEAST_NOISE)
-        per_column = _COLUMNS * noise / (_COLUMN_VAR * max(1, n_columns))
         own = (found.own + _OWN * noise) / (max(0.0, found.n_own) + 1)
-        weights = (found.weights + per_column) / (max(0.0, found.n_weights) + 1)
-        return replace(self, weights=weights, own=own, noise=noise)
+        expected = np.array(list(_per_column(noise, found.n_columns).values()))
+        new = (found.weights + expected) / (np.maximum(0.0, found.n_weights) + 1)
+        return Variances(own=own, noise=noise, **dict(zip(BLOCKS, new.tolist(), strict=True)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Squares:
     """What one step needs: sums of squares at the posterior means, and effective numbers.
 
     Attributes
     ----------
-    weights, own
-        Sums of squares of the coefficients, and of the own deviations.
-    n_weights, n_own, n_means
-        How many coefficients, deviations and intercepts the data determine.
+    weights, n_weights, n_columns
+        Shape (3,), one number per block: the sums of squares of the coefficients, how many of them
+        the data determine, and how many columns there are.
+    own, n_own
+        The sum of squares of the own deviations, and how many of them the data determine.
+    n_means
+        How many intercepts the data determine.
     residuals, n_outcomes
         The sum of squares of the outcomes about their posterior means, and their number.
     """
 
-    weights: float
-    n_weights: float
+    weights: FloatArray
+    n_weights: FloatArray
+    n_columns: IndexArray
     own: float
     n_own: float
     n_means: float
@@ -82,6 +106,17 @@ class Squares:
     n_outcomes: float
 
 
-def is_due(n_outcomes: float, n_fitted: float) -> bool:
-    """Whether there are enough outcomes to learn the variances again."""
-    return n_outcomes >= max(_FIRST_FIT, _GROWTH * n_fitted)
+def _per_column(noise: float, n_columns: IndexArray) -> dict[str, float]:
+    """The variance that is expected of each coefficient, by block."""
+    of_all = _COLUMNS * noise / _COLUMN_VAR
+    return {name: of_all / max(1, int(n)) for name, n in zip(BLOCKS, n_columns, strict=True)}
+
+
+def is_due(n_outcomes: float, n_fitted: float, n_kept: float) -> bool:
+    """Whether there are enough outcomes to learn the variances again.
+
+    There were ``n_outcomes`` in all, and ``n_fitted`` of them at the last time. ``n_kept`` is what
+    they are worth now, which stops growing if old ones are forgotten.
+    """
+    more = (_GROWTH - 1) * min(n_fitted, n_kept)
+    return n_outcomes >= max(_FIRST_FIT, n_fitted + more)

@@ -82,10 +82,13 @@ class BetaBelief:
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
         coins = flip(outcomes, rng=rng)
         # What sample_top keeps depends on a and b: it is told before they change, and after.
-        self._top.before_update(self, len(arms))
+        keeps = self._top.above is not None  # not for few arms
+        if keeps:
+            self._top.before_update(self, len(arms))
         self.a[arms] += coins
         self.b[arms] += 1 - coins
-        self._top.after_update(arms)
+        if keeps:
+            self._top.after_update(arms)
 
     @classmethod
     def from_counts(

@@ -41,12 +41,18 @@ class BetaPosteriors(Protocol):
 class BetaTopK:
     """Draws the k largest values of a belief's samples, again and again.
 
-    Between draws it keeps an `ArmsAbove`, which is valid for one pair of arrays a and b. The belief
-    calls ``before_update`` and ``after_update`` around each change of the arrays.
+    Between draws it keeps an `ArmsAbove`, which is valid for one pair of arrays a and b. While it
+    keeps one, the belief calls ``before_update`` and ``after_update`` around each change of the
+    arrays.
+
+    Attributes
+    ----------
+    above
+        What is kept; None before the first draw, and for few arms.
     """
 
     def __init__(self) -> None:
-        self._above: ArmsAbove | None = None
+        self.above: ArmsAbove | None = None
 
     @staticmethod
     def pays(k: int, n_arms: int) -> bool:
@@ -69,7 +75,7 @@ class BetaTopK:
         else:
             theta = belief.sample(rng=rng)
         self.forget()
-        self._above = ArmsAbove.at_rank(belief.a, belief.b, k, theta)
+        self.above = ArmsAbove.at_rank(belief.a, belief.b, k, theta)
         arms = top_k(theta, k, rng=rng)
         return arms, theta[arms]
 
@@ -84,8 +90,8 @@ class BetaTopK:
 
     def after_update(self, arms: IndexArray) -> None:
         """Take over the new posteriors of some arms."""
-        if self._above is not None:
-            self._above.update(arms)
+        if self.above is not None:  # before_update may have forgotten it
+            self.above.update(arms)
 
     def level(self, belief: BetaPosteriors) -> tuple[int, float] | None:
         """The k and the margin in use; None before the first draw."""
@@ -95,19 +101,19 @@ class BetaTopK:
     def set_level(self, belief: BetaPosteriors, level: tuple[int, float] | None) -> None:
         """Continue with a k and a margin that ``level`` gave."""
         self.forget()
-        self._above = None if level is None else ArmsAbove(belief.a, belief.b, *level)
+        self.above = None if level is None else ArmsAbove(belief.a, belief.b, *level)
 
     def forget(self) -> None:
         """Start afresh, and leave the arrays writeable."""
-        if self._above is not None:
-            self._above.unlock()
-        self._above = None
+        if self.above is not None:
+            self.above.unlock()
+        self.above = None
 
     def _valid(self, belief: BetaPosteriors) -> ArmsAbove | None:
         """What is kept, unless the posteriors were changed by hand."""
-        if self._above is not None and not self._above.describes(belief.a, belief.b):
+        if self.above is not None and not self.above.describes(belief.a, belief.b):
             self.forget()
-        return self._above
+        return self.above
 
 
 class ArmsAbove:

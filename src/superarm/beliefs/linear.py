@@ -25,14 +25,11 @@ from superarm.core.arguments import (
     FloatArray,
     IndexArray,
     as_fraction,
-    as_k,
     as_state,
 )
 
 # Steps towards the best variances at a time: the last ones were close already.
 _N_STEPS = 3
-# Up to so many arms, a whole sample is drawn faster than the k largest of it.
-_FEW = 3000
 # Arms with the same features would tie if they shared all noise, and which of them is chosen would
 # depend on what `sample_top` remembers. So little noise of their own decides between them.
 _LEAST_OWN_STD = 1e-9
@@ -58,7 +55,7 @@ class LinearBelief:
     With contexts, the row of an arm depends on the round, and ``at(context)`` is the belief of a
     round. ``structure`` says how: "shared" appends the context to the features, which needs one
     row per arm to tell arms apart. "bilinear" has the products of features and context. "disjoint"
-    is one model per arm over the context, with a learned common prior.
+    is one model per arm over the context, about a learned common one.
 
     Features and contexts may have any units: columns are centred, and divided by two standard
     deviations unless they hold 0 and 1. For d columns, ``sample`` costs O(n_arms · d + d³) and
@@ -85,7 +82,7 @@ class LinearBelief:
     ----------
     variances
         The learned s², tau² and sigma²: ``weights``, ``own`` and ``noise``. s² is that of a scaled
-        column.
+        column. With contexts, ``context`` and ``products`` are the s² of such columns.
 
     Examples
     --------
@@ -122,12 +119,7 @@ class LinearBelief:
 
     def _use(self, design: Design) -> None:
         self._design = design
-        size, self._top = (design.n_arms, design.n_columns), LinearTop()
-        self._model: MixedModel | DisjointModel
-        if design.structure == "disjoint":
-            self._model = DisjointModel(*size)
-        else:
-            self._model = MixedModel(None if design.n_context else design.features, *size)
+        self._top, self._model = LinearTop(), _model(design)
 
     @property
     def n_arms(self) -> int:
@@ -138,6 +130,11 @@ class LinearBelief:
     def variances(self) -> Variances:
         """The learned variances."""
         return self._model.variances
+
+    @property
+    def average_context(self) -> FloatArray | None:
+        """Shape (c,): the mean of the contexts of feedback so far; None without contexts."""
+        return self._design.average_context
 
     def at(self, context: ArrayLike | None) -> LinearBelief | LinearRound:
         """The belief of a round: shape (c,) for all arms, or (n_arms, c), one row per arm."""
@@ -161,16 +158,8 @@ class LinearBelief:
         return self._round().sample(rng=rng)
 
     def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
-        """The arms of the k largest values of a sample, ascending, and these values.
-
-        The law is that of ``sample`` followed by the k largest, but that arms above 1 are compared
-        before the cut; the draws differ. Only without contexts.
-        """
-        k, now = as_k(k, self.n_arms), self._round()
-        if self.n_arms <= _FEW or not isinstance(self._model, MixedModel):
-            return now.sample_top(k, rng=rng)
-        arms, values = self._top.draw(self._model, k, self._law(), rng=rng)
-        return arms, np.clip(MIDDLE + values, 0.0, 1.0)
+        """The arms of the k largest values of a sample, ascending, and these values."""
+        return self._round().sample_top(k, rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Learn outcomes, and the variances again if there is a quarter more; no draws."""
@@ -213,7 +202,8 @@ class LinearBelief:
         self._design.seen(context, arms)
         self._model.add(arms, self._design.rows(context, arms), outcomes - MIDDLE)
         self.rounds, self._n_seen = self.rounds + (len(arms) > 0), self._n_seen + len(arms)
-        if is_due(self._n_seen, self._n_fitted):
+        n_kept = float(self._model.counts.sum()) if self.discount < 1 else self._n_seen
+        if is_due(self._n_seen, self._n_fitted, n_kept):
             change = self._design.rescale()
             if change is not None:
                 self._model.recode(change)
@@ -232,3 +222,10 @@ class LinearBelief:
     def _scores(self, std: FloatArray, *, rng: np.random.Generator) -> FloatArray:
         """z_i, for the deviations of theta_i about what all arms share."""
         return self._rise(std) + self.scores.law.draw(len(std), rng=rng)
+
+
+def _model(design: Design) -> MixedModel | DisjointModel:
+    if design.structure == "disjoint":
+        return DisjointModel(design.n_arms, design.n_columns)
+    rows = None if design.n_context else design.features
+    return MixedModel(rows, design.n_arms, design.blocks)

@@ -133,6 +133,11 @@ class LogisticBelief:
         """How many arms there are."""
         return self._rows.design.n_arms
 
+    @property
+    def average_context(self) -> FloatArray | None:
+        """Shape (c,): the mean of the contexts of feedback so far; None without contexts."""
+        return self._rows.design.average_context
+
     def at(self, context: ArrayLike | None) -> LogisticRound:
         """The belief of a round: shape (c,) for all arms, or (n_arms, c), one row per arm."""
         return LogisticRound(self, self._rows.design.checked(context))

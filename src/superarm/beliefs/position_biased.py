@@ -96,6 +96,11 @@ class PositionBiasedBelief:
         self._failures = np.zeros((self.n_arms, len(self.weights)))
         self.a, self.b = self._prior_a.copy(), self._prior_b.copy()
 
+    @property
+    def n_places(self) -> int:
+        """How many places have a weight."""
+        return len(self.weights)
+
     def mean(self) -> FloatArray:
         """The posterior means, shape (n_arms,)."""
         return self.a / (self.a + self.b)

@@ -21,6 +21,14 @@ _NOISE = Parameter("noise_var", "float", "Variance of one outcome.", 0.25, least
 _OPTIMISM = Parameter("optimism", "float", "Raises the scores of rarely seen arms.", 0.5, least=0.0)
 _SPREAD = Parameter("spread", "float", "Standard deviation of a score.", 0.5, least=0.0)
 _HORIZON = Parameter("horizon", "int", "Rounds in all, if known.", None, least=1)
+_DISCOUNT = Parameter(
+    "discount",
+    "float",
+    "Share of the evidence that is left after one round.",
+    0.99,
+    least=0.0,
+    most=1.0,
+)
 _STRUCTURE = Parameter(
     "structure",
     "choice",
@@ -36,6 +44,7 @@ _OF_FEATURES = (
     _OPTIMISM,
     _SPREAD,
     _HORIZON,
+    replace(_DISCOUNT, default=1.0),
 )
 _WITH_HYBRID = replace(_STRUCTURE, choices=(*_STRUCTURE.choices, "hybrid"))
 
@@ -55,14 +64,7 @@ BELIEFS = by_name(
         beliefs.DiscountedBetaBelief,
         "Beta posteriors that forget gradually, for means that drift.",
         (
-            Parameter(
-                "discount",
-                "float",
-                "Share of the evidence that is left after one round.",
-                0.99,
-                least=0.0,
-                most=1.0,
-            ),
+            _DISCOUNT,
             _PRIOR,
             _OWN_SEED,
         ),
@@ -166,7 +168,6 @@ BELIEFS = by_name(
             _PRIOR,
             _OWN_SEED,
         ),
-        over_http=False,
     ),
     Part(
         "shared_seed",

@@ -97,6 +97,13 @@ class _PolicyOption(click.Option):
     "features, which learns from that.",
 )
 @click.option(
+    "--context",
+    metavar="COLUMNS",
+    multiple=True,
+    help="Columns that are not arms but known before a round is played: names, or numbers as in "
+    "1,3-5. Adds the policy contexts, which learns from them. Can be repeated.",
+)
+@click.option(
     "--item",
     metavar="COLUMN",
     help="For a log with one row per shown item: the column with the item.",
@@ -128,6 +135,7 @@ def command(
     horizon: int | None,
     skip: tuple[str, ...],
     features: Path | None,
+    context: tuple[str, ...],
     item: str | None,
     outcome: str | None,
     rounds: tuple[str, ...],
@@ -155,6 +163,8 @@ def command(
 
     try:
         columns = own_log.columns_of(table, k, item, outcome, rounds, position, propensity)
+        if columns is not None and context:
+            raise own_table.TableError("--context is for tables with one column per arm, got a log")
         if columns is not None:
             _run_log(
                 table,
@@ -181,6 +191,7 @@ def command(
                 horizon=horizon,
                 skip=skip,
                 features=features,
+                context=context,
                 seed=seed,
                 workers=workers,
                 folder=out,

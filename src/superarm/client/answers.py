@@ -19,7 +19,7 @@ class Decision:
     bandit
         The id of the bandit that decided.
     arms
-        The names of the arms.
+        The names of the arms, best first: the order in which to show them.
     values
         The value sampled for each arm. None if the oracle did not use sampled values.
     certified
@@ -36,6 +36,8 @@ class Decision:
         the number of samples behind these estimates. None, None and 0 unless requested.
     context
         What was known of the round: numbers, or one tuple of numbers per arm. None without one.
+    ranked
+        Whether the arms are best first. False for decisions from before they were ranked.
     """
 
     id: str
@@ -51,6 +53,12 @@ class Decision:
     set_propensity: float | None = None
     n_samples: int = 0
     context: tuple[Any, ...] | None = None
+    ranked: bool = False
+
+    @property
+    def places(self) -> dict[str, int]:
+        """The place of each arm, 0 for the first; empty if the arms are not ranked."""
+        return {arm: place for place, arm in enumerate(self.arms)} if self.ranked else {}
 
     @classmethod
     def from_json(cls, answer: dict[str, Any]) -> Decision:

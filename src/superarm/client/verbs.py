@@ -208,6 +208,14 @@ def decision(decision: Decision | str) -> Steps[Decision]:
     return Decision.from_json((yield Request("GET", decision_path(decision))))
 
 
+def verdict(bandit: Bandit | str, delta: float = 0.05) -> Steps[dict[str, Any]]:
+    """Say whether the best arms of a bandit are known, except with probability ``delta``.
+
+    The members are those of the library's `Verdict`. ``"text"`` is the verdict in words.
+    """
+    return (yield Request("GET", bandit_path(bandit, "verdict"), {"delta": delta}))
+
+
 def explain(decision: Decision | str) -> Steps[dict[str, Any]]:
     """Explain why the arms of a recent decision were picked.
 

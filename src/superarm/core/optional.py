@@ -1,6 +1,6 @@
 """What parts may offer beyond `protocols`: every optional member that some other code looks for.
 
-Each Protocol has one purpose. A part offers it by having the methods; there is nothing to inherit.
+Those about the order of arms are in `places`. Each has one purpose. There is nothing to inherit.
 ``isinstance(part, Protocol)`` is slow. Code that runs in every round asks
 ``issubclass(type(part), Protocol)``, which Python caches, or `offers` if it has more than methods.
 """

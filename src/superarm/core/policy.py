@@ -14,9 +14,10 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray, as_unit
+from superarm.core.counted import Counted, shown_arms
 from superarm.core.k_of_m import as_feasible, top_k
-from superarm.core.optional import Contextual, SamplesTop, is_concave, is_diminishing
-from superarm.core.pools import Pools
+from superarm.core.optional import Contextual, SamplesTop, offers
+from superarm.core.places import LearnsPlaces
 from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
 
 
@@ -103,7 +104,7 @@ class Policy:
         if not sets.is_feasible(arms):
             raise ValueError(
                 f"{type(self.oracle).__name__} must pick a set that is feasible for {sets}, "
-                f"got {_shown(arms)}"
+                f"got {shown_arms(arms)}"
             )
         return arms, theta
 
@@ -114,13 +115,20 @@ class Policy:
         *,
         rng: np.random.Generator,
         context: ArrayLike | None = None,
+        places: ArrayLike | None = None,
     ) -> None:
         """Learn what arms did, one outcome in [0, 1] per arm.
 
         Any distinct arms may be told about, not only those last asked for. ``context`` is that of
-        the round in which they were pulled.
+        the round in which they were pulled. ``places`` are the places in which they were shown, 0
+        for the first, if not all of them are told in that order; only beliefs that need places get
+        them (`LearnsPlaces`).
         """
-        belief_at(self.belief, context).update(arms, outcomes, rng=rng)
+        belief = belief_at(self.belief, context)
+        if places is None or not offers(belief, LearnsPlaces):
+            belief.update(arms, outcomes, rng=rng)
+        else:
+            belief.update(arms, outcomes, rng=rng, places=places)
 
 
 def belief_at(belief: Belief, context: ArrayLike | None) -> Any:
@@ -191,6 +199,11 @@ class Sample(NDArrayOperatorsMixin):
             self._theta = self._belief.sample(rng=self._rng)
         return self._theta
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the values of all arms have been drawn."""
+        return self._theta is not None
+
     def drawn(self, arms: IndexArray) -> FloatArray | None:
         """The values of some arms, shape (len(arms),), if they have been drawn; else None."""
         if self._theta is not None:
@@ -242,54 +255,3 @@ def as_selection(
     values = theta.whole() if isinstance(theta, Sample) else theta  # here a sample is drawn
     n_arms = reward.n_arms
     return as_unit(values, "theta", (n_arms,)), as_feasible(k, n_arms)
-
-
-class Counted:
-    """A reward that counts its evaluations, and refuses answers that are not finite numbers.
-
-    `Policy` wraps it around the reward that it is given. Evaluations are counted nowhere else.
-    """
-
-    def __init__(self, reward: Reward) -> None:
-        self.uncounted = reward
-        self.n_arms = reward.n_arms
-        self.evaluations = 0
-
-    lipschitz = property(lambda self: self.uncounted.lipschitz)
-    upper = property(lambda self: self.uncounted.upper)
-    monotone = property(lambda self: self.uncounted.monotone)
-    zero_is_absent = property(lambda self: self.uncounted.zero_is_absent)
-    additive = property(lambda self: self.uncounted.additive)
-    concave = property(lambda self: is_concave(self.uncounted))
-    diminishing = property(lambda self: is_diminishing(self.uncounted))
-
-    def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
-        """The value of one set; counts one evaluation."""
-        self.evaluations += 1
-        value = float(self.uncounted(arms, means))
-        if not np.isfinite(value):
-            raise ValueError(
-                f"a reward must be a finite number, got {value} for the arms {_shown(arms)}"
-            )
-        return value
-
-    def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
-        """The values of many sets; counts one evaluation per set."""
-        self.evaluations += len(pools)
-        values = np.asarray(self.uncounted.batch(pools, theta), np.float64)
-        if values.shape != (len(pools),):
-            raise ValueError(
-                f"a reward's batch must have shape ({len(pools)},), one value per pool, "
-                f"got {values.shape}"
-            )
-        if not np.isfinite(values).all():
-            worst = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise ValueError(
-                f"a reward must be a finite number, got {values[worst]} "
-                f"for the arms {_shown(pools[worst])}"
-            )
-        return values
-
-
-def _shown(arms: ArrayLike) -> str:
-    return np.array2string(np.asarray(arms), threshold=10)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 N_DAYS = 365  # of 2013
 LATE_MINUTES = 15  # later than this counts as late
 EVENING_HOUR = 17  # delays of a day add up until the evening
+_WEATHER = ("temp", "humid", "wind_speed", "precip", "pressure", "visib")
 
 
 class Flights(NamedTuple):
@@ -58,8 +59,7 @@ class Flights(NamedTuple):
 @cache
 def read_flights(path: Path) -> Flights:
     """All flights of the year, with the connection, the day and the hour of each."""
-    year = [date(2013, 1, 1) + timedelta(days=day) for day in range(N_DAYS)]
-    days = {(str(day.month), str(day.day)): number for number, day in enumerate(year)}
+    days = _numbers_of_days()
     arms: dict[tuple[str, str, str], int] = {}
     miles: dict[int, str] = {}
     found: list[tuple[int, int, int, bool]] = []
@@ -78,34 +78,71 @@ def read_flights(path: Path) -> Flights:
     return Flights(arm_of, day_of, hour_of, late, names, tuple(map(float, miles.values())))
 
 
-@cache
-def purchases(path: Path) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...]]:
-    """The row and the product of each purchase, and the names of the products.
+class Purchases(NamedTuple):
+    """The row and the product of each purchase, and what is known of products and rows.
 
     Rows are baskets in the order of the days. Products are numbered from the most frequent one on.
     """
+
+    rows: NDArray[np.int32]
+    products: NDArray[np.int32]
+    names: tuple[str, ...]
+    subclasses: dict[str, str]
+    ages: list[str]
+
+
+@cache
+def purchases(path: Path) -> Purchases:
+    """All purchases of the file."""
     baskets: dict[tuple[str, str], int] = {}
     products: dict[str, int] = {}
-    # Both numbers in one, so that a product that is in a basket twice is found by sorting.
-    pairs = (
-        baskets.setdefault((when, customer), len(baskets)) << 32
-        | products.setdefault(product, len(products))
-        for when, customer, product in columns(
-            path, ("TRANSACTION_DT", "CUSTOMER_ID", "PRODUCT_ID")
-        )
-    )
-    basket, product = np.divmod(np.unique(np.fromiter(pairs, np.int64)), 1 << 32)
-    n_baskets = np.bincount(product).tolist()
+    subclasses: dict[str, str] = {}
+    ages: dict[tuple[str, str], str] = {}
+    pairs = []
+    wanted = ("TRANSACTION_DT", "CUSTOMER_ID", "PRODUCT_ID", "PRODUCT_SUBCLASS", "AGE_GROUP")
+    for when, customer, product, subclass, age in columns(path, wanted):
+        key = (when, customer)
+        subclasses[product], ages[key] = subclass, age.strip()
+        # Both numbers in one, so that a product that is in a basket twice is found by sorting.
+        basket_number = baskets.setdefault(key, len(baskets)) << 32
+        pairs.append(basket_number | products.setdefault(product, len(products)))
+    basket, bought = np.divmod(np.unique(np.array(pairs, np.int64)), 1 << 32)
+    n_baskets = np.bincount(bought).tolist()
     names = sorted(products, key=lambda name: (-n_baskets[products[name]], name))
     place = np.empty(len(names), np.int32)
     place[[products[name] for name in names]] = np.arange(len(names))
     # Baskets of the same day keep the order of the file.
     row = np.empty(len(baskets), np.int32)
     days = {when: _day(when) for when, _ in baskets}
-    row[[baskets[key] for key in sorted(baskets, key=lambda key: days[key[0]])]] = np.arange(
-        len(baskets)
-    )
-    return row[basket], place[product], tuple(names)
+    in_order = sorted(baskets, key=lambda key: days[key[0]])
+    row[[baskets[key] for key in in_order]] = np.arange(len(baskets))
+    by_row = [ages[key] for key in in_order]
+    return Purchases(row[basket], place[bought], tuple(names), subclasses, by_row)
+
+
+def read_days(path: Path) -> list[dict[str, object]]:
+    """The date of each day of 2013, and its weather: means over the airports and hours.
+
+    A day without weather, the last one, has the mean of the year.
+    """
+    days = _numbers_of_days()
+    sums, n_known = np.zeros((2, N_DAYS, len(_WEATHER)))
+    for month, day, *cells in columns(path, ("month", "day", *_WEATHER)):
+        for place, cell in enumerate(cells):
+            if cell not in ("", "NA"):
+                sums[days[month, day], place] += float(cell)
+                n_known[days[month, day], place] += 1
+    means = np.where(n_known > 0, sums / np.maximum(n_known, 1), sums.sum(0) / n_known.sum(0))
+    return [
+        {"day": date(2013, int(month), int(day)), **dict(zip(_WEATHER, row, strict=True))}
+        for (month, day), row in zip(days, means.tolist(), strict=True)
+    ]
+
+
+def _numbers_of_days() -> dict[tuple[str, str], int]:
+    """The days of 2013 from 0, by month and day as they are written."""
+    year = [date(2013, 1, 1) + timedelta(days=day) for day in range(N_DAYS)]
+    return {(str(day.month), str(day.day)): number for number, day in enumerate(year)}
 
 
 def columns(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

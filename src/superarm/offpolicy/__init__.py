@@ -1,7 +1,7 @@
 """Off-policy evaluation: what another policy would have earned, from the log of one policy."""
 
 from superarm.offpolicy.estimate import Estimate
-from superarm.offpolicy.estimators import doubly_robust, ips, set_ips, set_snips, snips
+from superarm.offpolicy.estimators import doubly_robust, evaluate, ips, set_ips, set_snips, snips
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.sampling import Propensities, propensities
 from superarm.offpolicy.shown import ShownLog
@@ -14,6 +14,7 @@ __all__ = [
     "ShownLog",
     "Target",
     "doubly_robust",
+    "evaluate",
     "ips",
     "propensities",
     "set_ips",

@@ -13,7 +13,9 @@ from superarm.core.arguments import FloatArray
 _FEW = 30  # with fewer effective rounds than this,
 _UNEVEN = 100  # or with fewer than this and than half of the log,
 _MOST_SHARE = 0.1  # or if one round contributes more than this share,
-_LEAST_MEAN, _MOST_MEAN = 0.8, 1.25  # or if the mean weight is not between these.
+_LEAST_MEAN, _MOST_MEAN = 0.8, 1.25  # or if the mean weight is not between these,
+_FAR = 3.0  # or so many standard errors from 1,
+_RARE = 0.02  # or if more than this share of the weight is on arms that hardly were sampled.
 # A log lacks overlap with the target, and is refused, if it has at least
 _LEAST_ROUNDS = 30  # so many rounds and
 _UNSEEN = 0.05  # more than this share of the target's arms was never logged,
@@ -39,12 +41,16 @@ class Estimate:
         How many rounds the log has.
     effective_n
         How many rounds with equal weights are worth as much: (sum of weights)² / sum of squares.
-    mean_weight
-        The mean weight of a round. In the long run it is 1, if the log overlaps with the target.
+    mean_weight, mean_weight_error
+        The mean weight of a round, and its standard error. In the long run the mean is 1, if the
+        log overlaps with the target.
     largest_share
         The share of the estimate that one round contributes, at most.
     clipped
         The share of the weights that were clipped.
+    rare
+        The share of the weight on arms (or sets) that were in no other sample of their round, if
+        propensities are shares of samples. Such propensities are too large on average.
     """
 
     value: float
@@ -57,6 +63,8 @@ class Estimate:
     mean_weight: float
     largest_share: float
     clipped: float = 0.0
+    mean_weight_error: float = 0.0
+    rare: float = 0.0
 
     @property
     def warning(self) -> str | None:
@@ -66,13 +74,24 @@ class Estimate:
             found.append(f"{self.n:,} rounds are worth {self.effective_n:,.0f} of equal weights")
         if self.largest_share > _MOST_SHARE:
             found.append(f"one round is {self.largest_share:.0%} of the estimate")
-        if not _LEAST_MEAN < self.mean_weight < _MOST_MEAN:
+        if self._is_off:
             found.append(f"the mean weight is {self.mean_weight:.2f} instead of 1")
+        if self.rare > _RARE:
+            found.append(
+                f"{self.rare:.0%} of the weight is on arms that were in no other sample: take more "
+                f"samples for the propensities"
+            )
         if self.std_error == 0:
             found.append("all rounds contribute the same, so the spread is not known")
         if self.clipped:
             found.append(f"{self.clipped:.2%} of the weights were clipped, which is a bias")
         return "; ".join(found) or None
+
+    @property
+    def _is_off(self) -> bool:
+        """Whether the mean weight is not 1, up to chance."""
+        far = abs(self.mean_weight - 1) > _FAR * self.mean_weight_error > 0
+        return far or not _LEAST_MEAN < self.mean_weight < _MOST_MEAN
 
     def __str__(self) -> str:
         text = f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g})"
@@ -87,10 +106,12 @@ def estimate(
     level: float,
     target_var: float,
     bounds: tuple[float, float],
-    clipped: float,
-    mean_weight: float,
+    **known: float,
 ) -> Estimate:
-    """An estimate from what each round contributes, shape (n,), whose mean has the same error."""
+    """An estimate from what each round contributes, shape (n,), whose mean has the same error.
+
+    ``known`` has the other members of the estimate.
+    """
     # Rounds and target samples are independent, so their variances add.
     n = len(rows)
     std_error = float(np.sqrt(rows.var(ddof=1) / n + target_var)) if n > 1 else np.inf
@@ -106,9 +127,8 @@ def estimate(
         level=level,
         n=n,
         effective_n=effective_n,
-        mean_weight=mean_weight,
         largest_share=float(np.abs(rows).max()) / total if total else 0.0,
-        clipped=clipped,
+        **known,
     )
 
 
@@ -117,8 +137,8 @@ def kish(weights: FloatArray) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def check_overlap(weights: FloatArray, unseen: float) -> float:
-    """The mean weight of the rounds. Refuses a target that picks what was not logged.
+def check_overlap(weights: FloatArray, unseen: float) -> tuple[float, float]:
+    """The mean weight of the rounds and its error; refuses a target that picks what was not logged.
 
     ``unseen`` is the share of the target's picks that are in no round. If the logging policy never
     picks what the target picks with probability x, the mean weight is 1 - x in the long run.
@@ -129,21 +149,21 @@ def check_overlap(weights: FloatArray, unseen: float) -> float:
             "the target must overlap with the log, got one that picks nothing of what was logged; "
             "log a policy that tries its arms now and then"
         )
+    error = float(weights.std(ddof=1) / np.sqrt(len(weights))) if len(weights) > 1 else np.inf
     if len(weights) < _LEAST_ROUNDS:
-        return mean
+        return mean, error
     if unseen > _UNSEEN:
         raise ValueError(
             f"the target must overlap with the log, got one that picks what was never logged for "
             f"{unseen:.0%}; log a policy that tries its arms now and then"
         )
-    error = float(weights.std(ddof=1) / np.sqrt(len(weights)))
     if mean < _LEAST_WEIGHT and mean + _SIGMAS * error < 1:
         raise ValueError(
             f"the target must overlap with the log, got a mean weight of {mean:.3f} instead of 1: "
             f"about {1 - mean:.0%} of what the target picks is hardly ever logged, or too rarely "
             f"for its samples"
         )
-    return mean
+    return mean, error
 
 
 def check_weights(weights: FloatArray) -> None:

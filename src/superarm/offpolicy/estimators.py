@@ -1,12 +1,13 @@
 """Inverse propensities: what a target policy would have earned, from the log of another policy.
 
-Let p_ti be the probability that arm i was in the set of round t, q_i the probability that the
-target has arm i in its set, and y_ti the outcome. The mean over rounds of
+Let p_ti be the probability that arm i was in the set of round t, q_ti the probability that the
+target has arm i in its set, given the context of the round, and y_ti the outcome. The mean over
+rounds of
 
-    ips             sum over the arms i of the set of (q_i / p_ti) y_ti
-    snips           the same, divided by the mean of sum (q_i / p_ti), times the target's size
-    doubly_robust   sum over all arms of q_i m_ti
-                    plus sum over the arms i of the set of (q_i / p_ti) (y_ti - m_ti)
+    ips             sum over the arms i of the set of (q_ti / p_ti) y_ti
+    snips           the same, divided by the mean of sum (q_ti / p_ti), times the target's size
+    doubly_robust   sum over all arms of q_ti m_ti
+                    plus sum over the arms i of the set of (q_ti / p_ti) (y_ti - m_ti)
 
 is the target's value, if the value of a set is the sum of its outcomes and an arm behaves the same
 in every set. These estimators weigh arms one by one, so arms need to have been tried, not sets: Li,
@@ -24,21 +25,36 @@ evaluation in adaptive experiments", PNAS 2021.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, as_fraction, as_unit
+from superarm.core import Belief
+from superarm.core.arguments import FloatArray, as_fraction
 from superarm.offpolicy.estimate import Estimate, estimate
 from superarm.offpolicy.log import Log
+from superarm.offpolicy.models import Model, reward_model
 from superarm.offpolicy.target import AnyTarget
 from superarm.offpolicy.weights import Per, SetTarget, Values, WeightedLog, by_arm, by_set
 
 
+def evaluate(log: Log, target: AnyTarget, *, per: Per = "set", level: float = 0.95) -> Estimate:
+    """The estimate to use if in doubt: `snips` with stabilised weights.
+
+    Its intervals covered the truth most reliably, for logs of policies that learn, too
+    (benchmarks/offpolicy.py). Arguments as for `ips`. Look at ``warning`` before using it.
+    """
+    return snips(log, target, per=per, stabilise=True, level=level)
+
+
 def ips(
-    log: Log, target: AnyTarget, *, per: Per = "set", clip: float | None = None, level: float = 0.95
+    log: Log,
+    target: AnyTarget,
+    *,
+    per: Per = "set",
+    clip: float | None = None,
+    stabilise: bool = False,
+    level: float = 0.95,
 ) -> Estimate:
     """Inverse-propensity estimate of a target's value: the mean sum of the outcomes of its arms.
 
@@ -50,16 +66,22 @@ def ips(
         The log. Missing outcomes are refused: see `Log.filled` and `Log.complete`.
     target
         A `Target`, `Propensities` of a policy, or the probabilities of the arms, shape (n_arms,).
+        Or a function that gives one of these for a context of the log. Or a policy as it is now,
+        which is sampled 50 to 1,000 times in each context, less often if there are many.
     per
         "set" for the sum over a set. "arm" for the same divided by the target's mean size, such as
         a click rate.
     clip
         The largest weight allowed, if given. Clipping means less spread and a bias downwards.
+    stabilise
+        Whether rounds count less if the logged policy had given up arms of the target: the
+        variance-stabilised weights of Hadad et al. (2021), for logs of policies that learn.
     level
         The probability with which the interval should cover the true value.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from superarm.offpolicy import Log, Target
     >>> rng = np.random.default_rng(0)
     >>> arms = np.array([rng.choice(4, 2, replace=False) for _ in range(1000)])  # each p is 1/2
@@ -68,26 +90,34 @@ def ips(
     >>> print(ips(log, Target.fixed([0, 2], n_arms=4)))  # the true value is 1.2
     1.162 (1.088 to 1.236)
     """
-    return _inverse(by_arm(log, target, per, clip), None, level)
+    return _inverse(by_arm(log, target, per, clip, stabilise=stabilise)[0], None, level)
 
 
 def snips(
-    log: Log, target: AnyTarget, *, per: Per = "set", clip: float | None = None, level: float = 0.95
+    log: Log,
+    target: AnyTarget,
+    *,
+    per: Per = "set",
+    clip: float | None = None,
+    stabilise: bool = False,
+    level: float = 0.95,
 ) -> Estimate:
     """Self-normalised estimate of the same value: weights are divided by their mean.
 
     Its bias vanishes as the log grows, and its spread is mostly smaller. Arguments as for `ips`.
     """
-    return _self_normalised(by_arm(log, target, per, clip), level)
+    return _self_normalised(by_arm(log, target, per, clip, stabilise=stabilise)[0], level)
 
 
 def doubly_robust(
     log: Log,
     target: AnyTarget,
     *,
-    model: ArrayLike | Literal["past"] = "past",
+    model: ArrayLike | Belief | Literal["past"] = "past",
+    folds: int | None = None,
     per: Per = "set",
     clip: float | None = None,
+    stabilise: bool = False,
     level: float = 0.95,
 ) -> Estimate:
     """Doubly robust estimate of the same value: a model of the means, corrected by the outcomes.
@@ -97,19 +127,32 @@ def doubly_robust(
 
     Parameters
     ----------
-    log, target, per, clip, level
+    log, target, per, clip, stabilise, level
         As for `ips`.
     model
         The means m_i, shape (n_arms,), each in [0, 1], from other data than this log. Or "past":
-        in each round the mean of the arm in the rounds before it.
+        in each round the mean of the arm in the rounds before it. Or a belief with ``mean``, such
+        as a `LinearBelief` or `LogisticBelief` for contexts: copies of it learn from the log.
+    folds
+        How a belief learns. None: in each round from the rounds before it, which is unbiased for
+        logs of policies that learn, too. A number: in every round from all rounds but one of so
+        many equal parts (cross-fitting), which uses more of a log whose policy did not learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import superarm as sa
+    >>> rng = np.random.default_rng(0)
+    >>> visitors, arms = np.eye(2)[rng.integers(2, size=1000)], rng.integers(2, size=(1000, 1))
+    >>> means = np.where(visitors[:, :1] == 1, [[0.8, 0.2]], [[0.2, 0.8]])  # in each round
+    >>> outcomes = rng.random(arms.shape) < np.take_along_axis(means, arms, axis=1)
+    >>> log = Log(arms, outcomes, np.full(arms.shape, 0.5), n_arms=2, contexts=visitors)
+    >>> belief = sa.beliefs.LinearBelief(2, context=2)
+    >>> print(doubly_robust(log, lambda visitor: visitor, model=belief))  # the true value is 0.8
+    0.79 (0.7545 to 0.8255)
     """
-    weighted = by_arm(log, target, per, clip)
-    if isinstance(model, str):
-        if model != "past":
-            raise ValueError(f'model must be "past" or the means of the arms, got {model!r}')
-        return _inverse(weighted, _past(weighted), level)
-    means = as_unit(model, "model", (log.n_arms,))
-    return _inverse(weighted, _fixed(weighted, means), level)
+    weighted, wanted = by_arm(log, target, per, clip, stabilise=stabilise)
+    return _inverse(weighted, reward_model(model, folds, log, weighted, wanted), level)
 
 
 def set_ips(
@@ -124,7 +167,8 @@ def set_ips(
     log
         The log, with ``set_propensities``.
     target
-        A `Target` with ``set_probability``, or `Propensities` of a policy.
+        A `Target` with ``set_probability``, `Propensities` of a policy, a function that gives one
+        of these for a context, or a policy.
     values
         Shape (n_rounds,): the value of each logged set; or ``values(arms, outcomes) -> float``.
     clip, level
@@ -132,6 +176,7 @@ def set_ips(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from superarm.offpolicy import Log, Target
     >>> sets, outcomes = [[0, 1], [1, 2], [0, 2]], [[1, 0], [0, 1], [0, 0]]
     >>> by_arm, by_set = np.full((3, 2), 2 / 3), np.full(3, 1 / 3)
@@ -149,74 +194,41 @@ def set_snips(
     return _self_normalised(by_set(log, target, values, clip), level)
 
 
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """A model of the means of the arms, which may change from round to round."""
-
-    here: FloatArray  # (n_rounds, most): the means of the logged arms
-    target: FloatArray  # (n_rounds,): the mean of the target's value
-    mean: FloatArray  # (n_arms,): the means, averaged over rounds
-
-
-def _inverse(log: WeightedLog, model: _Model | None, level: float) -> Estimate:
+def _inverse(log: WeightedLog, model: Model | None, level: float) -> Estimate:
     """The mean of the weighted outcomes, or of what a model does not explain of them."""
     # Without a model m = 0: ips. With one: sum q m + sum (q / p) (y - m), doubly robust.
     if model is None:
-        rows, of_units = log.rows, log.by_unit(log.values)
+        rows, target_var = log.rows, log.target_var(log.values)
     else:
         off = log.values - model.here
         rows = model.target + (log.weights * off).sum(axis=1)
-        of_units = model.mean + log.by_unit(off)
-    return _finish(log, float(rows.mean()), rows, of_units, level)
+        target_var = log.target_var(off, model.sampled)
+    value = float((log.stable * rows).mean())
+    return _finish(log, value, value + log.stable * (rows - value), target_var, level)
 
 
 def _self_normalised(log: WeightedLog, level: float) -> Estimate:
     """The ratio of two means. Its error is that of the residuals (delta method)."""
     mean = float(log.row_weights.mean())
-    value = float(log.rows.mean()) / mean
-    # ratio - value = mean of w (y - value / size) / mean of w, up to terms of higher order
-    off = log.values - value / log.size
-    rows = value + (log.weights * off).sum(axis=1) / mean
-    return _finish(log, value, rows, log.by_unit(off) / mean, level)
+    value = float((log.stable * log.rows).mean()) / mean
+    # ratio - value = mean of w (y - value / size) / mean of w, up to terms of higher order,
+    # and the size of the target's sets may differ between contexts.
+    each = value / log.size
+    off = log.values - each
+    rows = value + log.stable * (log.weights * off).sum(axis=1) / mean
+    rows += each * (log.sizes - log.size)
+    return _finish(log, value, rows, log.target_var(off) / mean**2, level)
 
 
 def _finish(
-    log: WeightedLog, value: float, rows: FloatArray, of_units: FloatArray, level: float
+    log: WeightedLog, value: float, rows: FloatArray, target_var: float, level: float
 ) -> Estimate:
     return estimate(
         value / log.per,
         rows / log.per,
         log.row_weights,
         level=as_fraction(level, "level"),
-        target_var=log.target_var(of_units) / log.per**2,
+        target_var=target_var / log.per**2,
         bounds=(log.bounds[0] / log.per, log.bounds[1] / log.per),
-        clipped=log.clipped,
-        mean_weight=log.mean_weight,
+        **log.warnings,
     )
-
-
-def _fixed(log: WeightedLog, means: FloatArray) -> _Model:
-    # Padding has no outcome and must not get a mean either.
-    here = np.where(log.inverse > 0, means[log.units], 0.0)
-    return _Model(here, np.full(len(here), float(log.wanted @ means)), means)
-
-
-def _past(log: WeightedLog) -> _Model:
-    """In each round, the mean of an arm so far, with the mean of all arms as one more outcome."""
-    n_units, there = len(log.wanted), log.inverse > 0
-    here, target = np.zeros(log.units.shape), np.zeros(len(log.units))
-    won, seen, total = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
-    all_won, all_seen = 0.5, 1.0  # before the first round, every mean is 1/2
-    # Round t uses the outcomes before t only, so the estimate stays unbiased.
-    for t, row in enumerate(log.units):
-        means = (won + all_won / all_seen) / (seen + 1)
-        total += means
-        arms, outcomes = row[there[t]], log.values[t, there[t]]
-        here[t, there[t]] = means[arms]
-        target[t] = log.wanted @ means
-        won[arms] += outcomes
-        seen[arms] += 1
-        # After the round was used: its outcomes count from the next round on.
-        all_won += outcomes.sum()
-        all_seen += len(arms)
-    return _Model(here, target, total / len(target))

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from superarm.offpolicy.rows import as_json
 
+_KEPT = ("arms", "propensities", "set_propensity", "n_samples")
 Logged: TypeAlias = dict[str, Any]  # a decision, its outcomes by arm
 
 
@@ -74,7 +75,9 @@ def _follow(
         for one in event["decisions"]:
             if one.get("propensities") is not None:
                 # Outcomes are None, that is missing, until an event tells them.
-                row = {name: one[name] for name in ("arms", "propensities", "set_propensity")}
+                row = {name: one.get(name) for name in _KEPT}
+                # The context of all decisions of an event is in its request.
+                row["context"] = event.get("ask", {}).get("context")
                 decided[one["id"]] = {**row, "outcomes": dict.fromkeys(one["arms"])}
     elif kind == "told" and event["decision"] in decided:
         _fill(decided[event["decision"]]["outcomes"], event)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core.arguments import FloatArray, as_count
+from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.offpolicy.events import logged_rows
-from superarm.offpolicy.rows import as_json, as_outcomes, as_propensities, as_row, as_sets
+from superarm.offpolicy.rows import (
+    as_columns,
+    as_contexts,
+    as_json,
+    as_outcomes,
+    as_propensities,
+    as_samples,
+    as_sets,
+)
 
 
 class Log:
@@ -33,6 +42,12 @@ class Log:
         is not known. Only `set_ips` and `set_snips` need it.
     names
         The names of the arms. The default is 0, 1, 2, ...
+    contexts
+        What was known of each round: shape (n_rounds, c), or (n_rounds, n_arms, c) with one row
+        per arm. None without contexts.
+    n_samples
+        How many samples the propensities are shares of: a number, or shape (n_rounds,). None if
+        the propensities are exact.
 
     Examples
     --------
@@ -53,6 +68,8 @@ class Log:
         n_arms: int,
         set_propensities: ArrayLike | None = None,
         names: Sequence[str | int] | None = None,
+        contexts: ArrayLike | None = None,
+        n_samples: ArrayLike | None = None,
     ) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.arms = as_sets(arms, self.n_arms)
@@ -67,6 +84,12 @@ class Log:
             raise ValueError(
                 f"names must be {self.n_arms} distinct names (n_arms), got {len(set(self.names))}"
             )
+        self.contexts: FloatArray | None = None
+        if contexts is not None:
+            self.contexts = as_contexts(contexts, len(self.arms), self.n_arms)
+        self.n_samples: IndexArray | None = None
+        if n_samples is not None:
+            self.n_samples = as_samples(n_samples, len(self.arms))
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]], names: Sequence[str | int] | int) -> Log:
@@ -76,32 +99,15 @@ class Log:
         ----------
         rows
             Each with ``arms`` by name, their ``outcomes`` (None if missing) and their
-            ``propensities``. ``set_propensity`` is used if every row has it.
+            ``propensities``. ``set_propensity`` and ``n_samples`` are used if every row has them.
+            ``context`` is in all rows or in none.
         names
             The names of all arms; or their number, if the arms are called 0, 1, 2, ...
         """
         known = list(range(names)) if isinstance(names, int) else list(names)
         numbers = {name: number for number, name in enumerate(known)}
-        found = [as_row(row, place, numbers) for place, row in enumerate(rows, start=1)]
-        if not found:
-            raise ValueError("a log must have at least one round, got none")
-        most = max(1, *(len(row.arms) for row in found))
-        arms = np.full((len(found), most), -1, np.intp)
-        outcomes, propensities = np.full(arms.shape, np.nan), np.full(arms.shape, np.nan)
-        for place, row in enumerate(found):
-            here = place, slice(len(row.arms))
-            arms[here], outcomes[here], propensities[here] = row[:3]
-        # All or none: an estimator of sets needs the propensity of every round.
-        of_sets = [row.set_propensity for row in found if row.set_propensity is not None]
-        all_of_sets = of_sets if len(of_sets) == len(found) else None
-        return cls(
-            arms,
-            outcomes,
-            propensities,
-            n_arms=len(known),
-            set_propensities=all_of_sets,
-            names=known,
-        )
+        found = as_columns(list(rows), numbers)
+        return cls(**vars(found), n_arms=len(known), names=known)
 
     @classmethod
     def from_session(cls, session: Any) -> Log:
@@ -185,6 +191,10 @@ class Log:
             }
             if self.set_propensities is not None:
                 row["set_propensity"] = float(self.set_propensities[place])
+            if self.n_samples is not None:
+                row["n_samples"] = int(self.n_samples[place])
+            if self.contexts is not None:
+                row["context"] = self.contexts[place].tolist()
             rows.append(row)
         return rows
 
@@ -192,6 +202,17 @@ class Log:
     def there(self) -> NDArray[np.bool_]:
         """Shape (n_rounds, most): where there is an arm."""
         return self.arms >= 0
+
+    @cached_property
+    def distinct_contexts(self) -> tuple[FloatArray | None, IndexArray]:
+        """Each context once, and for each round which of them it has, shape (n_rounds,).
+
+        A log without contexts has None once.
+        """
+        if self.contexts is None:
+            return None, np.zeros(len(self), np.intp)
+        found, which = np.unique(self.contexts, axis=0, return_inverse=True)
+        return found, which.reshape(-1).astype(np.intp)
 
     @property
     def n_missing(self) -> int:
@@ -223,12 +244,16 @@ class Log:
         return self._with(known, self.outcomes)
 
     def _with(self, rounds: Any, outcomes: FloatArray) -> Log:
-        of_sets = None if self.set_propensities is None else self.set_propensities[rounds]
+        def some(of_rounds: Any) -> Any:
+            return None if of_rounds is None else of_rounds[rounds]
+
         return Log(
             self.arms[rounds],
             outcomes[rounds],
             self.propensities[rounds],
             n_arms=self.n_arms,
-            set_propensities=of_sets,
+            set_propensities=some(self.set_propensities),
             names=self.names,
+            contexts=some(self.contexts),
+            n_samples=some(self.n_samples),
         )

@@ -3,43 +3,117 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray, as_finite
 
 
-class Row(NamedTuple):
-    """One round: the numbers of its arms, and per arm the outcome (NaN if missing) and p."""
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The rounds of a log as arrays, for `Log`."""
 
-    arms: list[int]
-    outcomes: list[float]
-    propensities: list[float]
-    set_propensity: float | None
+    arms: IndexArray  # (n_rounds, most), -1 where there is none
+    outcomes: FloatArray  # the same shape, NaN where missing
+    propensities: FloatArray
+    set_propensities: list[float] | None
+    n_samples: list[int] | None
+    contexts: FloatArray | None
 
 
-def as_row(row: Mapping[str, Any], place: int, numbers: dict[Any, int]) -> Row:
-    """A round from plain data. ``numbers`` has the number of each name of an arm."""
+def as_columns(rows: Sequence[Mapping[str, Any]], numbers: dict[Any, int]) -> Columns:
+    """Rounds of plain data as arrays. ``numbers`` has the number of each name of an arm."""
+    if not rows:
+        raise ValueError("a log must have at least one round, got none")
+    try:
+        sets = [row["arms"] for row in rows]
+        sizes = np.fromiter(map(len, sets), np.intp, len(sets))
+        flat = np.array([numbers[name] for name in chain.from_iterable(sets)], np.float64)
+        # None becomes NaN.
+        cells = {name: _flat(rows, name, sizes) for name in ("outcomes", "propensities")}
+    except (KeyError, TypeError, ValueError):
+        for place, row in enumerate(rows, start=1):
+            _check_row(row, place, numbers)
+        raise
+    there = np.arange(max(1, int(sizes.max()))) < sizes[:, None]
+    arms, outcomes, propensities = (_padded(there, given) for given in (flat, *cells.values()))
+    return Columns(
+        np.where(there, arms, -1).astype(np.intp),
+        outcomes,
+        propensities,
+        # All or none: an estimator of sets needs the propensity of every round.
+        _of_all(rows, "set_propensity"),
+        _of_all(rows, "n_samples"),
+        _contexts(rows, len(numbers)),
+    )
+
+
+def _flat(rows: Sequence[Mapping[str, Any]], name: str, sizes: IndexArray) -> FloatArray:
+    given = [row[name] for row in rows]
+    if not np.array_equal(np.fromiter(map(len, given), np.intp, len(given)), sizes):
+        raise ValueError(name)  # `_check_row` says in which round
+    return np.array(list(chain.from_iterable(given)), np.float64)
+
+
+def _padded(there: NDArray[np.bool_], flat: FloatArray) -> FloatArray:
+    cells = np.full(there.shape, np.nan)
+    cells[there] = flat
+    return cells
+
+
+def _of_all(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any] | None:
+    given = [found for row in rows if (found := row.get(name)) is not None]
+    return given if len(given) == len(rows) else None
+
+
+def _contexts(rows: Sequence[Mapping[str, Any]], n_arms: int) -> FloatArray | None:
+    """The contexts of all rounds, or None if there are none."""
+    given = [row.get("context") for row in rows]
+    lacking = next((place for place, one in enumerate(given, start=1) if one is None), None)
+    if lacking is not None:
+        if any(one is not None for one in given):
+            raise ValueError(
+                f"all rounds must have a context, or none, got none in round {lacking}"
+            )
+        return None
+    found = [np.asarray(one, np.float64) for one in given]
+    if any(one.ndim == 2 for one in found):
+        found = [_with_all_arms(one, n_arms) for one in found]
+    for place, one in enumerate(found, start=1):
+        if one.shape != found[0].shape:
+            raise ValueError(
+                f"contexts must have one shape in all rounds, got {found[0].shape} and, in round "
+                f"{place}, {one.shape}"
+            )
+    return np.array(found)
+
+
+def _with_all_arms(context: FloatArray, n_arms: int) -> FloatArray:
+    """One row per arm: zeros for arms that came later, and a vector as the row of every arm."""
+    if context.ndim < 2:
+        return np.tile(context, (n_arms, 1))
+    return np.vstack([context, np.zeros((max(0, n_arms - len(context)), context.shape[1]))])
+
+
+def _check_row(row: Mapping[str, Any], place: int, numbers: dict[Any, int]) -> None:
+    """Say what is wrong with a round, if anything is."""
     missing = [key for key in ("arms", "outcomes", "propensities") if key not in row]
     if missing:
         raise ValueError(f"round {place} must have {missing[0]!r}, got only {sorted(row)}")
-    names = list(row["arms"])
+    names, outcomes, propensities = (list(row[key]) for key in ("arms", "outcomes", "propensities"))
     unknown = [name for name in names if name not in numbers]
     if unknown:
         raise ValueError(f"the arms of round {place} must be among the names, got {unknown[0]!r}")
-    outcomes = [np.nan if outcome is None else float(outcome) for outcome in row["outcomes"]]
-    propensities = [float(p) for p in row["propensities"]]
     if not len(names) == len(outcomes) == len(propensities):
         raise ValueError(
             f"round {place} must have an outcome and a propensity for each arm, got "
             f"{len(names)} arms, {len(outcomes)} outcomes and {len(propensities)} propensities"
         )
-    # Numbers, because estimators index arrays of all arms.
-    arms = [numbers[name] for name in names]
-    return Row(arms, outcomes, propensities, row.get("set_propensity"))
 
 
 def as_json(line: str | bytes, place: int) -> Mapping[str, Any]:
@@ -116,3 +190,28 @@ def _as_numbers(
     if bad.size:
         raise ValueError(f"{name} must be {wanted}, got {bad[0]}")
     return found
+
+
+def as_contexts(contexts: ArrayLike, n_rounds: int, n_arms: int) -> FloatArray:
+    """Contexts, shape (n_rounds, c); or (n_rounds, n_arms, c), one row per arm."""
+    n_dims = np.ndim(contexts)
+    shape = np.shape(contexts)
+    if n_dims not in (2, 3) or shape[0] != n_rounds or (n_dims == 3 and shape[1] != n_arms):
+        raise ValueError(
+            f"contexts must have shape ({n_rounds}, c), or ({n_rounds}, {n_arms}, c) with one row "
+            f"per arm, got {shape}"
+        )
+    return as_finite(contexts, "contexts", ndim=n_dims)
+
+
+def as_samples(n_samples: ArrayLike, n_rounds: int) -> IndexArray:
+    """How many samples the propensities of each round are shares of."""
+    given = np.asarray(n_samples)
+    if given.dtype.kind not in "iu" or (given.size and given.min() < 1):
+        raise ValueError(f"n_samples must be whole numbers of at least 1, got {n_samples!r:.60}")
+    if given.shape not in ((), (n_rounds,)):
+        raise ValueError(
+            f"n_samples must be a number, or one for each of {n_rounds} rounds, got shape "
+            f"{given.shape}"
+        )
+    return np.array(np.broadcast_to(given, n_rounds), np.intp)

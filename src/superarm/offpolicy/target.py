@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, as_arms, as_k, as_unit
-from superarm.offpolicy.sampling import Propensities
+from superarm.core import Policy
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_k, as_unit
+from superarm.core.optional import Contextual
+from superarm.offpolicy.log import Log
+from superarm.offpolicy.sampling import Propensities, propensities
 
 SetProbability: TypeAlias = Callable[[tuple[int, ...]], float]
-AnyTarget: TypeAlias = "Target | Propensities | ArrayLike"
+FixedTarget: TypeAlias = "Target | Propensities | ArrayLike"
+AnyTarget: TypeAlias = "FixedTarget | Policy | Callable[[Any], FixedTarget]"
 _SHOWN = 8  # probabilities in a repr
+# Samples of a policy in each context, and in all of them. In many contexts a few samples of each
+# are enough, since their errors are independent.
+_MOST_SAMPLES, _LEAST_SAMPLES, _ALL_SAMPLES = 1000, 50, 20_000
 
 
 class Target:
-    """A policy with the same probabilities in every round.
+    """A policy with the same probabilities in every round, or in every round of one context.
 
     It can be a fixed set, random sets, or the present state of a policy that learns.
 
@@ -95,7 +104,62 @@ class Target:
         return f"Target({shown}{' ...' if self.n_arms > _SHOWN else ''})"
 
 
-def as_target(target: AnyTarget, n_arms: int) -> Target:
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """The target in the contexts of a log.
+
+    Attributes
+    ----------
+    each
+        The target in each distinct context; only one if it is the same in all of them.
+    which
+        Shape (n_rounds,): which of them is that of a round.
+    """
+
+    each: list[Target]
+    which: IndexArray
+
+    @cached_property
+    def arms(self) -> FloatArray:
+        """Shape (len(each), n_arms): the probability that an arm is in the set."""
+        return np.array([one.arms for one in self.each])
+
+    @cached_property
+    def rounds(self) -> list[IndexArray]:
+        """The rounds of each of them, ascending."""
+        order = np.argsort(self.which, kind="stable")
+        ends = np.bincount(self.which, minlength=len(self.each)).cumsum()
+        return np.split(order, ends[:-1])
+
+
+def as_targets(target: AnyTarget, log: Log) -> Targets:
+    """The target in each context of the log.
+
+    A policy is sampled in each of them. A function gets the context.
+    """
+    given: Any = _sampled(target, log) if isinstance(target, Policy) else target
+    if isinstance(given, Target | Propensities) or not callable(given):
+        return Targets([_as_target(given, log.n_arms)], np.zeros(len(log), np.intp))
+    contexts, which = log.distinct_contexts
+    if contexts is None:
+        raise ValueError(
+            "the log must have contexts for a target that depends on them, got none; "
+            "give Log(..., contexts=...), or the probabilities of the arms as a target"
+        )
+    return Targets([_as_target(given(context), log.n_arms) for context in contexts], which)
+
+
+def _sampled(policy: Policy, log: Log) -> Propensities | Callable[[FloatArray], Propensities]:
+    """The propensities of a policy, by context if its belief knows any."""
+    rng = np.random.default_rng(0)  # its draws decide nothing
+    if not issubclass(type(policy.belief), Contextual) or log.contexts is None:
+        return propensities(policy, _MOST_SAMPLES, rng=rng)
+    in_each = _ALL_SAMPLES // (log.distinct_contexts[1].max() + 1)
+    n_samples = int(np.clip(in_each, _LEAST_SAMPLES, _MOST_SAMPLES))
+    return lambda context: propensities(policy, n_samples, rng=rng, context=context)
+
+
+def _as_target(target: FixedTarget, n_arms: int) -> Target:
     """A target for a log of ``n_arms`` arms. An array has the probabilities of the arms."""
     if isinstance(target, Propensities):
         found = Target.of(target)

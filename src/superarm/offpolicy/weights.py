@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import Pools
+from superarm.core import Policy, Pools
 from superarm.core.arguments import FloatArray, IndexArray, as_finite, as_positive
 from superarm.offpolicy.estimate import check_overlap, check_weights
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.sampling import Propensities
-from superarm.offpolicy.target import AnyTarget, Target, as_target
+from superarm.offpolicy.stable import stable_weights
+from superarm.offpolicy.target import AnyTarget, Target, Targets, as_targets
 
 Per: TypeAlias = Literal["set", "arm"]
-SetTarget: TypeAlias = Target | Propensities  # what knows the probability of a set
+# What knows the probability of a set.
+SetTarget: TypeAlias = Target | Propensities | Policy | Callable[[Any], Target | Propensities]
+_ALONE = 1.5  # samples: 1, up to rounding
 Values: TypeAlias = ArrayLike | Callable[[IndexArray, FloatArray], float]
 
 
@@ -37,88 +41,113 @@ class WeightedLog:
         1 / p, or less if q / p was clipped; 0 where there is no unit.
     weights
         q / p, clipped.
-    wanted
-        Shape (n_units,): q, the target's probability of each unit.
-    size
-        What the weights of a round sum to on average.
+    sizes
+        Shape (n_rounds,): what the weights of a round sum to on average, given its context.
     per
         The divisor of the value of a round.
     samples
-        The target's samples as sets of units, if it was sampled.
+        The target's samples as sets of units, with the rounds that they are used in.
     bounds
         The smallest and the largest possible value of a round.
     clipped
         The share of the weights that were clipped.
-    mean_weight
-        The mean weight of a round before clipping.
+    mean_weight, mean_weight_error
+        The mean weight of a round before clipping, and its standard error.
+    rare
+        The share of the weight on units that were in no other sample of their round.
+    stable
+        Shape (n_rounds,): the weights of the rounds, 1 on average, and 1 if not stabilised.
     """
 
     units: IndexArray
     values: FloatArray
     inverse: FloatArray
     weights: FloatArray
-    wanted: FloatArray
-    size: float
+    sizes: FloatArray
     per: float
-    samples: Pools | None
+    samples: list[tuple[IndexArray, Pools]]
     bounds: tuple[float, float]
     clipped: float
     mean_weight: float
+    mean_weight_error: float
+    rare: float
+    stable: FloatArray
 
     @property
     def rows(self) -> FloatArray:
         """Shape (n_rounds,): what each round contributes."""
         return (self.weights * self.values).sum(axis=1)
 
-    @property
+    @cached_property
+    def size(self) -> float:
+        """What the weights of a round sum to on average."""
+        return float(self.sizes.mean())
+
+    @cached_property
     def row_weights(self) -> FloatArray:
         """Shape (n_rounds,): the weight of each round, 1 on average."""
-        return self.weights.sum(axis=1) / self.size
+        return self.stable * self.weights.sum(axis=1) / self.size
 
-    def by_unit(self, values: FloatArray) -> FloatArray:
-        """Shape (n_units,): the mean over rounds of what each unit earns at weight 1."""
-        # 1 / p without q: the value that a unit would earn if the target always had it.
-        earned = (self.inverse * values).ravel()
-        sums = np.bincount(self.units.ravel(), earned, minlength=len(self.wanted))
-        return sums / len(self.units)
+    @property
+    def warnings(self) -> dict[str, float]:
+        """What says how far an estimate can be trusted."""
+        names = ("clipped", "mean_weight", "mean_weight_error", "rare")
+        return {name: getattr(self, name) for name in names}
 
-    def target_var(self, of_units: FloatArray) -> float:
-        """The variance due to the target's samples, for a value that is the sum over units."""
+    def target_var(self, values: FloatArray, more: Sequence[FloatArray] | None = None) -> float:
+        """The variance of the mean of weighted ``values`` that is due to the target's samples.
+
+        ``more`` has, for each entry of ``samples``, what each unit adds to that mean otherwise.
+        """
         # A target with exact probabilities has no sampling error.
-        if self.samples is None or len(self.samples) < 2:
-            return 0.0
-        return float(self.samples.sum(of_units).var(ddof=1)) / len(self.samples)
+        found = 0.0
+        for place, (rounds, sets) in enumerate(self.samples):
+            # 1 / p without q: what a unit would earn if the target always had it.
+            earned = (self.stable[rounds, None] * self.inverse[rounds] * values[rounds]).ravel()
+            sums = np.bincount(self.units[rounds].ravel(), earned, minlength=sets.n_arms)
+            of_units = sums / len(self.units) + (0.0 if more is None else more[place])
+            found += float(sets.sum(of_units).var(ddof=1)) / len(sets)
+        return found
 
 
-def by_arm(log: Log, target: AnyTarget, per: Per, clip: float | None) -> WeightedLog:
-    """The arms as units."""
+def by_arm(
+    log: Log, target: AnyTarget, per: Per, clip: float | None, *, stabilise: bool
+) -> tuple[WeightedLog, Targets]:
+    """The arms as units, and the target in each context."""
     if per not in ("set", "arm"):
         raise ValueError(f'per must be "set" or "arm", got {per!r}')
     _check_complete(log)
-    wanted = as_target(target, log.n_arms)
+    wanted = as_targets(target, log)
     there = log.there
     # Padding points at unit 0. Its inverse is 0, so that it adds nothing there.
     units = np.where(there, log.arms, 0)
     inverse = np.divide(1.0, log.propensities, out=np.zeros(units.shape), where=there)
-    return _weighted(
+    shares = np.bincount(wanted.which, minlength=len(wanted.each)) / len(log)
+    of_arms = shares @ wanted.arms
+    size = float(of_arms.sum())
+    weighted = _weighted(
         units,
         np.where(there, log.outcomes, 0.0),
         inverse,
-        wanted.arms,
-        size=wanted.size,
-        per=1.0 if per == "set" else wanted.size,
-        samples=None if wanted.sampled is None else wanted.sampled.sets,
+        wanted.arms[wanted.which[:, None], units],
+        sizes=wanted.arms.sum(axis=1)[wanted.which],
+        per=1.0 if per == "set" else size,
+        samples=_shared(wanted, [_sets(one.sampled) for one in wanted.each]),
         # Probability mass on arms that are in no round.
-        unseen=float(np.delete(wanted.arms, units[there]).sum()) / wanted.size,
-        bounds=(0.0, wanted.size),
+        unseen=float(np.delete(of_arms, units[there]).sum()) / size,
+        bounds=(0.0, size),
         clip=clip,
+        # A weight that depends on the context of its round would favour some contexts.
+        stable=stable_weights(log, shares @ wanted.arms**2) if stabilise else None,
+        counts=None if log.n_samples is None else log.propensities * log.n_samples[:, None],
     )
+    return weighted, wanted
 
 
 def by_set(log: Log, target: SetTarget, values: Values, clip: float | None) -> WeightedLog:
     """The logged sets as units, one per round."""
-    wanted = as_target(target, log.n_arms)
-    if wanted.set_probability is None:
+    wanted = as_targets(target, log)
+    if any(one.set_probability is None for one in wanted.each):
         raise ValueError(
             "the target must know the probability of a set: give Target(..., set_probability=...)"
         )
@@ -127,42 +156,73 @@ def by_set(log: Log, target: SetTarget, values: Values, clip: float | None) -> W
     # Sets become units by being numbered in the order of their first round.
     sets = [tuple(np.sort(row[row >= 0]).tolist()) for row in log.arms]
     numbers = {found: number for number, found in enumerate(dict.fromkeys(sets))}
-    samples = None
-    if wanted.sampled is not None:  # a sampled set that was never logged has no unit
-        drawn = (numbers.get(tuple(found.tolist())) for found in wanted.sampled.sets)
-        samples = Pools.of(([] if number is None else [number] for number in drawn), len(numbers))
+    known: dict[Any, float] = {}
+    for found, place in zip(sets, wanted.which.tolist(), strict=True):
+        if (place, found) not in known:
+            known[place, found] = wanted.each[place].set_probability(found)
+    q = [known[place, found] for found, place in zip(sets, wanted.which.tolist(), strict=True)]
     return _weighted(
         np.array([[numbers[found]] for found in sets], np.intp),
         _values(log, values)[:, None],
         1 / log.set_propensities[:, None],
-        np.array([wanted.set_probability(found) for found in numbers]),
-        size=1.0,
+        np.array(q)[:, None],
+        sizes=np.ones(len(log)),
         per=1.0,
-        samples=samples,
+        samples=_shared(wanted, [_as_units(one.sampled, numbers) for one in wanted.each]),
         unseen=0.0,  # most of many sets are never logged: the mean weight shows a lack of overlap
         bounds=(-np.inf, np.inf),
         clip=clip,
+        stable=None,
+        counts=None if log.n_samples is None else (log.set_propensities * log.n_samples)[:, None],
     )
+
+
+def _sets(sampled: Propensities | None) -> Pools | None:
+    return None if sampled is None else sampled.sets
+
+
+def _as_units(sampled: Propensities | None, numbers: dict[tuple[int, ...], int]) -> Pools | None:
+    if sampled is None:
+        return None
+    # A sampled set that was never logged has no unit.
+    drawn = (numbers.get(tuple(found.tolist())) for found in sampled.sets)
+    return Pools.of(([] if number is None else [number] for number in drawn), len(numbers))
+
+
+def _shared(wanted: Targets, sets: list[Pools | None]) -> list[tuple[IndexArray, Pools]]:
+    """The samples that several rounds share, with these rounds.
+
+    Samples of a single round are independent of all others, so that the spread of the rounds
+    includes their error.
+    """
+    found = []
+    for rounds, drawn in zip(wanted.rounds, sets, strict=True):
+        if drawn is not None and len(drawn) > 1 and (len(rounds) > 1 or len(sets) == 1):
+            found.append((rounds, drawn))
+    return found
 
 
 def _weighted(
     units: IndexArray,
     values: FloatArray,
     inverse: FloatArray,
-    wanted: FloatArray,
+    q: FloatArray,
     *,
-    size: float,
+    sizes: FloatArray,
     per: float,
-    samples: Pools | None,
+    samples: list[tuple[IndexArray, Pools]],
     unseen: float,
     bounds: tuple[float, float],
     clip: float | None,
+    stable: FloatArray | None,
+    counts: FloatArray | None,
 ) -> WeightedLog:
     """The weighted log, once the weights are known to be usable."""
-    q = wanted[units]
-    weights = q * inverse
+    weights, size = q * inverse, sizes.mean()
     # Overlap is checked before clipping, which would hide a lack of it.
-    mean_weight = check_overlap(weights.sum(axis=1) / size, unseen)
+    mean_weight, error = check_overlap(weights.sum(axis=1) / size, unseen)
+    # The decision is one of the samples. Where it is the only one, its share is too large.
+    alone = 0.0 if counts is None else float(weights[counts < _ALONE].sum() / weights.sum())
     clipped = 0.0
     if clip is not None:
         most = as_positive(clip, "clip")
@@ -174,7 +234,19 @@ def _weighted(
     # After clipping: clipping is the remedy for weights that are too large.
     check_weights(weights.sum(axis=1) / size)
     return WeightedLog(
-        units, values, inverse, weights, wanted, size, per, samples, bounds, clipped, mean_weight
+        units,
+        values,
+        inverse,
+        weights,
+        sizes,
+        per,
+        samples,
+        bounds,
+        clipped,
+        mean_weight,
+        error,
+        alone,
+        np.ones(len(units)) if stable is None else stable,
     )
 
 

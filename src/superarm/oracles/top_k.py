@@ -73,7 +73,8 @@ class TopK:
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms of the largest means."""
-        _check_additive(reward)
+        if not reward.additive:
+            raise _not_additive()
         feasible: Any = as_feasible(k, reward.n_arms)
         # How many of the largest values are enough; 0 if a whole sample is needed, or cheaper.
         n_top = feasible.n_top() if issubclass(type(feasible), BestOfTop) else 0
@@ -90,7 +91,8 @@ class TopK:
         self, reward: Reward, theta: FloatArray, k: int | FeasibleSets, *, rng: np.random.Generator
     ) -> IndexArray:
         """The k arms of the largest means per row: (n, n_arms) gives (n, k). No report."""
-        _check_additive(reward)
+        if not reward.additive:
+            raise _not_additive()
         k = as_k_of_m(k, reward.n_arms).k
         if k == reward.n_arms:
             return np.tile(np.arange(k), (len(theta), 1))
@@ -104,9 +106,8 @@ class TopK:
         return arms
 
 
-def _check_additive(reward: Reward) -> None:
-    if not reward.additive:
-        raise ValueError(
-            "reward must be additive, so that the order of theta is the order of value, got one "
-            "that does not declare it; use LazySingletons or Greedy"
-        )
+def _not_additive() -> ValueError:
+    return ValueError(
+        "reward must be additive, so that the order of theta is the order of value, got one "
+        "that does not declare it; use LazySingletons or Greedy"
+    )

@@ -36,7 +36,7 @@ class Decision:
     id
         What `Session.tell` needs to know which decision the outcomes belong to.
     arms
-        The names of the arms, in the order of their numbers.
+        The names of the arms, best first: the order in which to show them.
     values
         The theta that the oracle saw, for each of the arms. None if the oracle did not look at it.
     certified
@@ -54,12 +54,15 @@ class Decision:
         The number of samples. A share p has the standard error (p (1 - p) / n_samples)^(1/2).
     context
         What was known of the round: numbers, or one tuple of numbers per arm. None without one.
+    ranked
+        Whether the arms are best first. False for decisions of files and logs from before
+        decisions were ranked: their arms are in the order of their numbers.
 
     Examples
     --------
-    >>> decision = Decision("shop-7", ("ant", "bee"), (0.5, 0.25), True, round=7, time=0.0)
-    >>> decision.number
-    7
+    >>> decision = Decision("shop-7", ("bee", "ant"), (0.5, 0.25), True, round=7, time=0.0)
+    >>> decision.number, decision.places
+    (7, {'bee': 0, 'ant': 1})
     >>> Decision.from_dict(decision.as_dict()) == decision
     True
     """
@@ -74,11 +77,17 @@ class Decision:
     set_propensity: float | None = None
     n_samples: int = 0
     context: Context | None = None
+    ranked: bool = True
 
     @property
     def number(self) -> int:
         """Which decision of its session it is, counted from 1."""
         return decision_number(self.id)
+
+    @property
+    def places(self) -> dict[Name, int]:
+        """The place of each arm, 0 for the first; empty if the arms are not ranked."""
+        return {arm: place for place, arm in enumerate(self.arms)} if self.ranked else {}
 
     def as_dict(self) -> dict[str, Any]:
         """The decision as plain JSON; propensities and context are left out if there are none."""
@@ -97,6 +106,8 @@ class Decision:
             plain["n_samples"] = self.n_samples
         if self.context is not None:
             plain["context"] = np.array(self.context).tolist()
+        if self.ranked:  # older versions did not write it
+            plain["ranked"] = True
         return plain
 
     @classmethod
@@ -119,6 +130,7 @@ class Decision:
             round=int(plain["round"]),
             time=float(plain["time"]),
             context=as_plain_context(plain.get("context")),
+            ranked=bool(plain.get("ranked", False)),
             **sampled,
         )
 
@@ -195,7 +207,8 @@ class Expiry:
 class Record:
     """A decision with the numbers of its arms, shape (k,), its outcomes by number and its status.
 
-    The status is "told" once all outcomes are known.
+    The numbers are in the order of the decision's arms. The status is "told" once all outcomes are
+    known.
     """
 
     decision: Decision
@@ -204,7 +217,7 @@ class Record:
     status: Status = "open"
 
     def new_outcomes(self, given: Mapping[Name, Any]) -> dict[int, float]:
-        """The outcomes that were not known before, by ascending number of the arm.
+        """The outcomes that were not known before, by number, in the order of the decision.
 
         Refuses what is not feedback for this decision.
         """
@@ -241,9 +254,9 @@ class Record:
             return given
         return np.vstack([given, np.zeros((n_arms - len(given), given.shape[1]))])
 
-    def missing(self) -> IndexArray:
-        """The numbers of the arms without an outcome, ascending."""
-        return np.array([arm for arm in self.arms.tolist() if arm not in self.outcomes], np.intp)
+    def missing(self) -> list[int]:
+        """The numbers of the arms without an outcome, in the order of the decision."""
+        return [arm for arm in self.arms.tolist() if arm not in self.outcomes]
 
     def state(self) -> dict[str, Any]:
         """The record as plain JSON, as session files have it: with numbers instead of names."""

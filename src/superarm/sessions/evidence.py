@@ -32,8 +32,8 @@ class Evidence:
 
     Attributes
     ----------
-    arms
-        The numbers of the chosen arms, ascending.
+    arms, ranked
+        The numbers of the chosen arms, ascending, and in the order of the decision.
     theta
         The sample that the oracle saw.
     report
@@ -47,6 +47,7 @@ class Evidence:
     """
 
     arms: IndexArray
+    ranked: IndexArray
     theta: Sample
     report: Report | None
     posterior: Posterior | None

@@ -24,7 +24,7 @@ class Reason:
     Attributes
     ----------
     arm, rank
-        The name of the arm, and its place by score: 1 for the best.
+        The name of the arm, and its place among all arms: 1 for the best. None without scores.
     value
         The value that was sampled for it.
     mean, low, high
@@ -80,7 +80,7 @@ class Explanation:
         The decision, and what the oracle ordered the arms by, in words. ``score_is`` is None if the
         oracle did not order arms, or did not report on this round.
     reasons
-        One `Reason` per arm of the set, the best first.
+        One `Reason` per arm of the set, in the order of the decision: the best first.
     best_left_out
         The best arm that is not in the set, if it is known. Its posterior is the present one.
     lost_by
@@ -132,7 +132,7 @@ def explain(
             rank=None if scores is None else rank,
             known={} if known is None else known[place],
         )
-        for rank, place in enumerate(_best_first(arms, scores).tolist(), start=1)
+        for rank, place in enumerate(np.searchsorted(arms, evidence.ranked).tolist(), start=1)
     )
     prior = _prior_of(evidence.posterior)
     if scores is None:
@@ -147,15 +147,6 @@ def explain(
 
 def _prior_of(posterior: Posterior | None) -> str | None:
     return str(posterior.prior) if isinstance(posterior, HasPrior) else None
-
-
-def _best_first(arms: IndexArray, scores: Scores | None) -> IndexArray:
-    """The places of the chosen arms among ``arms``, the best first."""
-    if scores is None:
-        return np.arange(len(arms))
-    if scores.order is not None:
-        return np.searchsorted(arms, scores.order)
-    return np.argsort(-scores.values[arms], kind="stable")
 
 
 def _best_left_out(evidence: Evidence, scores: Scores) -> int | None:

@@ -27,10 +27,13 @@ import numpy as np
 
 from superarm.errors import SessionFileError
 
-VERSION = 1
+VERSION = 2
 _FORMAT = "superarm session"
 # From version n to version n + 1: returns the document of an older file as it is written today.
-_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    # Version 2 has ranked decisions. A decision that does not say so is as it was: not ranked.
+    1: lambda document: document,
+}
 
 _LONG = 64  # a list of at least this many numbers is written as an array
 _MARK = b"sha256:"

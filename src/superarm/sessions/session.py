@@ -13,14 +13,14 @@ from superarm.core import Policy, Reward
 from superarm.core.arguments import as_count
 from superarm.offpolicy import ShownLog
 from superarm.sessions import files, state
-from superarm.sessions.arms import NamedArms, add_arms, size_of
+from superarm.sessions.arms import NamedArms, add_arms
 from superarm.sessions.decisions import Decision, Expiry, Name
+from superarm.sessions.feedback import check_places
 from superarm.sessions.ledger import Ledger
 from superarm.sessions.seeding import Seeding
 from superarm.sessions.unlocked import AskOptions, Sets, UnlockedSession
 from superarm.sessions.view import SessionView
 from superarm.sessions.warm_start import taught_policy
-from superarm.sets import Feasible
 
 
 class Session(SessionView):
@@ -29,9 +29,8 @@ class Session(SessionView):
     Feedback may be partial, late, repeated and out of order. Arms can be added and retired. A
     session is saved in one file and continues from it bit for bit. It explains its decisions.
 
-    A session owns a random generator and its policy: do not call `ask` or `tell` on the policy
-    directly. Threads may share a session, because all methods take turns under one lock. A call
-    that is refused changes nothing.
+    Do not call `ask` or `tell` on the policy directly: it belongs to the session. Threads may share
+    a session, because all methods take turns under one lock. A refused call changes nothing.
 
     Parameters
     ----------
@@ -50,8 +49,7 @@ class Session(SessionView):
     keep
         How many closed decisions are remembered, to recognise repeated feedback.
     explain_last
-        How many of the last decisions `explain` can explain. Each keeps theta and the report of
-        the oracle in memory.
+        How many of the last decisions `explain` can explain. Each keeps all of theta in memory.
     clock
         Returns seconds, like ``time.time``. They are saved in the file, so they must mean the same
         after a restart.
@@ -94,6 +92,7 @@ class Session(SessionView):
         arms = NamedArms(range(n_arms) if names is None else names)
         if len(arms) != n_arms:
             raise ValueError(f"names must be of the policy's {n_arms} arms, got {len(arms)}")
+        check_places(policy.belief, policy.feasible)
         made = UnlockedSession(
             policy=policy,
             arms=arms,
@@ -123,30 +122,6 @@ class Session(SessionView):
         """
         taught, names = taught_policy(log, k, policy=policy, strength=strength, seed=seed)
         return cls(taught, names, seed=seed, **options)
-
-    def feasible(self, k: int | None = None, **constraints: Any) -> Feasible:
-        """Constraints for `ask`: like `Feasible`, but with names of arms instead of numbers.
-
-        ``k`` is by default that of the policy. ``available``, ``must`` and ``must_not`` are names,
-        ``groups`` are `Group` objects with names, and ``weights`` maps names to weights. An arm
-        without a weight weighs 0. `ask` always leaves retired arms out.
-
-        Examples
-        --------
-        >>> import superarm as sa
-        >>> policy = sa.thompson(sa.LinearReward(4), k=2)
-        >>> session = Session(policy, ["ant", "bee", "cat", "dog"], seed=1)
-        >>> session.ask(feasible=session.feasible(must=["dog"], must_not=["bee"])).arms
-        ('ant', 'dog')
-        """
-        with self._lock:
-            size = size_of(self.policy.feasible) if k is None else k
-            return self._unlocked.arms.constraints(size, **constraints)
-
-    def check(self, feasible: Sets = None, *, context: ArrayLike | None = None) -> None:
-        """Refuse constraints and contexts that `ask` would refuse. Draws and changes nothing."""
-        with self._lock:
-            self._unlocked.check(feasible, context)
 
     @overload
     def ask(self, n: None = None, **options: Unpack[AskOptions]) -> Decision: ...
@@ -244,7 +219,7 @@ class Session(SessionView):
         prior
             The prior of the new arms, if the belief has one per arm: see `BetaBelief.add_arms`.
         reward
-            The reward of all arms, the new ones last. The default is what ``rewards`` makes.
+            The reward of all arms, the new ones last; by default what ``rewards`` makes.
         """
         with self._lock:
             session = self._unlocked

@@ -137,7 +137,7 @@ def load_mark(
         belief.level = None if level is None else (int(level[0]), float(level[1]))
     if isinstance(oracle, Adopts):
         for record in records:
-            oracle.adopt(record.arms, feasible, policy.reward.n_arms)
+            oracle.adopt(np.sort(record.arms), feasible, policy.reward.n_arms)
 
 
 def _describe(policy: Policy) -> dict[str, Any]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias, TypedDict, runtime_checkable
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, Policy, Reward, Sample, Scores, as_feasible
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core import FeasibleSets, Policy, Reward, as_feasible
+from superarm.core.arguments import IndexArray
 from superarm.core.copies import copy_policy
 from superarm.core.policy import belief_at
+from superarm.core.ranking import Reports, best_first
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
 from superarm.offpolicy import Propensities, propensities
 from superarm.sessions.arms import NamedArms, without_retired
@@ -27,6 +28,7 @@ from superarm.sessions.decisions import (
 )
 from superarm.sessions.evidence import Evidence, known_of
 from superarm.sessions.explain import Explanation, explain
+from superarm.sessions.feedback import check_places, feedback_of
 from superarm.sessions.ledger import Ledger
 from superarm.sessions.seeding import Seeding
 
@@ -39,17 +41,6 @@ class AskOptions(TypedDict, total=False):
     feasible: Sets
     context: ArrayLike | None
     propensities: int | None
-
-
-@runtime_checkable
-class _Ranks(Protocol):
-    """The method of `Report`.
-
-    Python caches issubclass for Protocols that have methods only. This is much faster than
-    isinstance, and happens in every round.
-    """
-
-    def ranking(self, arms: IndexArray, theta: Sample) -> Scores | None: ...
 
 
 @dataclass
@@ -85,8 +76,9 @@ class UnlockedSession:
 
     def check(self, given: Sets, context: ArrayLike | None) -> FeasibleSets:
         """The sets of a round. Refuses them, or the context, if `ask` could not use them."""
-        belief_at(self.policy.belief, context)
-        return self.feasible(given)
+        sets = self.feasible(given)
+        check_places(belief_at(self.policy.belief, context), sets)
+        return sets
 
     def ask(
         self,
@@ -102,7 +94,7 @@ class UnlockedSession:
         self.expire(now)
         # All or none: nothing is issued before the last decision is made.
         made = [self._decide(feasible, place, now, n_samples, known) for place in range(1, n + 1)]
-        self.issue([Record(decision, evidence.arms) for decision, evidence in made])
+        self.issue([Record(decision, evidence.ranked) for decision, evidence in made])
         for decision, evidence in made:
             self.evidence[decision.id] = evidence
         while len(self.evidence) > self.explain_last:
@@ -115,10 +107,8 @@ class UnlockedSession:
         new = record.new_outcomes(outcomes)
         if not new or self._is_late(record):
             return ()
-        # The usual case is feedback on all arms, whose numbers are there already.
-        arms = record.arms if len(new) == len(record.arms) else np.array(list(new), np.intp)
         # The belief may still refuse, so the record changes after it.
-        self._tell(record, arms, np.array(list(new.values())))
+        self._tell(record, new)
         record.outcomes.update(new)
         if len(record.outcomes) == len(record.arms):
             self.ledger.close(record, "told")
@@ -134,15 +124,15 @@ class UnlockedSession:
         closed = []
         for record in self.ledger.due(self.expiry, now=now, rounds=self.rounds):
             if self.expiry.missing is not None:
-                arms = record.missing()
-                self._tell(record, arms, np.full(len(arms), self.expiry.missing))
+                self._tell(record, dict.fromkeys(record.missing(), self.expiry.missing))
             self.ledger.close(record, "expired")
             closed.append(record.decision)
         return closed
 
-    def _tell(self, record: Record, arms: IndexArray, outcomes: FloatArray) -> None:
+    def _tell(self, record: Record, outcomes: dict[int, float]) -> None:
         context = record.context(self.policy.reward.n_arms)
-        self.policy.tell(arms, outcomes, rng=self.rng, context=context)
+        arms, values, places = feedback_of(record, outcomes)
+        self.policy.tell(arms, values, rng=self.rng, context=context, places=places)
 
     def next_records(self, decisions: Sequence[Decision]) -> list[Record]:
         """The records of decisions that another session issued and that are the next ones here."""
@@ -216,23 +206,25 @@ class UnlockedSession:
         arms, theta = self.policy.decide(rng=self.rng, feasible=feasible, context=context)
         report = self.policy.oracle.report
         # If the oracle repeated an answer, its report is about an earlier round.
-        if report is before or not issubclass(type(report), _Ranks):
+        if report is before or not issubclass(type(report), Reports):
             report = None
-        values = theta.drawn(arms)
+        # Kept now, because later feedback changes the belief.
+        belief = belief_at(self.policy.belief, context)
+        oracle = self.policy.oracle
+        ranked = best_first(arms, theta, oracle=oracle, report=report, belief=belief)
+        drawn, places = theta.drawn(arms), np.searchsorted(arms, ranked)
         decision = Decision(
             id=self._id(number),
-            arms=tuple([self.arms.names[arm] for arm in arms.tolist()]),
-            values=None if values is None else tuple(values.tolist()),
+            arms=tuple([self.arms.names[arm] for arm in ranked.tolist()]),
+            values=None if drawn is None else tuple(drawn[places].tolist()),
             certified=report is not None and bool(report.certified),
             round=self.rounds + 1,
             time=now,
             context=context,
-            **({} if sampled is None else _shares(sampled.counting(arms), arms)),
+            **({} if sampled is None else _shares(sampled.counting(arms), arms, ranked)),
         )
-        # Kept now, because later feedback changes the belief.
-        belief = belief_at(self.policy.belief, context)
         posterior, parts = known_of(belief, arms) if self.explain_last else (None, None)
-        return decision, Evidence(arms, theta, report, posterior, feasible, parts)
+        return decision, Evidence(arms, ranked, theta, report, posterior, feasible, parts)
 
     def _id(self, number: int) -> str:
         return f"{self.seeding.key}-{number}"  # decision_number reads it
@@ -250,10 +242,10 @@ class UnlockedSession:
         )
 
 
-def _shares(sampled: Propensities, arms: IndexArray) -> dict[str, Any]:
+def _shares(sampled: Propensities, arms: IndexArray, ranked: IndexArray) -> dict[str, Any]:
     """What a decision says of its probabilities."""
     return {
-        "propensities": tuple(sampled.arms[arms].tolist()),
+        "propensities": tuple(sampled.arms[ranked].tolist()),
         "set_propensity": sampled.set_probability(arms),
         "n_samples": sampled.n_samples,
     }

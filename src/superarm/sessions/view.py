@@ -1,15 +1,22 @@
-"""What can be read of a session, and saved: nothing here changes it."""
+"""What can be read of a session, asked, and saved: nothing here changes it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from superarm.sessions import files, state
+from superarm.sessions.arms import size_of
 from superarm.sessions.decisions import Decision, Name, Status
 from superarm.sessions.explain import Explanation
-from superarm.sessions.unlocked import UnlockedSession
+from superarm.sessions.unlocked import Sets, UnlockedSession
+from superarm.sessions.verdict import Verdict, verdict_of
+from superarm.sets import Feasible
 
 
 class SessionView:
@@ -49,6 +56,30 @@ class SessionView:
     def is_retired(self, name: Name) -> bool:
         """Whether an arm is no longer picked."""
         return bool(self._unlocked.arms.is_retired[self._unlocked.arms.of([name])[0]])
+
+    def feasible(self, k: int | None = None, **constraints: Any) -> Feasible:
+        """Constraints for `ask`: like `Feasible`, but with names of arms instead of numbers.
+
+        ``k`` is by default that of the policy. ``available``, ``must`` and ``must_not`` are names,
+        ``groups`` are `Group` objects with names, and ``weights`` maps names to weights. An arm
+        without a weight weighs 0. `ask` always leaves retired arms out.
+
+        Examples
+        --------
+        >>> import superarm as sa
+        >>> policy = sa.thompson(sa.LinearReward(4), k=2)
+        >>> session = sa.Session(policy, ["ant", "bee", "cat", "dog"], seed=1)
+        >>> session.ask(feasible=session.feasible(must=["dog"], must_not=["bee"])).arms
+        ('dog', 'ant')
+        """
+        with self._lock:
+            size = size_of(self.policy.feasible) if k is None else k
+            return self._unlocked.arms.constraints(size, **constraints)
+
+    def check(self, feasible: Sets = None, *, context: ArrayLike | None = None) -> None:
+        """Refuse constraints and contexts that `ask` would refuse. Draws and changes nothing."""
+        with self._lock:
+            self._unlocked.check(feasible, context)
 
     @property
     def keep(self) -> int:
@@ -107,6 +138,28 @@ class SessionView:
         """
         with self._lock:
             return self._unlocked.explain(decision)
+
+    def verdict(self, delta: float = 0.05) -> Verdict:
+        """Whether the best arms are known, except with probability ``delta``: see `Verdict`.
+
+        Arms must stay as they are, and retired arms do not take part. It may be asked at any time:
+        looking again and again does not make it wrong more often. O(k · n_arms).
+
+        Examples
+        --------
+        >>> import superarm as sa
+        >>> policy = sa.thompson(sa.LinearReward(3), k=1)
+        >>> session = sa.Session(policy, ["tea", "jam", "pie"], seed=0)
+        >>> for _ in range(300):
+        ...     decision = session.ask()
+        ...     _ = session.tell(decision, {arm: float(arm == "tea") for arm in decision.arms})
+        >>> session.verdict().arms
+        ('tea',)
+        """
+        with self._lock:
+            arms = self._unlocked.arms
+            kept = np.flatnonzero(~arms.is_retired)
+            return verdict_of(self.policy, arms.names, kept, size_of(self.policy.feasible), delta)
 
     def save(self, path: str | Path) -> None:
         """Write everything that later decisions depend on into one file.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
+from superarm.sets._overlapping import Overlapping
 from superarm.sets._quotas import Quotas
 
 
@@ -39,28 +40,23 @@ def quotas_of(
     groups: Sequence[Group],
     k: int,
     at_most: bool,
-) -> tuple[Quotas, list[str]]:
+) -> tuple[Quotas | Overlapping, list[str]]:
     """The quotas of some groups, and what errors call the groups.
 
-    The arms in no group are the last group.
+    If no arm is in two groups, the arms in no group are the last group.
     """
     n_arms, n_groups = len(possible), len(groups)
-    group = np.full(n_arms, n_groups, np.intp)
+    group, n_times = np.full(n_arms, n_groups, np.intp), np.zeros(n_arms, np.intp)
     least, most = np.zeros(n_groups + 1, np.intp), np.full(n_groups + 1, n_arms, np.intp)
+    found = []
     names = [
         f"the group {one.name!r}" if one.name else f"group {number}"
         for number, one in enumerate(groups)
     ]
     for number, (one, name) in enumerate(zip(groups, names, strict=True)):
-        arms = _named_arms(one.arms, n_arms, name)
-        # Arms that an earlier group has already.
-        twice = arms[group[arms] != n_groups]
-        if len(twice):
-            raise ValueError(
-                f"groups must be disjoint, got arm {twice[0]} in {names[group[twice[0]]]} "
-                f"and in {name}"
-            )
-        group[arms] = number
+        found.append(_named_arms(one.arms, n_arms, name))
+        group[found[-1]] = number
+        n_times[found[-1]] += 1
         least[number] = as_count(one.least, f"least of {name}")
         if one.most is not None:
             most[number] = as_count(one.most, f"most of {name}")
@@ -68,11 +64,19 @@ def quotas_of(
             raise ValueError(
                 f"{name} must have least <= most, got {least[number]} and {most[number]}"
             )
-    return Quotas(possible, must, group, least, most, k, at_most), names
+    if n_times.max(initial=0) <= 1:
+        return Quotas(possible, must, group, least, most, k, at_most), names
+    member = np.zeros((n_groups, n_arms), bool)
+    for number, arms in enumerate(found):
+        member[number, arms] = True
+    return Overlapping(possible, must, member, least[:-1], most[:-1], k, at_most), names
 
 
 def refuse_clashes(
-    quotas: Quotas, here: NDArray[np.bool_], outside: NDArray[np.bool_], names: list[str]
+    quotas: Quotas | Overlapping,
+    here: NDArray[np.bool_],
+    outside: NDArray[np.bool_],
+    names: list[str],
 ) -> None:
     """Say which constraints clash, if no set fulfils all of them; the budget is not checked."""
     must, k = np.flatnonzero(quotas.must), quotas.k
@@ -88,7 +92,8 @@ def refuse_clashes(
     inside, there = quotas.counts(must), quotas.counts(quotas.possible)
     for number, name in enumerate(names):
         if inside[number] > quotas.most[number]:
-            mine = must[quotas.group[must] == number]
+            groups, places = quotas.members(must)
+            mine = must[places[groups == number]]
             raise ValueError(
                 f"must and {name} clash: it may have at most {quotas.most[number]} arm(s), "
                 f"got arms {mine} in must"
@@ -98,6 +103,9 @@ def refuse_clashes(
                 f"available, must_not and {name} clash: it must have at least "
                 f"{quotas.least[number]} arm(s), but {there[number]} of its arms can be in"
             )
+    if isinstance(quotas, Overlapping):
+        _refuse_together(quotas, names)
+        return
     # Required arms count towards the lower quota of their group.
     needed = int(np.maximum(quotas.least, inside).sum())
     if needed > k:
@@ -114,9 +122,31 @@ def refuse_clashes(
         )
 
 
-def refuse_heavy(quotas: Quotas, weights: FloatArray, limit: float, budget: float) -> None:
+def _refuse_together(quotas: Overlapping, names: list[str]) -> None:
+    """Say which groups clash, if no set fulfils the quotas of all of them."""
+    if quotas.has_sets():
+        return
+    clash = []
+    # A group belongs to the clash if there is a set without its quota.
+    for number, name in enumerate(names):
+        without = quotas.without(number)
+        if without.has_sets():
+            clash.append(name)
+        else:
+            quotas = without
+    size = f"at most {quotas.k}" if quotas.at_most else f"{quotas.k}"
+    raise ValueError(
+        f"the quotas of {', '.join(clash) or 'no group'} clash with one another, or with must, "
+        f"available or k: no set of {size} arms fulfils all of them"
+    )
+
+
+def refuse_heavy(
+    quotas: Quotas | Overlapping, weights: FloatArray, limit: float, budget: float
+) -> None:
     """Say so if even the lightest set is heavier than the budget."""
-    lightest = quotas.lightest(weights, quotas.must)[0]
+    found = quotas.lightest(weights, quotas.must)
+    lightest = found[0] if isinstance(found, tuple) else found
     if lightest > limit:
         hint = "" if quotas.at_most else f"; at_most=True lets sets be below {quotas.k}"
         raise ValueError(

@@ -95,6 +95,32 @@ class Quotas:
             arms = arms[np.lexsort((-values[arms], self.group[arms]))]
         return arms[rank < least[group]], arms[(rank >= least[group]) & (rank < self.most[group])]
 
+    def extensions(self, fixed: BoolArray, weights: FloatArray | None, limit: float) -> BoolArray:
+        """Which arms may join the fixed ones, on the way to a set within the limit of weights."""
+        mask = self.addable(fixed)
+        if weights is not None and mask.any():
+            mask &= self.lightest(weights, fixed)[1] <= limit
+        return mask
+
+    def completions(self, fixed: BoolArray) -> BoolArray:
+        """Which single arm makes a set of the fixed ones."""
+        counts, missing, size = self.counts(fixed), self.must & ~fixed, int(fixed.sum())
+        short = np.maximum(self.least - counts, 0)
+        # One more arm must bring the size, the lower quotas and the required arms in order.
+        size_fits = size < self.k if self.at_most else size == self.k - 1
+        one_is_enough = size_fits and short.sum() <= 1 and missing.sum() <= 1
+        in_order = not (fixed & ~self.possible).any() and bool((counts <= self.most).all())
+        if not one_is_enough or not in_order:
+            return np.zeros(len(fixed), bool)
+        mask = self.possible & ~fixed & (counts < self.most)[self.group]
+        if short.any():
+            mask &= (short > 0)[self.group]
+        return mask & missing if missing.any() else mask
+
+    def members(self, arms: IndexArray) -> tuple[IndexArray, IndexArray]:
+        """Pairs of a group and the place in ``arms`` of one of its members."""
+        return self.group[arms], np.arange(len(arms))
+
     def addable(self, fixed: BoolArray) -> BoolArray:
         """Which arms may join the fixed ones, on the way to a set."""
         counts = self.counts(fixed)

@@ -44,7 +44,8 @@ class Feasible:
     must, must_not
         Arms that are in every set, and arms that are in no set.
     groups
-        Quotas, each a `Group`. No arm may be in two groups; an arm may be in none.
+        Quotas, each a `Group`. An arm may be in no group, in one, or in several, such as its brand
+        and its category.
     weights, budget
         Shape (n_arms,), none negative: the weights of the arms of a set sum to at most the budget.
     n_arms
@@ -135,10 +136,11 @@ class Feasible:
     def best(self, values: ArrayLike, *, rng: np.random.Generator) -> IndexArray:
         """The set of the largest sum of values, shape (n_arms,), ascending; ties broken at random.
 
-        Exact without a budget, by greedy, in O(n_arms) or, with groups, O(n_arms log n_arms). If
-        the budget decides, it is within a millionth of the largest sum, by integer programming, in
-        a time that no formula bounds. If a set may have fewer than k arms, arms of negative value
-        are left out where possible.
+        Exact by greedy, in O(n_arms) or, with groups, O(n_arms log n_arms). If groups overlap, or
+        if the budget decides, it is within a millionth of the largest sum, by integer programming,
+        in a time that no formula bounds. Without a budget, two kinds of groups, each without an
+        overlap of its own (brands and categories), are a linear program, which is solved quickly.
+        If a set may have fewer than k arms, arms of negative value are left out where possible.
         """
         values = np.asarray(values, np.float64)
         if self.n_arms is None:
@@ -163,28 +165,13 @@ class Feasible:
         fixed = self._mask(as_arms(chosen, self._known()))
         # Places for the required arms are kept free.
         reserved = fixed | self._quotas.must
-        mask = self._quotas.addable(reserved)
-        if self.weights is not None and mask.any():
-            mask &= self._quotas.lightest(self.weights, reserved)[1] <= self._limit
+        mask = self._quotas.extensions(reserved, self.weights, self._limit)
         return mask | (self._quotas.must & ~fixed)
 
     def completed_by(self, chosen: ArrayLike) -> NDArray[np.bool_]:
         """Shape (n_arms,): which single arm makes a feasible set of the chosen ones."""
         chosen = as_arms(chosen, self._known())
-        quotas, fixed = self._quotas, self._mask(chosen)
-        counts, missing = quotas.counts(fixed), quotas.must & ~fixed
-        short = np.maximum(quotas.least - counts, 0)
-        # One more arm must bring the size, the lower quotas and the required arms in order.
-        size_fits = len(chosen) < self.k if self.at_most else len(chosen) == self.k - 1
-        one_is_enough = size_fits and short.sum() <= 1 and missing.sum() <= 1
-        in_order = not (fixed & ~quotas.possible).any() and bool((counts <= quotas.most).all())
-        if not one_is_enough or not in_order:
-            return np.zeros(len(fixed), bool)
-        mask = quotas.possible & ~fixed & (counts < quotas.most)[quotas.group]
-        if short.any():
-            mask &= (short > 0)[quotas.group]
-        if missing.any():
-            mask &= missing
+        mask = self._quotas.completions(self._mask(chosen))
         if self.weights is not None:
             mask &= self.weights <= self._limit - self.weights[chosen].sum()
         return mask

@@ -93,12 +93,15 @@ class Recorder:
         self.ask_s = np.empty(horizon)
         self.true_values = TrueValues(environment, reward, self.arms, self.outcomes)
         self.true_values.before_round(0)
+        # Without known means or best values there is nothing to note in a round.
+        self._notes = isinstance(environment, KnownMeans | KnownBest)
 
     def asked(self, t: int, arms: IndexArray, *, ask_s: float, evaluations: int) -> None:
         """In round t the policy chose these arms."""
         self.arms[t, : len(arms)] = arms
         self.ask_s[t], self.evaluations[t] = ask_s, evaluations
-        self.true_values.before_round(t)
+        if self._notes:
+            self.true_values.before_round(t)
 
     def trace(self) -> Trace:
         """The finished trace."""
@@ -166,11 +169,14 @@ def _values(
     reward: Reward, mu: FloatArray | None, arms: IndexArray, outcomes: FloatArray
 ) -> FloatArray:
     """The values of sets at the means mu; without mu, at the outcomes that were seen."""
+    # The same sets return again and again; an expensive reward is evaluated once for each of them.
     if mu is None:
         is_seen = ~np.isnan(outcomes)
-        rows = zip(arms, outcomes, is_seen, strict=True)
-        return np.array([reward(row[seen], did[seen]) for row, did, seen in rows])
-    # The same sets return again and again; an expensive reward is evaluated once for each of them.
+        # Arms are whole numbers, which floats hold. Sets are not sorted: the order of a sum counts.
+        both = np.column_stack([arms, np.where(is_seen, outcomes, -1.0)])
+        _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
+        found = [reward(arms[t, is_seen[t]], outcomes[t, is_seen[t]]) for t in first.tolist()]
+        return np.array(found, np.float64)[which.ravel()]
     distinct, which = np.unique(np.sort(arms, axis=1), axis=0, return_inverse=True)
     is_arm = distinct >= 0
     offsets = np.append(0, np.cumsum(is_arm.sum(axis=1)))

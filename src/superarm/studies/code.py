@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -113,7 +113,7 @@ def _named(source: str, name: str, is_package: bool) -> tuple[str, ...]:
     found: list[str] = []
     # The source is parsed, not imported: an import would run it, and would miss imports inside
     # functions.
-    for node in ast.walk(ast.parse(source)):
+    for node in _statements(ast.parse(source)):
         if isinstance(node, ast.Import):
             found += [one.name for one in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -123,6 +123,16 @@ def _named(source: str, name: str, is_package: bool) -> tuple[str, ...]:
             # `from package import module` names a module that the package need not import.
             found += [base, *[f"{base}.{one.name}" for one in node.names]]
     return tuple(found)
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements. Expressions, which are most of a tree, cannot import anything."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left += getattr(node, block, ())
 
 
 def _packages(name: str) -> list[str]:

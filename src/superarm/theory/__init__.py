@@ -1,6 +1,7 @@
 """The paper's lemmas and theorem as functions, its quantizer, and definitions by brute force."""
 
 from superarm.theory.bayes_floor import bayes_regret_floor
+from superarm.theory.best_k import best_k
 from superarm.theory.bounds import (
     epsilon_limit,
     estimate_q,
@@ -27,6 +28,7 @@ __all__ = [
     "Decodability",
     "Quantizer",
     "bayes_regret_floor",
+    "best_k",
     "decodability",
     "epsilon_limit",
     "estimate_q",

@@ -18,11 +18,11 @@ KINDS = [
     {"belief": "linear", "features": FEATURES},
     {"belief": "logistic", "features": FEATURES},
     {"belief": {"kind": "linear", "context": 2}},
-    {"belief": {"kind": "linear", "context": 2}, "features": FEATURES},
+    {"belief": {"kind": "linear", "context": 2, "discount": 0.9}, "features": FEATURES},
     {"belief": {"kind": "linear", "context": 2, "structure": "shared"}, "features": FEATURES},
     {"belief": {"kind": "logistic", "context": 2}, "features": FEATURES},
     {"belief": {"kind": "logistic", "context": 2, "structure": "bilinear"}, "features": FEATURES},
-    {"belief": {"kind": "logistic", "context": 2, "structure": "disjoint"}},
+    {"belief": {"kind": "logistic", "context": 2, "structure": "disjoint", "discount": 0.9}},
 ]
 
 
@@ -73,14 +73,14 @@ def replayed(path, bandit, *, decide=True):
 @pytest.mark.parametrize("parts", KINDS, ids=lambda parts: json.dumps(parts["belief"]))
 def test_logs_give_the_same_decisions_bit_for_bit(path, parts):
     within = has_contexts(parts)
-    with client_of(path, checkpoint_every=10) as client:
+    with client_of(path, checkpoint_every=6) as client:
         bandit = create(client, seed=5, **parts)
-        play(client, bandit, 25, seed=1, in_contexts=within)
+        play(client, bandit, 15, seed=1, in_contexts=within)
         new = {"arms": ["eel", "fox"]}
         if "features" in parts:
             new["features"] = {"fox": [0.0, 3.0], "eel": [1.0, 1.0]}
         assert client.post(f"/v1/bandits/{bandit}/arms", json=new).status_code == 200
-        play(client, bandit, 15, seed=2, n_arms=6, in_contexts=within)
+        play(client, bandit, 8, seed=2, n_arms=6, in_contexts=within)
         client.app.state.service.engine.checkpoints.wait()
         play(client, bandit, 4, seed=3, n_arms=6, in_contexts=within)
         before = client.get(f"/v1/bandits/{bandit}").json()
@@ -97,7 +97,7 @@ def test_logs_give_the_same_decisions_bit_for_bit(path, parts):
         with client_of(copy, checkpoints=checkpoints) as client:
             assert client.get(f"/v1/bandits/{bandit}").json() == before
             assert events_of(client, bandit) == log
-            futures.append(play(client, bandit, 10, seed=4, n_arms=6, in_contexts=within))
+            futures.append(play(client, bandit, 7, seed=4, n_arms=6, in_contexts=within))
         assert replayed(copy, bandit).live.seq > len(log)
     assert futures[0] == futures[1]
 
@@ -213,11 +213,26 @@ def test_bandits_without_contexts_refuse_them(client, parts):
     assert decide(client, bandit)["arms"]
 
 
-def test_the_best_arms_of_a_bandit_in_contexts_have_no_means(client):
-    bandit = create(client, seed=1, belief={"kind": "logistic", "context": 1})
+@pytest.mark.parametrize(
+    ("kind", "model"), [("linear", LinearBelief), ("logistic", LogisticBelief)]
+)
+def test_the_best_arms_of_a_bandit_are_those_at_the_average_context(client, kind, model):
+    bandit = create(client, seed=1, belief={"kind": kind, "context": 1})
     rows = client.get(f"/v1/bandits/{bandit}").json()["posterior"]
-    assert [row["arm"] for row in rows] == ARMS
-    assert {row["mean"] for row in rows} == {row["low"] for row in rows} == {None}
+    assert len({row["mean"] for row in rows}) == 1  # nothing is known yet
+    twin = model(len(ARMS), context=1)
+    for context in (1.0, 4.0, 2.0):
+        decision = decide(client, bandit, context=[context])
+        outcomes = [float(arm == ARMS[0]) for arm in decision["arms"]]
+        tell(client, decision["id"], dict(zip(decision["arms"], outcomes, strict=True)))
+        arms = [ARMS.index(arm) for arm in decision["arms"]]
+        twin.at([context]).update(arms, outcomes, rng=np.random.default_rng(0))
+    means = twin.at([7 / 3]).mean()
+    rows = client.get(f"/v1/bandits/{bandit}").json()["posterior"]
+    found = {row["arm"]: row["mean"] for row in rows}
+    assert [found[arm] for arm in ARMS] == pytest.approx(means.tolist())
+    assert [row["mean"] for row in rows] == sorted(found.values(), reverse=True)
+    assert all(row["low"] <= row["mean"] <= row["high"] for row in rows)
 
 
 def test_batches_of_large_contexts_are_refused(client):
@@ -256,8 +271,10 @@ def test_explanations_say_what_adds_up_to_a_mean(client, kind):
     for _ in range(12):
         made = decide(client, bandit, context=[0.5])
         tell(client, made["id"], {arm: float(arm in "ant cat") for arm in made["arms"]})
-        told = np.array([float(arm in "ant cat") for arm in made["arms"]])
-        belief.at([0.5]).update([ARMS.index(arm) for arm in made["arms"]], told, rng=rng)
+        # A session learns in the order of the arms, whatever their places are.
+        arms = sorted(made["arms"], key=ARMS.index)
+        told = np.array([float(arm in "ant cat") for arm in arms])
+        belief.at([0.5]).update([ARMS.index(arm) for arm in arms], told, rng=rng)
     made = decide(client, bandit, context=[0.75])
     wanted = belief.at([0.75]).contributions([ARMS.index(arm) for arm in made["arms"]])
     url = f"/v1/decisions/{made['id']}/explanation"
@@ -275,3 +292,19 @@ def test_explanations_say_what_adds_up_to_a_mean(client, kind):
     without = create(client, name="without")
     reason = client.get(f"/v1/decisions/{decide(client, without)['id']}/explanation").json()
     assert {one["columns"] for one in reason["reasons"]} == {None}
+
+
+def test_contexts_are_in_logs_for_evaluation(client):
+    """Of vectors and of rows per arm, for all decisions of a request."""
+    bandit = create(client, seed=5, **KINDS[3])
+    given = [[1.0, 2.0], [[3.0, 4.0]] * 4, [5.0, 6.0]]
+    for context in given:
+        made = decide(client, bandit, context=context, propensities=5, n=2)["decisions"]
+        tell(client, made[0]["id"], dict.fromkeys(made[0]["arms"], 1.0))
+    log = sa.offpolicy.Log.from_events(events_of(client, bandit))
+    rows = [np.broadcast_to(context, (4, 2)) for context in given]
+    np.testing.assert_array_equal(log.contexts, np.repeat(rows, 2, axis=0))
+    assert log.n_missing == 6
+    assert log.n_samples.tolist() == [6] * 6
+    target = lambda context: np.clip(context[:, 0] / 10, 0, 1)  # noqa: E731
+    assert sa.offpolicy.ips(log.filled(0.0), target).n == 6

@@ -221,7 +221,11 @@ def test_huge_numbers_are_refused(client):
 
 
 NESTED = ("epsilon_random", "rarely")
-REQUIRED = {"group_testing": {"delta": 0.25}, "rarely": {"when": 2}}
+REQUIRED = {
+    "group_testing": {"delta": 0.25},
+    "position_biased": {"weights": [1.0]},
+    "rarely": {"when": 2},
+}
 
 
 def without(members, name):

@@ -151,7 +151,7 @@ def test_logs_of_events(client, tmp_path):
     assert log.names == ("ant", "bee", "cat", "dog", "eel")
     outcomes = [[None, None], [1.0, 0.5], [0.75], [0.25, 1.0]]  # the first has expired
     wanted = [
-        {name: one[name] for name in ("arms", "propensities", "set_propensity")}
+        {name: one[name] for name in ("arms", "propensities", "set_propensity", "n_samples")}
         | {"outcomes": told}
         for one, told in zip(made, outcomes, strict=True)
     ]

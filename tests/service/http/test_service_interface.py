@@ -73,3 +73,19 @@ def test_a_bandit_is_found_by_its_name(client):
     assert client.get("/v1/bandits", params={"name": "nobody"}).json()["bandits"] == []
     after = {"name": "Näme & more", "after": bandit}
     assert client.get("/v1/bandits", params=after).json()["bandits"] == []
+
+
+def test_a_verdict(client):
+    bandit = create(client, name="verdict", arms=["a", "b", "c"], k=1)
+    for _ in range(60):
+        made = decide(client, bandit)
+        tell(client, made["id"], {arm: float(arm == "b") for arm in made["arms"]})
+    found = client.get(f"/v1/bandits/{bandit}/verdict", params={"delta": 0.1}).json()
+    assert (found["arms"], found["delta"]) == (["b"], 0.1)
+    assert found["done"] == (found["error"] <= 0.1)
+    assert "b so far" in found["text"] or "b are the best" in found["text"]
+    assert client.get(f"/v1/bandits/{bandit}/verdict?delta=2").status_code == 422
+    other = create(client, name="no verdict", belief="beta")
+    refused = client.get(f"/v1/bandits/{other}/verdict")
+    assert refused.status_code == 422
+    assert "counts its outcomes" in refused.json()["detail"]

@@ -52,6 +52,8 @@ ADDED = [
     ("paths", "/v1/parts"),
     ("paths", "/v1/decisions"),
     ("paths", "/v1/outcomes"),
+    ("paths", "/v1/bandits/{id}/verdict"),
+    ("components", "schemas", "VerdictAnswer"),
     ("paths", "/v1/bandits", "get", "parameters", 2),  # name
     *(
         ("components", "schemas", name)
@@ -69,13 +71,22 @@ ADDED = [
     ("components", "schemas", "DecideBody", "properties", "context"),
     ("components", "schemas", "DecisionAnswer", "properties", "context"),
     ("components", "schemas", "DecisionState", "properties", "context"),
+    ("components", "schemas", "DecisionAnswer", "properties", "ranked"),
+    ("components", "schemas", "DecisionState", "properties", "ranked"),
     ("components", "schemas", "ExplanationAnswer", "properties", "prior"),
     *(
         ("components", "schemas", "ReasonAnswer", "properties", name)
         for name in ("base", "columns", "own")
     ),
 ]
-NEW_BELIEFS = ("flat_gaussian", "learned_beta", "linear", "logistic", "shared_seed")
+NEW_BELIEFS = (
+    "flat_gaussian",
+    "learned_beta",
+    "linear",
+    "logistic",
+    "position_biased",
+    "shared_seed",
+)
 
 
 def without_prose(value):

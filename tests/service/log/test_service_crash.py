@@ -19,7 +19,7 @@ def database(request, tmp_path):
 
 def test_nothing_acknowledged_is_lost_or_counted_twice(database, tmp_path):
     """Five kills at random moments; `benchmarks/crash.py` does the same with hundreds."""
-    found = crash.kill_repeatedly(database, tmp_path, kills=5, most_s=0.3, kind=ForkedServer)
+    found = crash.kill_repeatedly(database, tmp_path, kills=5, most_s=0.15, kind=ForkedServer)
     assert found["kills"] == 6
     assert found["decisions"] > 0
     assert found["outcomes"] > 0

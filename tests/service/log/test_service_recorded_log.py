@@ -1,12 +1,27 @@
-"""A log that is written now is, byte for byte, the log that was written before the redesign."""
+"""A log that is written now is, but for the ranking, the log from before the redesign.
+
+With its decisions in the order of the arms it is the earlier log byte for byte. This earlier log is
+then replayed.
+"""
 
 import hashlib
+import json
 import random
 import secrets
+import shutil
 import sqlite3
+
+import pytest
 
 from serving import client_of, create
 from superarm.oracles._lazy.certificates import Audits
+from superarm.service.bandits.records import like
+from superarm.service.bandits.replay import fingerprint, replay
+from superarm.service.log import chain
+from superarm.service.log.events import root, seal
+from superarm.service.log.sqlite import SQLiteStore
+
+NAMES = ["ant", "bee", "cat", "dog", "eel"]
 
 # SHA-256 of all events of the first four bandits, recorded with the service before it was laid out
 # in rooms. The fifth was recorded again when its decoder learned to choose the size of tests.
@@ -35,7 +50,8 @@ def play(client, bandit):
         found = client.post(f"/v1/bandits/{bandit}/decisions", json=body, headers=headers).json()
         for one in found.get("decisions", [found]):
             n_told = round_ % 3
-            outcomes = {arm: 0.5 * place for place, arm in enumerate(one["arms"][:n_told])}
+            # Not by place: decisions were in the order of the arms.
+            outcomes = {arm: 0.5 * place for place, arm in enumerate(sorted(one["arms"])[:n_told])}
             if outcomes:
                 path = f"/v1/decisions/{one['id']}/outcomes"
                 assert client.post(path, json={"outcomes": outcomes}).status_code in (200, 410)
@@ -43,7 +59,33 @@ def play(client, bandit):
     client.delete(f"/v1/bandits/{bandit}/arms/ant")
 
 
-def test_the_log_is_the_recorded_one(tmp_path, monkeypatch):
+def without_ranking(rows, ids):
+    """The events as they were before decisions were ranked, with digests of their own."""
+    before, digests = [], {number: root(id) for number, id in ids.items()}
+    for number, seq, time, kind, decision, key, text, _ in rows:
+        body = json.loads(text)
+        if kind == "decided":
+            body["decisions"] = [like(one, {}, as_numbers) for one in body["decisions"]]
+        if kind == "told":
+            body["outcomes"] = dict(sorted(body["outcomes"].items()))
+        event = seal(digests[number], seq, time, kind, decision, key, body)
+        digests[number] = event.digest
+        before.append((number, *event))
+    return before
+
+
+def as_numbers(names):
+    return [NAMES.index(name) for name in names]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A database with the bandits of the recorded log."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield record(tmp_path_factory.mktemp("log"), patch)
+
+
+def record(tmp_path, monkeypatch):
     # The log has the number of evaluations, and there were no audits when it was recorded.
     monkeypatch.setattr(Audits, "are_due", lambda self, per_root: False)
     ids, now = random.Random(1), [1000.0]
@@ -57,10 +99,50 @@ def test_the_log_is_the_recorded_one(tmp_path, monkeypatch):
     with client_of(path, clock=clock) as client:
         for number, parts in enumerate(PARTS):
             play(client, create(client, name=f"bandit {number}", seed=5, **parts))
-    with sqlite3.connect(path) as database:
-        rows = database.execute("SELECT * FROM events ORDER BY bandit, seq").fetchall()
+    return path
+
+
+def read(path):
+    database = sqlite3.connect(path)
+    rows = database.execute("SELECT * FROM events ORDER BY bandit, seq").fetchall()
+    ids = dict(database.execute("SELECT number, id FROM bandits"))
     database.close()
+    return rows, ids
+
+
+def test_the_log_is_the_recorded_one(path):
+    rows = without_ranking(*read(path))
     assert len(rows) > 50
     before, after = ([row for row in rows if (row[0] == 5) == is_last] for is_last in (False, True))
     found = [hashlib.sha256(repr(part).encode()).hexdigest() for part in (before, after)]
     assert found == RECORDED
+
+
+def test_a_log_from_before_the_ranking_is_replayed_bit_for_bit(path, tmp_path, monkeypatch):
+    """Applied, and decided again: both lead to the state to which the ranked log leads."""
+    monkeypatch.setattr(Audits, "are_due", lambda self, per_root: False)
+    older = tmp_path / "older.db"
+    shutil.copy(path, older)
+    database = sqlite3.connect(older)
+    database.execute("DELETE FROM events")
+    database.execute("DELETE FROM checkpoints")
+    rows = without_ranking(*read(path))
+    database.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    database.commit()
+    database.close()
+    ranked, unranked = (SQLiteStore(file, "read") for file in (path, older))
+    for bandit in chain.all_bandits(ranked):
+        wanted = replay(ranked, bandit, {}, decide=True).live
+        for decide in (False, True):
+            found = replay(unranked, bandit, {}, decide=decide).live
+            assert state(found) == state(wanted)
+            assert {one.ranked for one in found.session.decisions} == {decide}
+    ranked.close()
+    unranked.close()
+
+
+def state(live):
+    """What later decisions depend on. Open decisions have another order."""
+    found = fingerprint(live)
+    opened = [(one.id, sorted(one.arms), outcomes) for one, outcomes in found.pop("open")]
+    return {**found, "digest": None, "open": opened}

@@ -61,11 +61,11 @@ def test_two_servers_do_one_thing_after_the_other(postgres_database, tmp_path):
         record = tmp_path / "record.jsonl"
         urls = [server.url for server in servers]
         with crash.load(urls, bandit, record, clients=6, kind=ForkedServer):
-            crash.wait_for(record, 100)
+            crash.wait_for(record, 60)
             servers[1].kill()  # the other one continues, and nobody waits for the lock of the dead
-            time.sleep(0.5)
+            time.sleep(0.3)
             servers[1].start()
-            crash.wait_for(record, 200)
+            crash.wait_for(record, 130)
         events, states = (
             list(clients[0].log(bandit)),
             [crash.state_of(client, bandit) for client in clients],

@@ -24,7 +24,9 @@ class ClockWatch:
     """
 
     def __init__(
-        self, clock: Callable[[], float], steady: Callable[[], float] = time.monotonic
+        self,
+        clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock, self._steady = clock, steady
         self._ahead = clock() - steady()

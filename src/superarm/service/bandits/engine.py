@@ -78,7 +78,7 @@ class Engine:
         self.store, self.own, self.clock = store, dict(own or {}), clock
         self.metrics = Metrics() if metrics is None else metrics
         self.checkpoints = Checkpoints(store, self.metrics, checkpoint_every)
-        self._most_loaded, self._watch = most_loaded, ClockWatch(clock)
+        self._most_loaded, self._watch = most_loaded, ClockWatch()
         self.health = Health(store)
         self._closed = False
         # Threads, not processes: numpy releases the lock of the interpreter where it computes,

@@ -57,7 +57,8 @@ def _from_log(known: Answer) -> Answer:
     arms = known["arms"]
     values = known["values"] or [None] * len(arms)
     reasons = [{"arm": arm, "value": value} for arm, value in zip(arms, values, strict=True)]
-    reasons.sort(key=lambda reason: -(reason["value"] or 0.0))
+    if not known.get("ranked"):  # from before decisions were ranked
+        reasons.sort(key=lambda reason: -(reason["value"] or 0.0))
     certified = CERTIFIED if known["certified"] else "not certified"
     lines = [
         f"decision {known['id']}, round {known['round']}, {certified}",

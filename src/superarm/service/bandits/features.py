@@ -14,6 +14,8 @@ Given: TypeAlias = Rows | Mapping[str, list[float]]  # in the order of the arms,
 # takes the time of a cube of the columns.
 _MOST_COLUMNS = 1_000
 _MOST_NUMBERS = 100_000_000
+_MOST_PLACES = 100  # an update takes time and memory for places times arms of the list
+_MOST_COUNTS = 10_000_000  # a belief about places counts failures per arm and place
 _MOST_ANSWERED = 1_000_000  # numbers of contexts in all decisions of a request
 
 
@@ -54,8 +56,9 @@ def _in_order(given: Mapping[str, list[float]], arms: Sequence[str]) -> Rows:
 
 
 def check_size(spec: Mapping[str, Any], n_arms: int) -> None:
-    """Raise Problem if the model of features and contexts would be too large."""
+    """Raise Problem if the model of places, or of features and contexts, would be too large."""
     belief = spec["belief"]
+    _check_places(belief.get("weights"), n_arms)
     if belief.get("kind") not in parts.FEATURED:
         return
     n_features = len(spec["features"][0]) if "features" in spec else 0
@@ -78,6 +81,17 @@ def check_size(spec: Mapping[str, Any], n_arms: int) -> None:
             f"arms times columns of features and context must be at most {_MOST_NUMBERS:,}, "
             f"got {n_numbers:,}",
             fix="take fewer features, a shorter context, or the structure shared or bilinear",
+        )
+
+
+def _check_places(weights: Any, n_arms: int) -> None:
+    """Raise Problem if a list has too many places. The belief itself checks the weights."""
+    n_places = len(weights) if isinstance(weights, list) else 0
+    if n_places > _MOST_PLACES or n_places * n_arms > _MOST_COUNTS:
+        raise Problem(
+            422,
+            f"weights must be of at most {_MOST_PLACES} places, and places times arms at most "
+            f"{_MOST_COUNTS:,}, got {n_places} places of {n_arms:,} arms",
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of
-from superarm.service.bandits.records import decisions_of, record_of
+from superarm.service.bandits.records import decisions_of, like, record_of
 from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
 from superarm.service.log.chain import spec_of
 from superarm.service.log.events import (
@@ -232,9 +232,11 @@ class Live:
     def _decide_again(self, seq: int, logged: dict[str, Any]) -> None:
         asked = logged["ask"]
         made = self.ask(asked, feasible_of(self.session, self.spec["k"], asked))
-        if (made["decisions"], made["mark"]) != (logged["decisions"], logged["mark"]):
+        pairs = zip(made["decisions"], logged["decisions"], strict=True)
+        again = [like(one, before, self.session.numbers) for one, before in pairs]
+        if (again, made["mark"]) != (logged["decisions"], logged["mark"]):
             then = [one["arms"] for one in logged["decisions"]]
-            now = [one["arms"] for one in made["decisions"]]
+            now = [one["arms"] for one in again]
             raise OtherDecisionError(
                 f"event {seq} has {then}, and deciding again gives {now}, or the same sets from "
                 f"other samples; the oracle remembered less, or the reward or the version of "

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from superarm.sessions import Decision
 from superarm.sessions.decisions import as_plain_context
@@ -11,6 +14,7 @@ from superarm.sessions.decisions import as_plain_context
 Record = dict[str, Any]
 Answer = dict[str, Any]
 PROPENSITIES = ("propensities", "set_propensity", "n_samples")
+_PER_ARM = ("arms", "values", "propensities")  # lists with one element per arm
 
 
 def record_of(decision: Decision) -> Record:
@@ -22,6 +26,17 @@ def record_of(decision: Decision) -> Record:
     del record["round"], record["time"]
     record.pop("context", None)
     return record
+
+
+def like(record: Record, logged: Record, numbers: Callable[[list[Any]], list[int]]) -> Record:
+    """A decision in the form of a logged one, which may be from before decisions were ranked."""
+    if logged.get("ranked"):
+        return record
+    places = np.argsort(numbers(record["arms"])).tolist()
+    per_arm = {name: record[name] for name in _PER_ARM if record.get(name) is not None}
+    before = {**record, **{name: [one[i] for i in places] for name, one in per_arm.items()}}
+    del before["ranked"]
+    return before
 
 
 def decisions_of(body: dict[str, Any], time: float) -> list[Decision]:

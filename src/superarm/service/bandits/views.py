@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from superarm.service.bandits.live import COUNTS, Live
 from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.store import Store, Turn
+from superarm.service.problems import Problem, shown_error
 
 _LEVEL = 0.95  # of the interval of each arm
 _INTERNAL = ("mark", "again")  # members of an event that only the service needs
@@ -49,13 +51,21 @@ def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
     }
 
 
+def verdict(live: Live, turn: Turn, delta: float) -> Answer:
+    """Whether the best arms are known, as an operation; O(k · n_arms)."""
+    try:
+        found = live.session.verdict(delta)
+    except (TypeError, ValueError) as error:
+        raise Problem(422, f"no verdict can be given: {shown_error(error)}") from error
+    return {**asdict(found), "text": str(found)}
+
+
 def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
-    session, belief = live.session, live.session.policy.belief
+    session, belief = live.session, _shown_belief(live)
     # An arm without outcomes may have no mean. It comes last.
-    means = np.nan_to_num(np.asarray(_means(live), np.float64), nan=-1.0)
+    means = np.nan_to_num(np.asarray(_means(belief), np.float64), nan=-1.0)
     best = _largest(means, _with_query(names, query), top)
-    shows = isinstance(belief, HasPosterior) and not _in_contexts(live)
-    posterior: Any = belief.posterior(best) if shows else None  # type: ignore[attr-defined]
+    posterior: Any = belief.posterior(best) if isinstance(belief, HasPosterior) else None
     lows: list[Any] = [None] * len(best)
     highs = lows
     if posterior is not None:
@@ -75,15 +85,14 @@ def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list
     return rows
 
 
-def _in_contexts(live: Live) -> bool:
-    """Whether the means of arms depend on the context of a round, so that there are none here."""
-    return live.spec["belief"].get("context") is not None
-
-
-def _means(live: Live) -> Any:
+def _shown_belief(live: Live) -> Any:
+    """The belief that the arms are shown by: in contexts, that of a round with the average one."""
     belief: Any = live.session.policy.belief
-    if _in_contexts(live):
-        return np.full(belief.n_arms, np.nan)
+    average = getattr(belief, "average_context", None)
+    return belief if average is None else belief.at(average)
+
+
+def _means(belief: Any) -> Any:
     # A belief without posteriors may show a bound as its mean. Then the outcomes have the mean.
     counted = isinstance(belief, CountsOutcomes) and not isinstance(belief, HasPosterior)
     return belief.outcomes.mean() if counted else belief.mean()

@@ -42,12 +42,25 @@ class BanditState(Summary):
     posterior: list[ArmState]
 
 
+class VerdictAnswer(BaseModel):
+    """Which arms have the largest means, and whether that is sure: see `superarm.sessions`."""
+
+    arms: list[str]
+    done: bool = Field(description="Whether they are the best, except with probability delta.")
+    delta: float
+    error: float = Field(description="The least delta at which it would be done now.")
+    closest: list[str] = Field(description="The two arms that are hardest to tell apart.")
+    probability: float | None
+    loss: float | None
+    text: str
+
+
 class DecisionAnswer(BaseModel):
     """A set of arms to pull. Propensities and context are there if the request had them."""
 
     id: str
     bandit: str
-    arms: list[str]
+    arms: list[str] = Field(description="Best first: the order in which to show them.")
     values: list[float] | None
     certified: bool
     round: int
@@ -61,6 +74,9 @@ class DecisionAnswer(BaseModel):
     )
     context: list[float] | list[list[float]] | None = Field(
         None, description="What was known of the round, if a context was given."
+    )
+    ranked: bool | None = Field(
+        None, description="True. Missing for decisions from before arms were ranked."
     )
 
 

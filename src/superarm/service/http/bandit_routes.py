@@ -141,6 +141,12 @@ async def get_history(service: Service, id: str, query: bodies.HistoryQuery) -> 
     return await engine.in_thread(look)
 
 
+@endpoint("GET", "/v1/bandits/{id}/verdict", answer=answers.VerdictAnswer, problems=_OF_REBUILDING)
+async def get_verdict(service: Service, id: str, query: bodies.VerdictQuery) -> Answer:
+    """Say whether the best arms are known. It may be asked at any time."""
+    return await service.engine.do(id, partial(views.verdict, delta=query.delta), reads=True)
+
+
 @endpoint(
     "GET",
     "/v1/bandits/{id}/log",
@@ -185,5 +191,6 @@ ENDPOINTS: tuple[Any, ...] = (
     add_arms,
     retire_arm,
     get_history,
+    get_verdict,
     read_log,
 )

@@ -210,6 +210,12 @@ class BanditQuery(BaseModel):
     query: str = Field("", max_length=200)
 
 
+class VerdictQuery(BaseModel):
+    """How sure a verdict must be."""
+
+    delta: float = Field(0.05, gt=0.0, lt=1.0, description="The error probability allowed.")
+
+
 class HistoryQuery(BaseModel):
     """How many points of a history to show."""
 

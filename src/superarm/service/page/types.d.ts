@@ -25,10 +25,19 @@ export interface Bandit {
   told: number;
   expired: number;
   // These are missing in a list of bandits.
-  spec: { reward: { name: string }; oracle: { kind: string }; belief: { kind: string } };
+  spec: { reward: { name: string }; oracle: { kind: string }; belief: { kind: string; context?: number } };
   retired: string[];
   events: number;
   posterior: ArmState[];
+}
+
+export interface Verdict {
+  arms: string[];
+  done: boolean;
+  error: number;
+  closest: string[];
+  probability: number | null;
+  loss: number | null;
 }
 
 export interface Decision {
@@ -39,6 +48,8 @@ export interface Decision {
   time: number;
   status: "open" | "told" | "expired";
   outcomes?: Record<string, number>;
+  // Missing for decisions from before arms were ranked.
+  ranked?: boolean;
 }
 
 export interface Reason extends ArmFigures {

@@ -8,11 +8,14 @@ import numpy as np
 
 from superarm.catalog import Task
 from superarm.core import Environment, Policy
+from superarm.environments import ContextualReplay, ReplayEnvironment
 from superarm.simulation import run_one
 from superarm.studies.cell import Cell, Recorded
+from superarm.studies.cells.knowing import belief_of, model_for
 from superarm.studies.cells.outside import make_policy
 from superarm.studies.cells.problems import ProblemInstance, draw
 
+KNOWING = ("features", "contexts")  # policies that play problems with such, beside the catalog's
 # Streams 0 to 2 of a run are those of `run_one`.
 _INSTANCE_STREAM, _BASELINE_STREAM = 0, 3
 
@@ -40,6 +43,8 @@ def run(cell: Cell) -> Recorded:
         # `run_one` returns the trace only, and the row needs the instance.
         instances.append(instance)
         task = Task(instance.reward, instance.k, horizon, **cell.settings["task"])
+        if cell.settings["policy"] in KNOWING:
+            return _knowing(cell.settings["policy"], task, instance)
         policy = make_policy(cell.settings["policy"], task)
         if policy is None:
             raise _DoesNotPlayError
@@ -57,6 +62,17 @@ def run(cell: Cell) -> Recorded:
         "evaluations": int(trace.evaluations.sum()),
     }
     return Recorded(row, {"ask_s": float(trace.ask_s.sum())})
+
+
+def _knowing(name: str, task: Task, instance: ProblemInstance) -> tuple[Policy, Environment]:
+    """A policy that uses what is known of a table, and the table, with contexts if it has them."""
+    replay = instance.environment
+    assert isinstance(replay, ReplayEnvironment)
+    model = model_for(replay.table, instance.features, instance.contexts)
+    contexts = instance.contexts if name == "contexts" else None
+    belief = belief_of(model, replay.table, task.k, instance.features, contexts)
+    policy = Policy(belief, task.exact_oracle(), task.reward, task.k)
+    return policy, replay if contexts is None else ContextualReplay(replay, contexts)
 
 
 def instance_of(cell: Cell) -> ProblemInstance:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from superarm.core import Environment, Pools, Reward
 from superarm.core.arguments import FloatArray
@@ -20,6 +21,7 @@ from superarm.studies.cells.outside import load
 Settings = dict[str, Any]
 Draw = Callable[[Settings, np.random.Generator, np.random.Generator], "ProblemInstance"]
 
+_SEGMENTS, _CATEGORIES, _BASE_ODDS = 4, 8, -4.5  # of the shop: rates of about 3%
 _N_RANDOM_SETS = 1000  # for the value of the random baseline on a network, which has no formula
 
 
@@ -38,6 +40,9 @@ class ProblemInstance:
     coins
         Shape (n_arms,): the means, if arms are independent coins and the reward is their sum. Then
         there is a floor under the regret.
+    features, contexts
+        Shapes (n_arms, d) and (n_rounds, c): what is known of the arms, and of each row of a table
+        before it is played; None if nothing is.
     """
 
     environment: Environment
@@ -46,6 +51,8 @@ class ProblemInstance:
     best: float
     random: float
     coins: FloatArray | None = None
+    features: FloatArray | None = None
+    contexts: FloatArray | None = None
 
 
 def draw(
@@ -119,25 +126,45 @@ def _turning(
     return _replay(ReplayEnvironment((rng.random(mu.shape) < mu).astype(np.uint8)), k)
 
 
+def _shop(
+    settings: Settings, rng: np.random.Generator, baseline_rng: np.random.Generator
+) -> ProblemInstance:
+    """Visitors of several kinds, who like other categories of products and other prices."""
+    n_arms, horizon = settings["n_arms"], settings["horizon"]
+    category, price = rng.integers(_CATEGORIES, size=n_arms), rng.normal(size=n_arms)
+    taste = rng.normal(0, 1.5, (_SEGMENTS, _CATEGORIES))[:, category]
+    odds = _BASE_ODDS + taste + rng.normal(0, 0.5, (_SEGMENTS, 1)) * price
+    means = expit(odds + rng.normal(0, 0.4, n_arms))
+    segments = rng.integers(_SEGMENTS, size=horizon)
+    bought = (rng.random((horizon, n_arms)) < means[segments]).astype(np.uint8)
+    instance = _replay(ReplayEnvironment(bought), settings["k"])
+    features = np.column_stack([np.eye(_CATEGORIES)[category], price])
+    return replace(instance, features=features, contexts=np.eye(_SEGMENTS)[segments])
+
+
 def _table(
     settings: Settings, rng: np.random.Generator, baseline_rng: np.random.Generator
 ) -> ProblemInstance:
-    environment = _read(
+    environment, contexts = _read(
         settings["family"], settings["horizon"], settings.get("n_arms"), settings.get("every", 1)
     )
     # The table is shared by all runs of this process. The position in it is not.
-    return _replay(environment.fresh(), settings["k"])
+    return replace(_replay(environment.fresh(), settings["k"]), contexts=contexts)
 
 
 # The comparison has three tables, which all stay in memory.
 @lru_cache(maxsize=4)
-def _read(family: str, horizon: int, n_arms: int | None, every: int) -> ReplayEnvironment:
-    """A table, read once per process."""
+def _read(
+    family: str, horizon: int, n_arms: int | None, every: int
+) -> tuple[ReplayEnvironment, FloatArray | None]:
+    """A table and its contexts, read once per process."""
     if family == "baskets":
         data = datasets.ta_feng(n_arms or 500)
     else:
         data = datasets.yeast() if family == "yeast" else datasets.flights("on time")
-    return ReplayEnvironment(data.table[::every][:horizon], names=data.names, order="shuffled")
+    contexts = None if data.contexts is None else data.contexts[::every][:horizon]
+    table = data.table[::every][:horizon]
+    return ReplayEnvironment(table, names=data.names, order="shuffled"), contexts
 
 
 def _replay(environment: ReplayEnvironment, k: int) -> ProblemInstance:
@@ -167,6 +194,7 @@ _FAMILIES: dict[str, Draw] = {
     "flights": _table,
     "baskets": _table,
     "turning": _turning,
+    "shop": _shop,
     "drawn": _drawn,
     "outside": _outside,
 }

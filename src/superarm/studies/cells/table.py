@@ -11,16 +11,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.beliefs import LinearBelief, LogisticBelief
 from superarm.catalog import POLICIES, Task
 from superarm.catalog.entries import PolicyPart
 from superarm.core import Policy
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.environments import ReplayEnvironment
+from superarm.environments import ContextualReplay, ReplayEnvironment
 from superarm.policies import Prior
 from superarm.rewards import LinearReward
 from superarm.simulation import simulate
 from superarm.studies.cell import Cell, Recorded, checkpoints
+from superarm.studies.cells.knowing import Model, belief_of, model_for
 
 Order = Literal["given", "shuffled"]
 
@@ -31,7 +31,7 @@ _ROUNDS_AT_ONCE = (
 )
 _CELLS_AT_ONCE = 2**20  # of the table, so that no second table is made
 _FILES = ("table", "best", "random")
-_FEATURES = "features.npy"
+_KNOWN = ("features", "contexts")  # files that need not be there
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,9 @@ class TableProblem:
         Shape (n_rounds,): what the best fixed set and, on average, a random set get in each row.
     features
         Shape (n_arms, d): what is known of the arms, for the policy "features"; None if nothing is.
+    contexts
+        Shape (n_rounds, c): what is known of each row before it is played, for the policy
+        "contexts"; None if nothing is.
     """
 
     environment: ReplayEnvironment
@@ -57,6 +60,12 @@ class TableProblem:
     best: FloatArray
     random: FloatArray
     features: FloatArray | None = None
+    contexts: FloatArray | None = None
+
+    @property
+    def model(self) -> Model:
+        """The belief of the policies that use features and contexts."""
+        return model_for(self.environment.table, self.features, self.contexts)
 
     @property
     def gap(self) -> float:
@@ -70,8 +79,9 @@ class TableProblem:
             _FILES, (self.environment.table, self.best, self.random), strict=True
         ):
             np.save(folder / f"{name}.npy", values)
-        if self.features is not None:
-            np.save(folder / _FEATURES, self.features)
+        for name in _KNOWN:
+            if (known := getattr(self, name)) is not None:
+                np.save(folder / f"{name}.npy", known)
 
 
 def prepare(
@@ -125,13 +135,17 @@ def play(
     environment = problem.environment.fresh()
     task = Task(LinearReward(environment.n_arms), problem.k, problem.horizon, DELTA, prior=prior)
     player = part_of(policy, problem).make(task)
+    world: Any = environment
+    if policy == "contexts":
+        assert problem.contexts is not None
+        world = ContextualReplay(environment, problem.contexts)
     at = checkpoints(problem.horizon)
     reward, n_shown = np.empty(len(at)), np.zeros(environment.n_arms, np.intp)
     total, done = 0.0, 0
     while done < problem.horizon:
         trace = simulate(
             player,
-            environment,
+            world,
             horizon=min(_ROUNDS_AT_ONCE, problem.horizon - done),
             rng=rng,
             world_rng=environment_rng,
@@ -156,20 +170,22 @@ def play(
 
 
 def part_of(policy: str, problem: TableProblem) -> PolicyPart:
-    """The entry of a policy in the catalog, or that of the policy that uses the features."""
-    if policy != "features":
+    """The entry of a policy in the catalog, or that of a policy of this table."""
+    if policy in POLICIES:
         return POLICIES[policy]
+    uses_contexts = policy == "contexts"
+    words = "features and contexts" if problem.features is not None else "contexts"
+    words = words if uses_contexts else "features"
 
     def make(task: Task) -> Policy:
-        # Tables of 0 and 1 are kept in small numbers, and others in eight bytes per cell.
-        belief = LinearBelief if problem.environment.table.itemsize == 8 else LogisticBelief
-        assert problem.features is not None
-        shared = max(0.8, 1 - 1 / task.k)  # as in `thompson`
-        known = belief(problem.features, shared=shared)
-        return Policy(known, task.exact_oracle(), task.reward, task.k)
+        contexts = problem.contexts if uses_contexts else None
+        table = problem.environment.table
+        belief = belief_of(problem.model, table, task.k, problem.features, contexts)
+        return Policy(belief, task.exact_oracle(), task.reward, task.k)
 
-    sentence = "Thompson sampling that learns what the features tell, and what each arm shows."
-    return PolicyPart("features", "Thompson, features", sentence, make, "#CC79A7", "--")
+    sentence = f"Thompson sampling that learns what the {words} tell, and what each arm shows."
+    colour, dash = ("#009E73", "-.") if uses_contexts else ("#CC79A7", "--")
+    return PolicyPart(policy, f"Thompson, {words}", sentence, make, colour, dash)
 
 
 def _totals(values: FloatArray, rows: IndexArray, at: IndexArray) -> list[float]:
@@ -183,7 +199,7 @@ def _totals(values: FloatArray, rows: IndexArray, at: IndexArray) -> list[float]
 def _saved(folder: str, k: int, horizon: int, order: Order) -> TableProblem:
     """The problem that `TableProblem.save` wrote, mapped into memory once per process."""
     table, best, random = (np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in _FILES)
-    known = Path(folder) / _FEATURES
-    features = np.load(known) if known.exists() else None
+    paths = [Path(folder) / f"{name}.npy" for name in _KNOWN]
+    known = [np.load(path, mmap_mode="r") if path.exists() else None for path in paths]
     world = ReplayEnvironment(table, order=order)
-    return TableProblem(world, k, horizon, order, best, random, features)
+    return TableProblem(world, k, horizon, order, best, random, *known)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from superarm.catalog import POLICIES
+from superarm.studies.cells.compare import KNOWING
 from superarm.studies.comparison.contestants import Contestant
 from superarm.studies.study import Scale
 
@@ -42,6 +44,10 @@ COMPARED = (
     *GROUP_TESTING,
     "random",
 )
+LABELS = {
+    **{name: POLICIES[name].label for name in COMPARED},
+    **{name: f"Thompson, {name}" for name in KNOWING},
+}
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,8 @@ class Problem:
         The quantization level of GT+QTS.
     without
         Policies that do not play it.
+    knows
+        Policies of `KNOWING` that play it, too, because it has features or contexts.
     """
 
     title: str
@@ -69,6 +77,13 @@ class Problem:
     quick: dict[str, Any]
     delta: float = 0.25
     without: tuple[str, ...] = GROUP_TESTING
+    knows: tuple[str, ...] = ()
+
+    @property
+    def policies(self) -> list[str]:
+        """The policies that play it."""
+        catalog = [name for name in COMPARED if name not in self.without]
+        return [catalog[0], *self.knows, *catalog[1:]]
 
     def sized(self, scale: Scale) -> dict[str, Any]:
         """The settings at a scale."""
@@ -165,6 +180,7 @@ PROBLEMS = {
         "Genes in random order; a class of function that the gene belongs to counts 1.",
         {"family": "yeast", "k": 4, "horizon": 2417},
         {"horizon": 100},
+        knows=("contexts",),
     ),
     "flights": Problem(
         "Flights",
@@ -177,6 +193,13 @@ PROBLEMS = {
         "Every 60th Ta-Feng basket, in random order; a product in it counts 1.",
         {"family": "baskets", "n_arms": 200, "every": 60, "k": 10, "horizon": 1993},
         {"n_arms": 100, "every": 800, "horizon": 100},
+    ),
+    "shop": Problem(
+        "Shop",
+        "Visitors of four kinds, the context, buy products by category and price, the features.",
+        {"family": "shop", "n_arms": 200, "k": 5, "horizon": 2000},
+        {"n_arms": 40, "k": 3, "horizon": 100},
+        knows=KNOWING,
     ),
     "turning": Problem(
         "Changing",

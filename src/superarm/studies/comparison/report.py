@@ -15,15 +15,20 @@ from superarm.reporting.figures import WIDTH, plain
 from superarm.reporting.palette import FAINT, look
 from superarm.reporting.statistics import Interval
 from superarm.reporting.tables import Table, compact
+from superarm.studies.cells.compare import KNOWING
 from superarm.studies.comparison.contestants import Contestant
 from superarm.studies.comparison.measures import beyond, gap_closed, leaders
-from superarm.studies.comparison.problems import COMPARED, N_TESTS, with_others
+from superarm.studies.comparison.problems import COMPARED, LABELS, N_TESTS, with_others
 from superarm.studies.store import Store
 from superarm.studies.study import Done
 
 RANDOM, REFERENCE, ADVERSARIAL = "random", "cts", "exp3"
 FORGETFUL = ("discounted", "sliding")
-LABELS = {name: POLICIES[name].label for name in COMPARED}
+# How the policies that are not in the catalog are made.
+_CODE = {
+    "features": "`LogisticBelief` with features",
+    "contexts": "the same with contexts; `LinearBelief` on Yeast",
+}
 
 _TEMPLATE = Path(__file__).parent / "comparison.md"
 _DIGITS = 3  # significant digits of a mean; the ends of its interval are as fine
@@ -97,7 +102,9 @@ def _problems(found: dict[str, Any]) -> Table:
 
 def _policies(found: dict[str, Any]) -> list[list[str]]:
     outside = [[one["label"], f"`{one['name']}`"] for one in _outside(found)]
-    return outside + [[shown(found, name), POLICIES[name].code] for name in COMPARED]
+    own = [name for name in names(found) if name in LABELS]
+    code = {**{name: POLICIES[name].code for name in COMPARED}, **_CODE}
+    return outside + [[shown(found, name), code[name]] for name in own]
 
 
 def _outside(found: dict[str, Any]) -> list[dict[str, Any]]:
@@ -106,7 +113,8 @@ def _outside(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 def names(found: dict[str, Any]) -> list[str]:
     """The policies in the order of the tables, those from outside first."""
-    return [*(one["name"] for one in _outside(found)), *COMPARED]
+    first, *others = COMPARED
+    return [*(one["name"] for one in _outside(found)), first, *KNOWING, *others]
 
 
 def shown(found: dict[str, Any], name: str) -> str:

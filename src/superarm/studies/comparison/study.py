@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from superarm.catalog import POLICIES
 from superarm.reporting import RequestError, need
 from superarm.studies.cell import Cell
 from superarm.studies.code import versions
 from superarm.studies.comparison import report
 from superarm.studies.comparison.contestants import Contestant
 from superarm.studies.comparison.problems import (
-    COMPARED,
+    LABELS,
     N_TESTS,
     NEEDED,
     with_others,
@@ -39,7 +38,6 @@ _FLOORS = ("bayes", "first_failure", "asymptotic")
 
 def cells(scale: Scale, others: Sequence[Contestant] = ()) -> list[Cell]:
     """Every policy on every problem, and the floors of every problem."""
-    labels = {name: POLICIES[name].label for name in COMPARED}
     outside = {one.name: one for one in others if one.horizon is None}
     settings: list[dict[str, Any]] = []
     floors: list[dict[str, Any]] = []
@@ -48,9 +46,8 @@ def cells(scale: Scale, others: Sequence[Contestant] = ()) -> list[Cell]:
         task = {"delta": problem.delta, "n_tests": N_TESTS}
         floors.append({**about, "label": "floor"})
         settings += [
-            {**about, "policy": policy, "task": task, "label": label}
-            for policy, label in labels.items()
-            if policy not in problem.without
+            {**about, "policy": policy, "task": task, "label": LABELS[policy]}
+            for policy in problem.policies
         ]
         # Its code is a part of the cell: a changed contestant plays again, and only it.
         settings += [

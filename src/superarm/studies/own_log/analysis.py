@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.offpolicy import Log, Target, snips
+from superarm.offpolicy import Log, Target, evaluate
 from superarm.offpolicy.shown import ShownLog
 from superarm.policies import thompson
 from superarm.rewards import LinearReward
@@ -122,7 +122,7 @@ def _best(log: Log, k: int) -> IndexArray:
 
 def _estimated(policy: str, log: Log, target: Target) -> Valued:
     try:
-        found = snips(log, target)
+        found = evaluate(log, target)
     except ValueError as error:  # no overlap: the message says what is missing
         return Valued(policy, None, warning=str(error))
     return Valued(policy, found.value, found.low, found.high, found.warning)

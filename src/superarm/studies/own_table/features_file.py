@@ -1,15 +1,14 @@
-"""Features of the arms as people write them: a CSV file with one line per arm."""
+"""Features of the arms from a CSV file with one line per arm, and contexts from the table."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from pathlib import Path
 
 from superarm.core.arguments import FloatArray
 from superarm.features import Encoder
-from superarm.features.tables import is_missing
+from superarm.studies.own_table import known_columns
 from superarm.studies.own_table.outcomes import (
     TableError,
     decoded,
@@ -18,6 +17,7 @@ from superarm.studies.own_table.outcomes import (
     short,
     some,
 )
+from superarm.studies.own_table.table_file import OwnTable
 
 
 def read_features(path: Path, names: Sequence[str]) -> FloatArray:
@@ -34,12 +34,26 @@ def read_features(path: Path, names: Sequence[str]) -> FloatArray:
             f"{path.name}: expected a line for every arm, got none for {short(missing[0])}; the "
             f"first column must have the names of the arms, and has {some(list(by_arm))}"
         )
-    rows = [by_arm[name] for name in names]
-    kinds = {column: _kind([row[column] for row in rows]) for column in rows[0]}
-    features = Encoder.fit(rows, kinds=kinds).transform(rows)
+    columns = {
+        column: [by_arm[name][column] for name in names] for column in next(iter(by_arm.values()))
+    }
+    encoder, cells = known_columns.fit(columns, decimal_comma=separator_of(path) != ",")
+    features = encoder.transform(cells)
     if not features.shape[1]:
         raise TableError(f"{path.name}: expected features that differ between arms, got none")
     return features
+
+
+def read_contexts(table: OwnTable) -> tuple[Encoder, FloatArray]:
+    """How the columns of the context become numbers, and the contexts, shape (n_rows, c)."""
+    encoder, cells = known_columns.fit(table.contexts, decimal_comma=table.decimal_comma)
+    if not encoder.names:
+        raise TableError(
+            f"--context must be columns that differ between rows, got "
+            f"{some(list(table.contexts))} with the same value in all rows; leave them out with "
+            f"--skip"
+        )
+    return encoder, encoder.transform(cells)
 
 
 def _rows(path: Path) -> dict[str, dict[str, str]]:
@@ -61,20 +75,3 @@ def _rows(path: Path) -> dict[str, dict[str, str]]:
                 )
             found[row[0].strip()] = dict(zip(head[1:], row[1:], strict=True))
     return found
-
-
-def _kind(cells: list[str]) -> str:
-    seen = [cell.strip() for cell in cells if not is_missing(cell)]
-    if seen and all(_is(float, cell) for cell in seen):
-        return "number"
-    return (
-        "date" if seen and all(_is(datetime.fromisoformat, cell) for cell in seen) else "category"
-    )
-
-
-def _is(read: Callable[[str], object], cell: str) -> bool:
-    try:
-        read(cell)
-    except ValueError:
-        return False
-    return True

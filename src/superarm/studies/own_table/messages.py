@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,9 @@ import numpy as np
 from superarm.policies import Prior
 from superarm.reporting.statistics import Interval
 from superarm.studies.own_table.analysis import Analysis
+from superarm.studies.own_table.gains import added, to_use
 from superarm.studies.own_table.learnable import rows_for
+from superarm.studies.own_table.programs import program
 
 _MOST_MISSING = 0.9  # a larger share of missing cells gets a warning
 _SMALL = 0.1  # luck that is below this share of the random baseline is called small
@@ -69,18 +71,43 @@ def verdict(analysis: Analysis) -> str:
         said += f" These runs do not distinguish it from {', '.join(analysis.as_good)}."
     share = analysis.of_learnable(best)
     if share is not None:
-        said += f" It got {share.mean:.0%} of the gap that can be learned."
+        alone = "" if analysis.problem.contexts is None else " without contexts"
+        said += f" It got {share.mean:.0%} of the gap that can be learned{alone}."
     return said
 
 
+def contexts_sentence(analysis: Analysis) -> str:
+    """What contexts add, with its interval over paired runs; empty without contexts."""
+    found = added(analysis, "contexts")
+    if found is None:
+        return ""
+    less, reward = found
+    points = analysis.in_points(reward)
+    of_gap = "" if points is None else f", {points.mean:.0f} points of the gap"
+    said = f"Contexts add {interval(reward)} per round to {less}{of_gap}."
+    if reward.low > 0:
+        return said
+    if reward.high < 0:
+        return f"{said} They do harm here: leave them out."
+    return f"{said} These runs do not show that they help."
+
+
 def next_steps(
-    analysis: Analysis, table: str, folder: str = "", *, prior: Prior | None = None
+    analysis: Analysis,
+    table: str,
+    folder: str = "",
+    *,
+    prior: Prior | None = None,
+    example: Mapping[str, str] | None = None,
+    options: str = "",
 ) -> list[Step]:
     """What to do next with the ``table``.
 
     ``folder`` is where the files are, with a slash at its end. ``prior`` is that of the runs.
+    ``example`` has the cells of the context in one row. ``options`` say which columns are no arms.
     """
     problem, learnable = analysis.problem, analysis.learnable
+    again = f"superarm run {shlex.quote(table)} --k {problem.k}{options}"
     steps = []
     least = _SMALL * problem.environment.random_set(problem.k)
     if not learnable.is_sure and least > 0:
@@ -92,19 +119,28 @@ def next_steps(
     steps.append(
         Step(
             "Decide in a Python program, and learn from what happens:",
-            _session(problem.k, folder, prior),
+            program(analysis, folder, prior, example or {}),
         )
     )
+    http = "Or decide over HTTP, from any language, with a page to watch:"
+    if to_use(analysis) == "contexts":
+        http = f"{http[:-1]}. Send the numbers of encoder.transform as the context:"
     steps.append(
         Step(
-            "Or decide over HTTP, from any language, with a page to watch:",
+            http,
             f"superarm serve &\ncurl 127.0.0.1:8321/v1/bandits -H 'Content-Type: application/json' "
             f"-d {shlex.quote(f'@{folder}bandit.json')}",
         )
     )
     if problem.features is None:  # they say something about arms that were never shown
         sentence = "If features of the arms are known, such as a price or a category, try them:"
-        command = f"superarm run {shlex.quote(table)} --k {problem.k} --features FEATURES.csv"
+        command = f"{again} --features FEATURES.csv"
+        steps.append(Step(sentence, command))
+    if problem.contexts is None:
+        sentence = (
+            "If something is known before each round, such as the weekday, try it as a column:"
+        )
+        command = f"{again} --context COLUMNS"
         steps.append(Step(sentence, command))
     return steps
 
@@ -115,17 +151,3 @@ def interval(one: Interval) -> str:
         f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in one.numbers
     )
     return f"{mean} ({low} to {high})"
-
-
-def _session(k: int, folder: str, prior: Prior | None) -> str:
-    given = "" if prior is None else f", prior={prior!r}"
-    arms = json.dumps(f"{folder}arms.csv", ensure_ascii=False)  # is a string of Python, too
-    return f"""\
-import csv
-import superarm as sa
-
-with open({arms}, encoding="utf-8") as file:
-    names = [row["arm"] for row in csv.DictReader(file)]
-session = sa.Session(sa.thompson(sa.LinearReward(len(names)), k={k}{given}), names, seed=0)
-decision = session.ask()  # decision.arms are to be shown
-session.tell(decision, {{arm: 0.0 for arm in decision.arms}})  # what happened, from 0 to 1"""

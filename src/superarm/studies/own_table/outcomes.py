@@ -85,15 +85,25 @@ class Outcomes(dict[str, float]):
     def outcome(self, text: str) -> float:
         """A number in [0, 1], or NaN for a missing cell; ValueError for everything else."""
         plain = text.strip()
-        if plain.lower() in _MISSING:
+        if is_missing(plain):
             return np.nan
-        if self.decimal_comma and plain.count(",") == 1 and "." not in plain:
-            plain = plain.replace(",", ".")
+        if self.decimal_comma:
+            plain = with_point(plain)
         # float() would read 1_000, which is Python's spelling and not that of a table.
         value = float(plain if "_" not in plain else "")
         if not 0 <= value <= 1:
             raise ValueError(value)
         return value
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell without spaces around it says that nothing is known."""
+    return text.lower() in _MISSING
+
+
+def with_point(text: str) -> str:
+    """A number with a decimal comma, with a point instead."""
+    return text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
 
 
 def advice(text: str) -> str:

@@ -16,7 +16,13 @@ from superarm.reporting.statistics import Interval
 from superarm.reporting.tables import Table
 from superarm.studies.cells.table import part_of
 from superarm.studies.own_table.analysis import Analysis, by_policy
-from superarm.studies.own_table.messages import interval, next_steps, verdict, warnings
+from superarm.studies.own_table.messages import (
+    contexts_sentence,
+    interval,
+    next_steps,
+    verdict,
+    warnings,
+)
 from superarm.version import __version__
 
 _TEMPLATE = Path(__file__).parent / "report.html"
@@ -62,8 +68,14 @@ def draw(figure: Any, analysis: Analysis) -> None:
         name_curves(axis, names)
 
 
-def html(analysis: Analysis, settings: Mapping[str, Any], svg: str) -> str:
-    """The whole page; ``svg`` is the picture."""
+def html(
+    analysis: Analysis,
+    settings: Mapping[str, Any],
+    svg: str,
+    example: Mapping[str, str] | None = None,
+    options: str = "",
+) -> str:
+    """The whole page; ``svg`` is the picture, the others are as in `next_steps`."""
     problem, table = analysis.problem, analysis.problem.environment
     return pages.render(
         _TEMPLATE,
@@ -81,7 +93,15 @@ def html(analysis: Analysis, settings: Mapping[str, Any], svg: str) -> str:
         can_be_learned=interval(analysis.learnable.gap),
         warnings=warnings(analysis),
         verdict=verdict(analysis),
-        steps=next_steps(analysis, settings["table"], prior=settings.get("prior")),
+        contexts=contexts_sentence(analysis),
+        model=problem.model.__name__,
+        steps=next_steps(
+            analysis,
+            settings["table"],
+            prior=settings.get("prior"),
+            example=example,
+            options=options,
+        ),
         nothing_to_learn=analysis.results[0].gap_closed is None,
         policies=[part_of(result.policy, problem) for result in analysis.results],
         results=_results_table(analysis),

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.policies import Prior
-from superarm.reporting import RequestError, folders, need
-from superarm.reporting.figures import render
+from superarm.reporting import RequestError, need
 from superarm.reporting.progress import bar
-from superarm.reporting.tables import as_csv
 from superarm.studies.cell import Cell
 from superarm.studies.cells.table import Order, TableProblem, prepare
 from superarm.studies.own_table import report
-from superarm.studies.own_table.analysis import Analysis, analyse, numbers
-from superarm.studies.own_table.features_file import read_features
+from superarm.studies.own_table.analysis import Analysis, analyse
+from superarm.studies.own_table.features_file import read_contexts, read_features
+from superarm.studies.own_table.files import write
 from superarm.studies.own_table.learnable import estimate
-from superarm.studies.own_table.messages import Step, next_steps, verdict, warnings
+from superarm.studies.own_table.messages import (
+    Step,
+    contexts_sentence,
+    next_steps,
+    verdict,
+    warnings,
+)
 from superarm.studies.own_table.table_file import OwnTable, read
 from superarm.studies.policies import SINGLE_ARM_POLICIES
 from superarm.studies.run import record_with_bar, recorded_rows, run_cells
@@ -54,6 +58,7 @@ def run(
     horizon: int | None = None,
     skip: Sequence[str] = (),
     features: Path | None = None,
+    context: Sequence[str] = (),
     seed: int = 0,
     workers: int = 2,
     folder: Path,
@@ -70,6 +75,9 @@ def run(
         try every arm.
     features
         A CSV file with features of the arms, which adds the policy "features".
+    context
+        Columns of the table that are known before a round is played, which adds the policy
+        "contexts". The policies that it is compared with are played, too.
     prior
         The prior of ``thompson`` and ``cts``, instead of the default of each.
     runs, order, horizon, seed
@@ -86,7 +94,7 @@ def run(
     need("jinja2", "plots", "the report is made from a template")
     # Everything that can be refused is refused before the first run, which may take minutes.
     wanted = _known(policies)
-    table = _read(path, skip, console)
+    table = _read(path, skip, context, console)
     problem = _prepare(table, k, horizon, order)
     if not wanted:
         wanted = _usual(problem)
@@ -95,6 +103,13 @@ def run(
     if features is not None:
         problem = replace(problem, features=read_features(features, table.names))
         wanted = ["features", *wanted]
+    encoder = None
+    if table.contexts:
+        encoder, contexts = read_contexts(table)
+        problem = replace(problem, contexts=contexts[: problem.environment.n_rounds])
+        wanted = ["contexts", *wanted]
+    if wanted[0] not in POLICIES and "thompson" not in wanted:
+        wanted.append("thompson")  # what features and contexts add is measured against it
     n_rows = len(table.cells)
     for notice in _notices(path.name, table, problem, whole=horizon is not None):
         _say(console, notice)
@@ -105,6 +120,7 @@ def run(
         "skipped": list(table.skipped),
         "n_empty": table.n_empty,
         **({} if features is None else {"features": features.name}),
+        **({"context": list(table.contexts)} if table.contexts else {}),
         "k": k,
         "policies": wanted,
         "prior": prior,
@@ -115,9 +131,13 @@ def run(
     }
     scale = Scale(runs=runs, seed=seed)
     found = play_all(problem, wanted, scale, prior=prior, workers=workers, console=console)
-    steps = next_steps(found, path.as_posix(), f"{folder.as_posix()}/", prior=prior)
-    notes = _notes(found, steps)
-    return Done(_write(found, settings, folder), [report.summary(found)], notes)
+    example = {name: cells[0] for name, cells in table.contexts.items()}
+    here = f"{folder.as_posix()}/"
+    named = [("--skip", one) for one in skip] + [("--context", one) for one in context]
+    options = "".join(f" {shlex.join(pair)}" for pair in named)
+    steps = next_steps(found, path.as_posix(), here, prior=prior, example=example, options=options)
+    page = write(found, settings, folder, encoder, example, options)
+    return Done(page, [report.summary(found)], _notes(found, steps))
 
 
 def play_all(
@@ -197,10 +217,13 @@ def _notes(found: Analysis, to_do: Sequence[Step]) -> list[str]:
         step.sentence + "".join(f"\n    {line}" for line in step.code.splitlines())
         for step in to_do
     )
-    return [*said, verdict(found), f"What to do next\n{steps}"]
+    said += [sentence for sentence in (verdict(found), contexts_sentence(found)) if sentence]
+    return [*said, f"What to do next\n{steps}"]
 
 
-def _read(path: Path, skip: Sequence[str], console: Console | None) -> OwnTable:
+def _read(
+    path: Path, skip: Sequence[str], context: Sequence[str], console: Console | None
+) -> OwnTable:
     # Progress is counted in bytes, because the number of lines is not known before the end.
     total = path.stat().st_size
     last = 0
@@ -211,7 +234,7 @@ def _read(path: Path, skip: Sequence[str], console: Console | None) -> OwnTable:
             step(f"reading {path.name}", done - last)
             last = done
 
-        return read(path, skip=skip, progress=read_up_to)
+        return read(path, skip=skip, context=context, progress=read_up_to)
 
 
 def _prepare(table: OwnTable, k: int, horizon: int | None, order: Order) -> TableProblem:
@@ -230,26 +253,3 @@ def _prepare(table: OwnTable, k: int, horizon: int | None, order: Order) -> Tabl
         return prepare(table.cells, table.names, k, n_rounds, order)
     except ValueError as error:  # a column may be empty in the rows that are played only
         raise RequestError(f"{error}, or play more rows with --horizon") from None
-
-
-def _write(found: Analysis, settings: dict[str, Any], folder: Path) -> Path:
-    svg = render(partial(report.draw, analysis=found))
-    plain = json.dumps(numbers(found, settings), indent=1, allow_nan=False)
-    files = {
-        "numbers.json": plain + "\n",
-        "runs.csv": as_csv(found.run_rows),
-        "arms.csv": as_csv(found.arms),
-        "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
-        "picture.svg": svg,
-        "report.html": report.html(found, settings, svg),
-    }
-    # The page comes last: whoever sees it finds all other files complete.
-    return [folders.write(folder / name, text) for name, text in files.items()][-1]
-
-
-def _bandit(found: Analysis, settings: dict[str, Any]) -> dict[str, Any]:
-    """The request that makes a bandit with these arms, for the service."""
-    names = found.problem.environment.names
-    bandit = {"name": Path(settings["table"]).stem, "arms": list(names), "k": found.problem.k}
-    prior = settings.get("prior")
-    return bandit if prior is None else {**bandit, "prior": prior}

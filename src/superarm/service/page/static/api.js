@@ -1,7 +1,7 @@
 // The HTTP API of the server. Paths are relative, so that the page works behind a prefix.
 
 /** @import { Bandit, Decision, Explanation, History, LogEvent } from "../types" */
-/** @import { Parts, ProblemBody } from "../types" */
+/** @import { Parts, ProblemBody, Verdict } from "../types" */
 
 const KEY_ITEM = "superarm-key";
 
@@ -135,6 +135,9 @@ export const addArms = (id, arms) => json("POST", `${banditPath(id)}/arms`, { bo
 
 /** @type {(id: string, arm: string) => Promise<unknown>} */
 export const retire = (id, arm) => json("DELETE", `${banditPath(id)}/arms/${segment(arm)}`);
+
+/** @type {(id: string) => Promise<Verdict>} */
+export const verdict = (id) => json("GET", `${banditPath(id)}/verdict`);
 
 /** @type {(id: string, points: number) => Promise<History>} */
 export const history = (id, points) =>

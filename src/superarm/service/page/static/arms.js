@@ -96,10 +96,13 @@ function summaryOf(bandit, rows, query) {
   if (rows.length === 0 && query)
     return `No arm has “${query}” in its name. Clear the search to see all arms.`;
   if (rows.length === 0) return "This belief has no means to show.";
-  if (query) return `${plural(rows.length, "arm")} found by name, of ${count(bandit.n_arms)}.`;
+  // The means of such a belief depend on the round.
+  const at = bandit.spec.belief.context ? " Means at the average context so far." : "";
+  if (query)
+    return `${plural(rows.length, "arm")} found by name, of ${count(bandit.n_arms)}.${at}`;
   return rows.length < bandit.n_arms
-    ? `The best ${count(rows.length)} of ${count(bandit.n_arms)} by mean.`
-    : `All ${plural(rows.length, "arm")}.`;
+    ? `The best ${count(rows.length)} of ${count(bandit.n_arms)} by mean.${at}`
+    : `All ${plural(rows.length, "arm")}.${at}`;
 }
 
 /** @param {{ feed: Feed, row: ArmState, domain: Domain }} props */

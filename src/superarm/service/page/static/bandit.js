@@ -1,6 +1,6 @@
 // One bandit: its name, numbers and buttons, the chart, its decisions and its arms.
 
-/** @import { Bandit } from "../types" */
+/** @import { Bandit, Verdict } from "../types" */
 /** @import { Feed } from "./feed.js" */
 
 import { decide } from "./api.js";
@@ -11,7 +11,7 @@ import { Button } from "./controls.js";
 import { Decisions } from "./decisions.js";
 import { useFeed } from "./feed.js";
 import { DecideForm, TellForm } from "./forms.js";
-import { count, moment, number } from "./format.js";
+import { count, moment, number, share } from "./format.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { Name, visible } from "./names.js";
 import { ProblemBox, usePage } from "./panels.js";
@@ -31,6 +31,8 @@ const TILES = [
     ({ evaluations, decisions }) => (decisions ? number(evaluations / decisions) : "–"),
   ],
 ];
+
+const MOST_NAMED = 8; // arms of a verdict
 
 const CONNECTIONS = { live: "Live", paused: "Paused", lost: "Trying again…" };
 
@@ -90,6 +92,7 @@ export function BanditView({ id, takesFocus, explain }) {
           </div>`,
       )}
     </dl>
+    ${feed.verdict && html`<${VerdictLine} verdict=${feed.verdict} />`}
     <div class="columns">
       <div>
         <${HistoryChart} history=${feed.history} />
@@ -126,6 +129,24 @@ function useActions(feed, explain) {
     },
     p: feed.toggle,
   };
+}
+
+/** @param {{ verdict: Verdict }} props */
+function VerdictLine({ verdict: { arms, done, error, closest, probability, loss } }) {
+  const named = arms.slice(0, MOST_NAMED).map(visible).join(", ");
+  const best = arms.length > MOST_NAMED ? `${named}, …` : named;
+  const [inside, outside] = closest.map(visible);
+  if (done)
+    return html`<p class="verdict">
+      <strong>Done: ${best}</strong> are the best, except with probability ${number(error)}.
+    </p>`;
+  const sure =
+    probability === null
+      ? ""
+      : `The best arms so far are the best with probability ${share(probability)}; stopping now would cost ${number(loss)} per decision.`;
+  return html`<p class="verdict muted">
+    Not done: ${inside} may not be better than ${outside}. ${sure}
+  </p>`;
 }
 
 /** @param {{ bandit: Bandit }} props */

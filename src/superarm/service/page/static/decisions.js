@@ -74,12 +74,12 @@ function Row({ feed, decision, explain }) {
       <${Button} class="quiet small" aria-label=${`Explain decision ${id}`}
         onclick=${() => explain(id)}>Explain<//>
     </div>
-    <ul class="chips" role="list">
+    <ol class=${decision.ranked ? "chips ranked" : "chips"} role="list">
       ${arms
         .slice(0, MOST_CHIPS)
         .map((arm) => html`<${Chip} arm=${arm} outcome=${outcomeOf(decision, arm)} />`)}
       ${nMore > 0 && html`<li class="muted">and ${nMore} more</li>`}
-    </ul>
+    </ol>
   </li>`;
 }
 

@@ -1,6 +1,6 @@
 // The data of one bandit, kept up to date while the bandit is shown.
 
-/** @import { Bandit, Decision, History, LogEvent } from "../types" */
+/** @import { Bandit, Decision, History, LogEvent, Verdict } from "../types" */
 /** @import { Connection } from "./watch.js" */
 
 import * as api from "./api.js";
@@ -9,6 +9,7 @@ import { watch } from "./watch.js";
 
 export const DECISIONS_PER_PAGE = 30;
 const HISTORY_POINTS = 200;
+const MOST_ARMS_JUDGED = 20_000; // a verdict on more arms would keep decisions waiting
 const HISTORY_EVERY_MS = 3000; // the history of a long log is expensive for the server
 
 export class Feed {
@@ -19,11 +20,14 @@ export class Feed {
   decisions = [];
   /** @type {History} */
   history = { points: [], estimate_is: "" };
+  /** @type {Verdict | null} */
+  verdict = null;
   /** @type {Connection | null} */
   connection = null;
 
   #firstRound = Infinity;
   #historyAt = -Infinity;
+  #verdictAt = -Infinity;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #historyTimer;
   /** @type {Promise<void> | null} */
@@ -99,6 +103,17 @@ export class Feed {
       },
     });
     this.callbacks.onchange();
+    await this.#loadVerdict(bandit);
+  }
+
+  /** @param {Bandit} bandit */
+  async #loadVerdict({ n_arms }) {
+    const now = performance.now();
+    if (n_arms > MOST_ARMS_JUDGED || now < this.#verdictAt + HISTORY_EVERY_MS) return;
+    this.#verdictAt = now;
+    // Some beliefs allow no verdict.
+    this.verdict = await api.verdict(this.id).catch(() => null);
+    if (!this.#isOver) this.callbacks.onchange();
   }
 
   // At once if the last time is long ago, and otherwise as soon as it is.

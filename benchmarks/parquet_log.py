@@ -1,0 +1,91 @@
+"""Time and memory of estimates from Parquet, next to a plain sum in SQL over the same files.
+
+    python benchmarks/parquet_log.py [--rounds N ...] [--folder FOLDER] [--out FILE.json]
+
+Each size is written first, as one file per million rounds, with five items of a thousand per round.
+Each program runs in a process of its own: its processor time, its wall time, and its most memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+_PER_FILE = 1_000_000
+_TARGET = {str(item): 1.0 for item in range(5)}
+
+
+def write(folder: Path, rounds: int) -> None:
+    """Random sets of five items, with outcomes of 0 and 1."""
+    import duckdb
+
+    for start in range(0, rounds, _PER_FILE):
+        n = min(_PER_FILE, rounds - start)
+        duckdb.sql(f"""
+            SELECT {start} + number // 5 AS request,
+                CAST(CAST(floor(random() * 200) AS INT) * 5 + number % 5 AS VARCHAR) AS item,
+                CAST(random() < 0.1 AS INT) AS click, 0.005 AS p
+            FROM range({5 * n}) AS rows (number)""").write_parquet(
+            str(folder / f"{start:012d}.parquet")
+        )
+
+
+def plain(files: str) -> None:
+    """What SQL needs for one number of the same rows."""
+    import duckdb
+
+    duckdb.sql(f"SELECT sum(click / p) FROM read_parquet('{files}')").fetchall()
+
+
+def estimate(files: str) -> None:
+    """What superarm needs for an estimate with its interval."""
+    from superarm.offpolicy.parquet import ParquetLog
+
+    log = ParquetLog(files, item="item", outcome="click", round="request", propensity="p")
+    print(log.snips(_TARGET), file=sys.stderr)
+
+
+PROGRAMS = {"plain sum": plain, "snips": estimate}
+
+
+def measured(program: str, files: str) -> dict[str, float]:
+    """A program in a process of its own."""
+    start = time.perf_counter()
+    command = [sys.executable, __file__, "--program", program, "--files", files]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return {"wall_s": time.perf_counter() - start, **json.loads(done.stdout)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, nargs="*", default=[1_000_000, 10_000_000])
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--program", choices=PROGRAMS, help=argparse.SUPPRESS)
+    parser.add_argument("--files", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.program:
+        PROGRAMS[options.program](options.files)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        print(json.dumps({"cpu_s": used.ru_utime + used.ru_stime, "mb": used.ru_maxrss / 1024}))
+        return
+    rows = []
+    for rounds in options.rounds:
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            write(Path(folder), rounds)
+            for program in PROGRAMS:
+                found = measured(program, f"{folder}/*.parquet")
+                rows.append({"rounds": rounds, "program": program, **found})
+                print(rows[-1])
+    if options.out:
+        options.out.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""Logs that do not fit into memory: counts and estimates from Parquet files, by DuckDB.
+
+Every figure is a sum over rounds. So files can be read one after the other, on any number of
+machines, and the sums added. Needs ``superarm[logs]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from superarm.core.arguments import as_fraction
+from superarm.offpolicy.estimate import Estimate
+
+_LEAST_ROUNDS, _LEAST_EFFECTIVE = 30, 5  # as in `superarm.offpolicy.estimate`
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over rounds, of which x is the weighted outcome of a round and w its weight.
+
+    Attributes
+    ----------
+    n, x, w, ww
+        The number of rounds, and the sums of x, w and w².
+    rr, r, most
+        Around a value v with the mean weight u, for r = (x - v w) / u: the sum of r², the sum of
+        |v + r|, and the largest |v + r|. 0 without a value.
+    """
+
+    n: float
+    x: float
+    w: float
+    ww: float
+    rr: float = 0.0
+    r: float = 0.0
+    most: float = 0.0
+
+    def __add__(self, other: Sums) -> Sums:
+        added = {name: getattr(self, name) + getattr(other, name) for name in _ADDED}
+        return Sums(**added, most=max(self.most, other.most))
+
+    @property
+    def mean_weight(self) -> float:
+        """The mean weight of a round."""
+        return self.w / self.n
+
+    @property
+    def value(self) -> float:
+        """The estimate: the ratio of two means."""
+        if not self.w:
+            raise ValueError("the target must overlap with the log, got nothing of it in the log")
+        return self.x / self.w
+
+
+_ADDED = ("n", "x", "w", "ww", "rr", "r")
+
+
+def estimate_of(sums: Sums, size: float, level: float) -> Estimate:
+    """The estimate from the `Sums` around its own value; ``size`` is that of the target's sets."""
+    n, value = sums.n, sums.value
+    effective_n = sums.w**2 / sums.ww
+    if n >= _LEAST_ROUNDS and effective_n < _LEAST_EFFECTIVE:
+        raise ValueError(
+            f"the target must overlap with the log, got weights that make {n:,.0f} rounds worth "
+            f"{effective_n:.1f}; log a policy that is closer to the target"
+        )
+    std_error = float(np.sqrt(sums.rr / (n - 1) / n)) if n > 1 else np.inf
+    reach = float(stdtrit(max(1.0, effective_n - 1), (1 + level) / 2)) * std_error
+    spread = max(0.0, sums.ww - sums.w**2 / n) / max(1.0, n - 1)
+    return Estimate(
+        value=value,
+        std_error=std_error,
+        low=max(0.0, value - reach),
+        high=min(size, value + reach),
+        level=level,
+        n=int(n),
+        effective_n=effective_n,
+        mean_weight=sums.mean_weight,
+        largest_share=sums.most / sums.r if sums.r else 0.0,
+        mean_weight_error=float(np.sqrt(spread / n)),
+    )
+
+
+class ParquetLog:
+    """A log with one row per shown item, in one or many Parquet files.
+
+    Parameters
+    ----------
+    files
+        A path, with ``*`` for many files, or several paths.
+    item, outcome, round
+        The columns with the item, with what it did, from 0 to 1, and what rows of one round have in
+        common. All rows of a round must be in one file if `sums` is added over files.
+    propensity
+        The column with the probability that the item was shown; `snips` needs it.
+    """
+
+    def __init__(
+        self,
+        files: str | Path | Sequence[str | Path],
+        *,
+        item: str,
+        outcome: str,
+        round: str,
+        propensity: str | None = None,
+    ) -> None:
+        if find_spec("duckdb") is None:
+            raise ModuleNotFoundError(
+                "ParquetLog needs duckdb, which is not installed; install it with: "
+                "pip install 'superarm[logs]'",
+                name="duckdb",
+            )
+        given = [files] if isinstance(files, str | Path) else list(files)
+        self.files = [str(file) for file in given]
+        self.item, self.outcome, self.round, self.propensity = item, outcome, round, propensity
+        self._refuse_unknown()
+
+    def counts(self) -> dict[Any, tuple[float, int]]:
+        """The sum of the outcomes of each item, and how many outcomes it has."""
+        query = f"""
+            SELECT {_quoted(self.item)}, sum({self._outcome}), count({self._outcome})
+            FROM read_parquet(?) GROUP BY 1 ORDER BY 1"""
+        return {item: (float(s or 0.0), int(n)) for item, s, n in self._rows(query)}
+
+    def snips(self, target: Mapping[Any, float], *, level: float = 0.95) -> Estimate:
+        """What `superarm.offpolicy.snips` gives for the same log in memory.
+
+        Parameters
+        ----------
+        target
+            The probability that each item is in the target's set; 0 for those that are not there.
+        level
+            The probability with which the interval should cover the true value.
+        """
+        level = as_fraction(level, "level")
+        # Twice: the spread is summed around the value, which keeps its digits.
+        return estimate_of(self.sums(target, self.sums(target)), _size(target), level)
+
+    def sums(self, target: Mapping[Any, float], around: Sums | None = None) -> Sums:
+        """The sums of the log for a target, around the value of other sums if they are given.
+
+        Sums of several files can be added. `estimate_of` takes those around the sums of all files.
+        """
+        if self.propensity is None:
+            raise ValueError("estimates need the column of the propensities: propensity=...")
+        value, mean = (0.0, 1.0) if around is None else (around.value, around.mean_weight)
+        items = list(target)
+        weight = f"coalesce(q.weight, 0.0) / {_quoted(self.propensity)}"
+        query = f"""
+            WITH q AS (SELECT unnest(?) AS item, unnest(?::DOUBLE[]) AS weight),
+            rounds AS (
+                SELECT sum({weight} * {self._outcome}) AS x, sum({weight}) / ?::DOUBLE AS w
+                FROM read_parquet(?) AS log LEFT JOIN q ON log.{_quoted(self.item)} = q.item
+                GROUP BY {_quoted(self.round)}
+            ),
+            off AS (SELECT x, w, (x - w * ?::DOUBLE) / ?::DOUBLE AS r FROM rounds)
+            SELECT count(*), sum(x), sum(w), sum(w * w), sum(r * r),
+                sum(abs(r + ?::DOUBLE)), max(abs(r + ?::DOUBLE))
+            FROM off"""
+        chances = [float(target[one]) for one in items]
+        after = [value, mean, value, value]
+        (row,) = self._rows(query, items, chances, _size(target), after=after)
+        found = Sums(*(float(number or 0.0) for number in row))
+        return found if around is not None else replace(found, rr=0.0, r=0.0, most=0.0)
+
+    @property
+    def _outcome(self) -> str:
+        return f"CAST({_quoted(self.outcome)} AS DOUBLE)"
+
+    def _rows(self, query: str, *before: Any, after: Sequence[Any] = ()) -> list[Any]:
+        import duckdb
+
+        # A connection of its own: nothing is shared with other users of DuckDB in this process.
+        with duckdb.connect() as connection:
+            return connection.execute(query, [*before, self.files, *after]).fetchall()
+
+    def _refuse_unknown(self) -> None:
+        names = [row[0] for row in self._rows("DESCRIBE SELECT * FROM read_parquet(?)")]
+        wanted = [self.item, self.outcome, self.round, self.propensity]
+        unknown = [name for name in wanted if name is not None and name not in names]
+        if unknown:
+            raise ValueError(f"columns must be of {', '.join(names)}, got {unknown[0]!r}")
+
+
+def _size(target: Mapping[Any, float]) -> float:
+    size = float(sum(target.values()))
+    if not (size > 0 and all(0 <= chance <= 1 for chance in target.values())):
+        raise ValueError(f"a target must have probabilities, one of them above 0, got {target}")
+    return size
+
+
+def _quoted(name: str) -> str:
+    """A column in SQL, whatever its name."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'

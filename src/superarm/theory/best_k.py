@@ -1,0 +1,108 @@
+r"""Evidence that k arms are the best, valid whenever one looks and however arms were picked.
+
+Let arm i have n_i outcomes in [0, 1] with the sum s_i, and let L_i(p) = p^s_i (1 - p)^(n_i - s_i).
+For any weights of p the mixture M_i = E[L_i(p)] divided by L_i(mu_i), with the true mean mu_i, is a
+supermartingale that starts at 1, also if a policy that learns chooses when the arm is pulled: for
+an outcome x the factor (p / mu)^x ((1 - p) / (1 - mu))^(1 - x) is convex in x, so its mean is at
+most that of a coin, which is 1. Here p is Beta(1/2, 1/2), so that
+
+    M_i = B(s_i + 1/2, n_i - s_i + 1/2) / B(1/2, 1/2).
+
+For two arms i and j, the product of both, divided by the largest L_i(p) L_j(q) with p <= q, is
+therefore at most a supermartingale if mu_i <= mu_j. By Ville's inequality it ever exceeds 1 / d
+with probability at most d. If a set is not the best one, an arm of it is not better than one
+outside of the best. There are k (m - k) pairs of an arm outside of the best set and one of it, so
+
+    error = k (m - k) / (the least evidence of a pair)
+
+is the probability at most delta: the rule "stop when error <= delta" names a wrong set with
+probability at most delta, at any stopping time. The idea of such mixtures is due to Robbins,
+"Statistical methods related to the law of the iterated logarithm", Annals of Mathematical
+Statistics 1970; for the largest likelihood in the denominator see Wasserman, Ramdas, Balakrishnan:
+"Universal inference", PNAS 2020.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaln, xlog1py, xlogy
+
+from superarm.core.arguments import FloatArray, IndexArray
+
+_HALF = 0.5  # the parameters of the mixture: those of Jeffreys
+
+
+def log_evidence(
+    counts: ArrayLike, sums: ArrayLike, rivals: tuple[ArrayLike, ArrayLike]
+) -> FloatArray:
+    """The logarithm of the evidence that arm i is better than arm j, for pairs (i, j).
+
+    Parameters
+    ----------
+    counts, sums
+        Shape (n_arms,): how many outcomes each arm has, and their sum.
+    rivals
+        The arms i and j; arrays of shapes that fit together.
+
+    Examples
+    --------
+    >>> log_evidence([100, 100], [70, 30], ([0], [1])).round(2)
+    array([11.39])
+    """
+    n, s = np.asarray(counts, np.float64), np.asarray(sums, np.float64)
+    i, j = (np.asarray(arms, np.intp) for arms in rivals)
+
+    def mixture(arms: IndexArray) -> FloatArray:
+        return betaln(s[arms] + _HALF, n[arms] - s[arms] + _HALF) - betaln(_HALF, _HALF)
+
+    def alone(arms: IndexArray) -> FloatArray:
+        return _log_likelihood(n[arms], s[arms], s[arms] / np.maximum(n[arms], 1))
+
+    # If i was not better so far, the largest likelihood of "not better" is that of both means.
+    both = np.maximum(n[i] + n[j], 1)
+    pooled = _log_likelihood(n[i] + n[j], s[i] + s[j], (s[i] + s[j]) / both)
+    is_ahead = s[i] * n[j] > s[j] * n[i]
+    null = np.where(is_ahead, pooled, alone(i) + alone(j))
+    return np.asarray(mixture(i) + mixture(j) - null, np.float64)
+
+
+def _log_likelihood(n: FloatArray, s: FloatArray, p: FloatArray) -> FloatArray:
+    return np.asarray(xlogy(s, p) + xlog1py(n - s, -p), np.float64)
+
+
+def closest_pair(counts: ArrayLike, sums: ArrayLike, best: IndexArray) -> tuple[int, int, float]:
+    """The arm of a set and the arm outside of it with the least evidence, and its logarithm."""
+    n, s = np.asarray(counts, np.float64), np.asarray(sums, np.float64)
+    others = np.ones(len(n), bool)
+    others[best] = False
+    outside = np.flatnonzero(others)
+    # Among many arms most have equal counts and sums, such as none: one of each is enough.
+    outside = outside[np.unique(n[outside] + 1j * s[outside], return_index=True)[1]]
+    found = log_evidence(n, s, (best[:, None], outside[None, :]))
+    place = np.unravel_index(int(found.argmin()), found.shape)
+    return int(best[place[0]]), int(outside[place[1]]), float(found[place])
+
+
+def best_k(counts: ArrayLike, sums: ArrayLike, k: int) -> tuple[IndexArray, tuple[int, int], float]:
+    """The k arms with the largest means so far, the closest pair, and the error of naming them.
+
+    The error is a probability: naming the set as soon as it is at most delta is wrong with
+    probability at most delta. O(k · n_arms).
+
+    Examples
+    --------
+    >>> arms, closest, error = best_k([200, 200, 200], [150, 60, 50], k=1)
+    >>> arms, closest, error < 0.001
+    (array([0]), (0, 1), True)
+    >>> best_k([200, 200, 200], [150, 60, 50], k=2)[2]
+    1.0
+    """
+    n, s = np.asarray(counts, np.float64), np.asarray(sums, np.float64)
+    if not 1 <= k < len(n):
+        raise ValueError(f"k must be between 1 and {len(n) - 1}, got {k}")
+    means = np.where(n > 0, s / np.maximum(n, 1), -1.0)
+    arms = np.sort(np.argsort(-means, kind="stable")[:k])
+    inside, outside, evidence = closest_pair(n, s, arms)
+    error = np.exp(min(0.0, np.log(k) + np.log(len(n) - k) - evidence))
+    return arms, (inside, outside), float(error)

@@ -1,0 +1,127 @@
+"""Quotas of groups that share arms, against a look at every set."""
+
+import numpy as np
+import pytest
+from drawn_constraints import draw_constraints
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+import superarm as sa
+from superarm.sets import _programs
+from superarm.sets._overlapping import Overlapping
+from superarm.sets.feasible import Feasible, Group
+
+
+def draw(rng, n_arms):
+    """Any constraints, possible or not, with groups that may share arms."""
+    k, given_ = draw_constraints(rng, n_arms)
+    given_["groups"] = [
+        Group(
+            np.flatnonzero(rng.random(n_arms) < 0.5).tolist(),
+            int(rng.integers(0, 2)),
+            int(rng.integers(1, 4)),
+        )
+        for _ in range(rng.integers(2, 5))
+    ]
+    return k, given_
+
+
+def check(rng, n_arms):
+    k, given_ = draw(rng, n_arms)
+    every = naive.feasible_sets(n_arms, k, **given_)
+    if not every:
+        with pytest.raises(ValueError, match="clash"):
+            Feasible(k, n_arms=n_arms, **given_)
+        return
+    feasible = Feasible(k, n_arms=n_arms, **given_)
+    assert sorted(tuple(arms.tolist()) for arms in feasible.sets()) == sorted(every)
+    values = rng.random(n_arms) - 0.2 * rng.integers(0, 2)
+    best = feasible.best(values, rng=rng)
+    assert tuple(best.tolist()) in every
+    assert values[best].sum() == pytest.approx(
+        max(values[list(arms)].sum() for arms in every), rel=2e-6, abs=1e-9
+    )
+    chosen = {i for i in every[rng.integers(len(every))] if rng.random() < 0.6}
+    within = [set(arms) for arms in every]
+    expected = [
+        i not in chosen and any(chosen | {i} <= arms for arms in within) for i in range(n_arms)
+    ]
+    np.testing.assert_array_equal(feasible.extend(sorted(chosen)), expected)
+    expected = [i not in chosen and chosen | {i} in within for i in range(n_arms)]
+    np.testing.assert_array_equal(feasible.completed_by(sorted(chosen)), expected)
+    in_some = {i for arms in every for i in arms} - set(given_.get("must", ()))
+    np.testing.assert_array_equal(np.flatnonzero(feasible.undecided), sorted(in_some))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32), st.integers(2, 7))
+def test_verbs_equal_a_look_at_every_set(seed, n_arms):
+    check(np.random.default_rng(seed), n_arms)
+
+
+def test_the_solver_decides_as_a_look_at_every_set(monkeypatch):
+    """The same without the look at every set of few arms."""
+    monkeypatch.setattr(_programs, "_FEW_ARMS", -1)
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        check(rng, int(rng.integers(2, 8)))
+
+
+BRANDS = [Group(range(g, 24, 4), most=2, name=f"brand {g}") for g in range(4)]
+KINDS = [Group(range(6 * g, 6 * g + 6), least=1, most=3, name=f"kind {g}") for g in range(4)]
+
+
+def test_a_brand_and_a_category():
+    """Two families of groups: against the exact answer by a look at every set."""
+    feasible, rng = Feasible(5, groups=[*BRANDS, *KINDS], n_arms=24), np.random.default_rng(0)
+    assert isinstance(feasible._quotas, Overlapping)
+    every = np.vstack(list(feasible.blocks()))
+    for _ in range(3):
+        values = rng.random(24)
+        best = feasible.best(values, rng=rng)
+        assert feasible.is_feasible(best)
+        assert values[best].sum() == pytest.approx(values[every].sum(axis=1).max(), rel=1e-9)
+
+
+def test_disjoint_groups_are_still_exact_and_nested_ones_are_taken():
+    disjoint = Feasible(3, groups=BRANDS, n_arms=24)
+    assert not isinstance(disjoint._quotas, Overlapping)
+    nested = Feasible(
+        4, groups=[Group(range(12), most=3), Group(range(4), least=1, most=1)], n_arms=24
+    )
+    values = np.linspace(1, 0, 24)
+    assert nested.best(values, rng=np.random.default_rng(0)).tolist() == [0, 4, 5, 12]
+
+
+def test_which_groups_clash_is_said():
+    """Only two of the three groups: the third has nothing to do with it."""
+    groups = [
+        Group([0, 1, 2], least=2, name="sport"),
+        Group([0, 1, 2, 3], most=1, name="local"),
+        Group([3, 4, 5], most=2, name="late"),
+    ]
+    with pytest.raises(ValueError, match="quotas of the group 'sport', the group 'local' clash"):
+        Feasible(3, groups=groups, n_arms=6)
+    with pytest.raises(ValueError, match=r"must and the group 'local' clash.*got arms \[0 3\]"):
+        Feasible(3, groups=groups[1:], must=[0, 3], n_arms=6)
+
+
+def test_equal_arms_are_chosen_with_equal_probability():
+    """Three arms of equal value, of which two are alike: each is in a third of the sets.
+
+    With 90 sets the standard error is 0.05, and the tolerance is four of these.
+    """
+    feasible = Feasible(1, groups=[Group([0, 1], most=1), Group([1, 2, 0], most=1)], n_arms=3)
+    rng = np.random.default_rng(0)
+    found = [int(feasible.best(np.ones(3), rng=rng)[0]) for _ in range(90)]
+    np.testing.assert_allclose(np.bincount(found) / 90, 1 / 3, atol=0.2)
+
+
+@pytest.mark.parametrize(
+    "oracle", [sa.TopK, sa.Singletons, sa.LazySingletons, sa.Greedy, sa.LazyGreedy, sa.LocalSearch]
+)
+def test_oracles_choose_within_overlapping_groups(oracle):
+    feasible, rng = Feasible(5, groups=[*BRANDS, *KINDS], n_arms=24), np.random.default_rng(1)
+    policy = sa.cts(sa.LinearReward(24), feasible, oracle=oracle())
+    assert feasible.is_feasible(policy.ask(rng=rng))

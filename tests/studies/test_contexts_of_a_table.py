@@ -1,0 +1,138 @@
+"""Columns of one's own table as contexts: they are read, and the policy learns from them."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from superarm.beliefs import LinearBelief, LogisticBelief
+from superarm.cli import app
+from superarm.features import Encoder
+from superarm.studies.cells.table import prepare, run
+from superarm.studies.own_table import TableError, read
+from superarm.studies.own_table.features_file import read_contexts
+from superarm.studies.own_table.study import _cells
+from superarm.studies.study import Scale
+
+DAYS, NAMES = ("Mon", "Tue"), [f"arm {arm}" for arm in range(6)]
+
+
+def lines(n_rows=60):
+    """Six arms, of which three do well on Mondays and three on Tuesdays; some cells are missing."""
+    rng = np.random.default_rng(0)
+    said = ["day,note," + ",".join(NAMES)]
+    for row in range(n_rows):
+        means = np.where(np.arange(6) % 2 == row % 2, 0.9, 0.1)
+        cells = (rng.random(6) < means).astype(int)
+        note = "NA" if row == 7 else f"{row / 4:g}"
+        said.append(f"{DAYS[row % 2]},{note}," + ",".join(map(str, cells)))
+    return said
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(lines()) + "\n")
+    return path
+
+
+def test_columns_of_a_context_are_no_arms(table):
+    found = read(table, context=["day,note"])
+    assert found.names == tuple(NAMES)
+    assert found.skipped == ()
+    assert list(found.contexts) == ["day", "note"]
+    encoder, contexts = read_contexts(found)
+    assert encoder.names == ("day = Mon", "day = Tue", "note", "note is missing")
+    assert contexts.shape == (60, 4)
+    np.testing.assert_array_equal(contexts[:3, 0], [1, 0, 1])
+    assert contexts[7, 2:].tolist() == [0, 1]  # "NA" is missing, as in the other columns
+
+
+def test_rows_without_an_outcome_have_no_context(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("day;price;ham;egg\na;1,5;1;0\nb;2;;\nc;2,5;0;1\n")
+    found = read(path, context=["1-2"])
+    assert found.n_empty == 1
+    assert found.contexts == {"day": ["a", "c"], "price": ["1,5", "2,5"]}
+    encoder, contexts = read_contexts(found)
+    assert encoder.names[-1] == "price"  # with a decimal comma
+    np.testing.assert_allclose(contexts[:, -1], [-1, 1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"context": ["month"]}, "--context must be the name of a column or its number, .*'month'"),
+        ({"context": ["day"], "skip": ["1"]}, "--skip and --context must be different.*'day'"),
+        ({"context": ["2-9"]}, "number, from 1 to 8, got '2-9'"),
+        ({"skip": ["note"]}, "'day'.*use it with --context day. .*leave it out with --skip day"),
+    ],
+)
+def test_bad_requests_say_what_to_do(table, options, message):
+    with pytest.raises(TableError, match=message):
+        read(table, **options)
+
+
+def test_a_context_must_differ_between_rows(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("shop,ham,egg\nours,1,0\nours,0,1\n")
+    with pytest.raises(TableError, match="got 'shop' with the same value in all rows; leave"):
+        read_contexts(read(path, context=["shop"]))
+
+
+@pytest.mark.parametrize("with_features", [False, True])
+def test_the_command_says_what_contexts_add(table, tmp_path, with_features):
+    known = tmp_path / "arms.csv"
+    known.write_text("arm,side\n" + "".join(f"{name},s{a % 2}\n" for a, name in enumerate(NAMES)))
+    more = ["--features", known] if with_features else []
+    out = tmp_path / "a b"
+    options = ["--k", 2, "--runs", 3, "--context", "day", "--skip", 2, "--policy", "random"]
+    arguments = ["run", table, *options, *more, "--workers", 1, "--out", out]
+    done = CliRunner().invoke(app, [str(one) for one in arguments])
+    assert done.exit_code == 0, done.output
+    less = "features" if with_features else "thompson"
+    assert f"per round to {less}, " in " ".join(done.output.split())
+    numbers = json.loads((out / "numbers.json").read_text())
+    assert numbers["settings"]["context"] == ["day"]
+    found = {row["policy"]: row["reward"][0] for row in numbers["policies"]}
+    assert found["contexts"] - found[less] == pytest.approx(numbers["contexts_add"]["reward"][0])
+    assert numbers["contexts_add"]["to"] == less
+    # A set without contexts gets 1 per round, the best of each day 1.8.
+    assert found["contexts"] > found["thompson"] + 0.3
+    page = (out / "report.html").read_text()
+    assert "Contexts add" in page
+    assert "--context day" in page or with_features
+    bandit = json.loads((out / "bandit.json").read_text())
+    assert bandit["belief"]["context"] == 2
+    assert ("features" in bandit) == with_features
+    # The program of the next steps runs as it is printed.
+    program = done.output.split("learn from what happens:\n")[1].split("Or decide")[0]
+    variables = {}
+    exec("\n".join(line[4:] for line in program.splitlines()), variables)
+    assert len(variables["decision"].arms) == 2
+    assert variables["encoder"] == Encoder.load(json.loads((out / "context.json").read_text()))
+
+
+def test_wide_tables_and_measured_ones_have_the_linear_model():
+    cells = np.zeros((20, 3), np.uint8)
+    cells[::2, 0] = 1
+    wide, narrow = np.ones((20, 100)), np.ones((20, 3))
+
+    def model(cells, contexts):
+        return replace(prepare(cells, "abc", 1, 20, "given"), contexts=contexts).model
+
+    assert model(cells, narrow) is LogisticBelief
+    assert model(cells, wide) is LinearBelief
+    assert model(cells / 2.0, narrow) is LinearBelief
+
+
+def test_workers_map_the_contexts(tmp_path):
+    rng = np.random.default_rng(0)
+    cells = rng.integers(2, size=(20, 3)).astype(np.uint8)
+    problem = prepare(cells, "abc", 1, 20, "shuffled")
+    problem = replace(problem, contexts=rng.normal(size=(20, 2)))
+    problem.save(tmp_path)
+    [cell] = _cells(Scale(runs=1), problem, ["contexts"], {"folder": str(tmp_path), "prior": None})
+    assert sum(run(cell).row["n_shown"]) == 20
