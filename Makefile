@@ -60,8 +60,9 @@ docs: $(VENV)/.dev ## build the documentation into site/
 	$(BIN)/mkdocs build --quiet --strict
 	@echo "open site/index.html"
 
-peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 MB)
+peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 MB, needs a C compiler)
 	$(BIN)/python -m pytest -q benchmarks/peers.py
+	$(BIN)/python benchmarks/contextual_peers.py
 
 setup: $(VENV)/.dev ## create .venv with everything a contributor needs
 

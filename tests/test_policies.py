@@ -47,9 +47,9 @@ def test_gt_qts_is_algorithm_1():
 
 
 def test_cts_learns_and_the_others_are_in_order():
-    """On an easy problem CTS is far below CUCB, and CUCB below the random baseline. Means of 5
-    paired runs; the differences are many standard errors wide (random 1,790 ± 20, CUCB 1,000 ± 30,
-    CTS 90 ± 10 at this size).
+    """On an easy problem CTS is far below CUCB, and CUCB below the random baseline. Means of 2
+    paired runs; the differences are 6 and more standard errors wide (random 1,790 ± 30, CUCB
+    1,000 ± 50, CTS 90 ± 16 at this size).
     """
 
     def final(policy):
@@ -58,7 +58,7 @@ def test_cts_learns_and_the_others_are_in_order():
             return policy(it), it
 
         return np.mean(
-            [trace.regret()[-1] for trace in sa.replicate(make, n_runs=5, horizon=1000, seed=0)]
+            [trace.regret()[-1] for trace in sa.replicate(make, n_runs=2, horizon=1000, seed=0)]
         )
 
     chance = final(lambda it: sa.random_sets(it.reward, 3))
@@ -139,8 +139,10 @@ def test_a_session_with_each_goes_on_from_its_file(build, tmp_path):
 
 
 def test_they_learn():
-    """Means of 4 paired runs: each policy is below 0.6 of the random baseline, by many standard
-    errors.
+    """Means of 2 paired runs: each policy is below 0.6 of the random baseline, Exp3 below 0.9.
+
+    In 8 other runs the means are at most 0.33 and 0.53, and the standard deviations of a run 0.07
+    and 0.05: 5 and more standard errors.
     """
 
     def final(build):
@@ -149,7 +151,7 @@ def test_they_learn():
             return build(it.reward), it
 
         return np.mean(
-            [trace.regret()[-1] for trace in sa.replicate(make, n_runs=4, horizon=500, seed=0)]
+            [trace.regret()[-1] for trace in sa.replicate(make, n_runs=2, horizon=500, seed=0)]
         )
 
     chance = final(lambda reward: sa.random_sets(reward, 3))

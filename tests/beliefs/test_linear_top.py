@@ -15,7 +15,7 @@ from superarm.core.k_of_m import top_k
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """Fewer arms than the default have bounds here, so that the tests are fast."""
-    monkeypatch.setattr(_linear_round, "_FEW", 3000)
+    monkeypatch.setattr(_linear_round, "_FEW", 1000)
 
 
 @pytest.fixture
@@ -76,9 +76,9 @@ def a_context(kind, t, rng):
 @pytest.mark.parametrize("structure", ["bilinear", "shared"])
 def test_no_decision_differs_in_contexts(structure, kind, eager):
     rng = np.random.default_rng(0)
-    features, weights = rng.normal(size=(3500, 4)), rng.normal(0, 0.04, (3, 4))
+    features, weights = rng.normal(size=(1500, 4)), rng.normal(0, 0.04, (3, 4))
     belief = LinearBelief(features, context=3, structure=structure)
-    for t in range(90):
+    for t in range(60):
         context = a_context(kind, t, rng)
         expected, values = dense(belief, 5, np.random.default_rng(t), context)
         arms, found = belief.at(context).sample_top(5, rng=np.random.default_rng(t))

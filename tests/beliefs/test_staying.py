@@ -10,28 +10,32 @@ from superarm.beliefs._scores import largest_score
 from superarm.beliefs._sorted_arms import SortedArms
 
 
-def naive_streaks(history, n_arms, stay_after):
+class NaiveStreaks:
     """For each arm: whether its last outcomes were all at least the mean it then had."""
-    good = [[] for _ in range(n_arms)]
-    belief = LearnedBetaBelief(n_arms)
-    for arms, outcomes in history:
-        for arm, outcome, mean in zip(arms, outcomes, belief.mean()[arms], strict=True):
-            good[arm].append(outcome >= mean)
-        belief.update(arms, outcomes, rng=np.random.default_rng(0))
-    return [len(each) >= stay_after and all(each[-stay_after:]) for each in good]
+
+    def __init__(self, n_arms):
+        self.good, self.belief = [[] for _ in range(n_arms)], LearnedBetaBelief(n_arms)
+
+    def update(self, arms, outcomes):
+        for arm, outcome, mean in zip(arms, outcomes, self.belief.mean()[arms], strict=True):
+            self.good[arm].append(outcome >= mean)
+        self.belief.update(arms, outcomes, rng=np.random.default_rng(0))
+
+    def held(self, stay_after):
+        return [len(each) >= stay_after and all(each[-stay_after:]) for each in self.good]
 
 
 @pytest.mark.parametrize("stay_after", [1, 2, 3])
 @pytest.mark.parametrize("measured", [False, True])
 def test_an_arm_is_held_while_its_last_outcomes_were_good(stay_after, measured):
     rng = np.random.default_rng(0)
-    belief, history = LearnedBetaBelief(8, stay_after=stay_after), []
+    belief, naive = LearnedBetaBelief(8, stay_after=stay_after), NaiveStreaks(8)
     for _ in range(60):
         arms = np.sort(rng.choice(8, 3, replace=False))
         outcomes = rng.random(3) if measured else (rng.random(3) < 0.6).astype(float)
-        history.append((arms, outcomes))
+        naive.update(arms, outcomes)
         belief.update(arms, outcomes, rng=rng)
-        assert belief._is_held().tolist() == naive_streaks(history, 8, stay_after)
+        assert belief._is_held().tolist() == naive.held(stay_after)
 
 
 def test_a_held_arm_has_a_fixed_own_score_and_the_common_noise():

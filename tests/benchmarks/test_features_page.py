@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import contextual_peers
 import features
+import features_tables
 from superarm.environments.datasets import Dataset
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -77,8 +79,28 @@ def test_a_case_study_is_played_and_resumed(tmp_path, monkeypatch, capsys):
 
 def test_the_time_of_a_million_arms():
     rows = json.loads((DOCS / "linear.json").read_text())
-    ratios = {row["round"]: row["ratio"] for row in rows if row["arms"] == 10**6}
+    rows = features_tables.curve(rows, 10**6, 50)
+    ratios = {row["round"]: row["ratio"] for row in rows}
     after, late = re.search(
         r"takes ([\d.]+) of the time .* and ([\d.]+) after 3,000", PAGE
     ).groups()
     assert (float(after), float(late)) == (round(ratios[1000], 2), round(ratios[3000], 2))
+
+
+def test_tables_and_picture_are_those_of_the_recorded_numbers():
+    assert features_tables.page(PAGE) == PAGE
+    assert features_tables.render(features_tables.draw) == features_tables.PICTURE.read_text()
+
+
+def test_programs_of_contextual_peers_play():
+    systems = [one for one in contextual_peers.SYSTEMS if one.package == "superarm"]
+    for system in systems:
+        found = contextual_peers.shop(system, 0, n_rounds=15)
+        assert 0 < found["percent"] < 100
+
+
+def test_no_decision_of_the_curve_differs():
+    rows = json.loads((DOCS / "linear.json").read_text())
+    assert sum(row["different"] for row in rows) == 0
+    # The bar of the project: a twentieth of a dense round late in a run.
+    assert features_tables.curve(rows, 10**6, 50)[-1]["ratio"] < 1 / 20

@@ -1,6 +1,5 @@
 """Estimates from Parquet files are those of the same log in memory."""
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,6 +29,8 @@ def logged(tmp_path_factory):
         }
     )
     folder = tmp_path_factory.mktemp("parquet")
+    import duckdb  # here: a module that keeps it makes it complain at the end of the process
+
     with duckdb.connect() as connection:
         for part, rows in enumerate((frame.request < 700, frame.request >= 700)):
             made = connection.from_df(frame[rows])

@@ -3,7 +3,6 @@
 import csv
 import json
 
-import duckdb
 import numpy as np
 import pytest
 
@@ -34,6 +33,8 @@ def folder(tmp_path_factory):
             writer.writerow(HEAD)
             writer.writerows(rows_of(every=every))
     (folder / "log.parquet").unlink(missing_ok=True)
+    import duckdb  # here: a module that keeps it makes it complain at the end of the process
+
     duckdb.read_csv(str(folder / "log.csv")).write_parquet(str(folder / "log.parquet"))
     return folder
 

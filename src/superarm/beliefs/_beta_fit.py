@@ -97,10 +97,11 @@ def fit_wide_share(
 
     By the EM algorithm: the share is the mean probability of arms to be such arms.
     """
-    share = _WIDE_ARMS / _GUESSED_ARMS
+    share, weight = _WIDE_ARMS / _GUESSED_ARMS, _GUESSED_ARMS + float(n_arms.sum())
+    likelihoods = _likelihoods(successes, failures, prior)
     for _ in range(_N_SHARES):
-        n_wide = float(wide_weight(successes, failures, prior, share) @ n_arms)
-        share = (_WIDE_ARMS + n_wide) / (_GUESSED_ARMS + float(n_arms.sum()))
+        n_wide = float(_weight(share, *likelihoods) @ n_arms)
+        share = (_WIDE_ARMS + n_wide) / weight
     return share
 
 
@@ -110,9 +111,19 @@ def wide_weight(
     """The probabilities that arms with these counts have means that are uniform on [0, 1]."""
     if share == 0:
         return np.zeros(len(successes))
-    # The ratio of the marginal likelihoods of the two priors.
+    return _weight(share, *_likelihoods(successes, failures, prior))
+
+
+def _likelihoods(
+    successes: FloatArray, failures: FloatArray, prior: Beta
+) -> tuple[FloatArray, FloatArray]:
+    """The logarithms of the marginal likelihoods of counts: uniform means, and the prior's."""
     wide = betaln(1 + successes, 1 + failures)
-    learned = betaln(prior[0] + successes, prior[1] + failures) - betaln(*prior)
+    return wide, betaln(prior[0] + successes, prior[1] + failures) - betaln(*prior)
+
+
+def _weight(share: float, wide: FloatArray, learned: FloatArray) -> FloatArray:
+    """The probabilities of uniform means, from the ratio of the marginal likelihoods."""
     return np.asarray(expit(logit(share) + wide - learned), np.float64)
 
 

@@ -117,7 +117,8 @@ class Place:
         root, mean = model.factor()
         if self.fold is None:
             return root, mean
-        return np.linalg.qr(root @ self.fold.T, mode="r"), self.fold @ mean
+        folded = np.linalg.qr(root @ self.fold.T, mode="r")
+        return np.asarray(folded, np.float64), self.fold @ mean
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ class MixedPosteriors:
         """The values at some scores, shape (n,)."""
         values = beta_at(self.a, self.b, scores)
         tail = ndtr(-(scores + self.lift))
-        wide = np.flatnonzero(tail < self.weight)
+        wide = (tail < self.weight).nonzero()[0]
         if len(wide):
             within = -ndtri(tail[wide] / self.weight[wide])
             at_wide = beta_at(self.wide_a[wide], self.wide_b[wide], within)
@@ -193,18 +193,20 @@ class TopOfGroups:
         bounds = self.bounds.at(self._scores(every, race.log_u, common))
         arms, values, level = np.empty(0, np.intp), np.empty(0), -np.inf
         # Among equal values those that come first are as good as the others.
-        while len(of := np.flatnonzero((bounds > level) | (bounds == level) & (race.n_drawn < k))):
+        while len(of := ((bounds > level) | (bounds == level) & (race.n_drawn < k)).nonzero()[0]):
             if len(of) > k:
                 of = of[np.argpartition(-bounds[of], k)[:k]]
             group, log_u, new = race.next(of, max(1, k // len(of)), rng=rng)
             scores = self._scores(group, log_u, common)
-            arms = np.append(arms, new)
-            values = np.append(values, self.posteriors(new).at(scores))
+            arms = np.concatenate([arms, new])
+            values = np.concatenate([values, self.posteriors(new).at(scores)])
             best = _first(values, k, rng)
             arms, values = arms[best], values[best]
             level = values[-1] if len(values) == k else -np.inf
-            bounds[of] = self.bounds.of(of).at(self._scores(of, race.log_u[of], common))
-            bounds[of[race.left[of] == 0]] = -np.inf
+            bounds[of] = -np.inf
+            # Most groups of few arms are empty by now, and need no bound.
+            if len(of := of[race.left[of] > 0]):
+                bounds[of] = self.bounds.of(of).at(self._scores(of, race.log_u[of], common))
         order = np.argsort(arms)
         return arms[order], values[order]
 
@@ -240,7 +242,7 @@ class Race:
         """Up to ``most`` more arms of each of some groups: groups, log of Phi(score), and arms."""
         after = self.left[of, None] - np.arange(1, most + 1)
         steps = np.log1p(-rng.random(after.shape)) / np.maximum(after, 1)
-        log_u = np.cumsum(np.column_stack([self.log_u[of], steps]), axis=1)
+        log_u = np.concatenate([self.log_u[of, None], steps], axis=1).cumsum(axis=1)
         is_there = after >= 0
         n_new = is_there.sum(axis=1)
         arms = [
@@ -251,7 +253,7 @@ class Race:
         self.log_u[of] = log_u[:, -1]
         self.left[of] -= n_new
         self.n_drawn[of] += n_new
-        return np.repeat(of, n_new), log_u[:, :-1][is_there], np.array(arms, np.intp)
+        return of.repeat(n_new), log_u[:, :-1][is_there], np.array(arms, np.intp)
 
     def _members(self, group: int, n: int, rng: np.random.Generator) -> list[int]:
         """n random arms of a group that were not drawn before."""

@@ -1,7 +1,7 @@
 """The paper's lemmas and theorem as functions, its quantizer, and definitions by brute force."""
 
 from superarm.theory.bayes_floor import bayes_regret_floor
-from superarm.theory.best_k import best_k
+from superarm.theory.evidence import best_k
 from superarm.theory.bounds import (
     epsilon_limit,
     estimate_q,

@@ -69,11 +69,20 @@ export function Arms({ feed, search }) {
       <${Button} class="quiet" onclick=${openAdd}>Add arms…<//>
     </header>
     <div class="tools">
-      <${Search} label="Search arms by name" name="arms" placeholder="Search arms  /"
-        maxlength="200" ref=${search} oninput=${onsearch} />
+      <${Search}
+        label="Search arms by name"
+        name="arms"
+        placeholder="Search arms  /"
+        maxlength="200"
+        ref=${search}
+        oninput=${onsearch}
+      />
       <${Select} label="Order of the arms" options=${ORDER_OPTIONS} onchoose=${setOrder} />
-      <${Select} label="How many arms" options=${NUMBERS_OF_ARMS.map((n) => [n, `best ${n}`])}
-        onchoose=${(/** @type {string} */ n) => feed.show({ top: Number(n) })} />
+      <${Select}
+        label="How many arms"
+        options=${NUMBERS_OF_ARMS.map((n) => [n, `best ${n}`])}
+        onchoose=${(/** @type {string} */ n) => feed.show({ top: Number(n) })}
+      />
     </div>
     <ul class="arms" role="list" ref=${list}>
       ${rows.map(
@@ -98,8 +107,7 @@ function summaryOf(bandit, rows, query) {
   if (rows.length === 0) return "This belief has no means to show.";
   // The means of such a belief depend on the round.
   const at = bandit.spec.belief.context ? " Means at the average context so far." : "";
-  if (query)
-    return `${plural(rows.length, "arm")} found by name, of ${count(bandit.n_arms)}.${at}`;
+  if (query) return `${plural(rows.length, "arm")} found by name, of ${count(bandit.n_arms)}.${at}`;
   return rows.length < bandit.n_arms
     ? `The best ${count(rows.length)} of ${count(bandit.n_arms)} by mean.${at}`
     : `All ${plural(rows.length, "arm")}.${at}`;
@@ -108,8 +116,11 @@ function summaryOf(bandit, rows, query) {
 /** @param {{ feed: Feed, row: ArmState, domain: Domain }} props */
 function ArmRow({ feed, row, domain }) {
   const interval = isNumber(row.low) ? `95% interval ${range(row.low, row.high)}` : "";
-  return html`<li class=${row.retired ? "arm is-retired" : "arm"} title=${interval}
-    data-key=${row.arm}>
+  return html`<li
+    class=${row.retired ? "arm is-retired" : "arm"}
+    title=${interval}
+    data-key=${row.arm}
+  >
     <${Name} name=${row.arm} />
     <span class="picture"><${Interval} arm=${row} domain=${domain} isOut=${row.retired} /></span>
     <span class="figure">
@@ -124,12 +135,14 @@ const Retired = ({ feed, names }) =>
   html`<details>
     <summary>${count(names.length)} retired</summary>
     <ul class="retired" role="list">
-      ${names.slice(0, MOST_RETIRED).map(
-        (name) =>
-          html`<li key=${name}>
+      ${names
+        .slice(0, MOST_RETIRED)
+        .map(
+          (name) =>
+            html`<li key=${name}>
               <${Name} name=${name} /><${RetireButton} feed=${feed} arm=${name} isRetired />
             </li>`,
-      )}
+        )}
     </ul>
   </details>`;
 
@@ -154,5 +167,9 @@ function RetireButton({ feed, arm, isRetired = false }) {
 
   const onclick = isRetired ? restore : stopPicking;
   return html`<${Button}
-    class="quiet small" aria-label=${`${label} ${visible(arm)}`} onclick=${onclick}>${label}<//>`;
+    class="quiet small"
+    aria-label=${`${label} ${visible(arm)}`}
+    onclick=${onclick}
+    >${label}<//
+  >`;
 }

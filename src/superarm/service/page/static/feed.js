@@ -9,6 +9,8 @@ import { watch } from "./watch.js";
 
 export const DECISIONS_PER_PAGE = 30;
 const HISTORY_POINTS = 200;
+// Beliefs that count outcomes, which a verdict needs.
+const JUDGED = ["learned_beta", "gaussian", "flat_gaussian", "ucb", "kl_ucb"];
 const MOST_ARMS_JUDGED = 20_000; // a verdict on more arms would keep decisions waiting
 const HISTORY_EVERY_MS = 3000; // the history of a long log is expensive for the server
 
@@ -107,12 +109,12 @@ export class Feed {
   }
 
   /** @param {Bandit} bandit */
-  async #loadVerdict({ n_arms }) {
+  async #loadVerdict({ n_arms, k, retired, spec }) {
     const now = performance.now();
-    if (n_arms > MOST_ARMS_JUDGED || now < this.#verdictAt + HISTORY_EVERY_MS) return;
+    const can = JUDGED.includes(spec.belief.kind) && k < n_arms - retired.length;
+    if (!can || n_arms > MOST_ARMS_JUDGED || now < this.#verdictAt + HISTORY_EVERY_MS) return;
     this.#verdictAt = now;
-    // Some beliefs allow no verdict.
-    this.verdict = await api.verdict(this.id).catch(() => null);
+    this.verdict = await api.verdict(this.id);
     if (!this.#isOver) this.callbacks.onchange();
   }
 

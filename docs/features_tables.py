@@ -1,0 +1,217 @@
+"""Make the tables and the picture of scale in docs/features.md: ``python docs/features_tables.py``.
+
+The numbers come from docs/linear.json, docs/contextual_peers.json and docs/calibration.json. The
+programs of the same names in ``benchmarks`` write these files.
+``tests/benchmarks/test_features_page.py`` checks that the page has what this program makes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from superarm.reporting.figures import logarithmic, panels, plain, render
+from superarm.reporting.palette import BLUE, GREEN, INK, RED
+from superarm.reporting.tables import Table, as_markdown, compact
+
+HERE = Path(__file__).parent
+PAGE, PICTURE = HERE / "features.md", HERE / "features-scale.svg"
+SIZES, COLUMNS, ROUNDS = (10_000, 100_000, 1_000_000), (10, 20, 50), (100, 1000, 3000)
+
+
+def read(name: str) -> Any:
+    """What a benchmark has recorded."""
+    return json.loads((HERE / f"{name}.json").read_text())
+
+
+def curve(rows: Any, n_arms: int, n_columns: int, own: float = 0.0) -> list[dict[str, Any]]:
+    """The rows of one run without contexts, in the order of its rounds."""
+    key = {"arms": n_arms, "columns": n_columns, "own_std": own, "contexts": "none"}
+    return [row for row in rows if all(row[name] == value for name, value in key.items())]
+
+
+def scale() -> str:
+    """The share of arms that are scored, and the time, by arms, features and rounds."""
+    rows, lines = read("linear"), []
+    for n_arms in SIZES:
+        for n_columns in COLUMNS:
+            at = {row["round"]: row for row in curve(rows, n_arms, n_columns)}
+            cells = [f"{_percent(at[t]['scored'])}, {at[t]['ratio']:.2g}" for t in ROUNDS]
+            lines.append([f"{n_arms:,}", str(n_columns), *cells])
+    table = Table(["arms", "features", *(f"round {t:,}" for t in ROUNDS)], lines)
+    compared, differ = 10 * len(rows), sum(row["different"] for row in rows)
+    return (
+        f"Share of arms scored, and time of a round relative to the dense numpy round; less is "
+        f"better. {differ} of more than {compared // 1000 * 1000:,} decisions differ.\n\n"
+        + as_markdown(table)
+    )
+
+
+def contexts() -> str:
+    """The same in contexts."""
+    lines = [
+        [
+            row["contexts"],
+            f"{row['arms']:,}",
+            f"{row['round']:,}",
+            _percent(row["scored"]),
+            f"{row['ratio']:.2f}",
+            f"{row['float32_ms'] / row['dense_ms']:.2f}",
+        ]
+        for row in read("linear")
+        if row["contexts"] != "none" and row["round"] in (300, 3000)
+    ]
+    heading = ["contexts", "arms", "round", "scored", "time", "float32 product alone"]
+    return as_markdown(Table(heading, lines))
+
+
+def regret() -> str:
+    """What each library reaches."""
+    found = read("contextual_peers")
+    lines = []
+    for system in found["systems"]:
+        cells = [_mean(found.get(task, []), system["label"]) for task in ("yeast", "shop")]
+        if any(cell != "" for cell in cells):
+            lines.append([_name(system), system["how"], *cells])
+    table = Table(["library", "how it picks a set", "Yeast", "shop"], lines, n_texts=2)
+    return as_markdown(table)
+
+
+def times() -> str:
+    """Milliseconds per round of each library."""
+    found = read("contextual_peers")
+    lines = []
+    for system in found["systems"]:
+        rows = [row for row in found["times"] if row["system"] == system["label"]]
+        if rows:
+            of = {(row["task"], row["arms"]): row for row in rows}
+            cells = [_time(of.get((task, m))) for task in ("features", "shop") for m in _TIMED]
+            lines.append([_name(system), *cells])
+    heading = [f"{task}, {m:,}" for task in ("features", "shop") for m in _TIMED]
+    return as_markdown(Table(["library", *heading], lines))
+
+
+def calibration() -> str:
+    """What 90% intervals hold."""
+    lines = []
+    for row in read("calibration")["coverage"]:
+        base = f"log-odds {row['base']:g}" if "base" in row else "mean 0.5"
+        cells = [_share(row[when]) for when in ("early", "late")]
+        lines.append([f"`{row['belief']}`", base, f"{row['own']:g}", *cells])
+    heading = ["belief", "average arm", "own deviations", "30 rounds", "300 rounds"]
+    return as_markdown(Table(heading, lines, n_texts=2))
+
+
+def stability() -> str:
+    """The largest differences after many updates."""
+    found = dict(read("calibration")["stability"])
+    n_updates = found.pop("updates")
+    worst = max(found.values())
+    exponent = int(np.ceil(np.log10(worst)))
+    return (
+        f"After {n_updates:,} updates of one arm each, the precisions and covariances of "
+        "`LinearBelief` differ from a fresh solve by less than "
+        f"1e{exponent}, relative to the largest number."
+    )
+
+
+_TIMED = (1000, 10_000, 100_000)
+PARTS: dict[str, Callable[[], str]] = {
+    "scale": scale,
+    "contexts": contexts,
+    "regret": regret,
+    "times": times,
+    "calibration": calibration,
+    "stability": stability,
+}
+
+
+def page(text: str) -> str:
+    """The page with every part as the recorded numbers are now."""
+    for name, make in PARTS.items():
+        start, end = f"<!-- docs/features_tables.py: {name} -->", "<!-- until here -->"
+        part = f"{start}\n\n{compact(make())}\n\n{end}"
+        text, n = re.subn(re.escape(start) + ".*?" + end, lambda _, p=part: p, text, flags=re.S)
+        assert n == 1, f"{PAGE.name} must have one part {name!r}, has {n}"
+    return text
+
+
+def draw(figure: Any) -> None:
+    """The share of arms scored, and the time relative to a dense round, over the rounds."""
+    from matplotlib.lines import Line2D
+
+    rows, colours, dashes = read("linear"), (BLUE, RED, GREEN), (":", "--", "-")
+    axes = panels(figure, 2, n_names=2)
+    for axis, name in zip(axes, ("scored", "ratio"), strict=True):
+        for n_arms, dash in zip(SIZES, dashes, strict=True):
+            for n_columns, colour in zip(COLUMNS, colours, strict=True):
+                run = [row for row in curve(rows, n_arms, n_columns) if row["round"] >= 30]
+                x, y = [row["round"] for row in run], [row[name] for row in run]
+                axis.plot(x, y, color=colour, linestyle=dash, linewidth=1.7)
+        logarithmic(axis)
+    axes[1].axhline(1.0, color=INK, linewidth=0.8)
+    axes[1].annotate("dense round", (32, 1.0), va="bottom", color=INK)
+    plain(axes[0], "round", "share of arms scored")
+    plain(axes[1], "round", "time relative to a dense round")
+    names = [
+        (f"{d} features", Line2D([], [], color=c)) for d, c in zip(COLUMNS, colours, strict=True)
+    ]
+    names += [
+        (f"{m:,} arms", Line2D([], [], color=INK, linestyle=dash))
+        for m, dash in zip(SIZES, dashes, strict=True)
+    ]
+    for axis in axes:
+        axis.legend(
+            [line for _, line in names],
+            [name for name, _ in names],
+            loc="upper left",
+            bbox_to_anchor=(0.0, -0.2),
+            ncols=2,
+            borderaxespad=0.0,
+            labelspacing=0.25,
+        )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%" if share >= 0.095 else f"{100 * share:.1f}%"
+
+
+def _name(system: dict[str, Any]) -> str:
+    ours = system["package"] == "superarm"
+    return f"`{system['label']}`" if ours else system["label"]
+
+
+def _mean(rows: list[dict[str, Any]], label: str) -> str:
+    runs = [row["percent"] for row in rows if row["system"] == label]
+    if not runs:
+        return ""
+    error = np.std(runs[0], ddof=1) / np.sqrt(len(runs[0]))
+    return f"{np.mean(runs[0]):.0f} ± {error:.1f}"
+
+
+def _share(runs: list[float]) -> str:
+    error = np.std(runs, ddof=1) / np.sqrt(len(runs))
+    return f"{100 * np.mean(runs):.0f}% ± {100 * error:.1f}"
+
+
+def _time(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    if row["ms"] is None:
+        return {"no features of arms": "cannot"}.get(row["why"], row["why"])
+    return f"{row['ms']:.2g}" if row["ms"] < 10 else f"{row['ms']:,.0f}"
+
+
+def main() -> None:
+    """Write the page and the picture."""
+    PAGE.write_text(page(PAGE.read_text()))
+    PICTURE.write_text(render(draw))
+
+
+if __name__ == "__main__":
+    main()
