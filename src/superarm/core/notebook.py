@@ -60,7 +60,7 @@ def table(
     return "".join(
         [
             f"<div><strong>{escape(title)}</strong></div>" if title else "",
-            '<table style="border-collapse:collapse;margin:4px 0;font-size:13px">',
+            '<table style="border-collapse:collapse;margin:4px 0;font-size:13px;color:inherit">',
             f"<thead><tr>{heads}</tr></thead>" if any(head) else "",
             f"<tbody>{body}</tbody></table>",
             f'<div style="opacity:.75;font-size:12px">{escape(note)}</div>' if note else "",

@@ -17,8 +17,8 @@ from superarm.simulation.trace import Trace
 
 Build = Callable[..., Policy]
 Draw = Callable[[np.random.Generator], Instance]
-# Colours that can be told apart in print and by colour-blind people (Okabe and Ito).
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7f7f7f")
+# Of middle lightness, for light and dark pages; after Okabe and Ito, for colour-blind people.
+_COLOURS = ("#3d8fd1", "#d5762c", "#2fa67f", "#c77fae", "#c9a227", "#5fb3d9", "#8a8a8a")
 _HEAD = ("policy", "regret", "±", "against the first", "±", "evaluations per round")
 
 
