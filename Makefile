@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # mkdocs prints a notice about its own future, which does not concern our readers.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test check bench page docs peers setup clean
+.PHONY: help demo test check bench page docs wheel peers setup clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -36,11 +36,13 @@ check: $(VENV)/.dev ## lint, types, layers; the docs build
 	$(BIN)/ruff format --check .
 .types:
 	$(BIN)/mypy
+	$(BIN)/python tools/typed_docs
 .layers:
 	$(BIN)/lint-imports
 	tools/page/check
 .docs:
 	$(BIN)/mkdocs build --quiet --strict
+	$(BIN)/python tools/search_check site/search/search_index.json
 
 bench: $(VENV)/.dev ## measure speed, evaluations, growth and memory, side by side with others
 	$(BIN)/python benchmarks/run.py
@@ -60,6 +62,9 @@ docs: $(VENV)/.dev ## build the documentation into site/
 	$(BIN)/mkdocs build --quiet --strict
 	@echo "open site/index.html"
 
+wheel: $(VENV)/bin/python ## build dist/superarm-*.whl; REPOSITORY=https://... makes README links absolute
+	$(BIN)/python tools/wheel $(REPOSITORY)
+
 peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 MB, needs a C compiler)
 	$(BIN)/python -m pytest -q benchmarks/peers.py
 	$(BIN)/python benchmarks/contextual_peers.py
@@ -67,7 +72,7 @@ peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 
 setup: $(VENV)/.dev ## create .venv with everything a contributor needs
 
 clean: ## remove everything that the other targets create
-	rm -rf $(VENV) site superarm-bench superarm-demo superarm-run .pytest_cache .mypy_cache .ruff_cache .hypothesis tools/page/node_modules
+	rm -rf $(VENV) dist site superarm-bench superarm-demo superarm-run .pytest_cache .mypy_cache .ruff_cache .hypothesis tools/page/node_modules
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -4,8 +4,8 @@
 
 Logs are simulated, so the truth is known. The designs are those of the page Off-policy evaluation.
 Logs that an estimator refuses, because they do not overlap with the target, do not count. With
-``--out`` the numbers go into FOLDER/offpolicy.json, and FOLDER/offpolicy.svg is drawn from them.
-``docs/offpolicy_page.py`` puts them into the page.
+``--out`` the numbers go into FOLDER/offpolicy.json, in place of earlier ones of the same designs,
+and FOLDER/offpolicy.svg is drawn from them. ``docs/offpolicy_page.py`` puts them into the page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import argparse
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -117,25 +117,37 @@ def judged(estimator: Estimator, log: Log, target: Any, truth: Any) -> tuple[flo
     return covered, found.value - truth, half, found.effective_n, found.warning is not None
 
 
-def run(n_logs: int, workers: int, designs: list[str]) -> list[dict[str, Any]]:
-    """A row per design and estimator; the same for any number of workers."""
-    found = defaultdict(list)
+def run(n_logs: int, workers: int, designs: list[str]) -> Iterator[list[dict[str, Any]]]:
+    """A row per design and estimator, for one kind of log after the other.
+
+    They are the same for any number of workers.
+    """
     wanted = {DESIGNS[design][0] for design in designs}
     with ProcessPoolExecutor(workers) as pool:
         for kind, (share, _) in LOGS.items():
             if kind not in wanted:
                 continue
+            found = defaultdict(list)
             jobs = [(kind, seed) for seed in range(math.ceil(share * n_logs))]
             for rows in pool.map(one_log, jobs, chunksize=max(1, len(jobs) // 40)):
                 for design, name, row in rows:
                     found[design, name].append(row)
-            print(f"{kind}: {len(jobs)} logs", flush=True)
-    return [
-        {"design": design, "estimator": name, **summary(rows)}
-        for place in designs
-        for (design, name), rows in found.items()
-        if design == place
-    ]
+            yield [
+                {"design": design, "estimator": name, **summary(rows)}
+                for (design, name), rows in found.items()
+                if design in designs
+            ]
+
+
+def keep(rows: list[dict[str, Any]], folder: Path) -> None:
+    """Put rows into the file, in the order of the designs, and draw the picture."""
+    path, new = folder / "offpolicy.json", {row["design"] for row in rows}
+    known = json.loads(path.read_text())["rows"] if path.exists() else []
+    rows = [*(row for row in known if row["design"] not in new), *rows]
+    rows.sort(key=lambda row: list(DESIGNS).index(row["design"]))
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    path.write_text(f'{{"rows": [\n{lines}\n]}}\n')
+    (folder / "offpolicy.svg").write_text(render(partial(picture, rows), size=(WIDTH, 11.0)))
 
 
 def summary(rows: list[Any]) -> dict[str, float]:
@@ -186,12 +198,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     frozen_chances()  # once, before the workers are forked
-    rows = run(options.logs, options.workers, options.only)
-    print(table(rows))
-    if options.out:
-        (options.out / "offpolicy.json").write_text(json.dumps({"rows": rows}, indent=1) + "\n")
-        drawn = partial(picture, rows)
-        (options.out / "offpolicy.svg").write_text(render(drawn, size=(WIDTH, 11.0)))
+    for rows in run(options.logs, options.workers, options.only):
+        print(table(rows), flush=True)
+        if options.out:
+            keep(rows, options.out)
 
 
 if __name__ == "__main__":

@@ -168,12 +168,12 @@ LOGS: dict[str, tuple[float, Callable[[np.random.Generator], Log]]] = {
     "very uneven": (1.0, partial(fixed_log, 9.0, 500)),
     "Thompson": (1.0, partial(thompson_log, MU, K, 200, 0.0, 300)),
     "20 samples": (1.0, partial(thompson_log, MU, K, 20, 0.0, 300)),
-    "40 arms": (0.4, partial(thompson_log, MANY, 5, 200, 0.0, 300)),
-    "one seed": (0.2, partial(thompson_log, MU, K, 200, 1.0, 300)),
-    "shared seed": (0.2, partial(thompson_log, MU, K, 200, 0.8, 300)),
-    "visitors": (0.4, partial(visitors_log, False, 0.5, 300)),
-    "rare visitors": (0.4, partial(visitors_log, False, 0.15, 300)),
-    "learning visitors": (0.4, partial(visitors_log, True, 0.3, 300)),
+    "40 arms": (0.3, partial(thompson_log, MANY, 5, 200, 0.0, 300)),
+    "one seed": (0.15, partial(thompson_log, MU, K, 200, 1.0, 300)),
+    "shared seed": (0.15, partial(thompson_log, MU, K, 200, 0.8, 300)),
+    "visitors": (0.5, partial(visitors_log, False, 0.5, 200)),
+    "rare visitors": (0.5, partial(visitors_log, False, 0.15, 200)),
+    "learning visitors": (0.5, partial(visitors_log, True, 0.3, 200)),
 }
 # Name: the log, and the target with its truth. Designs with the same log share it.
 DESIGNS: dict[str, tuple[str, Callable[[], Aim]]] = {

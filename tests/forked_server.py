@@ -50,12 +50,14 @@ def start_forking():
 class Forked:
     """``python ARGUMENTS`` in a forked process, with the methods of `Popen`.
 
-    The process calls ``prepare`` first, if given.
+    The process calls ``prepare`` first, if given. A daemon ends with the tests, and may not start
+    processes of its own.
     """
 
-    def __init__(self, arguments, log, prepare=None):
+    def __init__(self, arguments, log, prepare=None, *, daemon=True):
         start_forking()
-        self._process = FORKS.Process(target=_run, args=(arguments, str(log), prepare), daemon=True)
+        wanted = arguments, str(log), prepare
+        self._process = FORKS.Process(target=_run, args=wanted, daemon=daemon)
         self._process.start()
         self.pid = self._process.pid
 

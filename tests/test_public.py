@@ -52,6 +52,7 @@ PROMISED = [
     "Trace",
     "UCBBelief",
     "auto",
+    "compare",
     "cts",
     "cucb",
     "epsilon_greedy",

@@ -79,6 +79,7 @@ from superarm.sets import Feasible, Group
 from superarm.simulation import (
     Instance,
     Trace,
+    compare,
     linear_instance,
     network_instance,
     replicate,
@@ -123,6 +124,7 @@ __all__ = [
     "Trace",
     "UCBBelief",
     "auto",
+    "compare",
     "cts",
     "cucb",
     "epsilon_greedy",

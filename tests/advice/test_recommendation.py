@@ -76,9 +76,10 @@ def test_auto_is_the_recommended_policy_and_plays():
 def test_sessions_that_the_former_auto_made_continue_with_cts(tmp_path):
     """The belief of `auto` was a `BetaBelief`. Its files say so, and decide as they did."""
 
+    oracle = type(sa.auto(sa.LinearReward(6), 2).oracle)
+
     def former(n_arms):
-        oracle = sa.auto(sa.LinearReward(n_arms), 2).oracle
-        return sa.cts(sa.LinearReward(n_arms), 2, oracle=oracle)
+        return sa.cts(sa.LinearReward(n_arms), 2, oracle=oracle())
 
     session = sa.Session(former(6), list("abcdef"), seed=1)
     for _ in range(10):

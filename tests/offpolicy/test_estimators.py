@@ -10,6 +10,7 @@ from superarm.offpolicy import (
     Propensities,
     Target,
     doubly_robust,
+    evaluate,
     ips,
     propensities,
     set_ips,
@@ -181,7 +182,7 @@ def test_the_error_of_a_sampled_target_is_counted():
     samplings = [
         propensities(policy, 50, rng=np.random.default_rng([seed, 5])) for seed in range(300)
     ]
-    for estimator in (ips, snips, doubly_robust):
+    for estimator in (ips, snips, evaluate, doubly_robust):
         found = [estimator(log, one) for one in samplings]
         spread = np.var([one.value for one in found])
         more = np.mean(

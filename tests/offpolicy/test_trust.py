@@ -67,20 +67,20 @@ def test_stabilised_estimates_are_those_of_the_paper():
 
 
 def test_stable_weights_help_where_a_policy_gave_up():
-    """400 logs: arm 1 is hardly picked after half of the rounds. The spread is smaller.
+    """200 logs: arm 1 is hardly picked after half of the rounds. The spread is smaller.
 
-    Their spreads are correlated, and their ratio is 0.72 in theory, with an error of at most 0.05.
+    Their spreads are correlated, and their ratio is 0.72 in theory, with an error of about 0.05.
     """
     rng, found = np.random.default_rng(3), []
     p = np.where(np.arange(200) < 100, 0.5, 0.08)
-    for _ in range(400):
+    for _ in range(200):
         arms = (rng.random(200) < p).astype(int)[:, None]
         chances = np.where(arms == 1, p[:, None], 1 - p[:, None])
         log = Log(arms, rng.random(arms.shape) < 0.5, chances, n_arms=2)
         found.append([ips(log, [0.0, 1.0], stabilise=on).value for on in (False, True)])
     plain, stable = np.std(found, axis=0)
     assert stable < 0.9 * plain
-    assert np.mean(found, axis=0) == pytest.approx([0.5, 0.5], abs=4 * plain / 20)
+    assert np.mean(found, axis=0) == pytest.approx([0.5, 0.5], abs=4 * plain / 14)
 
 
 def test_the_past_is_the_loop(monkeypatch):

@@ -52,10 +52,11 @@ def test_equals_algorithm_2_line_by_line(name, seed, k, delta):
         twin, grades = naive.group_testing(
             remembering, theta, k, sets, quantized=quantize, **options, rng=rngs[1]
         )
-        says = f"quantize={quantize}, {options}"
-        np.testing.assert_allclose(oracle.report.grades, grades, atol=1e-9, err_msg=says)
-        np.testing.assert_array_equal(arms, twin, err_msg=says)
-        assert rngs[0].bit_generator.state == rngs[1].bit_generator.state, says
+        # Plain comparisons: those of numpy.testing would take a fifth of the time.
+        error = np.abs(oracle.report.grades - grades)
+        assert (error <= 1e-9 + 1e-7 * np.abs(grades)).all(), (quantize, options)
+        assert arms.tolist() == twin.tolist(), (quantize, options)
+        assert rngs[0].bit_generator.state == rngs[1].bit_generator.state, (quantize, options)
 
 
 @pytest.mark.parametrize("p", [0.01, 0.3, 0.5, 2 / 3])

@@ -8,7 +8,7 @@ import copy
 
 import numpy as np
 import pytest
-from test_batch import DRAWS
+from test_batch import DRAWS, ORACLES, overheard
 from test_batch_beliefs import BELIEFS
 
 import superarm as sa
@@ -87,6 +87,7 @@ def heard(monkeypatch):
 
     listen("top_k", "chosen")
     listen("top_k_ties", "chosen")
+    listen("top_k_whole", "chosen")
     listen("uniform", "draws")
     draw, rng = BetaRuns.draw, np.random.default_rng(8)
 
@@ -147,3 +148,39 @@ def test_runs_as_arrays(name, family, heard):
     check(
         family, belief, lambda run: SameDraws(ARRAYS[name](), of_run(heard["samples"], run)), heard
     )
+
+
+@pytest.mark.parametrize("family", ["linear", "network"])
+@pytest.mark.parametrize("name", [name for name in ORACLES if name.startswith("p=")])
+def test_group_testing_round_by_round(name, family, heard, monkeypatch):
+    """Every set is one that `GroupTesting` may choose with the tests, posteriors and draws.
+
+    Grades are often tied. So the grades of the chosen arms have to be the largest ones.
+    """
+    oracle, n_arms = ORACLES[name], DRAWS[family](np.random.default_rng(0)).n_arms
+    tests = overheard(monkeypatch, N_RUNS, oracle.n_tests, n_arms)
+    options = {"n_runs": N_RUNS, "horizon": HORIZON, "seed": 1}
+    ours = simulate_batch(DRAWS[family], oracle, **options)
+    of_rounds = tests().reshape(N_RUNS, HORIZON, oracle.n_tests, n_arms)
+    for run, it in enumerate(ours.instances):
+        belief, lost = sa.BetaBelief(n_arms), []
+        for t in range(HORIZON):
+            a, b, theta = (each[run] for each in heard["samples"][t])
+            np.testing.assert_array_equal([belief.a, belief.b], [a, b])
+            chosen, draws = heard["chosen"][t][run], heard["draws"][t][run]
+            check_set(oracle, it, theta, of_rounds[run, t], chosen)
+            belief.update(chosen, 1.0 * (draws < it.mu[chosen]), rng=np.random.default_rng(0))
+            lost.append(it.best_value - it.reward(chosen, it.mu[chosen]))
+        np.testing.assert_allclose(ours.regret[run], np.cumsum(lost), rtol=1e-11, atol=1e-12)
+
+
+def check_set(oracle, instance, theta, tests, chosen):
+    """The grades of the chosen arms are the largest, up to rounding."""
+    pools = sa.Pools.of([np.flatnonzero(row) for row in tests], len(theta))
+    options = {"delta": oracle.delta, "quantize": oracle.quantize, "decoder": oracle.decoder}
+    twin = sa.GroupTesting(pools=pools, **options)
+    twin.select(instance.reward, theta, instance.k, rng=np.random.default_rng(0))
+    grades = twin.report.grades
+    others = np.delete(grades, chosen)
+    assert len(set(chosen.tolist())) == instance.k
+    assert grades[chosen].min() >= others.max() - 1e-6 * np.abs(grades).max()

@@ -193,15 +193,16 @@ def test_the_next_steps_run(tmp_path, monkeypatch):
         writer.writeheader()
         writer.writerows(found.arms)
     steps = messages.next_steps(found, "t.csv")
-    python, http, features = (step.code for step in steps if step.code)
+    python, http, features, contexts = (step.code for step in steps if step.code)
     scope = {}
     exec(python, scope)
     assert features == "superarm run t.csv --k 2 --features FEATURES.csv"
+    assert contexts == "superarm run t.csv --k 2 --context COLUMNS"
     assert set(scope["names"]) == set(NAMES)
     assert type(scope["session"].policy.belief) is type(sa.thompson(sa.LinearReward(2), 1).belief)
     assert "bandit.json" in http
     json.dumps(http)
-    exec(messages.next_steps(found, "t.csv", prior=(1.0, 9.0))[-3].code, scope)
+    exec(messages.next_steps(found, "t.csv", prior=(1.0, 9.0))[-4].code, scope)
     # Beta(1, 9), as in the runs; the arms of the decision had no success.
     assert set(scope["session"].policy.belief.mean().round(6)) == {0.1, round(1 / 11, 6)}
 
@@ -212,8 +213,9 @@ def test_the_next_steps_quote_names_of_files(tmp_path, monkeypatch):
     Path(folder).mkdir()
     (Path(folder) / "arms.csv").write_text("arm\n" + "\n".join(NAMES), encoding="utf-8")
     steps = messages.next_steps(found, "my \\ table's.csv", folder)
-    python, http, features = (step.code for step in steps if step.code)
+    python, http, features, contexts = (step.code for step in steps if step.code)
     exec(python, scope := {})
     assert scope["names"] == list(NAMES)
     assert shlex.split(http)[-1] == f"@{folder}bandit.json"
-    assert shlex.split(features)[2] == "my \\ table's.csv"
+    for command in (features, contexts):
+        assert shlex.split(command)[2] == "my \\ table's.csv"

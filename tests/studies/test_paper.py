@@ -18,6 +18,7 @@ from rich.console import Console
 
 import superarm as sa
 from commands import run as command
+from forked_server import Forked
 from superarm import theory
 from superarm.reporting.tables import as_rich
 from superarm.studies import RequestError, Scale, Store, paper, run
@@ -73,8 +74,9 @@ def drawn_before(tiny, monkeypatch):
 def test_killed_half_way_and_resumed_it_is_the_same(tiny, tmp_path):
     script, out = tmp_path / "script.py", tmp_path / "out"
     script.write_text(SCRIPT)
-    arguments = [sys.executable, script, out, "fig1", "fig2c"]
-    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, start_new_session=True)
+    # In a session of its own, so that its workers are killed with it.
+    arguments = [str(script), str(out), "fig1", "fig2c"]
+    process = Forked(arguments, tmp_path / "log", os.setsid, daemon=False)
     deadline = time.monotonic() + 60
     while len(list(out.glob("cells/*.json"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.005)

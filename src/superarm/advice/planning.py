@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from superarm.advice.oracle_costs import ORACLE_COSTS, measure
 from superarm.advice.text import aligned, row_of, shown_s
-from superarm.core import Reward
+from superarm.core import Reward, notebook
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k
 from superarm.environments import BernoulliArms
 from superarm.oracles import Exhaustive
@@ -20,6 +20,7 @@ from superarm.rewards import LinearReward, NetworkReward
 
 # Larger problems are measured at this size, and scaled.
 _MOST_ARMS, _MOST_K = 2000, 20
+_HEAD = ("oracle", "picks", "evaluations", "", "besides", "per round", "in all")
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,20 @@ class Plan:
         text = [["" if s is None else "0" if s == 0 else shown_s(s) for s in row] for row in cells]
         return [[name, *row] for name, row in zip(names, text, strict=True)]
 
+    def __repr__(self) -> str:
+        return f"Plan({self.summary()}; {len(self.rows)} oracles)"
+
+    def _repr_html_(self) -> str:
+        note = f"measured on: {self.measured_on}; * extrapolated"
+        return notebook.table(_HEAD, self.table(), title=self.summary(), note=note, left=2)
+
     def __str__(self) -> str:
-        head = ("oracle", "picks", "evaluations", "", "besides", "per round", "in all")
         names = [row.oracle for row in self.rows]
         return "\n".join(
             [
                 self.summary(),
                 "",
-                *aligned([head, *self.table()], right=2),
+                *aligned([_HEAD, *self.table()], right=2),
                 f"measured on: {self.measured_on}; * extrapolated",
                 "",
                 "Row is faster than column if an evaluation takes longer than",

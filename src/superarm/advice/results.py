@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.advice.text import aligned, row_of, shown_s
+from superarm.core import notebook
 
 if TYPE_CHECKING:
     from superarm.advice.recommendation import Recommendation
 
 _SHOWN = 8  # numbers of a set in a text
+_HEAD = ("property", "verdict", "violated", "rate (95%)", "worst")
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,13 @@ class Inspection:
             for row in self.rows
         ]
 
+    def __repr__(self) -> str:
+        return f"Inspection({self.reward}, {'ok' if self.ok else f'{len(self.errors)} errors'})"
+
+    def _repr_html_(self) -> str:
+        title, note = self.summary(), " · ".join([*self.remarks(), str(self.recommendation)])
+        return notebook.table(_HEAD, self.table(), title=title, note=note, left=2)
+
     def remarks(self) -> list[str]:
         """Witnesses of the violations, errors first, and notes."""
         bad = [*self.errors, *(row for row in self.findings if row.n_violated)]
@@ -201,8 +210,7 @@ class Inspection:
         return lines + [f"{row.name}: {row.note}" for row in self.rows if row.note]
 
     def __str__(self) -> str:
-        head = ("property", "verdict", "violated", "rate (95%)", "worst")
-        table = aligned([head, *self.table()])
+        table = aligned([_HEAD, *self.table()])
         parts = [self.summary(), "", *table, "", *self.remarks(), "", str(self.recommendation)]
         return "\n".join(parts)
 

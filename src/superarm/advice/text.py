@@ -8,6 +8,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+# From two of a unit on: 90 s are shown as seconds, 150 s as minutes.
+_LONG_UNITS = (("days", 86_400.0), ("h", 3_600.0), ("min", 60.0))
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
 
@@ -16,13 +18,15 @@ def shown_s(seconds: float | None) -> str:
 
     Examples
     --------
-    >>> shown_s(1.2e-5), shown_s(0.0034), shown_s(5.0), shown_s(12_345.0)
-    ('12 µs', '3.4 ms', '5 s', '12,345 s')
+    >>> shown_s(1.2e-5), shown_s(0.0034), shown_s(5.0), shown_s(12_345.0), shown_s(1_412_429.0)
+    ('12 µs', '3.4 ms', '5 s', '3.43 h', '16 days')
     """
     if seconds is None or math.isnan(seconds):
         return "unknown time"
-    if seconds >= 1000:
-        return f"{seconds:,.0f} s"
+    for unit, size in _LONG_UNITS:
+        if seconds >= 2 * size:
+            digits = ".0f" if seconds >= 10 * size else ".3g"
+            return f"{seconds / size:,{digits}} {unit}"
     for unit, size in _UNITS:
         if seconds >= size:
             return f"{seconds / size:,.3g} {unit}"

@@ -24,6 +24,7 @@ from superarm.core.arguments import (
     as_state,
 )
 from superarm.core.k_of_m import top_k
+from superarm.core.showing import one_line
 
 
 class BetaBelief:
@@ -60,6 +61,8 @@ class BetaBelief:
     >>> arms, values.round(4)
     (array([ 208, 1527, 8712]), array([0.9998, 0.9999, 0.9998]))
     """
+
+    __repr__ = one_line
 
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)

@@ -16,6 +16,7 @@ from superarm.beliefs._beta import as_counts, as_prior
 from superarm.beliefs._scores import with_shared
 from superarm.beliefs.beta_counts import BetaCounts
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_state
+from superarm.core.showing import one_line
 
 
 class DiscountedBetaBelief:
@@ -56,6 +57,8 @@ class DiscountedBetaBelief:
     >>> belief.a, belief.b
     (array([2.5, 1. , 1. ]), array([1. , 1. , 1.5]))
     """
+
+    __repr__ = one_line
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core.arguments import FloatArray, as_count, as_feedback, as_fraction, as_k, as_state
+from superarm.core.showing import one_line
 
 
 def exp3_gamma(n_arms: int, k: int, horizon: int) -> float:
@@ -68,6 +69,8 @@ class Exp3Belief:
     >>> belief.sample(rng=np.random.default_rng(0)).round(3)
     array([0.681, 0.44 , 0.44 , 0.44 ])
     """
+
+    __repr__ = one_line
 
     def __init__(self, n_arms: int, k: int, *, gamma: float) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)

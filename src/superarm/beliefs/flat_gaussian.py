@@ -17,6 +17,7 @@ from superarm.beliefs import outcome_counts
 from superarm.beliefs._scores import SharedScores
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_fraction, as_positive
+from superarm.core.showing import one_line
 
 # The largest value of an arm with outcomes, while others have none.
 _BELOW_UNSEEN = 1 - 1e-9
@@ -59,6 +60,8 @@ class FlatGaussianBelief:
     >>> round(FlatGaussianBelief(60, set_size=30).factor(), 1)  # in the first round
     2.0
     """
+
+    __repr__ = one_line
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from superarm.beliefs._scores import SharedScores, with_shared
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import GaussianPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
+from superarm.core.showing import one_line
 
 # The inverse of a smaller variance would not be finite.
 _LEAST_VAR = 1e-300
@@ -49,6 +50,8 @@ class GaussianBelief:
     >>> belief.location(), belief.var()
     (array([0.5 , 0.75]), array([0.25 , 0.125]))
     """
+
+    __repr__ = one_line
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from scipy.special import xlogy
 from superarm.beliefs import outcome_counts
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.core.arguments import FloatArray, as_count, as_finite
+from superarm.core.showing import one_line
 
 # A handful of steps is enough. The limit only keeps rounding from looping for ever.
 _MOST_NEWTON_STEPS = 100
@@ -47,6 +48,8 @@ class KLUCBBelief:
     >>> belief.sample(rng=rng).round(4)  # tighter than the 0.5131 of `UCBBelief`
     array([0.394, 1.   , 1.   ])
     """
+
+    __repr__ = one_line
 
     def __init__(self, n_arms: int, c: float = 0.0) -> None:
         self.n_arms, self.c = as_count(n_arms, "n_arms", least=1), _as_c(c, "c")

@@ -31,6 +31,7 @@ from superarm.core.arguments import (
     as_flag,
     as_k,
 )
+from superarm.core.showing import one_line
 
 # The prior is fitted first after so many outcomes, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
@@ -106,6 +107,8 @@ class LearnedBetaBelief:
     """
 
     shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
+
+    __repr__ = one_line
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ from superarm.core.arguments import (
     as_fraction,
     as_state,
 )
+from superarm.core.showing import one_line
 
 # Steps towards the best variances at a time: the last ones were close already.
 _N_STEPS = 3
@@ -99,6 +100,8 @@ class LinearBelief:
     """
 
     shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
+
+    __repr__ = one_line
 
     def __init__(
         self,

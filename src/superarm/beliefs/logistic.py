@@ -25,6 +25,7 @@ from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import LogitNormalPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction
+from superarm.core.showing import one_line
 
 # The variances are learned first after so many outcomes, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
@@ -104,6 +105,8 @@ class LogisticBelief:
     """
 
     shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
+
+    __repr__ = one_line
 
     def __init__(
         self,

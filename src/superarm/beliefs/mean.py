@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.core.arguments import FloatArray, as_count, as_fraction
+from superarm.core.showing import one_line
 
 
 class MeanBelief:
@@ -40,6 +41,8 @@ class MeanBelief:
     >>> belief.sample(rng=np.random.default_rng(0))
     array([0.25, 1.  , 0.5 ])
     """
+
+    __repr__ = one_line
 
     def __init__(self, n_arms: int, unseen: float = 1.0) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)

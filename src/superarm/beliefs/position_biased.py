@@ -25,6 +25,7 @@ from superarm.core.arguments import (
     as_place_weights,
     as_state,
 )
+from superarm.core.showing import one_line
 
 # A handful of steps is enough. The limit only keeps rounding from looping for ever.
 _MOST_NEWTON_STEPS = 200
@@ -79,6 +80,8 @@ class PositionBiasedBelief:
     >>> belief.mean().round(3)
     array([0.045, 0.5  , 0.337])
     """
+
+    __repr__ = one_line
 
     def __init__(
         self,

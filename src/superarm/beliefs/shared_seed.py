@@ -16,6 +16,7 @@ from superarm.beliefs._known_groups import KnownGroups
 from superarm.beliefs._scores import SharedScores, beta_at
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import FloatArray, as_fraction, as_state
+from superarm.core.showing import one_line
 
 
 class SharedSeedBelief:
@@ -50,6 +51,8 @@ class SharedSeedBelief:
     >>> belief.sample(rng=np.random.default_rng(0)).round(3)
     array([0.729, 0.626, 0.337, 0.48 ])
     """
+
+    __repr__ = one_line
 
     def __init__(
         self, n_arms: int, shared: float = 0.8, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)

@@ -18,6 +18,7 @@ from superarm.beliefs import beta_posteriors
 from superarm.beliefs._known_groups import KnownGroups
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import FloatArray, as_state
+from superarm.core.showing import one_line
 
 
 class SingleSeedBelief:
@@ -46,6 +47,8 @@ class SingleSeedBelief:
     """
 
     shared = 1.0  # in the words of `SharedSeedBelief`
+
+    __repr__ = one_line
 
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.posteriors = BetaBelief(n_arms, prior)

@@ -26,6 +26,7 @@ from superarm.core.arguments import (
     as_state,
     as_unit,
 )
+from superarm.core.showing import one_line
 
 # The arms of an update, and a success (1) or failure (0) for each.
 Round = tuple[IndexArray, FloatArray]
@@ -68,6 +69,8 @@ class SlidingBetaBelief:
     >>> belief.a, belief.b  # the first success has left the window
     (array([2., 1.]), array([2., 1.]))
     """
+
+    __repr__ = one_line
 
     def __init__(
         self,

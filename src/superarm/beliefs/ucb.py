@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from superarm.beliefs import outcome_counts
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.core.arguments import FloatArray, as_count, as_flag, as_positive
+from superarm.core.showing import one_line
 
 
 class UCBBelief:
@@ -44,6 +45,8 @@ class UCBBelief:
     >>> belief.sample(rng=np.random.default_rng(0)).round(4)  # 0.25 + sqrt(1.5 ln(101) / 100)
     array([0.5131, 1.    , 1.    ])
     """
+
+    __repr__ = one_line
 
     def __init__(self, n_arms: int, exploration: float = 1.5, *, clip: bool = True) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)

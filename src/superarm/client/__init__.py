@@ -1,14 +1,16 @@
-"""A Python client for the service: ``pip install 'superarm[client]'``.
+"""A Python client for the service. Needs the extra ``client``.
 
 `Client` makes blocking calls and `AsyncClient` has the same methods as coroutines.
 """
+
+from superarm.version import how_to_install
 
 try:
     import httpx as _httpx  # noqa: F401
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "superarm.client needs httpx, which is not installed; "
-        "install it with: pip install 'superarm[client]'",
+        f"superarm.client needs httpx, which is not installed: pip install httpx, or "
+        f"{how_to_install('client')}",
         name=error.name,
     ) from error
 

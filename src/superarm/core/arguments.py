@@ -218,3 +218,13 @@ def _as_float(value: Any, name: str) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, got {value!r}") from None
+
+
+def as_generator(rng: Any) -> np.random.Generator:
+    """A random generator. A seed is refused: it would draw the same in every round."""
+    if not hasattr(rng, "integers"):
+        raise TypeError(
+            f"rng must be a numpy.random.Generator, got {rng!r}; make one before the first round: "
+            f"rng = np.random.default_rng({rng if isinstance(rng, int) else 0})"
+        )
+    return rng

@@ -6,7 +6,6 @@ import copy
 from typing import Any
 
 from superarm.core.policy import Policy
-from superarm.core.protocols import Oracle
 
 
 def copy_policy(policy: Policy) -> Policy:
@@ -28,7 +27,7 @@ def copy_policy(policy: Policy) -> Policy:
     return other
 
 
-def copy_oracle(oracle: Oracle, before: Policy, after: Policy) -> Oracle:
+def copy_oracle(oracle: Any, before: Policy, after: Policy) -> Any:
     """A copy of an oracle of one policy for another policy with the same reward."""
     reward = before.reward.uncounted
     # Oracles recognise their reward, and ESCBIndex its belief, by identity:

@@ -22,6 +22,9 @@ class Counted:
         self.n_arms = reward.n_arms
         self.evaluations = 0
 
+    def __repr__(self) -> str:
+        return f"{self.uncounted!r}"
+
     lipschitz = property(lambda self: self.uncounted.lipschitz)
     upper = property(lambda self: self.uncounted.upper)
     monotone = property(lambda self: self.uncounted.monotone)

@@ -7,13 +7,14 @@ else.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, IndexArray, as_unit
+from superarm.core import notebook
+from superarm.core.arguments import FloatArray, IndexArray, as_generator, as_unit
 from superarm.core.counted import Counted, shown_arms
 from superarm.core.k_of_m import as_feasible, top_k
 from superarm.core.optional import Contextual, SamplesTop, offers
@@ -49,11 +50,18 @@ class Policy:
     (array([0.66666667, 0.33333333]), 6)
     """
 
-    belief: Belief
-    oracle: Oracle
+    # Any, so that programs may call what their own parts have, such as policy.belief.mean().
+    belief: Any
+    oracle: Any
     reward: Any  # a Reward when given, a Counted from then on
     k: int | FeasibleSets
     feasible: FeasibleSets = field(init=False, repr=False)
+
+    if TYPE_CHECKING:  # the types that must be given
+
+        def __init__(
+            self, belief: Belief, oracle: Oracle, reward: Reward, k: int | FeasibleSets
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         # Each policy counts its own evaluations.
@@ -68,6 +76,14 @@ class Policy:
         # What the user gave, but a numpy integer as a plain one, and sets for these arms.
         self.k = int(self.k) if isinstance(self.k, int | np.integer) else self.feasible
         self.reward = Counted(self.reward)
+
+    def __repr__(self) -> str:
+        return f"Policy({self.belief!r}, {self.oracle!r}, {self.reward!r}, k={self.k!r})"
+
+    def _repr_html_(self) -> str:
+        rows = [[name, repr(getattr(self, name))] for name in ("belief", "oracle", "reward", "k")]
+        rows.append(["evaluations", f"{self.evaluations:,}"])
+        return notebook.table(["", ""], rows, title="Policy", left=2)
 
     @property
     def evaluations(self) -> int:
@@ -99,7 +115,7 @@ class Policy:
         sets = self.feasible
         if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)
-        with Sample(belief_at(self.belief, context), rng) as theta:
+        with Sample(belief_at(self.belief, context), as_generator(rng)) as theta:
             arms = self.oracle.select(self.reward, theta, sets, rng=rng)
         if not sets.is_feasible(arms):
             raise ValueError(
@@ -125,6 +141,7 @@ class Policy:
         them (`LearnsPlaces`).
         """
         belief = belief_at(self.belief, context)
+        as_generator(rng)
         if places is None or not offers(belief, LearnsPlaces):
             belief.update(arms, outcomes, rng=rng)
         else:

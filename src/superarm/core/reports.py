@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.policy import Sample
 from superarm.core.pools import Pools
+from superarm.core.showing import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,8 @@ class Scores:
     lower: FloatArray | None = None
     upper: FloatArray | None = None
     tests: Pools | None = None
+
+    __repr__ = one_line
 
 
 @runtime_checkable

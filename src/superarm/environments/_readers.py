@@ -94,30 +94,74 @@ class Purchases(NamedTuple):
 @cache
 def purchases(path: Path) -> Purchases:
     """All purchases of the file."""
-    baskets: dict[tuple[str, str], int] = {}
-    products: dict[str, int] = {}
-    subclasses: dict[str, str] = {}
-    ages: dict[tuple[str, str], str] = {}
-    pairs = []
     wanted = ("TRANSACTION_DT", "CUSTOMER_ID", "PRODUCT_ID", "PRODUCT_SUBCLASS", "AGE_GROUP")
-    for when, customer, product, subclass, age in columns(path, wanted):
-        key = (when, customer)
-        subclasses[product], ages[key] = subclass, age.strip()
-        # Both numbers in one, so that a product that is in a basket twice is found by sorting.
-        basket_number = baskets.setdefault(key, len(baskets)) << 32
-        pairs.append(basket_number | products.setdefault(product, len(products)))
-    basket, bought = np.divmod(np.unique(np.array(pairs, np.int64)), 1 << 32)
-    n_baskets = np.bincount(bought).tolist()
-    names = sorted(products, key=lambda name: (-n_baskets[products[name]], name))
-    place = np.empty(len(names), np.int32)
-    place[[products[name] for name in names]] = np.arange(len(names))
+    when, customer, product, subclass, age = _fields(path, wanted)
+    (dates, day), (_, who), (products, what) = map(_numbered, (when, customer, product))
+    # A basket is what a customer bought on a day.
+    _, first, basket = np.unique(day + len(dates) * who, return_index=True, return_inverse=True)
     # Baskets of the same day keep the order of the file.
-    row = np.empty(len(baskets), np.int32)
-    days = {when: _day(when) for when, _ in baskets}
-    in_order = sorted(baskets, key=lambda key: days[key[0]])
-    row[[baskets[key] for key in in_order]] = np.arange(len(baskets))
-    by_row = [ages[key] for key in in_order]
-    return Purchases(row[basket], place[bought], tuple(names), subclasses, by_row)
+    days = np.array([_day(one) for one in dates.astype(str)])
+    by_day = np.lexsort((first, days[day[first]]))
+    # A product that is in a basket twice counts once.
+    bought_in, bought = np.divmod(np.unique(basket * len(products) + what), len(products))
+    by_frequency = np.lexsort((products, -np.bincount(bought)))
+    names = products.astype(str)
+    subclasses = subclass[_last(what)].astype(str).tolist()
+    ages = [one.strip() for one in age[_last(basket)[by_day]].astype(str).tolist()]
+    return Purchases(
+        _places(by_day)[bought_in],
+        _places(by_frequency)[bought],
+        tuple(names[by_frequency].tolist()),
+        dict(zip(names.tolist(), subclasses, strict=True)),
+        ages,
+    )
+
+
+def _last(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """At which place each number stands last."""
+    place = np.empty(numbers.max() + 1, np.int64)
+    place[numbers] = np.arange(len(numbers))  # the last of several assignments stays
+    return place
+
+
+def _places(order: NDArray[np.int64]) -> NDArray[np.int32]:
+    """At which place of the order each number stands."""
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order))
+    return place
+
+
+def _numbered(texts: NDArray[np.bytes_]) -> tuple[NDArray[np.bytes_], NDArray[np.int64]]:
+    """The distinct texts, and the number of each text among them."""
+    # Eight letters are a number, which is sorted in a fraction of the time. Texts that follow each
+    # other are often the same.
+    n_words = -(-texts.itemsize // 8)
+    words = texts.astype(f"S{8 * n_words}").view(np.int64).reshape(-1, n_words)
+    starts = np.flatnonzero(np.r_[True, (words[1:] != words[:-1]).any(axis=1)])
+    number = np.unique(words[starts, 0], return_inverse=True)[1]
+    for word in words[starts, 1:].T:
+        found, place = np.unique(word, return_inverse=True)
+        number = np.unique(number * len(found) + place, return_inverse=True)[1]
+    return texts[starts[_last(number)]], np.repeat(number, np.diff(starts, append=len(texts)))
+
+
+def _fields(path: Path, wanted: tuple[str, ...]) -> list[NDArray[np.bytes_]]:
+    """Some columns of a CSV file with a quoted text in every cell, and no quote in a text."""
+    with _unpacked(path) as file:
+        data = np.frombuffer(file.read(), np.uint8)
+    quotes = np.flatnonzero(data == ord('"'))
+    line_end = int(np.argmax(data == ord("\n")))
+    head = data[:line_end].tobytes().decode("utf-8-sig").strip().strip('"').split('","')
+    begin, end = quotes.reshape(-1, len(head), 2)[1:].transpose(2, 1, 0)
+    found = []
+    for column in map(head.index, wanted):
+        start, length = begin[column] + 1, end[column] - begin[column] - 1
+        letters = np.zeros((length.max(), len(start)), np.uint8)
+        for place, letter in enumerate(letters):
+            # Beyond its end a text has zeros. The quote at its end is read in their place.
+            letter[:] = data[start + np.minimum(place, length)] * (place < length)
+        found.append(letters.T.copy().view(f"S{len(letters)}")[:, 0])
+    return found
 
 
 def read_days(path: Path) -> list[dict[str, object]]:
@@ -167,6 +211,6 @@ def _unpacked(path: Path) -> Iterator[IO[bytes]]:
             yield member
 
 
-def _day(when: str) -> tuple[int, int, int]:
+def _day(when: str) -> int:
     month, day, year = map(int, when.split("/"))
-    return year, month, day
+    return date(year, month, day).toordinal()

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_arms
+from superarm.core.showing import one_line
 from superarm.environments._means import as_means
 
 
@@ -23,6 +24,8 @@ class BernoulliArms:
     >>> environment.pull([0, 1], rng=np.random.default_rng(0))
     array([0., 1.])
     """
+
+    __repr__ = one_line
 
     def __init__(self, mu: ArrayLike) -> None:
         self.mu: FloatArray = as_means(mu)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_arms
+from superarm.core.showing import one_line
 from superarm.environments._means import as_means
 
 
@@ -37,6 +38,8 @@ class CascadingArms:
     >>> environment.pull([0, 1, 2], rng=np.random.default_rng(0))
     array([ 0.,  1., nan])
     """
+
+    __repr__ = one_line
 
     def __init__(self, mu: ArrayLike) -> None:
         self.mu: FloatArray = as_means(mu)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_arms, as_count, as_unit
+from superarm.core.showing import one_line
 from superarm.environments._means import as_means
 
 
@@ -36,6 +37,8 @@ class ChangingArms:
     >>> [environment.pull([0, 1], rng=rng).tolist() for _ in range(4)]
     [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]
     """
+
+    __repr__ = one_line
 
     def __init__(self, schedule: Sequence[tuple[int, ArrayLike]]) -> None:
         pairs = [tuple(pair) for pair in schedule]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_finite
+from superarm.core.showing import one_line
 from superarm.environments.replay import ReplayEnvironment
 
 
@@ -33,6 +34,8 @@ class ContextualReplay:
     >>> environment.context(rng=rng), environment.pull([0], rng=rng)
     (array([2.]), array([0.]))
     """
+
+    __repr__ = one_line
 
     def __init__(self, replay: ReplayEnvironment, contexts: ArrayLike) -> None:
         self.replay, self.contexts = replay, as_finite(contexts, "contexts", ndim=2)

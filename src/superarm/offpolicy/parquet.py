@@ -113,8 +113,7 @@ class ParquetLog:
     ) -> None:
         if find_spec("duckdb") is None:
             raise ModuleNotFoundError(
-                "ParquetLog needs duckdb, which is not installed; install it with: "
-                "pip install 'superarm[logs]'",
+                "ParquetLog needs duckdb, which is not installed: pip install duckdb",
                 name="duckdb",
             )
         given = [files] if isinstance(files, str | Path) else list(files)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import KOrSets, Reward, Sample, as_k_of_m, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.showing import one_line
 
 # A probability this close to 0 or 1 is 0 or 1.
 _ROUNDING = 1e-12
@@ -35,6 +36,8 @@ class DependentRoundingReport:
 
     margins: FloatArray
     certified: bool = False
+
+    __repr__ = one_line
 
     def ranking(self, arms: IndexArray, theta: Sample) -> None:
         """None: the arms were drawn, not ordered."""
@@ -67,6 +70,8 @@ class DependentRounding:
     """
 
     report: DependentRoundingReport | None = None
+
+    __repr__ = one_line
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """A random set with these probabilities."""

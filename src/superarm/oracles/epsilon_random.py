@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from superarm.core import KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import IndexArray, as_count, as_fraction, as_positive
 from superarm.core.optional import Forgetful, Stateful
+from superarm.core.showing import one_line
 from superarm.oracles._state import check_state
 from superarm.oracles.random_sets import RandomSets
 
@@ -61,6 +62,8 @@ class EpsilonRandom:
     >>> policy.evaluations // 50  # rounds in which the other oracle ran
     79
     """
+
+    __repr__ = one_line
 
     def __init__(self, oracle: Oracle, epsilon: float | Callable[[int], float] = 0.1) -> None:
         self.oracle = oracle

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, as_selection, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.optional import CountsOutcomes, Enumerable
+from superarm.core.showing import one_line
 from superarm.oracles._branch_and_bound import largest_root
 from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import enumerable, tie_noise
@@ -90,6 +91,8 @@ class ESCBIndex:
     """
 
     report: ESCBReport | None = None
+
+    __repr__ = one_line
 
     def __init__(self, belief: CountsOutcomes, *, c: float = 0.0, limit: int = 10_000) -> None:
         if not isinstance(belief, CountsOutcomes):

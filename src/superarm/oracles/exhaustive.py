@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from superarm.core import KOrSets, Pools, Reward, Sample, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.optional import Enumerable
+from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
 from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import enumerable
@@ -32,6 +33,8 @@ class ExhaustiveReport:
     value: float
     n_best: int
     certified: bool = True
+
+    __repr__ = one_line
 
     def ranking(self, arms: IndexArray, theta: Sample) -> None:
         """None: sets were compared, not arms."""
@@ -60,6 +63,8 @@ class Exhaustive:
     """
 
     report: ExhaustiveReport | None = None
+
+    __repr__ = one_line
 
     def __init__(self, limit: int = 1_000_000, *, budget: int | None = None) -> None:
         self.limit = as_count(limit, "limit", least=1)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
+from superarm.core.showing import one_line
 from superarm.oracles._sets import tie_noise
 from superarm.oracles._state import check_state
 from superarm.oracles.scheduled import Scheduled
@@ -49,6 +50,8 @@ class ExploreThenCommit:
     >>> sorted(sum(picked[:4], [])), picked[4:]
     ([0, 0, 1, 1, 2, 2, 3, 3], [[1, 3], [1, 3]])
     """
+
+    __repr__ = one_line
 
     def __init__(self, oracle: Oracle, n_explore: int) -> None:
         self.n_explore = as_count(n_explore, "n_explore")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import KOrSets, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
 from superarm.oracles._greedy import greedy, scores_of_order
 from superarm.oracles._sets import extendable
@@ -32,6 +33,8 @@ class GreedyReport:
     order: IndexArray
     values: FloatArray
     certified: bool = False
+
+    __repr__ = one_line
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
         """What each arm added."""
@@ -72,6 +75,8 @@ class Greedy:
     """
 
     report: GreedyReport | None = None
+
+    __repr__ = one_line
 
     def __init__(self, *, budget: int | None = None) -> None:
         self.budget = as_budget(budget)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from superarm import theory
 from superarm.core import KOrSets, Pools, Reward, as_selection, best_up_to, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
+from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
 from superarm.oracles._group_testing.drawing import SIZES, MadeTests, class_sizes, sized_tests
 from superarm.oracles._group_testing.report import GroupTestingReport
@@ -99,6 +100,8 @@ class GroupTesting:
     """
 
     report: GroupTestingReport | None = None
+
+    __repr__ = one_line
 
     def __init__(
         self,

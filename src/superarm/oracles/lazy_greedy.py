@@ -21,6 +21,7 @@ from superarm.core import (
     top_k,
 )
 from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.showing import one_line
 from superarm.oracles._greedy import falls, greedy, may_stop, scores_of_order
 from superarm.oracles._lazy.certificates import AUDITS
 from superarm.oracles._lazy.greedy_round import ContradictionError, GreedyRound, KnownSets
@@ -55,6 +56,8 @@ class LazyGreedyReport:
     certified: bool
     audits: int = 0
     excluded: float = 1.0
+
+    __repr__ = one_line
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
         """What each arm added."""
@@ -132,6 +135,8 @@ class LazyGreedy:
     """
 
     report: LazyGreedyReport | None = None
+
+    __repr__ = one_line
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
 from superarm.oracles._lazy.certificates import AUDITS, as_audits, best_and_rivals, share_excluded
 from superarm.oracles._lazy.look_ahead import NEW, PLAINLY_TOO_LARGE, last_place, look_ahead
@@ -47,6 +48,8 @@ class LazySingletonsReport:
     certified: bool
     audits: int = 0
     drawn: int = 0
+
+    __repr__ = one_line
 
     @property
     def excluded(self) -> float:
@@ -121,6 +124,8 @@ class LazySingletons:
     """
 
     report: LazySingletonsReport | None = None
+
+    __repr__ = one_line
 
     def __init__(
         self,

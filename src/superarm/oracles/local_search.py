@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from superarm.core import Counted, KOrSets, Oracle, Pools, Reward, Sample, as_selection, top_k
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import Forgetful, Stateful
+from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
 from superarm.oracles._lazy.certificates import AUDITS
 from superarm.oracles._rounding import rounding_at
@@ -45,6 +46,8 @@ class LocalSearchReport:
     n_swaps: int
     evaluations: int
     certified: bool
+
+    __repr__ = one_line
 
     def ranking(self, arms: IndexArray, theta: Sample) -> None:
         """None: sets were compared, not arms."""
@@ -83,6 +86,8 @@ class LocalSearch:
     """
 
     report: LocalSearchReport | None = None
+
+    __repr__ = one_line
 
     def __init__(self, start: Oracle | None = None, *, budget: int | None = None) -> None:
         self.budget = as_budget(budget)

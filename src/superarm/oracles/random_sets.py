@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import KOrSets, Reward, as_selection, is_uniform
 from superarm.core.arguments import IndexArray
+from superarm.core.showing import one_line
 
 
 class RandomSets:
@@ -25,6 +26,8 @@ class RandomSets:
     """
 
     report = None
+
+    __repr__ = one_line
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """Any k arms."""

@@ -24,6 +24,7 @@ from superarm.core import (
 )
 from superarm.core.arguments import IndexArray, as_arms, as_count
 from superarm.core.optional import Forgetful, Stateful
+from superarm.core.showing import one_line
 
 # "Rarely" is the name of this oracle in files of earlier versions.
 _KINDS = ("Scheduled", "Rarely")
@@ -76,6 +77,8 @@ class Scheduled:
     >>> policy.evaluations
     500
     """
+
+    __repr__ = one_line
 
     def __init__(self, oracle: Oracle, when: int | Callable[[int], bool]) -> None:
         self.oracle = oracle

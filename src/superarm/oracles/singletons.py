@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget, gains_of_some, likeliest
 
 
@@ -28,6 +29,8 @@ class SingletonsReport:
 
     values: FloatArray
     certified: bool = True
+
+    __repr__ = one_line
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
         """The values."""
@@ -61,6 +64,8 @@ class Singletons:
     """
 
     report: SingletonsReport | None = None
+
+    __repr__ = one_line
 
     def __init__(self, *, budget: int | None = None) -> None:
         self.budget = as_budget(budget)

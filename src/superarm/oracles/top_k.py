@@ -22,6 +22,7 @@ from superarm.core import (
 )
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import BestOfTop
+from superarm.core.showing import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ class TopKReport:
 
     values: FloatArray
     certified: bool = True
+
+    __repr__ = one_line
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
         """The sampled values; NaN for arms whose values were not drawn."""
@@ -70,6 +73,8 @@ class TopK:
     """
 
     report: TopKReport | None = None
+
+    __repr__ = one_line
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms of the largest means."""

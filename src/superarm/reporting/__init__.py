@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-__all__ = ["RequestError", "need"]
+from superarm.version import how_to_install
+
+__all__ = ["RequestError", "lacks", "need"]
 
 
 class RequestError(ValueError):
@@ -28,5 +30,18 @@ def need(module: str, extra: str, why: str) -> None:
     why
         What needs the module, as the beginning of a sentence.
     """
-    if find_spec(module) is None:
-        raise RequestError(f"{why} and needs {module}: pip install 'superarm[{extra}]'")
+    if lacks(module):
+        raise RequestError(f"{why} and needs {module}: {how_to_install(extra)}")
+
+
+def lacks(*modules: str) -> list[str]:
+    """Those of some modules that are not installed."""
+    # Looked for, not imported: that would take long.
+    return [module for module in modules if not _is_there(module)]
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # a module without a spec, such as one that a test put in its place
+        return True

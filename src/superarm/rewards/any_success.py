@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, as_count, as_set, as_theta
+from superarm.core.showing import one_line
 
 # Stands for log(0) in sums, where -inf would turn 0 * -inf into NaN. Its exp is 0.
 LOG_ZERO = -800.0
@@ -42,6 +43,8 @@ class AnySuccess:
     concave = True
     diminishing = True
     additive = False
+
+    __repr__ = one_line
 
     def __init__(self, n_arms: int) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)

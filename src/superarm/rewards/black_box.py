@@ -18,6 +18,7 @@ from superarm.core.arguments import (
     as_set,
     as_theta,
 )
+from superarm.core.showing import one_line
 
 _CHUNKS_PER_WORKER = 4
 # For executors other than the standard library's, which have an attribute for it.
@@ -64,6 +65,8 @@ class BlackBox:
     """
 
     additive = False
+
+    __repr__ = one_line
 
     def __init__(
         self,

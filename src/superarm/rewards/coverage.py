@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, as_finite, as_set, as_theta, as_unit
+from superarm.core.showing import one_line
 from superarm.rewards.any_success import log_failure
 
 
@@ -40,6 +41,8 @@ class CoverageReward:
     concave = True
     diminishing = True
     additive = False
+
+    __repr__ = one_line
 
     def __init__(self, reach: ArrayLike, weights: ArrayLike | None = None) -> None:
         self.reach = as_finite(reach, "reach", ndim=2, least=0.0)

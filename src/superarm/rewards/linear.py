@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_set, as_theta
+from superarm.core.showing import one_line
 
 
 class LinearReward:
@@ -37,6 +38,8 @@ class LinearReward:
     zero_is_absent = True
     concave = True
     diminishing = True
+
+    __repr__ = one_line
 
     def __init__(self, n_arms: int, weights: ArrayLike | None = None) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)

@@ -8,6 +8,7 @@ from scipy.special import expit
 
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_positive, as_set, as_theta
+from superarm.core.showing import one_line
 
 # The slope of the sigmoid at 0, where it is steepest.
 _STEEPEST = 1 / 4
@@ -41,6 +42,8 @@ class NetworkReward:
 
     zero_is_absent = True
     additive = False
+
+    __repr__ = one_line
 
     def __init__(self, W1: ArrayLike, w2: ArrayLike) -> None:
         self.W1 = as_finite(W1, "W1", ndim=2)

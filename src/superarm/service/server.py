@@ -27,6 +27,7 @@ from superarm.service.log.events import DamagedLogError
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.store import Store, StoreError
 from superarm.service.settings import Settings
+from superarm.version import how_to_install
 
 _log = logging.getLogger("superarm.service")
 _GRACE_S = 20  # running requests may take this long after the server is told to stop
@@ -186,7 +187,7 @@ def open_store(database: str, mode: Literal["serve", "write", "read"] = "serve")
     if not database.startswith(("postgresql://", "postgres://")):
         return SQLiteStore(Path(database), mode)
     if find_spec("psycopg") is None:
-        raise StartError("PostgreSQL needs psycopg: pip install 'superarm[postgres]'")
+        raise StartError(f"PostgreSQL needs psycopg: {how_to_install('postgres')}")
     # Imported here: psycopg is optional.
     from superarm.service.log.postgres import PostgresStore
 

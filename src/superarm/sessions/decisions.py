@@ -17,10 +17,12 @@ from superarm.core.arguments import (
     as_positive,
 )
 from superarm.errors import ConflictError
+from superarm.sessions.outcomes import as_mapping, as_outcome
 
 Name: TypeAlias = str | int
 Context: TypeAlias = tuple[Any, ...]
 Status: TypeAlias = Literal["open", "told", "expired"]
+_SHOWN = 10  # arms of a decision in one line
 _SAMPLED = ("propensities", "set_propensity", "n_samples")  # one list in a session file
 
 # What explanations say of a decision that the oracle certified.
@@ -68,7 +70,7 @@ class Decision:
     """
 
     id: str
-    arms: tuple[Name, ...]
+    arms: tuple[Any, ...]  # names, so that a program whose names are all strings may say so
     values: tuple[float, ...] | None
     certified: bool
     round: int
@@ -78,6 +80,16 @@ class Decision:
     n_samples: int = 0
     context: Context | None = None
     ranked: bool = True
+
+    def __repr__(self) -> str:
+        arms = ", ".join(map(str, self.arms[:_SHOWN]))
+        more = f", ... {len(self.arms)} in all" if len(self.arms) > _SHOWN else ""
+        return f"Decision({self.id!r}: {arms}{more})"
+
+    def _repr_html_(self) -> str:
+        from superarm.sessions.tables import decision_html  # which knows decisions
+
+        return decision_html(self)
 
     @property
     def number(self) -> int:
@@ -221,15 +233,14 @@ class Record:
 
         Refuses what is not feedback for this decision.
         """
-        # The first test is much cheaper than the second, and says no almost always.
-        if type(given) is not dict and not isinstance(given, Mapping):
-            raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {given!r:.60}")
+        if type(given) is not dict:
+            given = as_mapping(given)
         new, n_found = {}, 0
         for name, number in zip(self.decision.arms, self.arms.tolist(), strict=True):
             if name not in given:
                 continue
             n_found += 1
-            outcome, before = _as_outcome(given[name], name), self.outcomes.get(number)
+            outcome, before = as_outcome(given[name], name), self.outcomes.get(number)
             # The same outcome again is no error: clients repeat a request after a timeout.
             if before is None:
                 new[number] = outcome
@@ -279,11 +290,3 @@ class Record:
         named = {**state, **sampled, "arms": [names[arm] for arm in numbers.tolist()]}
         outcomes = {int(arm): float(outcome) for arm, outcome in state["outcomes"]}
         return cls(Decision.from_dict(named), numbers, outcomes, state["status"])
-
-
-def _as_outcome(outcome: Any, name: Name) -> float:
-    if type(outcome) in (float, int) and 0 <= outcome <= 1:  # the usual case
-        return float(outcome)
-    # Clicks often come as booleans, which as_fraction refuses because elsewhere they are mistakes.
-    number = float(outcome) if isinstance(outcome, bool | np.bool_) else outcome
-    return as_fraction(number, f"the outcome of {name!r}", low="[", high="]")

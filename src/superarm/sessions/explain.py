@@ -110,6 +110,14 @@ class Explanation:
             lines.append(f"best left out: {self.best_left_out}{by}")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return f"Explanation({self.decision!r})"
+
+    def _repr_html_(self) -> str:
+        from superarm.sessions.tables import explanation_html  # which knows explanations
+
+        return explanation_html(self)
+
     def figure(self) -> Any:
         """A matplotlib Figure: posterior intervals, means and sampled values, one row per arm.
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.sessions import files, state
+from superarm.core import frames
+from superarm.sessions import files, state, tables
 from superarm.sessions.arms import size_of
 from superarm.sessions.decisions import Decision, Name, Status
 from superarm.sessions.explain import Explanation
@@ -33,6 +35,21 @@ class SessionView:
         self._lock = threading.RLock()
         self.policy, self.expiry = session.policy, session.expiry
         self.explain_last = session.explain_last
+
+    def __repr__(self) -> str:
+        return tables.session_line(self._unlocked)
+
+    def _repr_html_(self) -> str:
+        with self._lock:
+            return tables.session_html(self._unlocked)
+
+    def __getstate__(self) -> bytes:
+        # Under the lock, which cannot be pickled. The policy and its reward must be.
+        with self._lock:
+            return pickle.dumps(self._unlocked)
+
+    def __setstate__(self, state: bytes) -> None:
+        SessionView.__init__(self, pickle.loads(state))
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -138,6 +155,21 @@ class SessionView:
         """
         with self._lock:
             return self._unlocked.explain(decision)
+
+    def to_pandas(self, what: Literal["arms", "decisions"] = "arms") -> Any:
+        """A DataFrame with one row per arm; or per arm of each remembered decision."""
+        return frames.to_pandas(self._columns(what))
+
+    def to_arrow(self, what: Literal["arms", "decisions"] = "arms") -> Any:
+        """The same as `to_pandas`, as a ``pyarrow.Table``."""
+        return frames.to_arrow(self._columns(what))
+
+    def _columns(self, what: str) -> dict[str, Any]:
+        if what not in ("arms", "decisions"):
+            raise ValueError(f'what must be "arms" or "decisions", got {what!r}')
+        with self._lock:
+            made = tables.arm_columns if what == "arms" else tables.decision_columns
+            return made(self._unlocked)
 
     def verdict(self, delta: float = 0.05) -> Verdict:
         """Whether the best arms are known, except with probability ``delta``: see `Verdict`.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
+from superarm.core.showing import one_line
 from superarm.sets._overlapping import Overlapping
 from superarm.sets._quotas import Quotas
 
@@ -25,6 +26,8 @@ class Group:
     least: int = 0
     most: int | None = None
     name: str = ""
+
+    __repr__ = one_line
 
 
 def named_mask(given: Any, n_arms: int, name: str) -> NDArray[np.bool_]:

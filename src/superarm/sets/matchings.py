@@ -7,6 +7,7 @@ import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import IndexArray, as_arms
+from superarm.core.showing import one_line
 from superarm.sets import _edges
 from superarm.sets._edges import as_edges, as_values
 
@@ -45,6 +46,8 @@ class Matchings:
     >>> two_by_two.best([0.9, 0.8, 0.7, 0.1], rng=rng)  # the best two, without the best pair
     array([1, 2])
     """
+
+    __repr__ = one_line
 
     def __init__(self, rows: ArrayLike, columns: ArrayLike, *, full: bool = False) -> None:
         self.rows, self.columns = as_edges(rows, columns, ("rows", "columns"), directed=True)

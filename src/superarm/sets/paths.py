@@ -7,6 +7,7 @@ import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
+from superarm.core.showing import one_line
 from superarm.sets import _edges
 from superarm.sets._edges import as_edges, as_values
 
@@ -55,6 +56,8 @@ class Paths:
     >>> diamond.best([0.9, 0.5, 0.1, 0.6], rng=np.random.default_rng(0))
     array([1, 3])
     """
+
+    __repr__ = one_line
 
     def __init__(self, tails: ArrayLike, heads: ArrayLike, source: int, target: int) -> None:
         self.tails, self.heads = as_edges(tails, heads, ("tails", "heads"), directed=True)

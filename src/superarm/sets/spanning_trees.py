@@ -7,6 +7,7 @@ import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import IndexArray, as_arms
+from superarm.core.showing import one_line
 from superarm.sets import _edges
 from superarm.sets._edges import as_edges, as_values
 
@@ -40,6 +41,8 @@ class SpanningTrees:
     """
 
     same_size = True
+
+    __repr__ = one_line
 
     def __init__(self, one: ArrayLike, other: ArrayLike) -> None:
         self.one, self.other = as_edges(one, other, ("one", "other"), directed=False)

@@ -1,6 +1,7 @@
 """Playing policies against environments whose true means are known."""
 
 from superarm.simulation.batch import BatchTrace, simulate_batch
+from superarm.simulation.comparison import Comparison, compare
 from superarm.simulation.instances import (
     ChangingInstance,
     Instance,
@@ -15,8 +16,10 @@ from superarm.simulation.trace import Trace
 __all__ = [
     "BatchTrace",
     "ChangingInstance",
+    "Comparison",
     "Instance",
     "Trace",
+    "compare",
     "linear_instance",
     "network_instance",
     "planted_instance",

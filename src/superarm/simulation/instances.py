@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from superarm.core import Environment, Reward, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite, as_fraction, as_k
 from superarm.core.optional import KnownMeans, Observes
+from superarm.core.showing import one_line
 from superarm.environments import BernoulliArms
 from superarm.oracles import Exhaustive
 from superarm.rewards import LinearReward, NetworkReward
@@ -48,6 +49,8 @@ class Instance:
     best_arms: IndexArray
     best_value: float
     gap: float
+
+    __repr__ = one_line
 
     @property
     def n_arms(self) -> int:
@@ -93,6 +96,8 @@ class ChangingInstance:
     >>> trace.best_value[[0, 99, 100]].round(2), trace.regret()[[99, 199]].round(2)
     (array([1.4, 1.4, 1.1]), array([ 5.6, 17.3]))
     """
+
+    __repr__ = one_line
 
     def __init__(self, environment: Environment, reward: Reward, k: int) -> None:
         if not isinstance(environment, KnownMeans):

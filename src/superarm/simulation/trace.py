@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from html import escape
+from typing import Any
 
 import numpy as np
 
-from superarm.core import Environment, Policy, Pools, Reward
+from superarm.core import Environment, Policy, Pools, Reward, frames, notebook
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import KnownBest, KnownMeans
 
@@ -49,6 +51,39 @@ class Trace:
     evaluations: IndexArray
     ask_s: FloatArray
     best_value: float | FloatArray = math.nan
+
+    def __repr__(self) -> str:
+        n_rounds, k = self.arms.shape
+        known = n_rounds and not np.isnan(self.best_value).any()
+        regret = f", regret {self.regret()[-1]:.4g}" if known else ""
+        spent = int(self.evaluations.sum())
+        return f"Trace({n_rounds:,} rounds of {k} arms{regret}, {spent:,} evaluations)"
+
+    def _repr_html_(self) -> str:
+        known = len(self.arms) and not np.isnan(self.best_value).any()
+        title = "cumulative regret" if known else "cumulative value"
+        values = self.regret() if known else np.cumsum(self.values)
+        last = f"{title}: {values[-1]:,.4g} after {len(values):,} rounds" if len(values) else title
+        return f"<div>{escape(repr(self))}</div>{notebook.curve(values, title=last)}"
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with one row per arm of each round, in the order in which it was shown."""
+        return frames.to_pandas(self._columns())
+
+    def to_arrow(self) -> Any:
+        """The same as `to_pandas`, as a ``pyarrow.Table``."""
+        return frames.to_arrow(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        rounds, places = np.nonzero(self.arms >= 0)
+        return {
+            "round": rounds + 1,
+            "place": places,
+            "arm": self.arms[rounds, places],
+            "outcome": self.outcomes[rounds, places],
+            "value": self.values[rounds],
+            "evaluations": self.evaluations[rounds],
+        }
 
     def regret(self, best_value: float | FloatArray | None = None) -> FloatArray:
         """Cumulative regret (eq. regret), shape (T,): the loss so far against the best set."""

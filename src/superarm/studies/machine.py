@@ -32,7 +32,7 @@ def machine() -> dict[str, Any]:
 
 def _processor() -> str:
     if _CPUINFO.exists():
-        for line in _CPUINFO.read_text().splitlines():
+        for line in _CPUINFO.read_text("utf-8").splitlines():
             name, _, value = line.partition(":")
             if name.strip() == "model name":
                 return value.strip()

@@ -147,7 +147,7 @@ class Store:
         if not path.exists():
             return None
         try:
-            return dict(json.loads(path.read_text()))
+            return dict(json.loads(path.read_text("utf-8")))
         except ValueError:
             raise RequestError(
                 f"{path} is not JSON; was the folder written by another program?"
@@ -165,7 +165,7 @@ class Store:
     def get(self, cell: Cell) -> Recorded:
         """What a finished cell gave."""
         try:
-            return Recorded(**json.loads(self._path(cell).read_text()))
+            return Recorded(**json.loads(self._path(cell).read_text("utf-8")))
         except FileNotFoundError:
             raise RequestError(
                 f"run {cell.run} of {cell.kind} {canonical(cell.settings)} is not in "

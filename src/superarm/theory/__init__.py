@@ -1,7 +1,6 @@
 """The paper's lemmas and theorem as functions, its quantizer, and definitions by brute force."""
 
 from superarm.theory.bayes_floor import bayes_regret_floor
-from superarm.theory.best_k import best_k
 from superarm.theory.bounds import (
     epsilon_limit,
     estimate_q,
@@ -20,6 +19,7 @@ from superarm.theory.decoding import (
     n_tests_repaired,
     signal_to_noise,
 )
+from superarm.theory.evidence import best_k
 from superarm.theory.lower_bounds import first_failure_regret, regret_constant
 from superarm.theory.quantizer import Quantizer
 from superarm.theory.sharing import optimistic_probability

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, as_positive
+from superarm.core.showing import one_line
 
 _ROUNDING = 1e-12
 # Steps from the middle of two levels within which rounding could decide, for up to this many steps.
@@ -39,6 +40,8 @@ class Quantizer:
     >>> quantize([0.0, 0.3, 0.625, 0.85])
     array([0.25, 0.25, 0.5 , 0.9 ])
     """
+
+    __repr__ = one_line
 
     def __init__(self, delta: float, lipschitz: float, upper: float) -> None:
         self.delta = as_positive(delta, "delta")

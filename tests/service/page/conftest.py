@@ -93,7 +93,7 @@ def visit(browser, tab, server):
         "request": lambda request: asked.append(request.url),
     }
 
-    def open_page(path="/", *, at=server, expect=(), **more):
+    def open_page(path="/", *, at=server, expect=(), scheme="light", **more):
         page = tab
         if more or at != server or tab.url != "about:blank":
             contexts.append(new_context(browser, **more))
@@ -101,6 +101,7 @@ def visit(browser, tab, server):
         for event, listener in listeners.items():
             page.on(event, listener)
         expected.extend(expect)
+        page.emulate_media(color_scheme=scheme)
         page.goto(at + path)
         return page
 

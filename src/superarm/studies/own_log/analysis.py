@@ -77,7 +77,7 @@ def analyse(log: ShownLog, k: int, *, seed: int) -> Finding:
 def _items(log: ShownLog, k: int, seed: int) -> list[dict[str, Any]]:
     policy = thompson(LinearReward(log.n_arms), k)
     log.teach(policy, rng=np.random.default_rng(seed))
-    posterior: Any = policy.belief.posterior(np.arange(log.n_arms))  # type: ignore[attr-defined]
+    posterior: Any = policy.belief.posterior(np.arange(log.n_arms))
     means, (lows, highs) = posterior.mean(), posterior.interval(_LEVEL)
     sums, counts = log.counts()
     order = np.argsort(-means, kind="stable")

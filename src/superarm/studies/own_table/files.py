@@ -10,7 +10,7 @@ from typing import Any
 
 from superarm.beliefs import LinearBelief
 from superarm.features import Encoder
-from superarm.reporting import folders
+from superarm.reporting import folders, lacks
 from superarm.reporting.figures import render
 from superarm.reporting.tables import as_csv
 from superarm.studies.cells.knowing import shared_of
@@ -27,8 +27,7 @@ def write(
     example: Mapping[str, str],
     options: str,
 ) -> Path:
-    """Write all files of a run; returns the path of the page."""
-    svg = render(partial(report.draw, analysis=found))
+    """Write all files of a run; returns the path of the page, or of the last table without one."""
     plain = json.dumps(
         {**numbers(found, settings), **_contexts_add(found)}, indent=1, allow_nan=False
     )
@@ -37,9 +36,12 @@ def write(
         "runs.csv": as_csv(found.run_rows),
         "arms.csv": as_csv(found.arms),
         "bandit.json": json.dumps(_bandit(found, settings), ensure_ascii=False) + "\n",
-        "picture.svg": svg,
-        "report.html": report.html(found, settings, svg, example, options),
     }
+    # Without the packages that draw, people still get their numbers.
+    if not lacks("matplotlib", "jinja2"):
+        svg = render(partial(report.draw, analysis=found))
+        page = report.html(found, settings, svg, example, options)
+        files |= {"picture.svg": svg, "report.html": page}
     if encoder is not None:
         state = json.dumps(encoder.state(), ensure_ascii=False)
         files = {"context.json": state + "\n", **files}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.policies import Prior
-from superarm.reporting import RequestError, need
+from superarm.reporting import RequestError, lacks
 from superarm.reporting.progress import bar
 from superarm.studies.cell import Cell
 from superarm.studies.cells.table import Order, TableProblem, prepare
@@ -90,8 +90,6 @@ def run(
     console
         Where to show progress.
     """
-    need("matplotlib", "plots", "the report has a picture")
-    need("jinja2", "plots", "the report is made from a template")
     # Everything that can be refused is refused before the first run, which may take minutes.
     wanted = _known(policies)
     table = _read(path, skip, context, console)
@@ -137,7 +135,11 @@ def run(
     options = "".join(f" {shlex.join(pair)}" for pair in named)
     steps = next_steps(found, path.as_posix(), here, prior=prior, example=example, options=options)
     page = write(found, settings, folder, encoder, example, options)
-    return Done(page, [report.summary(found)], _notes(found, steps))
+    notes = _notes(found, steps)
+    if lacking := lacks("matplotlib", "jinja2"):
+        install = f"pip install {' '.join(lacking)}"
+        notes.append(f"The tables were written, but no page: it needs {install}")
+    return Done(page, [report.summary(found)], notes)
 
 
 def play_all(

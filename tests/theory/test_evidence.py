@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import xlogy
 
-from superarm.theory.best_k import best_k, closest_pair, log_evidence
+from superarm.theory.evidence import best_k, closest_pair, log_evidence
 
 
 def slow_evidence(n, s, i, j):
