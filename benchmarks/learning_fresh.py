@@ -1,4 +1,4 @@
-"""More problems of `learning.py`: fixed after the last change of `sa.thompson`, and then played."""
+"""More problems of `learning.py`: fixed after a first change of `sa.thompson`, and then played."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 They were fixed before the first of them was played, and all of them are reported. After they were
 played, the network among them led to one change: a share of arms may come from a wide prior. The
-problems of `learning_fresh.py` were fixed after that change. A problem draws its means, or the
+problems of `learning_fresh.py` were fixed after that change, and those of `learning_latest.py`
+after the next. A problem draws its means, or the
 order of its rows, anew for each run.
 """
 

@@ -119,6 +119,28 @@ def learning_table(rows: list[dict[str, Any]]) -> tuple[Table, dict[str, float]]
     return Table(heading, lines), about
 
 
+def missed(table: Table) -> str:
+    """The problems on which thompson is more than 3 points below the best of the others."""
+    leads = sorted((float(line[-1]), line[0]) for line in table.rows)
+    return ", ".join(f"{name} ({lead:+.1f})" for lead, name in leads if lead < -3)
+
+
+def evaluations(rows: list[dict[str, Any]], family: str) -> list[float]:
+    """Of thompson and of CTS at the paper's size: evaluations per round."""
+    return [
+        float(
+            np.mean(
+                [
+                    row["evaluations"]
+                    for row in rows
+                    if (row["family"], row["policy"]) == (family, label)
+                ]
+            )
+        )
+        for label in ("thompson", "CTS")
+    ]
+
+
 def paper_ratio(rows: list[dict[str, Any]], family: str) -> str:
     """The regret of thompson at the paper's size relative to CTS, over paired runs."""
     regret = {
@@ -139,6 +161,7 @@ def page() -> str:
     measured = json.loads(MEASURED.read_text())
     learning = json.loads(LEARNING.read_text()) if LEARNING.exists() else None
     table, about = learning_table(learning["table"]) if learning else (None, None)
+    before, about_before = learning_table(learning["before"]) if learning else (None, None)
     closed = {name: 100 * mean_interval(one["closed"]).mean for name, one in measured.items()}
     text = pages.render(
         TEMPLATE,
@@ -151,6 +174,10 @@ def page() -> str:
         refits=json.loads(REFITS.read_text()),
         learning=table,
         about=about,
+        before=before,
+        about_before=about_before,
+        missed=missed,
+        evaluations=lambda family: evaluations(learning["paper"], family),
         paper={name: paper_ratio(learning["paper"], name) for name in ("linear", "network")}
         if learning
         else None,

@@ -75,13 +75,32 @@ def test_the_table_of_the_benchmark_is_read(monkeypatch, tmp_path):
     assert about == {"above": 40.0, "runs": 2.0}
     path = tmp_path / "learning.json"
     paper = [
-        {"family": family, "policy": label, "run": run, "regret": regret * (1 + run)}
+        {
+            "family": family,
+            "policy": label,
+            "run": run,
+            "regret": regret * (1 + run),
+            "evaluations": regret / 10,
+        }
         for family in ("linear", "network")
         for label, regret in (("thompson", 3), ("CTS", 4), ("another", 5))
         for run in range(2)
     ]
-    path.write_text(json.dumps({"table": rows, "paper": paper}))
+    found = {
+        "thompson": [20, 20],
+        "CTS": [10, 10],
+        "single seed": [28, 28],
+        "epsilon-greedy": [0, 0],
+    }
+    worse = [
+        {"problem": "third", "run": run, "found": {k: [v[run], 0.1] for k, v in found.items()}}
+        for run in range(2)
+    ]
+    path.write_text(json.dumps({"table": rows, "before": rows + worse, "paper": paper}))
     monkeypatch.setattr(exploring_page, "LEARNING", path)
     text = exploring_page.page()
     assert "|first|55|15|35|46|+9.0|" in text
     assert "0.75 (0.75 to 0.75) on the linear problem (2 runs)" in text
+    assert "0.30 and 0.30 evaluations per round, and CTS 0.40 and 0.40." in text
+    assert "On 3 earlier problems" in text
+    assert "the others on third (-8.0)." in text

@@ -128,6 +128,16 @@ def test_without_optimism_samples_have_the_law_of_the_posterior():
         assert stats.kstest(draws[:, arm], law.cdf).pvalue > 1e-6
 
 
+def test_the_rounds_to_come_are_those_so_far_and_one_look_per_arm():
+    """After 10 rounds with 2 of 6 arms, 3 rounds would show each arm once."""
+    belief, rng = LearnedBetaBelief(6), np.random.default_rng(0)
+    for _ in range(10):
+        belief.update([0, 3], [1.0, 0.0], rng=rng)
+    n = np.array([0.0, 10.0])
+    expected = 0.4 * np.log(1 + 0.3 * (10 + 1 + 3) / (n + sum(belief.prior)))
+    np.testing.assert_allclose(belief._optimism(n), expected)
+
+
 def test_with_a_horizon_optimism_falls_to_the_end():
     belief = taught(np.full(4, 0.5), 10, horizon=20)
     assert belief._optimism(np.array([10.0])) > 0

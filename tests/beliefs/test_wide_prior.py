@@ -70,7 +70,7 @@ def test_the_weight_of_the_wide_part_is_a_ratio_of_beta_binomials():
 
 
 def test_the_share_is_the_most_likely_one():
-    """Against a grid of shares. The guess has the weight of 0.1 arms of 100."""
+    """Against a grid of shares. The guess has the weight of 1 arm of 10."""
     rng = np.random.default_rng(0)
     mu = np.append(rng.beta(4, 76, 380), rng.random(20))
     n = rng.integers(5, 60, 400)
@@ -78,15 +78,28 @@ def test_the_share_is_the_most_likely_one():
     wide, learned = stats.betabinom(n, 1, 1).pmf(s), stats.betabinom(n, 4, 76).pmf(s)
     shares = np.geomspace(1e-4, 0.5, 400)[:, None]
     likely = np.log(shares * wide + (1 - shares) * learned).sum(axis=1)
-    likely += 0.1 * np.log(shares[:, 0]) + 99.9 * np.log(1 - shares[:, 0])
+    likely += 1.0 * np.log(shares[:, 0]) + 9.0 * np.log(1 - shares[:, 0])
     best = shares[likely.argmax(), 0]
     found = fit_wide_share(s, n - s, np.ones(400), (4.0, 76.0))
     assert found == pytest.approx(best, rel=0.05)
     assert 0.02 < found < 0.06  # 20 of 400 arms, drawn to 0 by the guess
 
 
+def naive_mixed(a, b, wide_a, wide_b, weight, score):
+    """One value, from the docstring of `MixedPosteriors`."""
+    tail = stats.norm.sf(score)
+    value = stats.beta(a, b).isf(tail)
+    if tail < weight:
+        within = stats.norm.isf(tail / weight)
+        within = within if within < 1.5 else 1.5 + (within - 1.5) / 10
+        value = max(value, stats.beta(wide_a, wide_b).isf(stats.norm.sf(within)))
+    return value
+
+
 def test_a_value_is_at_most_the_quantile_of_the_mixture():
-    """Above it the mixture has at least the tail of the score, and at most twice as much."""
+    """Above it the mixture has at least the tail of the score, and at most twice as much unless the
+    score is above 1.5 in the wide part.
+    """
     rng = np.random.default_rng(0)
     a, b, wide_a, wide_b = rng.uniform(0.5, 40, (4, 500))
     weight, scores = rng.uniform(0, 1, 500) ** 4, rng.uniform(-1, 4, 500)
@@ -99,7 +112,11 @@ def test_a_value_is_at_most_the_quantile_of_the_mixture():
     inside = values < 1 - 1e-9
     assert inside.sum() > 300
     assert (tails >= (1 - weight) * wanted * (1 - 1e-6))[inside].all()
+    inside &= wanted > weight * stats.norm.sf(1.5)
+    assert inside.sum() > 150
     assert (tails <= 2 * wanted * (1 + 1e-6))[inside].all()
+    naive = map(naive_mixed, a, b, wide_a, wide_b, weight, scores)
+    np.testing.assert_allclose(values, list(naive), rtol=1e-8)
 
 
 def test_without_the_wide_part_its_share_stays_0():

@@ -18,8 +18,8 @@ _SIGMA = 2.0
 _FIRST_STEP, _LAST_STEP, _MOST_MOVES = 0.6, 0.04, 60
 # With more distinct counts, so many arms stand for all: enough for two digits of a and b.
 _MOST_ARMS = 10_000
-# The share of arms from the wide prior is guessed as 1 in 1,000, with the weight of 100 arms.
-_WIDE_ARMS, _GUESSED_ARMS = 0.1, 100.0
+# The share of arms from the wide prior is guessed as 1 in 10, with the weight of 10 arms.
+_WIDE_ARMS, _GUESSED_ARMS = 1.0, 10.0
 _N_SHARES = 20  # steps of its search, each of which closes most of the distance
 # Noise counts as that of coins until outcomes say otherwise: weight of that guess, in variances.
 _COINS = 2.0

@@ -49,12 +49,15 @@ class ScoreSettings:
         """The law of the scores without optimism."""
         return SharedScores(self.shared, self.spread)
 
-    def rise(self, per_outcome: FloatArray, rounds: int, discount: float = 1.0) -> FloatArray:
+    def rise(
+        self, per_outcome: FloatArray, rounds: int, discount: float = 1.0, more: float = 0.0
+    ) -> FloatArray:
         """What raises the scores after some rounds, for the values 1 / n_i.
 
-        ``discount`` is what an outcome is worth after one more round.
+        ``discount`` is what an outcome is worth after one more round. As many rounds as so far, and
+        ``more``, are expected to come if there is no horizon.
         """
-        to_come = float(rounds + 1 if self.horizon is None else max(1, self.horizon - rounds))
+        to_come = rounds + 1 + more if self.horizon is None else max(1.0, self.horizon - rounds)
         if discount < 1:
             # What is learned is forgotten after so many rounds, so it can't be used for longer.
             to_come = min(to_come, 1 / (1 - discount))

@@ -21,6 +21,11 @@ from superarm.core.arguments import FloatArray, IndexArray
 
 BoolArray = NDArray[np.bool_]
 
+# With t rounds to come, the best index of a uniform prior is about 1 - 1 / sqrt(t) (Gittins), and
+# its quantile at a score that rises with log(t) comes much closer to 1. So in the wide part of a
+# posterior, what scores are above the first number counts for the second number, a tenth.
+_HIGH, _BEYOND = 1.5, 0.1
+
 
 def beta_at(a: FloatArray, b: FloatArray, scores: FloatArray) -> FloatArray:
     """The quantiles of Beta(a, b) at Phi(scores)."""
@@ -88,7 +93,8 @@ class MixedPosteriors:
     A posterior is Beta(a, b) or, with probability ``weight``, Beta(wide_a, wide_b). Its value at a
     score is the larger of two quantiles: that of the first part, and that of the second part where
     it has as much of the upper tail, which is at most the quantile of the mixture. So the second
-    part can raise a value above that of the first, and never lowers it.
+    part can raise a value above that of the first, and never lowers it. In the second part, scores
+    above 1.5 count for a tenth: it suffices to try an arm, and known good arms stay.
 
     Attributes
     ----------
@@ -115,6 +121,7 @@ class MixedPosteriors:
         wide = (tail < self.weight).nonzero()[0]
         if len(wide):
             within = -ndtri(tail[wide] / self.weight[wide])
+            within = np.minimum(within, _HIGH + _BEYOND * (within - _HIGH))
             at_wide = beta_at(self.wide_a[wide], self.wide_b[wide], within)
             values[wide] = np.maximum(values[wide], at_wide)
         return values

@@ -53,16 +53,16 @@ class LearnedBetaBelief:
         z_i = optimism · log(1 + 0.3 t / n_i) + spread · (sqrt(shared) z_0 + sqrt(1 - shared) e_i)
 
     z_0 and all e_i are standard normal, and z_0 is the same for all arms. n_i counts the outcomes
-    of the arm and those that the prior is worth. t is the number of rounds so far, as a guess of
-    the number of rounds to come; or that number itself, if ``horizon`` is given. So an arm is
-    explored only as far as there is time to make use of it. While the last ``stay_after`` outcomes
-    of an arm were at least its posterior mean, its e_i is sqrt(2 log n_arms), about the largest of
-    all e_i: the belief stays with an arm that does well.
+    of the arm and those that the prior is worth. t is a guess of the number of rounds to come: as
+    many as so far, and as many as give each arm one outcome; or that number itself, if ``horizon``
+    is given. So an arm is explored only as far as there is time to make use of it. While the last
+    ``stay_after`` outcomes of an arm were at least its posterior mean, its e_i is
+    sqrt(2 log n_arms), about the largest of all e_i: the belief stays with an arm that does well.
 
     A learned prior would exclude an arm far above all arms so far. So an arm comes from Beta(1, 1)
-    instead with a small probability, ``wide_share``, which is learned, too. The value of an arm is
-    the larger of the quantiles of both parts of its posterior (`MixedPosteriors`), each with its
-    own n_i.
+    instead with the probability ``wide_share``, which is learned, too, from a guess of 0.1. The
+    value of an arm is the larger of the quantiles of both parts of its posterior, each with its own
+    n_i. In the wide part, what scores are above 1.5 counts for a tenth (`MixedPosteriors`).
 
     ``sample`` costs n_arms inverse distribution functions. ``sample_top`` costs one of them for
     each distinct pair (s_i, f_i), up to steps of a 16th, and some more for k arms. ``update`` costs
@@ -115,7 +115,7 @@ class LearnedBetaBelief:
         n_arms: int,
         *,
         shared: float = 0.8,
-        optimism: float = 0.5,
+        optimism: float = 0.4,
         spread: float = 0.5,
         horizon: int | None = None,
         stay_after: int = 2,
@@ -253,7 +253,9 @@ class LearnedBetaBelief:
 
     def _optimism(self, counts: FloatArray, prior: Beta | None = None) -> FloatArray:
         n_known = counts + self.dispersion * sum(self.prior if prior is None else prior)
-        return self.scores.rise(1 / n_known, self.outcomes.rounds)
+        # So many rounds give each arm one outcome.
+        more = self.n_arms * self.outcomes.rounds / max(1.0, self._n_outcomes)
+        return self.scores.rise(1 / n_known, self.outcomes.rounds, more=more)
 
     def _scores(self, *, rng: np.random.Generator) -> FloatArray:
         drawn = self.scores.law.draw(self.n_arms, self._is_held(), rng=rng)

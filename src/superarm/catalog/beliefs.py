@@ -119,7 +119,7 @@ BELIEFS = by_name(
         "Beta posteriors with a prior learned from all arms, for many arms and few rounds.",
         (
             _SHARED,
-            _OPTIMISM,
+            replace(_OPTIMISM, default=0.4),
             _SPREAD,
             _HORIZON,
             Parameter(
