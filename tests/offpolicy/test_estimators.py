@@ -144,7 +144,7 @@ def test_coverage():
 
 
 def test_coverage_from_thompson_sampling():
-    """500 logs of 40 rounds, with propensities from 50 samples: within four binomial errors.
+    """500 logs of 40 rounds, with propensities from 51 samples: within four binomial errors.
 
     The prior is strong, so that every arm is tried often enough. If one is not, intervals cover too
     rarely (benchmarks/offpolicy.py).
@@ -155,11 +155,12 @@ def test_coverage_from_thompson_sampling():
         policy = sa.Policy(sa.BetaBelief(3, prior=(8.0, 8.0)), sa.TopK(), sa.LinearReward(3), 2)
         rows = []
         for _ in range(40):
-            chances = propensities(policy, 50, rng=rng)
-            arms = policy.ask(rng=rng)
+            # The decision is the last of 51 samples: the law of `ask`, and counted in.
+            chances = propensities(policy, 51, rng=rng)
+            arms = chances.sets[50]
             outcomes = (rng.random(2) < mu[arms]).astype(float)
             policy.tell(arms, outcomes, rng=rng)
-            rows.append((arms, outcomes, chances.counting(arms).arms[arms]))
+            rows.append((arms, outcomes, chances.arms[arms]))
         found = doubly_robust(
             Log(*(np.array(column) for column in zip(*rows, strict=True)), n_arms=3),
             Target.uniform(2, 3),

@@ -54,7 +54,7 @@ def check(rng, n_arms):
     np.testing.assert_array_equal(np.flatnonzero(feasible.undecided), sorted(in_some))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 7))
 def test_verbs_equal_a_look_at_every_set(seed, n_arms):
     check(np.random.default_rng(seed), n_arms)

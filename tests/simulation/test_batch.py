@@ -288,7 +288,7 @@ def test_without_torch_it_says_what_to_install(monkeypatch):
         __import__("sys").modules, "superarm.simulation.batch.on_torch", raising=False
     )
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'superarm\[torch\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[torch\]' in a clone"):
         simulate_batch(
             DRAWS["linear"], sa.Singletons(), n_runs=2, horizon=3, seed=0, engine="torch"
         )

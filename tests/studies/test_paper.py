@@ -114,6 +114,11 @@ def test_the_lazy_oracle_has_the_regret_of_cts_for_a_fraction_of_the_evaluations
         audits = 2 * numbers[family]["horizon"] ** 0.5
         of_lazy, of_cts = (np.mean(found[label]["evaluations"]) for label in ("CTS, lazy", "CTS"))
         assert of_lazy < of_cts / 50 + audits
+        ours = found["Thompson, learned"]
+        assert len(ours["regret"]) == len(found["CTS"]["regret"])
+        # A sum needs no evaluations, and the network far fewer than Oracle+.
+        assert np.mean(ours["evaluations"]) < of_cts / 10 + audits
+        assert family == "network" or np.mean(ours["evaluations"]) == 0
 
 
 def test_what_goes_beyond_the_paper_comes_last(tiny):

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from superarm.core import notebook
-from superarm.core.optional import Contextual, HasPosterior
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.optional import CountsOutcomes, HasPosterior
+from superarm.core.policy import belief_at
 from superarm.sessions.decisions import CERTIFIED, Decision, Record
 from superarm.sessions.explain import Explanation, Reason
 from superarm.sessions.unlocked import UnlockedSession
@@ -16,19 +18,37 @@ _LEVEL = 0.95  # of the intervals of posteriors
 _MOST_ROWS = 10  # of a table in a notebook
 
 
-def arm_columns(session: UnlockedSession) -> dict[str, Any]:
+def arm_columns(session: UnlockedSession, among: IndexArray | None = None) -> dict[str, Any]:
     """One row per arm; ``mean``, ``low`` and ``high`` if the belief has posteriors."""
-    arms, belief = session.arms, session.policy.belief
-    columns: dict[str, Any] = {"arm": list(arms.names), "retired": arms.is_retired.copy()}
-    every = np.arange(len(arms))
-    # The means of a belief of contexts are those of a round, and here is none.
-    if isinstance(belief, HasPosterior) and not isinstance(belief, Contextual):
-        posterior = belief.posterior(every)
-        low, high = posterior.interval(_LEVEL)
-        columns |= {"mean": posterior.mean(), "low": low, "high": high}
-    elif hasattr(belief, "mean") and not isinstance(belief, Contextual):
-        columns["mean"] = np.asarray(belief.mean())
-    return columns
+    arms = session.arms
+    every = np.arange(len(arms)) if among is None else among
+    names = [arms.names[arm] for arm in every.tolist()]
+    columns: dict[str, Any] = {"arm": names, "retired": arms.is_retired[every]}
+    means = _means(session, every)
+    if means is None:
+        return columns
+    belief = _belief(session)
+    if not isinstance(belief, HasPosterior):
+        return {**columns, "mean": means}
+    low, high = belief.posterior(every).interval(_LEVEL)
+    return {**columns, "mean": means, "low": low, "high": high}
+
+
+def _belief(session: UnlockedSession) -> Any:
+    """The belief of a round without a context; None if it needs one."""
+    try:
+        return belief_at(session.policy.belief, None)
+    except ValueError:
+        return None
+
+
+def _means(session: UnlockedSession, arms: IndexArray) -> FloatArray | None:
+    belief = _belief(session)
+    if isinstance(belief, HasPosterior):
+        return belief.posterior(arms).mean()
+    if isinstance(belief, CountsOutcomes):  # NaN for arms without outcomes
+        return np.asarray(belief.outcomes.mean())[arms]
+    return np.asarray(belief.mean())[arms] if hasattr(belief, "mean") else None
 
 
 def decision_columns(session: UnlockedSession) -> dict[str, list[Any]]:
@@ -85,19 +105,21 @@ def session_line(session: UnlockedSession) -> str:
 
 def session_html(session: UnlockedSession) -> str:
     """The best arms of a session."""
-    columns = arm_columns(session)
-    means = np.nan_to_num(np.asarray(columns.get("mean", np.zeros(len(session.arms))), float))
-    best = np.argsort(-means, kind="stable")[:_MOST_ROWS].tolist()
+    means = _means(session, np.arange(len(session.arms)))
+    order = np.arange(len(session.arms)) if means is None else np.argsort(-means, kind="stable")
+    # Quantiles of the shown arms only: a session may have a million arms.
+    columns = arm_columns(session, order[:_MOST_ROWS])
+    n_shown = len(columns["arm"])
+    means, lows, highs = (columns.get(name, [None] * n_shown) for name in ("mean", "low", "high"))
     rows = []
-    for arm in best:
-        name = f"{columns['arm'][arm]}{' (retired)' if columns['retired'][arm] else ''}"
-        if "low" in columns:
-            ends = [float(columns[end][arm]) for end in ("low", "mean", "high")]
-            picture = notebook.interval(*ends)
-            rows.append([name, f"{ends[1]:.3f}", f"{ends[0]:.3f} to {ends[2]:.3f}", picture])
-        else:
-            rows.append([name, f"{means[arm]:.3f}" if "mean" in columns else "", "", ""])
-    note = f"{len(best)} of {len(session.arms):,} arms, by posterior mean"
+    for place, arm in enumerate(columns["arm"]):
+        low, mean, high = (one[place] for one in (lows, means, highs))
+        name = f"{arm}{' (retired)' if columns['retired'][place] else ''}"
+        ends = "" if low is None else f"{low:.3f} to {high:.3f}"
+        known = mean is not None and not np.isnan(mean)
+        picture = notebook.interval(low, mean, high) if known else ""
+        rows.append([name, f"{mean:.3f}" if known else "", ends, picture])
+    note = f"{n_shown} of {len(session.arms):,} arms, by posterior mean"
     head = ["arm", "mean", "95% interval", ""]
     return notebook.table(head, rows, title=session_line(session), note=note)
 

@@ -39,8 +39,9 @@ def run(cell: Cell) -> Recorded:
     """Play ``settings["policy"]`` on ``settings["problem"]`` for ``settings["horizon"]`` rounds.
 
     The row has, at the checkpoints, the regret, the evaluations and, for linear rewards, the number
-    of rounds in which theta was not C-separable, where C is the gap of the instance. The times have
-    the seconds spent in ``ask``.
+    of rounds in which theta was not C-separable, where C is the gap of the instance. With
+    ``"watched": False`` that number is left out, and a belief need not draw all of theta. The times
+    have the seconds spent in ``ask``.
     """
     settings = cell.settings
     make = Make(settings)
@@ -49,7 +50,7 @@ def run(cell: Cell) -> Recorded:
 
     def make_watched(rng: np.random.Generator) -> tuple[Policy, Instance]:
         policy, instance = make(rng)
-        if isinstance(instance.reward, LinearReward):
+        if isinstance(instance.reward, LinearReward) and settings.get("watched", True):
             watched.append(_Watched(policy.belief, instance))
             # Only linear rewards: elsewhere the separation is not the difference of two means.
             policy.belief = watched[0]

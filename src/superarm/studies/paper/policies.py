@@ -23,6 +23,7 @@ _BY_RUN = itemgetter("run")
 Spec = dict[str, Any]
 
 RANDOM, CTS, GT_QTS = (POLICIES[name].label for name in ("random", "cts", "gt-qts"))
+THOMPSON = POLICIES["thompson"].label
 LAZY, RARELY = POLICIES["cts-lazy"].label, POLICIES["cts-rarely"].label
 REGRESSION = POLICIES["gt-qts-regression"].label
 MORE_TESTS = f"GT+QTS, {N_TESTS_ORDER} tests"
@@ -70,6 +71,11 @@ def further(family: str, delta: float, n_tests: int = N_TESTS) -> dict[str, Spec
     """
     more = () if family == "linear" else ("cts-lazy-greedy", "cts-local-search")
     return labelled(("cts-rarely", *more), delta, n_tests)
+
+
+def default() -> dict[str, Spec]:
+    """The default policy of the library, with the oracle that it takes by default."""
+    return {THOMPSON: {"name": "thompson", "oracle": None}}
 
 
 def of_label(rows: Rows, label: str) -> Rows:
