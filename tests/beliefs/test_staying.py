@@ -11,13 +11,17 @@ from superarm.beliefs._sorted_arms import SortedArms
 
 
 class NaiveStreaks:
-    """For each arm: whether its last outcomes were all at least the mean it then had."""
+    """For each arm: whether its last outcomes were all at least the mean it then had, if its mean
+    is not uniform on [0, 1].
+    """
 
     def __init__(self, n_arms):
         self.good, self.belief = [[] for _ in range(n_arms)], LearnedBetaBelief(n_arms)
 
     def update(self, arms, outcomes):
-        for arm, outcome, mean in zip(arms, outcomes, self.belief.mean()[arms], strict=True):
+        posterior = self.belief.posterior(arms)
+        means = posterior.a / (posterior.a + posterior.b)
+        for arm, outcome, mean in zip(arms, outcomes, means, strict=True):
             self.good[arm].append(outcome >= mean)
         self.belief.update(arms, outcomes, rng=np.random.default_rng(0))
 
