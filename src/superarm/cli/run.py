@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -127,12 +128,6 @@ class _PolicyOption(click.Option):
 @common.out_option("superarm-run", "the report and the numbers")
 def command(
     table: Path,
-    k: int,
-    policies: tuple[str, ...],
-    prior: Any,
-    runs: int,
-    order: Literal["given", "shuffled"],
-    horizon: int | None,
     skip: tuple[str, ...],
     features: Path | None,
     context: tuple[str, ...],
@@ -141,9 +136,8 @@ def command(
     rounds: tuple[str, ...],
     position: str | None,
     propensity: str | None,
-    seed: int,
-    workers: int,
     out: Path,
+    **options: Any,
 ) -> None:
     """Play policies over historical data and write a report.
 
@@ -161,52 +155,23 @@ def command(
     """
     from superarm.studies import own_log, own_table
 
+    # The other options have the names of the arguments of both studies.
+    options["folder"] = out
     try:
-        columns = own_log.columns_of(table, k, item, outcome, rounds, position, propensity)
-        if columns is not None and context:
-            raise own_table.TableError("--context is for tables with one column per arm, got a log")
-        if columns is not None:
-            _run_log(
-                table,
-                columns,
-                k=k,
-                policies=policies,
-                prior=prior,
-                runs=runs,
-                order=order,
-                horizon=horizon,
-                seed=seed,
-                workers=workers,
-                folder=out,
-            )
-            return
-        common.show(
-            lambda console: own_table.run(
-                table,
-                k=k,
-                policies=policies,
-                prior=prior,
-                runs=runs,
-                order=order,
-                horizon=horizon,
-                skip=skip,
-                features=features,
-                context=context,
-                seed=seed,
-                workers=workers,
-                folder=out,
-                console=console,
-            ),
-            "The report",
+        columns = own_log.columns_of(
+            table, options["k"], item, outcome, rounds, position, propensity
         )
+        if columns is None:
+            play = partial(
+                own_table.run, table, skip=skip, features=features, context=context, **options
+            )
+        elif skip or features or context:
+            raise own_table.TableError(
+                "--skip, --features and --context are for tables with one column per arm, got a log"
+            )
+        else:
+            play = partial(own_log.run, table, columns, **options)
+        common.show(lambda console: play(console=console), "The report")
     # A bad table is shown with the name of its file; its message has the line and the column.
     except own_table.TableError as error:
         raise click.BadParameter(str(error), param_hint=str(table)) from None
-
-
-def _run_log(table: Path, columns: Any, **options: Any) -> None:
-    from superarm.studies import own_log
-
-    common.show(
-        lambda console: own_log.run(table, columns, console=console, **options), "The report"
-    )
