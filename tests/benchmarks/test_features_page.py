@@ -45,11 +45,13 @@ def test_gaps_closed_on_real_tables():
     found = json.loads((DOCS / "features.json").read_text())
     assert features.markdown(found) in PAGE
     n_runs = []
-    assert found.keys() >= {"yeast", "flights, late"}
-    for rows in (found[name] for name in features.TITLES if name in found):
-        assert all(len(row["gaps"]) >= 20 for row in rows.values())
-        n_runs += [len(rows[one]["gaps"]) for one in rows if one.startswith("random")]
-        assert len(rows["neither"]["gaps"]) >= max(n_runs[-2:], default=0)
+    assert found.keys() >= {"yeast", "flights, late", "digits", "ta-feng"}
+    for name in (name for name in features.TITLES if name in found):
+        assert all(len(row["gaps"]) >= 20 for row in found[name].values())
+        rows = features.with_random(found, name)
+        of_random = [len(rows[one]["gaps"]) for one in rows if one.startswith("random")]
+        assert len(rows["neither"]["gaps"]) >= max(of_random)
+        n_runs += of_random
     quoted = re.search(r"over (\d+) to (\d+) paired\s+runs", PAGE).groups()
     assert [int(one) for one in quoted] == [min(n_runs), max(n_runs)]
 

@@ -103,7 +103,7 @@ class LearnedBetaBelief:
     (array([ 2.2, 41.1]), 1.0)
     >>> belief.add_arms(1)  # a new arm starts from the learned prior
     >>> belief.posterior(np.array([200])).mean().round(3)
-    array([0.051])
+    array([0.054])
     """
 
     shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
