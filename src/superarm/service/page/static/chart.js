@@ -119,10 +119,18 @@ function Chart({ points, label }) {
   const summary = `${label}: ${plural(points.length, "point")}, the last ${number(last.value)}`;
   const mean = read.nAveraged > 1 ? `, mean of ${read.nAveraged} points ${number(read.mean)}` : "";
   const readout = `${label} ${number(read.value)}${mean}`;
-  return html`<svg ref=${picture} class="chart" height=${HEIGHT} role="img" tabindex="0"
+  return html`<svg
+      ref=${picture}
+      class="chart"
+      height=${HEIGHT}
+      role="img"
+      tabindex="0"
       aria-label=${`${summary} at round ${count(last.round)}. Arrow keys read them.`}
-      onpointermove=${onpointermove} onpointerleave=${() => setChosen(null)} onkeydown=${onkeydown}
-      onblur=${onblur}>
+      onpointermove=${onpointermove}
+      onpointerleave=${() => setChosen(null)}
+      onkeydown=${onkeydown}
+      onblur=${onblur}
+    >
       <${Axes} scales=${scales} width=${width} />
       <${Curve} points=${points} scales=${scales} />
       <g class=${chosen === null ? "pointer at-end" : "pointer"}>
@@ -182,10 +190,10 @@ function scalesOf(points, width) {
 function Axes({ scales: { x, y, xTicks, yTicks }, width }) {
   const right = width - EDGE.right;
   return html`${yTicks.map(
-    (mark) =>
-      html`<line class="grid" x1=${EDGE.left} x2=${right} y1=${y(mark)} y2=${y(mark)} />
+      (mark) =>
+        html`<line class="grid" x1=${EDGE.left} x2=${right} y1=${y(mark)} y2=${y(mark)} />
           <text x=${EDGE.left - 8} y=${y(mark) + 4} text-anchor="end">${number(mark)}</text>`,
-  )}
+    )}
     ${xTicks.map(
       (mark) =>
         html`<line class="tick" x1=${x(mark)} x2=${x(mark)} y1=${BOTTOM} y2=${BOTTOM + 4} />
