@@ -135,14 +135,12 @@ const Retired = ({ feed, names }) =>
   html`<details>
     <summary>${count(names.length)} retired</summary>
     <ul class="retired" role="list">
-      ${names
-        .slice(0, MOST_RETIRED)
-        .map(
-          (name) =>
-            html`<li key=${name}>
+      ${names.slice(0, MOST_RETIRED).map(
+        (name) =>
+          html`<li key=${name}>
               <${Name} name=${name} /><${RetireButton} feed=${feed} arm=${name} isRetired />
             </li>`,
-        )}
+      )}
     </ul>
   </details>`;
 

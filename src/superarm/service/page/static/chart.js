@@ -190,10 +190,10 @@ function scalesOf(points, width) {
 function Axes({ scales: { x, y, xTicks, yTicks }, width }) {
   const right = width - EDGE.right;
   return html`${yTicks.map(
-      (mark) =>
-        html`<line class="grid" x1=${EDGE.left} x2=${right} y1=${y(mark)} y2=${y(mark)} />
+    (mark) =>
+      html`<line class="grid" x1=${EDGE.left} x2=${right} y1=${y(mark)} y2=${y(mark)} />
           <text x=${EDGE.left - 8} y=${y(mark) + 4} text-anchor="end">${number(mark)}</text>`,
-    )}
+  )}
     ${xTicks.map(
       (mark) =>
         html`<line class="tick" x1=${x(mark)} x2=${x(mark)} y1=${BOTTOM} y2=${BOTTOM + 4} />
