@@ -74,13 +74,9 @@ export function BanditView({ id, takesFocus, explain }) {
         ${feed.bandit && html`<${Facts} bandit=${feed.bandit} />`}
       </div>
       <div class="actions">
-        <${Button}
-          class=${`state ${feed.connection ?? ""}`}
-          aria-pressed=${String(feed.connection !== "paused")}
-          title="Pause or resume (p)"
-          disabled=${feed.connection === null}
-          onclick=${actions.p}
-        >
+        <${Button} class=${`state ${feed.connection ?? ""}`}
+          aria-pressed=${String(feed.connection !== "paused")} title="Pause or resume (p)"
+          disabled=${feed.connection === null} onclick=${actions.p}>
           ${CONNECTIONS[feed.connection ?? "live"]}
         <//>
         <${Button} onclick=${actions.r}>With constraints…<//>

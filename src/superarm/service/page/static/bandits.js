@@ -66,28 +66,19 @@ export function Bandits({ current, version, oncreate }) {
   };
   useShortcuts({ j: () => go(1), k: () => go(-1) });
 
-  return html`<nav
-    class=${known?.length === 0 ? "bandits none" : "bandits"}
-    aria-label="Bandits"
-    tabindex="-1"
-  >
+  return html`<nav class=${known?.length === 0 ? "bandits none" : "bandits"} aria-label="Bandits"
+    tabindex="-1">
     <div class="tools">
-      <${Search}
-        label="Search bandits by name"
-        name="bandits"
-        placeholder="Search bandits"
-        oninput=${setWanted}
-      />
+      <${Search} label="Search bandits by name" name="bandits" placeholder="Search bandits"
+        oninput=${setWanted} />
       <${Button} class="primary" onclick=${oncreate}>New<//>
     </div>
     <ul role="list" aria-label="Bandits">
       ${rows.map(
         (bandit) =>
           html`<li key=${bandit.id}>
-            <a
-              href=${banditAddress(bandit.id)}
-              aria-current=${bandit.id === current ? "page" : null}
-            >
+            <a href=${banditAddress(bandit.id)}
+              aria-current=${bandit.id === current ? "page" : null}>
               <${Name} name=${bandit.name} /><small class="muted">${summaryOf(bandit)}</small>
             </a>
           </li>`,

@@ -119,18 +119,10 @@ function Chart({ points, label }) {
   const summary = `${label}: ${plural(points.length, "point")}, the last ${number(last.value)}`;
   const mean = read.nAveraged > 1 ? `, mean of ${read.nAveraged} points ${number(read.mean)}` : "";
   const readout = `${label} ${number(read.value)}${mean}`;
-  return html`<svg
-      ref=${picture}
-      class="chart"
-      height=${HEIGHT}
-      role="img"
-      tabindex="0"
+  return html`<svg ref=${picture} class="chart" height=${HEIGHT} role="img" tabindex="0"
       aria-label=${`${summary} at round ${count(last.round)}. Arrow keys read them.`}
-      onpointermove=${onpointermove}
-      onpointerleave=${() => setChosen(null)}
-      onkeydown=${onkeydown}
-      onblur=${onblur}
-    >
+      onpointermove=${onpointermove} onpointerleave=${() => setChosen(null)} onkeydown=${onkeydown}
+      onblur=${onblur}>
       <${Axes} scales=${scales} width=${width} />
       <${Curve} points=${points} scales=${scales} />
       <g class=${chosen === null ? "pointer at-end" : "pointer"}>

@@ -17,11 +17,8 @@ export const Button = (props) => html`<button type="button" ...${props} />`;
  *   onchoose: (value: string) => void,
  * }} props
  */
-export const Select = ({ label, options, onchoose }) =>
-  html`<select
-    aria-label=${label}
-    onchange=${(/** @type {any} */ event) => onchoose(event.currentTarget.value)}
-  >
+export const Select = ({ label, options, onchoose }) => html`<select aria-label=${label}
+    onchange=${(/** @type {any} */ event) => onchoose(event.currentTarget.value)}>
     ${options.map(([value, text]) => html`<option value=${value}>${text}</option>`)}
   </select>`;
 
@@ -29,14 +26,10 @@ export const Select = ({ label, options, onchoose }) =>
  * A search outside a form.
  * @param {{ label: string, oninput: (text: string) => void, [attribute: string]: any }} props
  */
-export const Search = ({ label, oninput, ...more }) =>
-  html`<input
-    type="search"
-    aria-label=${label}
+export const Search = ({ label, oninput, ...more }) => html`<input type="search" aria-label=${label}
     autocomplete="off"
     oninput=${(/** @type {any} */ event) => oninput(event.currentTarget.value.trim())}
-    ...${more}
-  />`;
+    ...${more} />`;
 
 /**
  * A label, its control, and a hint. Other attributes are those of the control.

@@ -40,43 +40,19 @@ export function CreateForm({ done }) {
 
   /** @type {(kind: keyof typeof DEFAULTS, label: string, list: Part[] | undefined) => unknown} */
   const partFields = (kind, label, list) =>
-    html`<${PartFields}
-      kind=${kind}
-      label=${label}
-      list=${list ?? []}
-      oracles=${known?.oracles ?? []}
-      chosen=${chosen[kind]}
-      onchoose=${(/** @type {string} */ name) => setChosen({ ...chosen, [kind]: name })}
-    />`;
+    html`<${PartFields} kind=${kind} label=${label} list=${list ?? []}
+      oracles=${known?.oracles ?? []} chosen=${chosen[kind]}
+      onchoose=${(/** @type {string} */ name) => setChosen({ ...chosen, [kind]: name })} />`;
 
   /** @param {HTMLFormElement} form */
   const send = async (form) => create(bodyOf(form, known, chosen));
   return html`<${Form} submit="Create" send=${send} done=${done}>
-    <${Field}
-      name="name"
-      label="Name"
-      placeholder="front page"
-      autocomplete="off"
-      required
-      data-focus
-    />
-    <${TextArea}
-      name="arms"
-      label="Arms"
-      hint=${armsHint}
-      rows="6"
-      placeholder=${"budget\nstorm\nrecipe"}
-      oninput=${countArms}
-      required
-    />
-    <${Field}
-      name="k"
-      label="Arms per decision (k)"
-      type="number"
-      min="1"
-      step="1"
-      defaultValue="2"
-    />
+    <${Field} name="name" label="Name" placeholder="front page" autocomplete="off" required
+      data-focus />
+    <${TextArea} name="arms" label="Arms" hint=${armsHint} rows="6"
+      placeholder=${"budget\nstorm\nrecipe"} oninput=${countArms} required />
+    <${Field} name="k" label="Arms per decision (k)" type="number" min="1" step="1"
+      defaultValue="2" />
     <details>
       <summary>More: reward, oracle, belief, expiry, seed</summary>
       ${error && html`<${ProblemBox} error=${error} />`}
@@ -84,34 +60,18 @@ export function CreateForm({ done }) {
       ${partFields("oracle", "Oracle that picks the set", known?.oracles)}
       ${partFields("belief", "Belief about the arms", known?.beliefs)}
       <div class="pair">
-        <${NumberField}
-          name="after_s"
-          label="Decisions expire after (seconds)"
-          placeholder="never"
-        />
+        <${NumberField} name="after_s" label="Decisions expire after (seconds)"
+          placeholder="never" />
         <${NumberField} name="after_rounds" label="or after (rounds)" placeholder="never" />
       </div>
       <div class="pair">
-        <${NumberField}
-          name="missing"
-          label="Outcome of arms missing at expiry"
-          placeholder="none"
-          max="1"
-        />
-        <${NumberField}
-          name="seed"
-          label="Seed"
-          placeholder="random"
-          hint="The same seed and calls give the same decisions."
-        />
+        <${NumberField} name="missing" label="Outcome of arms missing at expiry" placeholder="none"
+          max="1" />
+        <${NumberField} name="seed" label="Seed" placeholder="random"
+          hint="The same seed and calls give the same decisions." />
       </div>
-      <${TextArea}
-        name="more"
-        label="Anything else, as JSON"
-        hint="Has priority over the fields above."
-        rows="2"
-        placeholder=${'{"keep": 100}'}
-      />
+      <${TextArea} name="more" label="Anything else, as JSON"
+        hint="Has priority over the fields above." rows="2" placeholder=${'{"keep": 100}'} />
     </details>
   <//>`;
 }
@@ -127,13 +87,8 @@ function PartFields({ kind, label, list, oracles, chosen, onchoose }) {
   const part = list.find((one) => one.name === chosen);
   /** @param {{ currentTarget: HTMLSelectElement }} event */
   const onchange = ({ currentTarget }) => onchoose(currentTarget.value);
-  return html`<${Field}
-      as="select"
-      name=${kind}
-      label=${label}
-      hint=${part?.sentence ?? AUTOMATIC[kind]?.[1]}
-      onchange=${onchange}
-    >
+  return html`<${Field} as="select" name=${kind} label=${label}
+      hint=${part?.sentence ?? AUTOMATIC[kind]?.[1]} onchange=${onchange}>
       ${AUTOMATIC[kind] && html`<option value="">${AUTOMATIC[kind][0]}</option>`}
       ${list.map(
         ({ name, label }) =>
@@ -147,12 +102,8 @@ function PartFields({ kind, label, list, oracles, chosen, onchoose }) {
       html`<div class="parameters">
         ${part.parameters.map(
           (parameter) =>
-            html`<${ParameterField}
-              key=${`${chosen}-${parameter.name}`}
-              id=${`${kind}-${parameter.name}`}
-              parameter=${parameter}
-              oracles=${oracles}
-            />`,
+            html`<${ParameterField} key=${`${chosen}-${parameter.name}`}
+              id=${`${kind}-${parameter.name}`} parameter=${parameter} oracles=${oracles} />`,
         )}
       </div>`
     }`;

@@ -69,19 +69,10 @@ function Row({ feed, decision, explain }) {
       <span class="muted round">round ${round}</span>
       <code class="muted id">${id}</code>
       <span class="space"></span>
-      <${Button}
-        class="small"
-        aria-label=${`Tell outcomes of decision ${id}`}
-        hidden=${status !== "open"}
-        onclick=${openTell}
-        >Tell…<//
-      >
-      <${Button}
-        class="quiet small"
-        aria-label=${`Explain decision ${id}`}
-        onclick=${() => explain(id)}
-        >Explain<//
-      >
+      <${Button} class="small" aria-label=${`Tell outcomes of decision ${id}`}
+        hidden=${status !== "open"} onclick=${openTell}>Tell…<//>
+      <${Button} class="quiet small" aria-label=${`Explain decision ${id}`}
+        onclick=${() => explain(id)}>Explain<//>
     </div>
     <ol class=${decision.ranked ? "chips ranked" : "chips"} role="list">
       ${arms

@@ -34,11 +34,8 @@ export function TellForm({ decision, done }) {
     <//>`;
 
   const all = [...open.keys()];
-  return html`<${Form}
-    submit="Tell"
-    send=${() => tell(decision.id, given(open, inputs()))}
-    done=${done}
-  >
+  return html`<${Form} submit="Tell" send=${() => tell(decision.id, given(open, inputs()))}
+    done=${done}>
     <p class="muted">
       The outcome of each arm, from 0 to 1. Leave a field empty if its outcome is not known yet. You
       can tell it later.
@@ -52,17 +49,9 @@ export function TellForm({ decision, done }) {
         (arm, place) =>
           html`<div class="outcome-row">
             <${Name} name=${arm} />
-            <input
-              type="number"
-              name=${`outcome-${place}`}
-              min="0"
-              max="1"
-              step="any"
-              inputmode="decimal"
-              placeholder="not yet"
-              data-focus=${place === 0 ? "" : null}
-              aria-label=${`Outcome of ${visible(arm)}, from 0 to 1`}
-            />
+            <input type="number" name=${`outcome-${place}`} min="0" max="1" step="any"
+              inputmode="decimal" placeholder="not yet" data-focus=${place === 0 ? "" : null}
+              aria-label=${`Outcome of ${visible(arm)}, from 0 to 1`} />
             ${quick("0", [place], 0, `Outcome 0 for ${visible(arm)}`)}
             ${quick("1", [place], 1, `Outcome 1 for ${visible(arm)}`)}
           </div>`,
@@ -107,31 +96,14 @@ export function DecideForm({ bandit, done }) {
   };
   return html`<${Form} submit="Decide" send=${send} done=${decided}>
     <div class="pair">
-      <${Field}
-        name="n"
-        label="Decisions"
-        hint="All are drawn from the same knowledge."
-        type="number"
-        min="1"
-        defaultValue="1"
-        data-focus
-      />
-      <${Field}
-        name="k"
-        label="Arms per decision (k)"
-        hint=${`The default is ${bandit.k}.`}
-        type="number"
-        min="1"
-        placeholder=${bandit.k}
-      />
+      <${Field} name="n" label="Decisions" hint="All are drawn from the same knowledge."
+        type="number" min="1" defaultValue="1" data-focus />
+      <${Field} name="k" label="Arms per decision (k)" hint=${`The default is ${bandit.k}.`}
+        type="number" min="1" placeholder=${bandit.k} />
     </div>
     <${TextArea} name="must" label="Arms that must be in" rows="3" hint="One name per line." />
-    <${TextArea}
-      name="must_not"
-      label="Arms that must not be in"
-      rows="3"
-      hint="One name per line."
-    />
+    <${TextArea} name="must_not" label="Arms that must not be in" rows="3"
+      hint="One name per line." />
   <//>`;
 }
 
@@ -163,14 +135,9 @@ export function AddArmsForm({ id, done }) {
     done();
   };
   return html`<${Form} submit="Add" send=${send} done=${added}>
-    <${TextArea}
-      name="names"
-      label="Names, one per line"
-      hint="A retired arm is restored with everything that is known about it."
-      rows="6"
-      required
-      data-focus
-    />
+    <${TextArea} name="names" label="Names, one per line"
+      hint="A retired arm is restored with everything that is known about it." rows="6" required
+      data-focus />
   <//>`;
 }
 
@@ -180,14 +147,8 @@ export function KeyForm({ error, done }) {
   const send = async (form) => key.set(valueOf(form, "api-key"));
   return html`<${Form} submit="Use this key" send=${send} done=${done}>
     ${error && html`<${ProblemBox} error=${error} />`}
-    <${Field}
-      name="api-key"
-      label="Key"
+    <${Field} name="api-key" label="Key"
       hint="Stored in this tab only, until you close it. Leave empty to forget the key."
-      type="password"
-      autocomplete="off"
-      defaultValue=${key.get()}
-      data-focus
-    />
+      type="password" autocomplete="off" defaultValue=${key.get()} data-focus />
   <//>`;
 }

@@ -59,11 +59,8 @@ export function useOverlays() {
     <div id="notes" role="region" aria-label="Notes">
       ${notes.map(
         (note) =>
-          html`<${NoteBox}
-            key=${note.serial}
-            note=${note}
-            dismiss=${() => dismiss(note.serial)}
-          />`,
+          html`<${NoteBox} key=${note.serial} note=${note}
+            dismiss=${() => dismiss(note.serial)} />`,
       )}
     </div>
   `;

@@ -68,18 +68,12 @@ function App() {
       takesFocus=${hasNavigated}
       explain=${(/** @type {string} */ decision) => {
         location.hash = explanationAddress(id, decision);
-      }}
-    />`;
+      }} />`;
   const content = id ? bandit(id) : html`<${Welcome} oncreate=${openCreate} />`;
 
   return html`<${PageProvider} value=${actions}>
-    <${TopBar}
-      main=${main}
-      theme=${theme}
-      onkey=${() => openKey(null)}
-      ontheme=${toggleTheme}
-      onhelp=${openHelp}
-    />
+    <${TopBar} main=${main} theme=${theme} onkey=${() => openKey(null)} ontheme=${toggleTheme}
+      onhelp=${openHelp} />
     <div class="body" data-view=${id ? "bandit" : "list"}>
       <div id="side">
         ${!locked && html`<${Bandits} current=${id} version=${version} oncreate=${openCreate} />`}

@@ -99,13 +99,8 @@ export function Panel({ title, side = false, onclose, children }) {
   }, []);
   /** @param {MouseEvent} event */
   const onclick = ({ target }) => target === ref.current && ref.current?.close();
-  return html`<dialog
-    ref=${ref}
-    class=${side ? "panel side" : "panel"}
-    aria-labelledby="panel-title"
-    onclick=${onclick}
-    onclose=${onclose}
-  >
+  return html`<dialog ref=${ref} class=${side ? "panel side" : "panel"}
+    aria-labelledby="panel-title" onclick=${onclick} onclose=${onclose}>
     <header>
       <h2 id="panel-title" tabindex="-1">${title}</h2>
       <${Button} class="quiet icon" aria-label="Close" onclick=${closePanel}>✕<//>

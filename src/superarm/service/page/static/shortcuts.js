@@ -73,8 +73,7 @@ export function ShortcutList() {
         type="checkbox"
         id="use-shortcuts"
         defaultChecked=${!isOff()}
-        onchange=${onchange}
-      />${" "}Use single-key shortcuts
+        onchange=${onchange} />${" "}Use single-key shortcuts
     </label>
   </div>`;
 }

@@ -34,8 +34,8 @@ export const Welcome = ({ oncreate }) =>
     </p>
     <p class="muted">
       Programs do the same over HTTP with <code>POST /v1/bandits</code>,${" "}
-      <code>/decisions</code> and <code>/outcomes</code>. What they do appears here at once. The API
-      is described at <a href="openapi.json">/openapi.json</a>.
+      <code>/decisions</code> and <code>/outcomes</code>. What they do appears here
+      at once. The API is described at <a href="openapi.json">/openapi.json</a>.
     </p>
   </article>`;
 
