@@ -24,18 +24,19 @@ demo: $(VENV)/.demo ## set up, then compare policies on two small problems: tabl
 	$(BIN)/superarm demo
 
 test: $(VENV)/.dev ## set up, then run every test, doctest and documented example
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+	$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 check: $(VENV)/.dev ## lint, types, layers; the docs build
-	@$(MAKE) --no-print-directory -j 2 .style .types .layers .docs
+	@$(MAKE) --no-print-directory -j 2 .style .types .typed .layers .docs
 
-# The types take as long as all the others together.
-.PHONY: .style .types .layers .docs
+# Types take the longest, so that they begin early.
+.PHONY: .style .types .typed .layers .docs
 .style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 .types:
 	$(BIN)/mypy
+.typed:
 	$(BIN)/python tools/typed_docs
 .layers:
 	$(BIN)/lint-imports
