@@ -63,7 +63,7 @@ def test_file_by_file_and_added(logged):
     parts = [ParquetLog(file, **COLUMNS) for file in sorted(folder.iterdir())]
     first = parts[0].sums(TARGET) + parts[1].sums(TARGET)
     second = parts[0].sums(TARGET, first) + parts[1].sums(TARGET, first)
-    assert_same(estimate_of(second, sum(TARGET.values()), 0.95), in_memory(log))
+    assert_same(estimate_of(second, sum(TARGET.values())), in_memory(log))
 
 
 def test_counts(logged):
@@ -79,10 +79,35 @@ def test_what_does_not_fit_is_refused(logged):
     with pytest.raises(ValueError, match="columns must be of request, the item, click, p, got 'x'"):
         ParquetLog(folder / "*.parquet", **{**COLUMNS, "round": "x"})
     log = ParquetLog(folder / "*.parquet", **COLUMNS)
-    with pytest.raises(ValueError, match="must overlap"):
+    with pytest.raises(ValueError, match="picks nothing of what was logged"):
         log.snips({"nobody": 1.0})
+    # As in memory: a part of the target was never logged.
+    with pytest.raises(ValueError, match="what was never logged for 33%"):
+        log.snips({"i1": 1.0, "i2": 1.0, "nobody": 1.0})
     with pytest.raises(ValueError, match="probabilities"):
         log.snips({"i1": 2.0})
     without = {name: value for name, value in COLUMNS.items() if name != "propensity"}
     with pytest.raises(ValueError, match="propensity="):
         ParquetLog(folder / "*.parquet", **without).snips(TARGET)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("click", None, "1 rows without one"),
+        ("click", 2, "1 outside"),
+        ("p", 0.0, "1 rows with others"),
+        ("p", None, "1 rows with others"),
+    ],
+)
+def test_bad_rows_are_refused_and_not_left_out(logged, tmp_path, column, value, message):
+    import duckdb
+
+    with duckdb.connect() as connection:
+        frame = connection.read_parquet(str(logged[1] / "part-0.parquet")).df()
+        frame[column] = frame[column].astype(object)
+        frame.loc[3, column] = value
+        frame[column] = frame[column].astype(float)
+        connection.from_df(frame).write_parquet(str(tmp_path / "bad.parquet"))
+    with pytest.raises(ValueError, match=message):
+        ParquetLog(tmp_path / "bad.parquet", **COLUMNS).snips(TARGET)

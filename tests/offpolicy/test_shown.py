@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import superarm as sa
+from superarm.beliefs import PositionBiasedBelief
 from superarm.offpolicy import ShownLog, Target, snips
 
 COLUMNS = {"item": "item", "outcome": "click", "round": "request"}
@@ -119,6 +120,13 @@ def test_a_weaker_start_has_fewer_rounds():
         ({"item": ["a"] * 5}, {}, "at least 2 different items"),
         ({"request": ["b"] * 5}, {}, "an item must be in a round once, but 'jam'"),
         ({"p": [0.5, 0, 0.5, 0.5, 0.5]}, {"propensity": "p"}, "above 0 and at most 1, got 0"),
+        (
+            {"item": ["a", None, "b", "c", "d"]},
+            {},
+            "'item' must have a value in every row",
+        ),
+        ({"item": ["a", "", "b", " ", "d"]}, {}, "got none in 2 of 5"),
+        ({"request": [1.0, np.nan, 2.0, 3.0, 4.0]}, {}, "'request' must have a value"),
         ({"place": [0, 1, 1, 1, 1]}, {"position": "place"}, "places from 1, got 0"),
     ],
 )
@@ -134,3 +142,19 @@ def test_a_policy_or_k():
         sa.Session.from_log(log_of(), 2, policy=sa.cts(sa.LinearReward(3), 2))
     with pytest.raises(ValueError, match="the log's 3 items, got 4"):
         sa.Session.from_log(log_of(), policy=sa.cts(sa.LinearReward(4), 2))
+
+
+def test_places_are_taught_to_beliefs_that_learn_them():
+    """The second place told alone is the second place, not the first."""
+    rows = {"request": [1, 2], "item": ["a", "b"], "click": [0, 0], "place": [2, 1]}
+
+    def learned(**more):
+        belief = PositionBiasedBelief(2, [1.0, 0.5])
+        policy = sa.Policy(belief, sa.TopK(), sa.LinearReward(2), 1)
+        log_of(rows, **more).teach(policy, rng=np.random.default_rng(0))
+        return belief.mean()
+
+    with_places, without = learned(position="place"), learned()
+    assert without[0] == without[1]
+    # A failure in a place that is seldom looked at says less.
+    assert with_places[0] > with_places[1] == without[1]

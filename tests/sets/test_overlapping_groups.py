@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from drawn_constraints import draw_constraints
+from every_set import check_verbs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,23 +36,7 @@ def check(rng, n_arms):
             Feasible(k, n_arms=n_arms, **given_)
         return
     feasible = Feasible(k, n_arms=n_arms, **given_)
-    assert sorted(tuple(arms.tolist()) for arms in feasible.sets()) == sorted(every)
-    values = rng.random(n_arms) - 0.2 * rng.integers(0, 2)
-    best = feasible.best(values, rng=rng)
-    assert tuple(best.tolist()) in every
-    assert values[best].sum() == pytest.approx(
-        max(values[list(arms)].sum() for arms in every), rel=2e-6, abs=1e-9
-    )
-    chosen = {i for i in every[rng.integers(len(every))] if rng.random() < 0.6}
-    within = [set(arms) for arms in every]
-    expected = [
-        i not in chosen and any(chosen | {i} <= arms for arms in within) for i in range(n_arms)
-    ]
-    np.testing.assert_array_equal(feasible.extend(sorted(chosen)), expected)
-    expected = [i not in chosen and chosen | {i} in within for i in range(n_arms)]
-    np.testing.assert_array_equal(feasible.completed_by(sorted(chosen)), expected)
-    in_some = {i for arms in every for i in arms} - set(given_.get("must", ()))
-    np.testing.assert_array_equal(np.flatnonzero(feasible.undecided), sorted(in_some))
+    check_verbs(feasible, every, rng, given_.get("must", ()))
 
 
 @settings(max_examples=50, deadline=None)

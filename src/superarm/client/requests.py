@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import quote
 
 import httpx
@@ -18,6 +18,22 @@ from superarm.sets import Group
 
 Name = str | int
 Features = ArrayLike | Mapping[Any, ArrayLike]  # one row per arm, in their order or by name
+
+
+class AskOptions(TypedDict, total=False):
+    """The keywords of `ask`: constraints of this round, its context, propensities and a key."""
+
+    k: int | None
+    at_most: bool | None
+    available: Iterable[Name] | None
+    must: Iterable[Name] | None
+    must_not: Iterable[Name] | None
+    groups: Iterable[Group | Mapping[str, Any]] | None
+    weights: Mapping[Any, float] | None
+    capacity: float | None
+    context: ArrayLike | None
+    propensities: int | None
+    key: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +118,25 @@ def features_of(features: Features | None) -> Any:
 def without_none(members: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out members that were not given, so that the service uses its defaults."""
     return {name: value for name, value in members.items() if value is not None}
+
+
+def ask_body(options: AskOptions) -> dict[str, Any]:
+    """Write the keywords of `ask` as JSON."""
+    # Checked here: the service would refuse it after a request, with a less helpful message.
+    unknown = sorted(options.keys() - AskOptions.__annotations__.keys())
+    if unknown:
+        known = ", ".join(AskOptions.__annotations__)
+        raise TypeError(f"keywords of ask must be among {known}, got {', '.join(unknown)}")
+    body = without_none(options)
+    for name in body.keys() & {"available", "must", "must_not"}:
+        body[name] = names_of(body[name], name)
+    if "groups" in body:
+        body["groups"] = [group_of(group) for group in body["groups"]]
+    if "weights" in body:
+        body["weights"] = {str(arm): weight for arm, weight in body["weights"].items()}
+    if "context" in body:
+        body["context"] = numbers_of(body["context"])
+    return body
 
 
 def id_of(thing: Bandit | Decision | str) -> str:

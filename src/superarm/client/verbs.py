@@ -7,49 +7,30 @@ A bandit is given as its id or as a `Bandit`, and a decision as its id or as a `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypedDict, TypeVar, Unpack, overload
-
-from numpy.typing import ArrayLike
+from typing import Any, TypeVar, Unpack, overload
 
 from superarm.client.answers import Bandit, Decision
 from superarm.client.errors import ProblemError, problem_error
 from superarm.client.requests import (
+    AskOptions,
     Features,
     Name,
     Request,
+    ask_body,
     bandit_path,
     decision_path,
     features_of,
-    group_of,
     id_of,
     names_of,
     new_key,
-    numbers_of,
     without_none,
 )
 from superarm.client.retries import Steps
-from superarm.sets import Group
 
 T = TypeVar("T")
 
 _BANDITS_PER_REQUEST = 100
 _MOST_ARMS_PER_SEARCH = 10_000
-
-
-class AskOptions(TypedDict, total=False):
-    """The keywords of `ask`: constraints of this round, its context, propensities and a key."""
-
-    k: int | None
-    at_most: bool | None
-    available: Iterable[Name] | None
-    must: Iterable[Name] | None
-    must_not: Iterable[Name] | None
-    groups: Iterable[Group | Mapping[str, Any]] | None
-    weights: Mapping[Any, float] | None
-    capacity: float | None
-    context: ArrayLike | None
-    propensities: int | None
-    key: str | None
 
 
 def create(
@@ -143,7 +124,7 @@ def ask(bandit: Bandit | str, n: int | None = None, **options: Unpack[AskOptions
     that stores its keys never decides twice, even if it crashes. By default every call has a new
     key.
     """
-    body = without_none({"n": n, **_checked(options)})
+    body = without_none({"n": n, **ask_body(options)})
     key = body.pop("key", None) or new_key()
     answer = yield Request("POST", bandit_path(bandit, "decisions"), body=body, key=key)
     if n is None:
@@ -189,7 +170,7 @@ def ask_all(
     """
     items = []
     for one, options in asked:
-        body = without_none(_checked(options))
+        body = without_none(ask_body(options))
         body["key"] = body.get("key") or new_key()
         items.append({"bandit": id_of(one), **body})
     if not items:
@@ -273,25 +254,6 @@ def log(bandit: Bandit | str, after: int, follow: bool) -> Request:
     """Build the request for a log. It is no generator, because the clients stream the answer."""
     params = {"after": after, "follow": "true" if follow else "false"}
     return Request("GET", bandit_path(bandit, "log"), params)
-
-
-def _checked(options: AskOptions) -> dict[str, Any]:
-    """Write the keywords of `ask` as JSON."""
-    # Checked here: the service would refuse it after a request, with a less helpful message.
-    unknown = sorted(options.keys() - AskOptions.__annotations__.keys())
-    if unknown:
-        known = ", ".join(AskOptions.__annotations__)
-        raise TypeError(f"keywords of ask must be among {known}, got {', '.join(unknown)}")
-    body = without_none(options)
-    for name in body.keys() & {"available", "must", "must_not"}:
-        body[name] = names_of(body[name], name)
-    if "groups" in body:
-        body["groups"] = [group_of(group) for group in body["groups"]]
-    if "weights" in body:
-        body["weights"] = {str(arm): weight for arm, weight in body["weights"].items()}
-    if "context" in body:
-        body["context"] = numbers_of(body["context"])
-    return body
 
 
 def _refuse_unknown(bandit: Bandit | str, name: str) -> Steps[None]:

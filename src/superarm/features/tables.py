@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 def as_columns(table: Any) -> dict[str, list[Any]]:
     """The values of each column; all columns have the same length.
@@ -28,6 +31,24 @@ def as_columns(table: Any) -> dict[str, list[Any]]:
     return columns
 
 
+def as_arrays(table: Any) -> dict[str, NDArray[Any]]:
+    """The same columns as arrays, without a Python object per value where the table has arrays.
+
+    Examples
+    --------
+    >>> as_arrays({"price": [3, 4]})["price"]
+    array([3, 4])
+    """
+    if _is_arrow(table):
+        names = table.column_names
+        return {str(name): table.column(name).to_numpy(zero_copy_only=False) for name in names}
+    if _is_frame(table):
+        return {str(name): table[name].to_numpy() for name in table.columns}
+    if isinstance(table, Mapping) and all(hasattr(one, "dtype") for one in table.values()):
+        return {str(name): values for name, values in table.items()}
+    return {name: np.asarray(values) for name, values in as_columns(table).items()}
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT, pandas' NA or empty text."""
     if value is None or (isinstance(value, str) and not value.strip()):
@@ -39,9 +60,9 @@ def is_missing(value: Any) -> bool:
 
 
 def _columns(table: Any) -> dict[str, list[Any]]:
-    if hasattr(table, "column_names") and hasattr(table, "column"):  # Arrow
+    if _is_arrow(table):
         return {str(name): table.column(name).to_pylist() for name in table.column_names}
-    if hasattr(table, "columns") and hasattr(table, "dtypes"):  # pandas, polars
+    if _is_frame(table):
         if len(set(table.columns)) < len(table.columns):
             raise ValueError(f"columns must have distinct names, got {list(table.columns)}")
         return {str(name): table[name].to_list() for name in table.columns}
@@ -56,6 +77,15 @@ def _columns(table: Any) -> dict[str, list[Any]]:
     if isinstance(table, Iterable) and not isinstance(table, str | bytes):
         return _of_rows(list(table))
     raise _not_a_table(table)
+
+
+def _is_arrow(table: Any) -> bool:
+    return hasattr(table, "column_names") and hasattr(table, "column")
+
+
+def _is_frame(table: Any) -> bool:
+    """A DataFrame of pandas or polars."""
+    return hasattr(table, "columns") and hasattr(table, "dtypes")
 
 
 def _of_rows(rows: list[Any]) -> dict[str, list[Any]]:

@@ -130,21 +130,35 @@ def estimate(
     # Rounds and target samples are independent, so their variances add.
     n = len(rows)
     std_error = float(np.sqrt(rows.var(ddof=1) / n + target_var)) if n > 1 else np.inf
-    effective_n = kish(weights)
-    # stdtrit is the quantile function of Student's t distribution.
-    reach = float(stdtrit(max(1.0, effective_n - 1), (1 + level) / 2)) * std_error
     total = float(np.abs(rows).sum())
-    return Estimate(
-        value=value,
-        std_error=std_error,
-        low=max(bounds[0], value - reach),
-        high=min(bounds[1], value + reach),
-        level=level,
+    share = float(np.abs(rows).max()) / total if total else 0.0
+    return with_interval(
+        value,
+        std_error,
+        kish(weights),
         n=n,
-        effective_n=effective_n,
-        largest_share=float(np.abs(rows).max()) / total if total else 0.0,
+        level=level,
+        bounds=bounds,
+        largest_share=share,
         **known,
     )
+
+
+def with_interval(
+    value: float,
+    std_error: float,
+    effective_n: float,
+    *,
+    n: int,
+    level: float,
+    bounds: tuple[float, float],
+    **known: float,
+) -> Estimate:
+    """An estimate from its figures; ``known`` has the other members."""
+    # stdtrit is the quantile function of Student's t distribution.
+    reach = float(stdtrit(max(1.0, effective_n - 1), (1 + level) / 2)) * std_error
+    low, high = max(bounds[0], value - reach), min(bounds[1], value + reach)
+    return Estimate(value, std_error, low, high, level, n, effective_n, **known)
 
 
 def kish(weights: FloatArray) -> float:
@@ -158,15 +172,21 @@ def check_overlap(weights: FloatArray, unseen: float) -> tuple[float, float]:
     ``unseen`` is the share of the target's picks that are in no round. If the logging policy never
     picks what the target picks with probability x, the mean weight is 1 - x in the long run.
     """
-    mean = float(weights.mean())
+    n, mean = len(weights), float(weights.mean())
+    error = float(weights.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+    refuse_no_overlap(n, mean, error, unseen)
+    return mean, error
+
+
+def refuse_no_overlap(n: int, mean: float, error: float, unseen: float) -> None:
+    """Refuse a target that picks what was not logged: see `check_overlap`."""
     if mean == 0:
         raise ValueError(
             "the target must overlap with the log, got one that picks nothing of what was logged; "
             "log a policy that tries its arms now and then"
         )
-    error = float(weights.std(ddof=1) / np.sqrt(len(weights))) if len(weights) > 1 else np.inf
-    if len(weights) < _LEAST_ROUNDS:
-        return mean, error
+    if n < _LEAST_ROUNDS:
+        return
     if unseen > _UNSEEN:
         raise ValueError(
             f"the target must overlap with the log, got one that picks what was never logged for "
@@ -178,14 +198,18 @@ def check_overlap(weights: FloatArray, unseen: float) -> tuple[float, float]:
             f"about {1 - mean:.0%} of what the target picks is hardly ever logged, or too rarely "
             f"for its samples"
         )
-    return mean, error
 
 
 def check_weights(weights: FloatArray) -> None:
     """Refuse weights that are almost all on a few rounds."""
-    if len(weights) >= _LEAST_ROUNDS and kish(weights) < _LEAST_EFFECTIVE:
+    refuse_uneven(len(weights), kish(weights))
+
+
+def refuse_uneven(n: int, effective_n: float) -> None:
+    """Refuse rounds that are worth hardly any with equal weights."""
+    if n >= _LEAST_ROUNDS and effective_n < _LEAST_EFFECTIVE:
         raise ValueError(
-            f"the target must overlap with the log, got weights that make {len(weights):,} rounds "
-            f"worth {kish(weights):.1f}; log a policy that is closer to the target, or clip the "
+            f"the target must overlap with the log, got weights that make {n:,} rounds "
+            f"worth {effective_n:.1f}; log a policy that is closer to the target, or clip the "
             f"weights"
         )

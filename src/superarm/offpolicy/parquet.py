@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from superarm.core.arguments import as_fraction
-from superarm.offpolicy.estimate import Estimate
-
-_LEAST_ROUNDS, _LEAST_EFFECTIVE = 30, 5  # as in `superarm.offpolicy.estimate`
+from superarm.offpolicy.estimate import (
+    Estimate,
+    refuse_no_overlap,
+    refuse_uneven,
+    with_interval,
+)
 
 
 @dataclass(frozen=True)
@@ -49,42 +51,39 @@ class Sums:
     @property
     def mean_weight(self) -> float:
         """The mean weight of a round."""
-        return self.w / self.n
+        return self.w / self.n if self.n else 0.0
 
     @property
     def value(self) -> float:
-        """The estimate: the ratio of two means."""
-        if not self.w:
-            raise ValueError("the target must overlap with the log, got nothing of it in the log")
-        return self.x / self.w
+        """The estimate: the ratio of two means; NaN if nothing overlaps."""
+        return self.x / self.w if self.w else np.nan
 
 
 _ADDED = ("n", "x", "w", "ww", "rr", "r")
 
 
-def estimate_of(sums: Sums, size: float, level: float) -> Estimate:
-    """The estimate from the `Sums` around its own value; ``size`` is that of the target's sets."""
-    n, value = sums.n, sums.value
+def estimate_of(sums: Sums, size: float, *, level: float = 0.95, unseen: float = 0.0) -> Estimate:
+    """The estimate from the `Sums` around its own value.
+
+    ``size`` is the mean size of the target's sets. ``unseen`` is the share of the target that is in
+    no file. What `snips` refuses in memory is refused here, too.
+    """
+    n, spare = int(sums.n), max(1.0, sums.n - 1)
+    spread = max(0.0, sums.ww - sums.w * sums.mean_weight) / spare
+    error = float(np.sqrt(spread / n)) if n > 1 else np.inf
+    refuse_no_overlap(n, sums.mean_weight, error, unseen)
     effective_n = sums.w**2 / sums.ww
-    if n >= _LEAST_ROUNDS and effective_n < _LEAST_EFFECTIVE:
-        raise ValueError(
-            f"the target must overlap with the log, got weights that make {n:,.0f} rounds worth "
-            f"{effective_n:.1f}; log a policy that is closer to the target"
-        )
-    std_error = float(np.sqrt(sums.rr / (n - 1) / n)) if n > 1 else np.inf
-    reach = float(stdtrit(max(1.0, effective_n - 1), (1 + level) / 2)) * std_error
-    spread = max(0.0, sums.ww - sums.w**2 / n) / max(1.0, n - 1)
-    return Estimate(
-        value=value,
-        std_error=std_error,
-        low=max(0.0, value - reach),
-        high=min(size, value + reach),
+    refuse_uneven(n, effective_n)
+    return with_interval(
+        sums.value,
+        float(np.sqrt(sums.rr / spare / n)) if n > 1 else np.inf,
+        effective_n,
+        n=n,
         level=level,
-        n=int(n),
-        effective_n=effective_n,
+        bounds=(0.0, size),
         mean_weight=sums.mean_weight,
+        mean_weight_error=error,
         largest_share=sums.most / sums.r if sums.r else 0.0,
-        mean_weight_error=float(np.sqrt(spread / n)),
     )
 
 
@@ -138,9 +137,12 @@ class ParquetLog:
         level
             The probability with which the interval should cover the true value.
         """
-        level = as_fraction(level, "level")
+        level, size = as_fraction(level, "level"), _size(target)
         # Twice: the spread is summed around the value, which keeps its digits.
-        return estimate_of(self.sums(target, self.sums(target)), _size(target), level)
+        sums = self.sums(target, self.sums(target))
+        logged = self.counts()
+        unseen = sum(chance for one, chance in target.items() if one not in logged) / size
+        return estimate_of(sums, size, level=level, unseen=unseen)
 
     def sums(self, target: Mapping[Any, float], around: Sums | None = None) -> Sums:
         """The sums of the log for a target, around the value of other sums if they are given.
@@ -149,6 +151,8 @@ class ParquetLog:
         """
         if self.propensity is None:
             raise ValueError("estimates need the column of the propensities: propensity=...")
+        if around is None:
+            self._refuse_bad_rows()
         value, mean = (0.0, 1.0) if around is None else (around.value, around.mean_weight)
         items = list(target)
         weight = f"coalesce(q.weight, 0.0) / {_quoted(self.propensity)}"
@@ -179,6 +183,25 @@ class ParquetLog:
         # A connection of its own: nothing is shared with other users of DuckDB in this process.
         with duckdb.connect() as connection:
             return connection.execute(query, [*before, self.files, *after]).fetchall()
+
+    def _refuse_bad_rows(self) -> None:
+        """Refuse what `Log` and `snips` refuse, instead of leaving it out of sums silently."""
+        outcome, chance = self._outcome, _quoted(str(self.propensity))
+        query = f"""
+            SELECT count(*) - count({outcome}),
+                count(*) FILTER ({outcome} NOT BETWEEN 0 AND 1),
+                count(*) FILTER ({chance} IS NULL OR {chance} <= 0 OR {chance} > 1)
+            FROM read_parquet(?)"""
+        ((missing, outside, bad),) = self._rows(query)
+        if missing or outside:
+            raise ValueError(
+                f"outcomes must be known and in [0, 1], got {missing:,} rows without one and "
+                f"{outside:,} outside; fill or leave out these rows before"
+            )
+        if bad:
+            raise ValueError(
+                f"propensities must be above 0 and at most 1, got {bad:,} rows with others"
+            )
 
     def _refuse_unknown(self) -> None:
         names = [row[0] for row in self._rows("DESCRIBE SELECT * FROM read_parquet(?)")]

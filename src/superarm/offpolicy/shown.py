@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction
 from superarm.core.policy import Policy
-from superarm.features.tables import as_columns
+from superarm.features.tables import as_arrays
 from superarm.offpolicy.log import Log
-
-_WORDS = {
-    **dict.fromkeys(("", "na", "n/a", "nan", "null", "none", "--", "<na>"), np.nan),
-    **dict.fromkeys(("true", "yes"), 1.0),
-    **dict.fromkeys(("false", "no"), 0.0),
-}
+from superarm.offpolicy.shown_columns import (
+    number_items,
+    number_rounds,
+    read_chances,
+    read_outcomes,
+    read_positions,
+    refuse_unknown,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,20 +86,20 @@ class ShownLog:
             The columns with the place of the item, from 1, and with the probability that it was
             shown.
         """
-        columns = _columns(table)
+        columns = as_arrays(table)
         by = [round] if isinstance(round, str) else list(round)
         wanted = [item, outcome, *by, *(name for name in (position, propensity) if name)]
-        _refuse_unknown(wanted, columns)
-        rounds = _numbered_rounds([columns[name] for name in by])
-        names, arms = _numbered(columns[item], item)
+        refuse_unknown(wanted, columns)
+        rounds = number_rounds({name: columns[name] for name in by})
+        names, arms = number_items(columns[item], item)
         order = np.argsort(rounds, kind="stable")
         log = cls(
             rounds[order],
             arms[order],
-            _outcomes(columns[outcome], outcome)[order],
+            read_outcomes(columns[outcome], outcome)[order],
             names,
-            None if position is None else _positions(columns[position], position)[order],
-            None if propensity is None else _chances(columns[propensity], propensity)[order],
+            None if position is None else read_positions(columns[position], position)[order],
+            None if propensity is None else read_chances(columns[propensity], propensity)[order],
         )
         log._refuse_repeats(item)
         return log
@@ -189,10 +191,13 @@ class ShownLog:
         if share < 1:
             known &= (rng.random(self.n_rounds) < share)[self.rounds]
         arms, outcomes = self.arms[known], self.outcomes[known]
+        # A belief that learns from places gets them; the log counts from 1.
+        places = None if self.positions is None else self.positions[known] - 1
         starts = np.flatnonzero(np.diff(self.rounds[known], prepend=-1))
         for here in np.split(np.arange(len(arms)), starts[1:]):
             if len(here):
-                policy.tell(arms[here], outcomes[here], rng=rng)
+                shown = None if places is None else places[here]
+                policy.tell(arms[here], outcomes[here], rng=rng, places=shown)
 
     def _rows(self, chosen: NDArray[np.bool_]) -> ShownLog:
         kept = self.rounds[chosen]
@@ -216,92 +221,3 @@ class ShownLog:
                 f"an item must be in a round once, but {self.names[self.arms[row]]!r} of {item!r} "
                 f"is {n.max()} times in one; do the columns of the round tell all rounds apart?"
             )
-
-
-def _columns(table: Any) -> dict[str, Any]:
-    # Without a detour over lists where the library has arrays: a log may have millions of rows.
-    if hasattr(table, "column_names") and hasattr(table, "column"):  # Arrow
-        return {
-            name: table.column(name).to_numpy(zero_copy_only=False) for name in table.column_names
-        }
-    if hasattr(table, "columns") and hasattr(table, "dtypes"):  # pandas, polars
-        return {str(name): table[name].to_numpy() for name in table.columns}
-    return dict(as_columns(table))
-
-
-def _refuse_unknown(wanted: Sequence[str], columns: dict[str, Any]) -> None:
-    unknown = [name for name in wanted if name not in columns]
-    if unknown:
-        raise ValueError(f"columns must be of {', '.join(columns)}, got {unknown[0]!r}")
-    if not len(columns[wanted[0]]):
-        raise ValueError("the log must have at least one row, got none")
-
-
-def _numbered_rounds(columns: Sequence[Any]) -> IndexArray:
-    """Numbers of the rounds, in the order in which they come first."""
-    numbers = np.zeros(len(columns[0]), np.intp)
-    for values in columns:
-        _, inner = np.unique(_comparable(values), return_inverse=True)
-        numbers = numbers * (int(inner.max()) + 1) + inner
-        numbers = np.unique(numbers, return_inverse=True)[1]
-    _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
-    # Ranked by the first row of each round: time goes on in the order of the rows.
-    return np.argsort(np.argsort(first))[which]
-
-
-def _numbered(values: Any, column: str) -> tuple[tuple[Any, ...], IndexArray]:
-    names, numbers = np.unique(_comparable(values), return_inverse=True)
-    if len(names) < 2:
-        raise ValueError(f"{column!r} must have at least 2 different items, got {names.tolist()}")
-    return tuple(names.tolist()), numbers
-
-
-def _comparable(values: Any) -> NDArray[Any]:
-    """Values that can be sorted: numbers and dates as they are, everything else as text."""
-    found = np.asarray(values)
-    return found.astype(str) if found.dtype == object else found
-
-
-def _numbers(values: Any, column: str, expected: str) -> FloatArray:
-    if np.ma.isMaskedArray(values) and values.dtype.kind in "biuf":
-        values = np.ma.filled(values.astype(np.float64), np.nan)  # DuckDB masks what is missing
-    found = np.asarray(values)
-    if found.dtype.kind in "biuf":
-        return found.astype(np.float64)
-    # Columns of texts have few different ones, and each is read once.
-    texts, which = np.unique(found.astype(str), return_inverse=True)
-    return np.array([_number(text, column, expected) for text in texts.tolist()])[which]
-
-
-def _number(text: str, column: str, expected: str) -> float:
-    plain = text.strip().lower()
-    if plain in _WORDS:
-        return _WORDS[plain]
-    try:
-        return float(plain)
-    except ValueError:
-        raise ValueError(f"{column!r} must have {expected}, got {text!r}") from None
-
-
-def _outcomes(values: Any, column: str) -> FloatArray:
-    expected = "numbers from 0 to 1, or nothing where an outcome is not known"
-    found = _numbers(values, column, expected)
-    wrong = found[~np.isnan(found) & ~((found >= 0) & (found <= 1))]
-    if len(wrong):
-        raise ValueError(f"{column!r} must have {expected}, got {wrong[0]:g}")
-    return found
-
-
-def _positions(values: Any, column: str) -> IndexArray:
-    found = _numbers(values, column, "places from 1")
-    if not ((found >= 1) & (found == np.floor(found))).all():
-        raise ValueError(f"{column!r} must have places from 1, got {found.min():g}")
-    return found.astype(np.intp)
-
-
-def _chances(values: Any, column: str) -> FloatArray:
-    found = _numbers(values, column, "probabilities above 0 and at most 1")
-    if not ((found > 0) & (found <= 1)).all():
-        wrong = found[~((found > 0) & (found <= 1))][0]
-        raise ValueError(f"{column!r} must have probabilities above 0 and at most 1, got {wrong:g}")
-    return found

@@ -174,8 +174,9 @@ class SessionView:
     def verdict(self, delta: float = 0.05) -> Verdict:
         """Whether the best arms are known, except with probability ``delta``: see `Verdict`.
 
-        Arms must stay as they are, and retired arms do not take part. It may be asked at any time:
-        looking again and again does not make it wrong more often. O(k · n_arms).
+        Arms must stay as they are. Retired arms do not take part; if they were retired because of
+        their outcomes, the verdict is too sure. It may be asked at any time: looking again and
+        again does not make it wrong more often. O(k · n_arms).
 
         Examples
         --------

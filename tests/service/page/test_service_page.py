@@ -92,7 +92,7 @@ def test_a_decision_is_explained(visit, other):
     button.click()
     panel = page.get_by_role("dialog", name="Why these arms?")
     panel.locator("figure").wait_for()
-    assert page.url.endswith(f"/d/{decision['id']}")
+    page.wait_for_url(f"**/b/{bandit['id']}/d/{decision['id']}")
     assert panel.locator(".arms .arm").count() == 3  # two in the set, and the best arm left out
     assert panel.locator(".range").count() == 3 + 1  # and one in the legend
     assert panel.locator("path.sampled").count() == 3
@@ -103,7 +103,7 @@ def test_a_decision_is_explained(visit, other):
     assert panel.locator("tbody tr").count() == 3
     page.keyboard.press("Escape")
     panel.wait_for(state="detached")
-    assert page.url.endswith(f"/b/{bandit['id']}")
+    page.wait_for_url(f"**/b/{bandit['id']}")
     page.wait_for_function("node => node === document.activeElement", arg=button.element_handle())
     page.goto(page.url + f"/d/{decision['id']}")  # an explanation has its own address
     panel.locator("figure").wait_for()
@@ -262,6 +262,7 @@ def test_parameters_of_parts_are_sent(visit, other):
     page.get_by_label("n_tests").fill("40")
     page.get_by_role("button", name="Create").click()
     page.get_by_role("heading", name="with parameters").wait_for()
+    page.wait_for_url("**/b/*")
     spec = other("GET", f"/v1/bandits/{page.url.rpartition('/')[2]}")["spec"]
     assert spec["belief"] == {"kind": "sliding", "window": 50, "prior": [2, 1.5]}
     assert spec["reward"] == {"name": "any_success"}

@@ -1,0 +1,114 @@
+"""The columns of a log of shown items, as numbers, or an error that says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.features.tables import is_missing
+
+_WORDS = {
+    **dict.fromkeys(("", "na", "n/a", "nan", "null", "none", "--", "<na>"), np.nan),
+    **dict.fromkeys(("true", "yes"), 1.0),
+    **dict.fromkeys(("false", "no"), 0.0),
+}
+
+
+def refuse_unknown(wanted: Sequence[str], columns: Mapping[str, Any]) -> None:
+    """Refuse names that the table does not have, and a table without rows."""
+    unknown = [name for name in wanted if name not in columns]
+    if unknown:
+        raise ValueError(f"columns must be of {', '.join(columns)}, got {unknown[0]!r}")
+    if not len(columns[wanted[0]]):
+        raise ValueError("the log must have at least one row, got none")
+
+
+def number_rounds(columns: Mapping[str, Any]) -> IndexArray:
+    """Numbers of the rounds, in the order in which they come first."""
+    numbers: Any = 0
+    for column, values in columns.items():
+        _, inner = np.unique(_comparable(values, column), return_inverse=True)
+        numbers = numbers * (int(inner.max()) + 1) + inner
+        numbers = np.unique(numbers, return_inverse=True)[1]
+    _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
+    # Ranked by the first row of each round: time goes on in the order of the rows.
+    return np.argsort(np.argsort(first))[which]
+
+
+def number_items(values: Any, column: str) -> tuple[tuple[Any, ...], IndexArray]:
+    """The different items, sorted, and the number of the item of each row."""
+    names, numbers = np.unique(_comparable(values, column), return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(f"{column!r} must have at least 2 different items, got {names.tolist()}")
+    return tuple(names.tolist()), numbers
+
+
+def _comparable(values: Any, column: str) -> NDArray[Any]:
+    """Values that can be sorted: numbers and dates as they are, everything else as text."""
+    found = np.ma.getdata(values)
+    missing = np.ma.getmaskarray(values)  # DuckDB masks what is missing
+    if found.dtype.kind == "O":
+        missing = missing | np.array([is_missing(value) for value in found.tolist()], bool)
+        found = found.astype(str)
+    elif found.dtype.kind == "U":
+        missing = missing | (np.char.strip(found) == "")
+    elif found.dtype.kind in "fM":
+        missing = missing | np.isnan(found)
+    if missing.any():
+        raise ValueError(
+            f"{column!r} must have a value in every row, got none in {missing.sum():,} of "
+            f"{len(found):,}; leave these rows out"
+        )
+    return found
+
+
+def _numbers(values: Any, column: str, expected: str) -> FloatArray:
+    if np.ma.isMaskedArray(values) and values.dtype.kind in "biuf":
+        values = np.ma.filled(values.astype(np.float64), np.nan)  # DuckDB masks what is missing
+    found = np.asarray(values)
+    if found.dtype.kind in "biuf":
+        return found.astype(np.float64)
+    # Columns of texts have few different ones, and each is read once.
+    texts, which = np.unique(found.astype(str), return_inverse=True)
+    return np.array([_number(text, column, expected) for text in texts.tolist()])[which]
+
+
+def _number(text: str, column: str, expected: str) -> float:
+    plain = text.strip().lower()
+    if plain in _WORDS:
+        return _WORDS[plain]
+    try:
+        return float(plain)
+    except ValueError:
+        raise ValueError(f"{column!r} must have {expected}, got {text!r}") from None
+
+
+def read_outcomes(values: Any, column: str) -> FloatArray:
+    """Outcomes in [0, 1], NaN where one is missing."""
+    expected = "numbers from 0 to 1, or nothing where an outcome is not known"
+    found = _numbers(values, column, expected)
+    wrong = found[~np.isnan(found) & ~((found >= 0) & (found <= 1))]
+    if len(wrong):
+        raise ValueError(f"{column!r} must have {expected}, got {wrong[0]:g}")
+    return found
+
+
+def read_positions(values: Any, column: str) -> IndexArray:
+    """Places from 1."""
+    found = _numbers(values, column, "places from 1")
+    if not ((found >= 1) & (found == np.floor(found))).all():
+        raise ValueError(f"{column!r} must have places from 1, got {found.min():g}")
+    return found.astype(np.intp)
+
+
+def read_chances(values: Any, column: str) -> FloatArray:
+    """Probabilities above 0."""
+    found = _numbers(values, column, "probabilities above 0 and at most 1")
+    if not ((found > 0) & (found <= 1)).all():
+        wrong = found[~((found > 0) & (found <= 1))][0]
+        raise ValueError(f"{column!r} must have probabilities above 0 and at most 1, got {wrong:g}")
+    return found
