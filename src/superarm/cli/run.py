@@ -123,6 +123,12 @@ class _PolicyOption(click.Option):
     metavar="COLUMN",
     help="For a log: the column with the probability that the item was shown.",
 )
+@click.option(
+    "--sql",
+    metavar="QUERY",
+    help="For a log in a database of SQLite or DuckDB: the query that finds its rows, or a file "
+    "with it. Of a CSV or Parquet file the query takes the table log.",
+)
 @common.seed_option("Seed of everything.")
 @common.workers_option("The files")
 @common.out_option("superarm-run", "the report and the numbers")
@@ -136,6 +142,7 @@ def command(
     rounds: tuple[str, ...],
     position: str | None,
     propensity: str | None,
+    sql: str | None,
     out: Path,
     **options: Any,
 ) -> None:
@@ -150,16 +157,18 @@ def command(
     each policy closed, and which part of that gap is luck. The best fixed set is known only
     afterwards.
 
-    TABLE may also be a log (CSV or Parquet) with one row per item that was shown: name its columns
-    with --item, --outcome and --round. The report then says what such a log can say.
+    TABLE may also be a log with one row per item that was shown (CSV, Parquet, or a database with
+    --sql): name its columns with --item, --outcome and --round. The report then says what such a
+    log can say.
     """
     from superarm.studies import own_log, own_table
 
     # The other options have the names of the arguments of both studies.
     options["folder"] = out
     try:
+        source = own_log.Source(table, common.query(sql))
         columns = own_log.columns_of(
-            table, options["k"], item, outcome, rounds, position, propensity
+            source, options["k"], item, outcome, rounds, position, propensity
         )
         if columns is None:
             play = partial(
@@ -170,7 +179,7 @@ def command(
                 "--skip, --features and --context are for tables with one column per arm, got a log"
             )
         else:
-            play = partial(own_log.run, table, columns, **options)
+            play = partial(own_log.run, source, columns, **options)
         common.show(lambda console: play(console=console), "The report")
     # A bad table is shown with the name of its file; its message has the line and the column.
     except own_table.TableError as error:
