@@ -78,16 +78,6 @@ def from_option(what: str) -> Callable[[FC], FC]:
     return click.option("--from", "from_", type=folder, help=sentence)
 
 
-def query(sql: str | None) -> str | None:
-    """A query of SQL, or the query in a file that is called ``.sql``."""
-    if sql is None or not sql.endswith(".sql"):
-        return sql
-    try:
-        return Path(sql).read_text(encoding="utf-8").strip().rstrip(";")
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.BadParameter(f"--sql must be a query, or a file with one: {error}") from None
-
-
 def need(module: str, extra: str, why: str) -> None:
     """Refuse the command if an optional package is not installed."""
     # Looked for, not imported: the command itself imports the package, if it gets that far.

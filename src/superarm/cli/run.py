@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from superarm.cli import common
+from superarm.cli import common, log_options
 
 
 class _Prior(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -104,30 +104,11 @@ class _PolicyOption(click.Option):
     help="Columns that are not arms but known before a round is played: names, or numbers as in "
     "1,3-5. Adds the policy contexts, which learns from them. Can be repeated.",
 )
-@click.option(
-    "--item",
-    metavar="COLUMN",
-    help="For a log with one row per shown item: the column with the item.",
-)
-@click.option("--outcome", metavar="COLUMN", help="For a log: the column with the outcome, 0 to 1.")
-@click.option(
-    "--round",
-    "rounds",
-    metavar="COLUMN",
-    multiple=True,
-    help="For a log: the column that rows of one round have in common. Can be repeated.",
-)
-@click.option("--position", metavar="COLUMN", help="For a log: the column with the place, from 1.")
+@log_options.log_options
 @click.option(
     "--propensity",
     metavar="COLUMN",
     help="For a log: the column with the probability that the item was shown.",
-)
-@click.option(
-    "--sql",
-    metavar="QUERY",
-    help="For a log in a database of SQLite or DuckDB: the query that finds its rows, or a file "
-    "with it. Of a CSV or Parquet file the query takes the table log.",
 )
 @common.seed_option("Seed of everything.")
 @common.workers_option("The files")
@@ -166,7 +147,7 @@ def command(
     # The other options have the names of the arguments of both studies.
     options["folder"] = out
     try:
-        source = own_log.Source(table, common.query(sql))
+        source = own_log.Source(table, log_options.query(sql))
         columns = own_log.columns_of(
             source, options["k"], item, outcome, rounds, position, propensity
         )

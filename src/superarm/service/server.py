@@ -15,17 +15,21 @@ from pathlib import Path
 from typing import Literal
 
 import uvicorn
+from pydantic import ValidationError
 
 from superarm.service import logs
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.engine import Engine
+from superarm.service.bandits.spec import complete
 from superarm.service.http.app import make_app
+from superarm.service.http.bodies import CreateBody
 from superarm.service.http.front_door import FrontDoor
 from superarm.service.http.service import Service
 from superarm.service.log import chain
 from superarm.service.log.events import DamagedLogError
 from superarm.service.log.sqlite import SQLiteStore
-from superarm.service.log.store import Store, StoreError
+from superarm.service.log.store import NameTakenError, Store, StoreError
+from superarm.service.problems import Problem
 from superarm.service.settings import Settings
 from superarm.version import how_to_install
 
@@ -65,6 +69,8 @@ def serve(settings: Settings) -> None:
             n_threads=settings.n_threads,
             most_loaded=settings.most_loaded,
         )
+        if settings.first is not None:
+            make_first(engine, settings)
         service = Service(
             engine,
             settings.limits,
@@ -75,6 +81,18 @@ def serve(settings: Settings) -> None:
         _run(service, settings)
     finally:
         store.close()
+
+
+def make_first(engine: Engine, settings: Settings) -> None:
+    """Make the bandit of the settings. After a restart it exists, and continues."""
+    try:
+        body = CreateBody.model_validate(settings.first)
+        if engine.store.bandit_named(body.name) is None:
+            wanted = complete(body.model_dump(), engine.own, most_arms=settings.limits.arms)
+            with contextlib.suppress(NameTakenError):  # by a server that starts at the same time
+                engine.make(wanted)
+    except (ValidationError, Problem, StoreError) as error:
+        raise StartError(f"the bandit of the warm start cannot be made: {error}") from error
 
 
 def _check_proxies(proxies: tuple[str, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Settings:
         Whether to verify whole logs at the start, not only the events after the last checkpoint.
     log_requests
         Whether to write one log line per request.
+    first
+        A request for a bandit that is made before the server listens, unless one has its name.
     """
 
     # The defaults of the command line are the same. A server without options serves this machine
@@ -82,3 +85,4 @@ class Settings:
     most_loaded: int = 1000
     check_all: bool = False
     log_requests: bool = True
+    first: dict[str, Any] | None = None

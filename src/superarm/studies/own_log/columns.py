@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from superarm.studies.own_log.sources import Source
 from superarm.studies.own_table.outcomes import TableError
@@ -126,13 +126,16 @@ def columns_of(
     round: Sequence[str],
     position: str | None,
     propensity: str | None,
+    *,
+    command: str = "run",
 ) -> Columns | None:
     """The columns of a log that were named; None if none was and the file looks like a table.
 
-    A file that looks like a log without that is refused with the command that is right.
+    A file that looks like a log without that is refused with the command that is right: ``command``
+    is its part before the file.
     """
     if source.is_database and source.sql is None:
-        raise _without_query(source, k)
+        raise _without_query(source, k, command)
     given = (item, outcome, *round, position, propensity)
     if item and outcome and round:
         return Columns(item, outcome, tuple(round), position, propensity)
@@ -145,19 +148,21 @@ def columns_of(
         what = "looks like a log with one row per shown item"
     raise TableError(
         f"{source.path.name} {what}, which needs the columns of the item, the outcome and the "
-        f"round (its columns are {', '.join(names)}); try\n    {_fix(source, k, guessed)}"
+        f"round (its columns are {', '.join(names)}); try\n    {_fix(source, k, guessed, command)}"
     )
 
 
-def _fix(source: Source, k: int, guessed: Columns | None) -> str:
+def _fix(source: Source, k: int, guessed: Columns | None, command: str) -> str:
     """The command that is right, with the columns that were guessed."""
     options = "--item COLUMN --outcome COLUMN --round COLUMN"
     if guessed is not None and guessed.round:
-        options = guessed.options()
-    return f"superarm run {source.command()} --k {k} {options}"
+        # A warm start has no use for propensities.
+        known = guessed if command == "run" else replace(guessed, propensity=None)
+        options = known.options()
+    return f"superarm {command} {source.command()} --k {k} {options}"
 
 
-def _without_query(source: Source, k: int) -> TableError:
+def _without_query(source: Source, k: int, command: str) -> TableError:
     tables = source.tables()
     found = [(name, guess(columns)) for name, columns in tables]
     # The table that looks like a log, or any, to show how a query is written.
@@ -165,7 +170,7 @@ def _without_query(source: Source, k: int) -> TableError:
         (one for one in found if one[1] is not None), (found or [("TABLE", None)])[0]
     )
     names = ", ".join(name for name, _ in tables) or "none"
-    fix = _fix(Source(source.path, f"SELECT * FROM {name}"), k, guessed)
+    fix = _fix(Source(source.path, f"SELECT * FROM {name}"), k, guessed, command)
     return TableError(
         f"{source.path.name} is a database (its tables are {names}), so a query must say which "
         f"rows are meant; try\n    {fix}"

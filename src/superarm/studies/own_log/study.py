@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,7 +166,10 @@ def _next(source: Source, columns: Columns, k: int) -> str:
         "Start a session with what the log knows, in Python:\n"
         f"    rows = {source.python()}\n"
         f"    log = superarm.offpolicy.ShownLog.of(rows, {options})\n"
-        f"    session = superarm.Session.from_log(log, k={k})"
+        f"    session = superarm.Session.from_log(log, k={k})\n"
+        "Or a bandit of the service, over HTTP:\n"
+        f"    superarm serve --warm-start {source.command()} --k {k} "
+        f"{replace(columns, propensity=None).options()}"
     )
 
 
