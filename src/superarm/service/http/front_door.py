@@ -52,9 +52,13 @@ class FrontDoor:
 
         connection.setblocking(False)
         task = loop.create_task(loop.connect_accepted_socket(make, connection))
-        # A client that has left meanwhile is no failure. The set keeps the task alive.
-        self._adopting.add(task)
-        task.add_done_callback(lambda done: self._adopting.discard(done) or done.exception())
+        self._adopting.add(task)  # the loop keeps no reference
+        task.add_done_callback(self._adopted)
+
+    def _adopted(self, task: asyncio.Task[Any]) -> None:
+        self._adopting.discard(task)
+        if not task.cancelled():
+            task.exception()  # looked at: a client that has left meanwhile is no failure
 
     def enter(self, address: str) -> bool:
         """Count a connection. Returns whether the address may have it."""

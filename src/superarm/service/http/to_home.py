@@ -99,14 +99,13 @@ class ToHome:
     async def _health(self) -> tuple[int, bytes, bytes]:
         """The answer of the worker that is worst off."""
         found = await self._ask_all("/healthz")
-        bad = [answer for answer in found if answer is None or answer[0] != 200]
-        if not bad:
-            return 200, b"application/json", found[0][1]  # type: ignore[index] - not None
-        told = [answer for answer in found if answer is not None]
-        members = json.loads(told[0][1]) if told else {}
-        worst = [json.loads(answer[1]).get("status") for answer in bad if answer is not None]
-        members["status"] = worst[0] if worst else "failing"
-        return 503, b"application/json", json.dumps(members).encode()
+        told = [(status, json.loads(body)) for status, body in filter(None, found)]
+        bad = [members for status, members in told if status != 200]
+        members = bad[0] if bad else told[0][1] if told else {}
+        is_well = len(told) == len(found) and not bad
+        if not is_well and not bad:  # a worker that does not answer
+            members = {**members, "status": "failing"}
+        return 200 if is_well else 503, b"application/json", json.dumps(members).encode()
 
     async def _metrics(self) -> tuple[int, bytes, bytes]:
         """The metrics of all workers. Each has its number as a label."""
