@@ -47,7 +47,7 @@ class Settings:
     Attributes
     ----------
     database
-        A file of SQLite, or ``postgresql://...``.
+        A file of SQLite, a folder of them for several workers, or ``postgresql://...``.
     host, port
         The address to listen on; port 0 for a free port.
     rewards
@@ -68,6 +68,8 @@ class Settings:
         Whether to write one log line per request.
     first
         A request for a bandit that is made before the server listens, unless one has its name.
+    n_workers
+        The number of processes: see `superarm.service.workers`.
     """
 
     # The defaults of the command line are the same. A server without options serves this machine
@@ -86,3 +88,4 @@ class Settings:
     check_all: bool = False
     log_requests: bool = True
     first: dict[str, Any] | None = None
+    n_workers: int = 1

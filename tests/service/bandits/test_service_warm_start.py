@@ -14,8 +14,9 @@ from superarm.service import server
 from superarm.service.bandits.engine import Engine
 from superarm.service.bandits.replay import replay
 from superarm.service.bandits.warm_start import rounds_of
+from superarm.service.http.first_bandit import make_first
 from superarm.service.log.sqlite import SQLiteStore
-from superarm.service.settings import Settings
+from superarm.service.problems import Problem
 
 ARMS = ["ant", "bee", "cat", "dog"]
 ROWS = {
@@ -141,12 +142,11 @@ def test_serve_makes_the_bandit_once(csv_file, tmp_path, monkeypatch):
     engine = Engine(store)
     try:
         for _ in range(2):  # the second start finds it
-            server.make_first(engine, asked[0])
+            make_first(engine, asked[0].first, 10)
         (bandit,) = store.bandits(10)
         first = json.loads(store.events(bandit.number, 0, 1)[0].body)
-        broken = Settings(first={**asked[0].first, "name": "broken", "k": 9})
-        with pytest.raises(server.StartError, match="cannot be made: k must be between"):
-            server.make_first(engine, broken)
+        with pytest.raises(Problem, match="k must be between 1 and 4"):
+            make_first(engine, {**asked[0].first, "name": "broken", "k": 9}, 10)
     finally:
         engine.close()
     assert (bandit.name, bandit.k, first["spec"]["arms"]) == ("shop", 2, ARMS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from superarm.studies.own_log.sources import Source
 from superarm.studies.own_table.outcomes import TableError
@@ -142,6 +143,7 @@ def columns_of(
     names = source.names()
     guessed = guess(names)
     if not any(given) and guessed is None and source.sql is None:
+        _refuse_outcomes(source.path, names)
         return None
     what = "is read as a log"
     if not any(given) and guessed is not None:
@@ -160,6 +162,17 @@ def _fix(source: Source, k: int, guessed: Columns | None, command: str) -> str:
         known = guessed if command == "run" else replace(guessed, propensity=None)
         options = known.options()
     return f"superarm {command} {source.command()} --k {k} {options}"
+
+
+def _refuse_outcomes(path: Path, names: Sequence[str]) -> None:
+    """Columns such as clicked and bought are several outcomes of one thing, not several items."""
+    if not names or any(_first([name], _OUTCOME) is None for name in names):
+        return
+    raise TableError(
+        f"{path.name}: {' and '.join(names)} are names of outcomes, not of items. A table has one "
+        f"column per item, with one kind of outcome. A log has one row per shown item, with a "
+        f"column that names the item (--item). If they are your items, rename the columns"
+    )
 
 
 def _without_query(source: Source, k: int, command: str) -> TableError:
