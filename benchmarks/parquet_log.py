@@ -88,9 +88,10 @@ def main() -> None:
     for rounds in options.rounds:
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             write(Path(folder), rounds)
+            least = None
             for program in PROGRAMS:
                 found = measured(program, f"{folder}/*.parquet")
-                least = rows[-(len(rows) % len(PROGRAMS))] if len(rows) % len(PROGRAMS) else found
+                least = found if least is None else least
                 ratios = {f"{name}_ratio": found[name] / least[name] for name in ("cpu_s", "mb")}
                 rows.append({"rounds": rounds, "program": program, **found, **ratios})
                 print(json.dumps(rows[-1]), flush=True)

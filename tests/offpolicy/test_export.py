@@ -144,3 +144,5 @@ def test_an_export_that_cannot_be_is_refused(tmp_path):
     # A bandit without decisions has no day.
     done = run("export", tmp_path / "bandits.db", "canteen", "--out", tmp_path / "out")
     assert "canteen: 0 days" in done.output
+    with pytest.raises(ValueError, match="at least one round, got none"):
+        Log.from_parquet(next((tmp_path / "out").iterdir()))

@@ -41,7 +41,7 @@ class ParquetLog:
         A path, with ``*`` for many files, or several paths.
     item, outcome, round
         The columns with the item, with what it did, from 0 to 1, and what rows of one round have in
-        common, perhaps several columns.
+        common, perhaps several columns. Nothing checks that an item is in a round only once.
     propensity
         The column with the probability that the item was shown; `snips` needs it.
     where
