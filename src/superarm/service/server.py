@@ -26,6 +26,8 @@ from superarm.service.log import chain
 from superarm.service.log.events import DamagedLogError
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.store import Store, StoreError
+from superarm.service.processes import pool as processes
+from superarm.service.processes.remote import remote_rewards
 from superarm.service.settings import Settings
 from superarm.version import how_to_install
 
@@ -42,6 +44,11 @@ class StartError(Exception):
 def serve(settings: Settings) -> None:
     """Serve until a signal stops it."""
     own = own_rewards(settings.rewards)
+    with processes.opened(settings.rewards, settings.n_processes) as evaluating:
+        _serve(settings, own if evaluating is None else remote_rewards(own, evaluating))
+
+
+def _serve(settings: Settings, own: parts.Factories) -> None:
     _check_proxies(settings.trusted_proxies)
     with_keys = settings.with_keys
     if with_keys is None:
@@ -64,6 +71,7 @@ def serve(settings: Settings) -> None:
             checkpoint_every=settings.checkpoint_every,
             n_threads=settings.n_threads,
             most_loaded=settings.most_loaded,
+            deadline_s=settings.deadline_s,
         )
         service = Service(
             engine,

@@ -15,6 +15,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from superarm.service.problems import MEDIA_TYPE, Problem
 from superarm.service.settings import Limits
 
+# The member of a scope with a function that says whether the client has closed its connection.
+GONE = "superarm.gone"
+
 
 class FrontDoor:
     """Makes the protocol of each new connection, and counts the connections of each address.
@@ -51,7 +54,7 @@ class _Connection(HttpToolsProtocol):
     def __init__(self, door: FrontDoor, **options: Any) -> None:
         super().__init__(**options)
         self._door, self._limits = door, door.limits
-        self._address = ""
+        self._address, self._gone = "", False
         self._deadline: asyncio.TimerHandle | None = None
         self._head: int | None = 0  # bytes of an incomplete head; None while a body arrives
 
@@ -71,6 +74,7 @@ class _Connection(HttpToolsProtocol):
             self._expect(self._limits.head_s, "the headers")
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._gone = True
         self._door.leave(self._address)
         self._in_time()
         super().connection_lost(exc)
@@ -94,6 +98,7 @@ class _Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._head = None
+        self.scope[GONE] = lambda: self._gone  # type: ignore[literal-required]
         self._expect(self._limits.body_s, "the body")
         super().on_headers_complete()
 
