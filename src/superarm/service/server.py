@@ -31,6 +31,8 @@ from superarm.service.log.events import DamagedLogError
 from superarm.service.log.folder import FolderStore, files_of
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.store import Store, StoreError
+from superarm.service.processes import pool as processes
+from superarm.service.processes.remote import remote_rewards
 from superarm.service.settings import Settings
 from superarm.version import how_to_install
 
@@ -72,6 +74,11 @@ class Worker:
 def serve(settings: Settings, worker: Worker | None = None) -> None:
     """Serve until a signal stops it, alone or as a ``worker`` of several processes."""
     own = own_rewards(settings.rewards)
+    with processes.opened(settings.rewards, settings.n_processes) as evaluating:
+        _serve(settings, worker, own if evaluating is None else remote_rewards(own, evaluating))
+
+
+def _serve(settings: Settings, worker: Worker | None, own: parts.Factories) -> None:
     _check_proxies(settings.trusted_proxies)
     with_keys = settings.with_keys
     if with_keys is None:
@@ -95,6 +102,7 @@ def serve(settings: Settings, worker: Worker | None = None) -> None:
             checkpoint_every=settings.checkpoint_every,
             n_threads=settings.n_threads,
             most_loaded=settings.most_loaded,
+            deadline_s=settings.deadline_s,
         )
         service = Service(
             engine,
