@@ -17,6 +17,8 @@ _LONG_S = 1000.0  # longer than all deadlines of a test, so that waiting in vain
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\n"
 
+GONE = asyncio.Event()
+
 
 class Movable(asyncio.SelectorEventLoop):
     """An event loop whose clock a test moves forward, so that no test waits for a deadline."""
@@ -39,6 +41,10 @@ async def echo(scope, receive, send):
         if message["type"] == "http.disconnect":
             return
         size, more = size + len(message["body"]), message["more_body"]
+    while scope["path"] == "/gone" and not scope["superarm.gone"]():
+        await asyncio.sleep(0.001)
+    if scope["path"] == "/gone":
+        GONE.set()
     if scope["path"] == "/slow":
         for _ in range(3):  # longer than a deadline, in steps in which deadlines can pass
             move_clock(LIMITS.body_s)
@@ -186,3 +192,15 @@ def test_a_request_behind_a_slow_one_is_not_late():
         return answers
 
     assert played(client) == [b"200", b"200"]
+
+
+def test_the_application_sees_that_a_client_has_left():
+    async def client(connect):
+        _, writer = await connect()
+        writer.write(b"GET /gone HTTP/1.1\r\nHost: here\r\n\r\n")
+        await writer.drain()
+        assert not GONE.is_set()
+        writer.close()
+        await GONE.wait()
+
+    played(client)

@@ -89,6 +89,10 @@ NEW_BELIEFS = (
 )
 
 
+def operations(description):
+    return [one for path in description["paths"].values() for one in path.values()]
+
+
 def without_prose(value):
     """A description without its sentences, which may be reworded."""
     if isinstance(value, dict):
@@ -113,6 +117,8 @@ def test_the_api_is_the_recorded_one(tmp_path):
     with client_of(tmp_path / "bandits.db", with_keys=True) as client:
         found = without_prose(client.get("/openapi.json").json())
     del found["info"]["version"]
+    for operation in operations(found):
+        operation["responses"].pop("504")  # every request has a deadline
     for *path, name in ADDED:
         place = found
         for step in path:
