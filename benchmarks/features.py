@@ -3,11 +3,13 @@
     python benchmarks/features.py [--runs 20] [--out features.json] [--only CASE] [--policy NAME]
     python benchmarks/features.py --table --out docs/features.json
 
+What random ones change is small, and takes more runs to see: `RANDOM_RUNS`.
+
 All policies but "thompson" have the belief `LinearBelief` with its default settings and the oracle
 `TopK`. Random features are those of other arms, and random contexts those of other rounds: they
 have the law of the true ones, and say nothing. The gap closed is 0 for random sets and 100 for the
-best fixed set in hindsight. Runs are paired: the rows come in the same order for all policies. Runs
-that the file has are not played again.
+best fixed set in hindsight. Runs are paired: the rows come in the same order for all policies, and
+scores of arms have the same normal numbers. Runs that the file has are not played again.
 
 "expected" is the gap closed by the means of the arms over the whole table instead of the outcomes.
 It has less noise, and the same expectation for policies that know nothing of a row, if rows come in
@@ -86,9 +88,29 @@ CASES: dict[str, Callable[[], Case]] = {
     "flights, on time": partial(flights, "on time"),
     "digits": lambda: Case(datasets.digits(), 8),
     "ta-feng": partial(ta_feng, 3000),
-    # Early rounds differ most between runs. What random ones change needs less noise.
-    "ta-feng, long": partial(ta_feng, 10_000),
 }
+# Runs of "neither" and of random ones, by how much runs of a case differ.
+RANDOM_RUNS = {"flights, late": 400, "ta-feng": 100}
+
+
+class SameDraws(np.random.Generator):
+    """Normal numbers of each size from a stream of their own.
+
+    A belief draws one number per column, and then one number per arm. So two beliefs that differ in
+    their columns draw the same numbers for the arms, and chance adds less to their difference. What
+    a belief draws has the same law as always.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(np.random.PCG64([seed, 0]))
+        self._seed = seed
+        self._streams: dict[Any, np.random.Generator] = {}
+
+    def standard_normal(self, size: Any = None, **given: Any) -> Any:
+        """Like that of numpy."""
+        if size not in self._streams:
+            self._streams[size] = np.random.default_rng([self._seed, 3, size or 0])
+        return self._streams[size].standard_normal(size, **given)
 
 
 def play(case: Case, policy: str, seed: int) -> dict[str, float]:
@@ -98,8 +120,10 @@ def play(case: Case, policy: str, seed: int) -> dict[str, float]:
     horizon = case.horizon or replay.n_rounds
     player = sa.Policy(belief, sa.TopK(), sa.LinearReward(replay.n_arms), case.k)
     start = time.process_time()
-    rngs = (np.random.default_rng([seed, part]) for part in range(2))
-    trace = sa.simulate(player, environment, horizon=horizon, rng=next(rngs), world_rng=next(rngs))
+    world_rng = np.random.default_rng([seed, 1])
+    trace = sa.simulate(
+        player, environment, horizon=horizon, rng=SameDraws(seed), world_rng=world_rng
+    )
     took = time.process_time() - start
     gaps = replay.gap_closed(trace.arms, trace.outcomes)
     expected = replay.gap_closed(trace.arms, replay.means[trace.arms])
@@ -139,7 +163,9 @@ def record(found: dict[str, Any], name: str, n_runs: int, only: str | None, out:
     rows = found.setdefault(name, {})
     for policy in [one for one in case.policies() if only in (None, one)]:
         row = rows.setdefault(policy, {"gaps": [], "expected": [], "round_s": []})
-        for seed in range(len(row["gaps"]), n_runs):
+        is_compared = policy == "neither" or policy.startswith("random")
+        n_wanted = max(n_runs, RANDOM_RUNS.get(name, 0)) if is_compared else n_runs
+        for seed in range(len(row["gaps"]), n_wanted):
             for measure, value in play(case, policy, seed).items():
                 row[measure].append(value)
             out.write_text(json.dumps(found, indent=None, separators=(",", ":")) + "\n")
@@ -183,18 +209,13 @@ def markdown(found: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def with_random(found: dict[str, Any], case: str) -> dict[str, Any]:
-    """The runs that say what random ones change: long ones, if there are."""
-    return found.get(f"{case}, long", found[case])
-
-
 def _mean(row: dict[str, Any] | None) -> str:
     return "" if row is None else f"{np.mean(row['gaps'][:_N_SHOWN]):.1f}"
 
 
 def _change(case: str, found: dict[str, Any], policy: str) -> str:
     """Points beyond the policy that knows neither, over paired runs."""
-    rows = with_random(found, case)
+    rows = found[case]
     if policy not in rows:
         return ""
     measure = "gaps" if case in _IN_ORDER else "expected"

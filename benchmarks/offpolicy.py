@@ -24,7 +24,7 @@ import numpy as np
 
 from offpolicy_designs import DESIGNS, KINDS, LOGS, MU, M, frozen_chances
 from offpolicy_picture import picture
-from superarm.beliefs import LinearBelief
+from superarm.beliefs import LinearBelief, LogisticBelief
 from superarm.offpolicy import (
     Estimate,
     Log,
@@ -40,8 +40,10 @@ Estimator = Callable[[Log, Any], Estimate]
 GOOD, BAD = np.clip(MU + 0.05 * (-1.0) ** np.arange(M), 0, 1), 1 - MU
 
 
-def with_contexts(log: Log, target: Any, folds: int | None = None) -> Estimate:
-    return doubly_robust(log, target, model=LinearBelief(M, context=len(KINDS)), folds=folds)
+def with_contexts(
+    log: Log, target: Any, kind: Any = LinearBelief, folds: int | None = None
+) -> Estimate:
+    return doubly_robust(log, target, model=kind(M, context=len(KINDS)), folds=folds)
 
 
 BY_ARM: dict[str, Estimator] = {
@@ -58,6 +60,8 @@ WITH_MEANS: dict[str, Estimator] = {
 WITH_CONTEXTS: dict[str, Estimator] = {
     "doubly robust, contexts": with_contexts,
     "doubly robust, contexts, folds": partial(with_contexts, folds=3),
+    "doubly robust, logistic": partial(with_contexts, kind=LogisticBelief),
+    "doubly robust, logistic, folds": partial(with_contexts, kind=LogisticBelief, folds=3),
 }
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Outcomes are learned about this value, the prior mean of an arm.
 MIDDLE = 0.5
+# How far values beyond 0 and 1 may be from it, to stay in order where many are cut.
+_APART = 1e-9
 # Up to so many arms, a whole sample is drawn faster than the k largest of it.
 _FEW = 20_000
 
@@ -52,15 +54,36 @@ class LinearRound:
         """Means that might be true in this round, shape (n_arms,)."""
         return np.clip(self.uncut(rng=rng), 0.0, 1.0)
 
+    def sample_many(self, n: int, *, rng: np.random.Generator) -> FloatArray:
+        """n independent samples, shape (n, n_arms).
+
+        Values beyond 0 and 1 are cut to other ones within 1e-9, in the same order. So the k largest
+        have the law of ``sample_top``.
+        """
+        belief = self.belief
+        values, std = self._drawn(n, rng=rng)
+        scores = np.array([belief.scores.law.draw(self.n_arms, rng=rng) for _ in range(n)])
+        values = MIDDLE + values + std * (belief._rise(std) + scores.reshape(n, self.n_arms))
+        low, high = values < 0, values > 1
+        values[low] = _APART / (1 - values[low])
+        values[high] = 1 - _APART / values[high]
+        return values
+
     def uncut(self, *, rng: np.random.Generator) -> FloatArray:
         """A sample before it is cut to [0, 1]."""
-        belief, model, place = self.belief, self.belief._model, self._place()
-        if place is None or isinstance(model, DisjointModel):
-            values, std = model.draw(self._rows(slice(None)), belief.spread, rng=rng)
-        else:
-            weights = model.draw_weights(belief.spread, rng=rng)
-            values, std = model.completed(place.features @ place.folded(weights), weights)
-        return MIDDLE + values + std * belief._scores(std, rng=rng)
+        values, std = self._drawn(None, rng=rng)
+        return MIDDLE + values + std * self.belief._scores(std, rng=rng)
+
+    def _drawn(self, n: int | None, *, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """The means of all arms for one draw of w, or for n; and deviations of u_i about them."""
+        model, place = self.belief._model, self._place()
+        if isinstance(model, DisjointModel):  # nothing is drawn that arms share
+            location, var = model.moments(slice(None), self._rows(slice(None)))
+            return location, np.sqrt(var)
+        weights = model.draw_weights(self.belief.spread, n, rng=rng)
+        if place is None:
+            return model.given(self._rows(slice(None)), weights)
+        return model.completed((place.features @ place.folded(weights).T).T, weights)
 
     def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values, ascending, and these values.
