@@ -3,7 +3,7 @@
     python benchmarks/features.py [--runs 20] [--out features.json] [--only CASE] [--policy NAME]
     python benchmarks/features.py --table --out docs/features.json
 
-What random ones change is small, and takes more runs to see: `RANDOM_RUNS`.
+What random ones change is small, and takes more runs to see: `MORE_RUNS`.
 
 All policies but "thompson" have the belief `LinearBelief` with its default settings and the oracle
 `TopK`. Random features are those of other arms, and random contexts those of other rounds: they
@@ -88,9 +88,15 @@ CASES: dict[str, Callable[[], Case]] = {
     "flights, on time": partial(flights, "on time"),
     "digits": lambda: Case(datasets.digits(), 8),
     "ta-feng": partial(ta_feng, 3000),
+    # Early rounds differ most between runs. What random ones change needs less noise.
+    "ta-feng, long": partial(ta_feng, 10_000),
 }
-# Runs of "neither" and of random ones, by how much runs of a case differ.
-RANDOM_RUNS = {"flights, late": 400, "ta-feng": 100}
+# More runs where runs of a case differ much, so that what random ones change can be seen.
+MORE_RUNS: dict[str, dict[str, int]] = {
+    "flights, late": {"neither": 400, "random features": 400, "random contexts": 200},
+    "ta-feng": {"neither": 100, "random features": 100},
+    "ta-feng, long": {"neither": 60, "random features": 60, "random contexts": 40},
+}
 
 
 class SameDraws(np.random.Generator):
@@ -163,8 +169,7 @@ def record(found: dict[str, Any], name: str, n_runs: int, only: str | None, out:
     rows = found.setdefault(name, {})
     for policy in [one for one in case.policies() if only in (None, one)]:
         row = rows.setdefault(policy, {"gaps": [], "expected": [], "round_s": []})
-        is_compared = policy == "neither" or policy.startswith("random")
-        n_wanted = max(n_runs, RANDOM_RUNS.get(name, 0)) if is_compared else n_runs
+        n_wanted = max(n_runs, MORE_RUNS.get(name, {}).get(policy, 0))
         for seed in range(len(row["gaps"]), n_wanted):
             for measure, value in play(case, policy, seed).items():
                 row[measure].append(value)
@@ -209,13 +214,18 @@ def markdown(found: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def with_random(found: dict[str, Any], case: str) -> dict[str, Any]:
+    """The runs that say what random ones change: long ones, if there are."""
+    return found.get(f"{case}, long", found[case])
+
+
 def _mean(row: dict[str, Any] | None) -> str:
     return "" if row is None else f"{np.mean(row['gaps'][:_N_SHOWN]):.1f}"
 
 
 def _change(case: str, found: dict[str, Any], policy: str) -> str:
     """Points beyond the policy that knows neither, over paired runs."""
-    rows = found[case]
+    rows = with_random(found, case)
     if policy not in rows:
         return ""
     measure = "gaps" if case in _IN_ORDER else "expected"
