@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 import httpx
+import psutil
 
 
 def free_port() -> int:
@@ -91,6 +92,20 @@ class Server:
         """SIGKILL: no handler runs, no buffer is written."""
         self.process.kill()
         self.process.wait()
+
+    def workers(self) -> list[psutil.Process]:
+        """The processes of a server with several workers, oldest first."""
+        found = psutil.Process(self.process.pid).children()
+        return sorted(found, key=lambda process: process.pid)
+
+    def kill_all(self) -> None:
+        """SIGKILL for the workers of a server, too, as when the machine stops."""
+        workers = self.workers()
+        self.kill()
+        for process in workers:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(workers)
 
     def stop(self) -> int:
         """Ask the server to stop, wait for that, and return its exit status."""

@@ -171,12 +171,3 @@ def test_sessions_are_pickled_and_go_on(session):
         assert one.ask().values == other.ask().values
     assert repr(other) == repr(one)
     assert other.explain(other.decisions[-1]).reasons
-
-
-@pytest.mark.parametrize("rng", [0, None, np.random.RandomState(0)])
-def test_a_seed_is_no_generator(rng):
-    policy = sa.thompson(sa.LinearReward(4), 2)
-    with pytest.raises(TypeError, match=r"rng must be a numpy.random.Generator, got"):
-        policy.ask(rng=rng)
-    with pytest.raises(TypeError, match=r"rng = np.random.default_rng\(0\)"):
-        policy.tell([0], [1.0], rng=rng)

@@ -153,7 +153,10 @@ class DisjointModel:
         self.counts = np.array(state["counts"], np.float64).reshape(self.counts.shape)
         self.crosses = np.array(state["crosses"], np.float64).reshape(self.crosses.shape)
         self.squares = float(state["squares"])
-        self.center = np.array(state["center"], np.float64).reshape(self.d)
+        # Older files have the center of the intercepts alone; that of the others was 0.
+        center = np.array(state["center"], np.float64).ravel()
+        self.center = np.append(center, np.zeros(0 if len(center) > 1 else self.d - 1))
+        self.center = self.center.reshape(self.d)
         self.variances = Variances(**state["variances"])
         for name in ("grams", "covariances"):
             matrices = np.zeros_like(self.grams)

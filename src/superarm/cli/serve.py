@@ -83,6 +83,14 @@ _HIGHEST_PORT = 65535
     help="Number of bandits that can decide at the same time.",
 )
 @click.option(
+    "--workers",
+    "n_workers",
+    type=_at_least_one,
+    default=1,
+    help="Number of processes. Each bandit belongs to one. More than one process needs PostgreSQL, "
+    "or a folder as database, which has one SQLite file per process.",
+)
+@click.option(
     "--most-loaded", type=_at_least_one, default=1000, help="Most bandits kept in memory."
 )
 @click.option(
@@ -111,13 +119,14 @@ def command(
     """
     # Before the imports below, which would fail with a traceback.
     common.need_service()
-    from superarm.service import server
+    from superarm.service import server, workers
     from superarm.service.settings import Limits, Settings
 
     # The options have the names of the settings. Limits are a group of their own.
     limits = Limits(most_body, most_arms, most_open, most_samples, rate, most_connections)
+    made = Settings(limits=limits, log_requests=not quiet, **settings)
     try:
-        server.serve(Settings(limits=limits, log_requests=not quiet, **settings))
+        (server if made.n_workers == 1 else workers).serve(made)
     except server.StartError as error:
         # The message is for the operator, who needs no traceback.
         common.stop(str(error))

@@ -46,7 +46,7 @@ class Settings:
     Attributes
     ----------
     database
-        A file of SQLite, or ``postgresql://...``.
+        A file of SQLite, a folder of them for several workers, or ``postgresql://...``.
     host, port
         The address to listen on; port 0 for a free port.
     rewards
@@ -65,6 +65,8 @@ class Settings:
         Whether to verify whole logs at the start, not only the events after the last checkpoint.
     log_requests
         Whether to write one log line per request.
+    n_workers
+        The number of processes: see `superarm.service.workers`.
     """
 
     # The defaults of the command line are the same. A server without options serves this machine
@@ -82,3 +84,4 @@ class Settings:
     most_loaded: int = 1000
     check_all: bool = False
     log_requests: bool = True
+    n_workers: int = 1

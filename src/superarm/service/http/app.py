@@ -21,6 +21,7 @@ from superarm.service.http.guard import Guard
 from superarm.service.http.keys import Keys
 from superarm.service.http.openapi import description
 from superarm.service.http.service import Service
+from superarm.service.http.to_home import ToHome
 from superarm.service.page.files import page_routes
 from superarm.service.problems import MEDIA_TYPE, Problem, shown
 
@@ -45,7 +46,7 @@ def make_app(service: Service) -> Starlette:
     routes += [Route("/openapi.json", _describe(service), include_in_schema=False), *page_routes()]
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, **_guard_options(service))],
+        middleware=_middleware(service),
         exception_handlers={
             Problem: _answer_problem,
             HTTPException: _answer_routing,
@@ -57,6 +58,14 @@ def make_app(service: Service) -> Starlette:
     app.router.redirect_slashes = False
     app.state.service = service
     return app
+
+
+def _middleware(service: Service) -> list[Middleware]:
+    guard = Middleware(Guard, **_guard_options(service))
+    if service.team is None:
+        return [guard]
+    # The worker that a client is connected to admits and counts its requests.
+    return [guard, Middleware(ToHome, team=service.team, in_thread=service.engine.in_thread)]
 
 
 class _Responder:

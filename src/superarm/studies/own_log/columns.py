@@ -141,6 +141,7 @@ def columns_of(
     if item and outcome and round:
         return Columns(item, outcome, tuple(round), position, propensity)
     if not any(given) and guessed is None:
+        _refuse_outcomes(path, names)
         return None
     file = shlex.quote(path.as_posix())
     if guessed is not None and guessed.round:
@@ -151,6 +152,17 @@ def columns_of(
     raise TableError(
         f"{path.name} {what}, which needs the columns of the item, the outcome and the round "
         f"(its columns are {', '.join(names)}); try\n    {fix}"
+    )
+
+
+def _refuse_outcomes(path: Path, names: Sequence[str]) -> None:
+    """Columns such as clicked and bought are several outcomes of one thing, not several items."""
+    if not names or any(_first([name], _OUTCOME) is None for name in names):
+        return
+    raise TableError(
+        f"{path.name}: {' and '.join(names)} are names of outcomes, not of items. A table has one "
+        f"column per item, with one kind of outcome. A log has one row per shown item, with a "
+        f"column that names the item (--item). If they are your items, rename the columns"
     )
 
 
