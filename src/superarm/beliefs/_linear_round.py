@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ class LinearRound:
         arms = as_arms(arms, self.n_arms)
         parts, own = self.belief._model.parts(arms, self._rows(arms))
         base = MIDDLE + (float(parts[0, 0]) if len(arms) else 0.0)
-        return Contributions(base, parts[:, 1:], own)
+        return Contributions(base, parts[:, 1:], own, self.belief._design.name_of)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """Means that might be true in this round, shape (n_arms,)."""
@@ -134,8 +135,11 @@ class Contributions:
         "disjoint" has the numbers of the context.
     own
         Shape (n,): what the arms' own outcomes add to that.
+    name_of
+        What a column is of, such as ``name_of(0)``, "feature 1".
     """
 
     base: float
     columns: FloatArray
     own: FloatArray
+    name_of: Callable[[int], str]
