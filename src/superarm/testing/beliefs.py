@@ -88,8 +88,8 @@ def _check_contexts(belief: Any, context: Callable[[int], Any] | None) -> None:
         return
     given = np.array(context(5), np.float64)
     if isinstance(belief, MayLackContexts):
-        average, expected = belief.average_context, given.shape[-1:]
-        claim(np.shape(average) == expected, f"average_context must have shape {expected}")
+        average, expected = np.asarray(belief.average_context), given.shape[-1:]
+        claim(average.shape == expected, f"average_context must have shape {expected}")
     claim(belief.at(given).n_arms == 5, "at(context) must be about the same arms")
     bad = {
         "a context with NaN": np.full_like(given, _NAN),
