@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 
 from superarm.core import notebook
 from superarm.core.arguments import FloatArray, IndexArray, as_generator, as_unit
+from superarm.core.contexts import Contextual
 from superarm.core.counted import Counted, shown_arms
 from superarm.core.k_of_m import as_feasible, top_k
-from superarm.core.optional import Contextual, SamplesTop, offers
+from superarm.core.optional import SamplesTop, offers
 from superarm.core.places import LearnsPlaces
 from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
 from superarm.core.stopping import may_stop

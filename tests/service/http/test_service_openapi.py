@@ -79,7 +79,7 @@ ADDED = [
     ("components", "schemas", "ExplanationAnswer", "properties", "prior"),
     *(
         ("components", "schemas", "ReasonAnswer", "properties", name)
-        for name in ("base", "columns", "own")
+        for name in ("base", "columns", "own", "mostly")
     ),
 ]
 NEW_BELIEFS = (
