@@ -74,7 +74,8 @@ def contexts() -> str:
     )
     return as_markdown(Table(heading, lines)) + (
         f"\n\nSo a round in a new context takes {many:.1f} times the float32 product with a "
-        f"million arms, and {few:.1f} times with 100,000. The torch engine does not play these beliefs."
+        f"million arms, and {few:.1f} times with 100,000. The torch engine does not play "
+        f"these beliefs."
     )
 
 
