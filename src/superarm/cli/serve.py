@@ -80,7 +80,7 @@ _HIGHEST_PORT = 65535
     "--threads",
     "n_threads",
     type=_at_least_one,
-    default=64,
+    show_default="no limit, 64 with PostgreSQL",
     help="Number of bandits that can decide at the same time.",
 )
 @click.option(
@@ -90,6 +90,21 @@ _HIGHEST_PORT = 65535
     default=1,
     help="Number of processes. Each bandit belongs to one. More than one process needs PostgreSQL, "
     "or a folder as database, which has one SQLite file per process.",
+)
+@click.option(
+    "--deadline",
+    "deadline_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0.0),
+    default=60.0,
+    help="Time after which a request is given up. 0 sets no limit.",
+)
+@click.option(
+    "--reward-processes",
+    "n_processes",
+    type=click.IntRange(min=0),
+    default=64,
+    help="Most processes that evaluate --rewards. 0 uses the threads of the server.",
 )
 @click.option(
     "--most-loaded", type=_at_least_one, default=1000, help="Most bandits kept in memory."

@@ -33,6 +33,8 @@ from superarm.service.log.folder import FolderStore, files_of
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.store import Store, StoreError
 from superarm.service.problems import Problem
+from superarm.service.processes import pool as processes
+from superarm.service.processes.remote import remote_rewards
 from superarm.service.settings import Settings
 from superarm.version import how_to_install
 
@@ -74,6 +76,11 @@ class Worker:
 def serve(settings: Settings, worker: Worker | None = None) -> None:
     """Serve until a signal stops it, alone or as a ``worker`` of several processes."""
     own = own_rewards(settings.rewards)
+    with processes.opened(settings.rewards, settings.n_processes) as evaluating:
+        _serve(settings, worker, own if evaluating is None else remote_rewards(own, evaluating))
+
+
+def _serve(settings: Settings, worker: Worker | None, own: parts.Factories) -> None:
     _check_proxies(settings.trusted_proxies)
     with_keys = settings.with_keys
     if with_keys is None:
@@ -97,6 +104,7 @@ def serve(settings: Settings, worker: Worker | None = None) -> None:
             checkpoint_every=settings.checkpoint_every,
             n_threads=settings.n_threads,
             most_loaded=settings.most_loaded,
+            deadline_s=settings.deadline_s,
         )
         if settings.first is not None and (worker is None or worker.number == 0):
             _make_first(engine, settings.first, settings.limits.arms)

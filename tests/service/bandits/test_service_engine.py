@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from serving import client_of, create, events_of, play
-from superarm.service.bandits import engine
+from superarm.service.bandits import operations
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_many_at_once_are_committed_together(client):
 
 
 def test_where_decisions_are_slow_each_is_committed_and_answered(client, monkeypatch):
-    monkeypatch.setattr(engine, "LONGEST_S", 0.0)
+    monkeypatch.setattr(operations, "LONGEST_S", 0.0)
     bandit = create(client)
     answers = client.together([("POST", f"/v1/bandits/{bandit}/decisions", {})] * 10)
     assert len({answer.json()["id"] for answer in answers}) == 10

@@ -15,8 +15,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
+from superarm.service.bandits.patience import CLIENT_GONE
 from superarm.service.http import bandit_routes, bulk_routes, decision_routes, server_routes
 from superarm.service.http.endpoint import Endpoint, json_response
+from superarm.service.http.front_door import GONE
 from superarm.service.http.guard import Guard
 from superarm.service.http.keys import Keys
 from superarm.service.http.openapi import description
@@ -79,8 +81,13 @@ class _Responder:
         self._endpoint, self._service = endpoint, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        CLIENT_GONE.set(scope.get(GONE, _never))
         response = await self._endpoint.respond(self._service, Request(scope, receive))
         await response(scope, receive, send)
+
+
+def _never() -> bool:
+    return False
 
 
 def _route(endpoint: Endpoint, service: Service) -> Route:
