@@ -114,9 +114,9 @@ class ParquetLog:
             machines of a dask cluster ``client.get_executor()``. They must see the files.
         """
         level, size = as_fraction(level, "level"), _size(target)
-        with self._reading(executor) as each:
+        with self._reading(executor) as each, self._kept(executor) as kept:
             # Twice: the spread is summed around the value, which keeps its digits.
-            sums = self._sums(each, target, self._sums(each, target, None))
+            sums = self._sums(each, target, self._sums(each, target, None, kept), kept)
             logged = frozenset[Any]().union(*(one.items for one in self._known(each)))
         unseen = sum(chance for one, chance in target.items() if one not in logged) / size
         return estimate_of(sums, size, level=level, unseen=unseen)
@@ -136,12 +136,19 @@ class ParquetLog:
         with self._reading(executor) as each:
             return self._sums(each, target, around)
 
-    def _sums(self, each: Each, target: Mapping[Any, float], around: Sums | None) -> Sums:
+    def _sums(
+        self,
+        each: Each,
+        target: Mapping[Any, float],
+        around: Sums | None,
+        kept: Sequence[Path] | None = None,
+    ) -> Sums:
         if self.rows.propensity is None:
             raise ValueError("estimates need the column of the propensities: propensity=...")
         weights = {item: float(chance) for item, chance in target.items() if chance}
         read = partial(Rows.sums, weights=weights, size=_size(target), around=around)
-        found = each(read, [one.n_rounds for one in self._known(each)])
+        n_rounds = [one.n_rounds for one in self._known(each)]
+        found = each(read, n_rounds) if kept is None else each(read, n_rounds, kept)
         return sum(found, start=Sums(0, 0, 0, 0))
 
     def _known(self, each: Each) -> list[Facts]:
@@ -168,6 +175,15 @@ class ParquetLog:
                 read(self.rows, connection, part, *others)
                 for part, *others in zip(self.parts, *more, strict=True)
             )
+
+    @contextmanager
+    def _kept(self, executor: Executor | None) -> Iterator[list[Path] | None]:
+        """Files for the rounds of each part, so that they are found once; none elsewhere."""
+        if executor is not None:
+            yield None
+            return
+        with tempfile.TemporaryDirectory(prefix="superarm-rounds-") as folder:
+            yield [Path(folder) / f"{place}.parquet" for place in range(len(self.parts))]
 
 
 def _kind_of(

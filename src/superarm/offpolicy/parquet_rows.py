@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from superarm.offpolicy.parts import Part
 from superarm.offpolicy.sums import Sums
+
+Query: TypeAlias = tuple[str, list[Any]]  # with its parameters
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ class Rows:
         connection: Any,
         part: Part,
         n_rounds: int,
+        kept: Path | None = None,
         *,
         weights: Mapping[Any, float],
         size: float,
@@ -116,27 +120,33 @@ class Rows:
         """The sums of a part with ``n_rounds`` rounds: see `ParquetLog.sums`.
 
         ``weights`` are the probabilities of the items of the target, and ``size`` their sum.
+        ``kept`` is a file for the rounds, so that they are found once.
         """
         value, mean = (0.0, 1.0) if around is None else (around.value, around.mean_weight)
-        source, given = self._source(part)
-        # Other items add nothing, so that only rows of the target are grouped.
+        rounds, given = self._rounds(part, weights, size)
+        if kept is not None:
+            rounds, given = _written(connection, rounds, given, kept)
         query = f"""
-            WITH target AS (SELECT unnest(?) AS item, unnest(?::DOUBLE[]) AS weight),
-            rounds AS (
-                SELECT sum(weight / chance * outcome) AS x, sum(weight / chance) / ?::DOUBLE AS w
-                FROM {source} JOIN target USING (item) GROUP BY round),
-            off AS (SELECT x, w, (x - w * ?::DOUBLE) / ?::DOUBLE AS r FROM rounds)
             SELECT count(*), sum(x), sum(w), sum(w * w), sum(r * r),
                 sum(abs(r + ?::DOUBLE)), max(abs(r + ?::DOUBLE))
-            FROM off"""
-        before = [list(weights), list(weights.values()), size, *given]
-        row = connection.execute(query, [*before, value, mean, value, value]).fetchone()
+            FROM (SELECT x, w, (x - w * ?::DOUBLE) / ?::DOUBLE AS r FROM ({rounds}))"""
+        row = connection.execute(query, [value, value, value, mean, *given]).fetchone()
         found = Sums(*(float(number or 0.0) for number in row))
         if around is None:
             return replace(found, n=n_rounds, rr=0.0, r=0.0, most=0.0)
         n_others = n_rounds - found.n  # rounds without any item of the target
         most = max(found.most, abs(value)) if n_others else found.most
         return replace(found, n=n_rounds, r=found.r + n_others * abs(value), most=most)
+
+    def _rounds(self, part: Part, weights: Mapping[Any, float], size: float) -> Query:
+        """The weighted outcome x and the weight w of the rounds with items of the target."""
+        source, given = self._source(part)
+        # Other items add nothing, so that only rows of the target are grouped.
+        query = f"""
+            WITH target AS (SELECT unnest(?) AS item, unnest(?::DOUBLE[]) AS weight)
+            SELECT sum(weight / chance * outcome) AS x, sum(weight / chance) / ?::DOUBLE AS w
+            FROM {source} JOIN target USING (item) GROUP BY round"""
+        return query, [list(weights), list(weights.values()), size, *given]
 
     def is_complete(self, connection: Any, files: Sequence[str]) -> bool:
         """Whether the files say that every row has a round and an item."""
@@ -157,7 +167,7 @@ class Rows:
                 f"leave these rows out before"
             )
 
-    def _source(self, part: Part) -> tuple[str, list[Any]]:
+    def _source(self, part: Part) -> Query:
         """The rows of a part as a query, and its parameters."""
         by = ", ".join(quoted(name) for name in self.round)
         by = by if len(self.round) == 1 else f"row({by})"
@@ -173,6 +183,14 @@ class Rows:
     def _files(self) -> str:
         rows = "read_parquet(?)"
         return rows if self.where is None else f"(SELECT * FROM {rows} WHERE {self.where})"
+
+
+def _written(connection: Any, query: str, given: list[Any], path: Path) -> Query:
+    """A query that reads what another one finds, which is written once."""
+    if not path.exists():
+        name = str(path).replace("'", "''")
+        connection.execute(f"COPY ({query}) TO '{name}' (FORMAT parquet)", given)
+    return "SELECT * FROM read_parquet(?)", [str(path)]
 
 
 def _marks(values: Sequence[Any]) -> str:
