@@ -17,6 +17,7 @@ Query: TypeAlias = tuple[str, list[Any]]  # with its parameters
 class Facts:
     """What must be known of a part before it is added up; facts of parts can be added."""
 
+    n_rows: int = 0
     n_rounds: int = 0
     n_missing: int = 0
     n_outside: int = 0
@@ -25,6 +26,7 @@ class Facts:
 
     def __add__(self, other: Facts) -> Facts:
         return Facts(
+            self.n_rows + other.n_rows,
             self.n_rounds + other.n_rounds,
             self.n_missing + other.n_missing,
             self.n_outside + other.n_outside,
@@ -65,10 +67,12 @@ class Rows:
     where: str | None
     kind: str
 
-    def counts(self, connection: Any, part: Part) -> list[tuple[Any, float, int]]:
-        """The items, each with the sum and the number of its outcomes."""
+    def counts(self, connection: Any, part: Part) -> list[tuple[Any, float, int, int]]:
+        """The items, each with the sum and the number of its outcomes, and with its rows."""
         source, given = self._source(part)
-        query = f"SELECT item, coalesce(sum(outcome), 0), count(outcome) FROM {source} GROUP BY 1"
+        query = f"""
+            SELECT item, coalesce(sum(outcome), 0), count(outcome), count(*)
+            FROM {source} GROUP BY 1"""
         return connection.execute(query, given).fetchall()
 
     def facts(self, connection: Any, part: Part) -> Facts:
@@ -77,8 +81,8 @@ class Rows:
         items = connection.execute(f"SELECT DISTINCT item FROM {source}", given).fetchall()
         found = frozenset(item for (item,) in items)
         n_rounds = self._n_rounds(connection, source, given) if found else 0
-        n_missing, n_outside, n_improbable = self._bad(connection, source, given)
-        return Facts(n_rounds, n_missing, n_outside, n_improbable, found)
+        n_rows, n_missing, n_outside, n_improbable = self._bad(connection, source, given)
+        return Facts(n_rows, n_rounds, n_missing, n_outside, n_improbable, found)
 
     def _n_rounds(self, connection: Any, source: str, given: list[Any]) -> int:
         # In the order of the rows: if rounds only grow, none comes twice, and none is remembered.
@@ -92,16 +96,18 @@ class Rows:
         return n_rounds
 
     def _bad(self, connection: Any, source: str, given: list[Any]) -> list[int]:
-        """How many outcomes are missing and outside [0, 1], and how many propensities are wrong."""
+        """How many rows, missing outcomes, outcomes outside [0, 1] and wrong propensities."""
         extremes = f"""
-            SELECT count(*) = count(outcome) AND count(*) = count(chance)
+            SELECT count(*), count(*) = count(outcome) AND count(*) = count(chance)
                 AND min(outcome) >= 0 AND max(outcome) <= 1 AND min(chance) > 0 AND max(chance) <= 1
             FROM {source}"""
         # They are quick to find, and mostly good. NaN is the largest number of DuckDB.
-        if connection.execute(extremes, given).fetchone()[0]:
-            return [0, 0, 0]
+        n_rows, is_good = connection.execute(extremes, given).fetchone()
+        if is_good:
+            return [n_rows, 0, 0, 0]
         query = f"""
-            SELECT count(*) - count(outcome), count(*) FILTER (outcome NOT BETWEEN 0 AND 1),
+            SELECT count(*), count(*) - count(outcome),
+                count(*) FILTER (outcome NOT BETWEEN 0 AND 1),
                 count(*) FILTER (chance IS NULL OR chance <= 0 OR chance > 1)
             FROM {source}"""
         return list(connection.execute(query, given).fetchone())
@@ -147,6 +153,11 @@ class Rows:
             SELECT sum(weight / chance * outcome) AS x, sum(weight / chance) / ?::DOUBLE AS w
             FROM {source} JOIN target USING (item) GROUP BY round"""
         return query, [list(weights), list(weights.values()), size, *given]
+
+    def n_rows(self, connection: Any, files: Sequence[str]) -> int:
+        """How many rows all parts must have together."""
+        query = f"SELECT count(*) FROM {self._files()}"
+        return connection.execute(query, [list(files)]).fetchone()[0]
 
     def is_complete(self, connection: Any, files: Sequence[str]) -> bool:
         """Whether the files say that every row has a round and an item."""
