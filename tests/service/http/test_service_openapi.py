@@ -80,6 +80,7 @@ ADDED = [
     ),
 ]
 NEW_BELIEFS = (
+    "cascading",
     "flat_gaussian",
     "learned_beta",
     "linear",
