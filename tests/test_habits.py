@@ -133,11 +133,16 @@ def test_arrow_tables_are_made_of_columns(session, monkeypatch):
     assert set(session.to_arrow("decisions")) >= {"decision", "arm", "place", "outcome", "context"}
 
 
-@pytest.mark.parametrize(("package", "method"), [("pandas", "to_pandas"), ("pyarrow", "to_arrow")])
-def test_a_missing_package_is_named(session, monkeypatch, package, method):
+@pytest.mark.parametrize(
+    ("package", "method"),
+    [("pandas", "to_pandas"), ("pyarrow", "to_arrow"), ("matplotlib.figure", "figure")],
+)
+def test_a_missing_package_is_named(session, compared, monkeypatch, package, method):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ModuleNotFoundError, match=f"{method} needs {package}.*pip install"):
-        getattr(session, method)()
+    found, name = [session, compared, session.explain(session.open[0])], package.split(".")[0]
+    for one in [each for each in found if hasattr(each, method)]:
+        with pytest.raises(ModuleNotFoundError, match=f"{method} needs {name}, .*pip install"):
+            getattr(one, method)()
 
 
 def test_a_comparison_is_paired(compared):

@@ -89,3 +89,4 @@ def test_run_writes_its_tables_without_matplotlib(folder, monkeypatch):
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {"numbers.json", "runs.csv", "arms.csv", "bandit.json"}
     assert "pip install matplotlib" in result.output
+    assert f"The files: {folder / 'out'}" in result.output
