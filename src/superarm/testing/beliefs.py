@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from superarm.core import Belief
+from superarm.core.contexts import Contextual, MayLackContexts
 from superarm.core.optional import (
-    Contextual,
     CountsOutcomes,
     Growable,
     HasPosterior,
@@ -84,8 +84,13 @@ def _check_contexts(belief: Any, context: Callable[[int], Any] | None) -> None:
         return
     if context is None:
         claim(belief.at(None).n_arms == 5, "at(None) must be about the same arms")
+        if isinstance(belief, MayLackContexts):
+            claim(belief.average_context is None, "average_context must be None without contexts")
         return
     given = np.array(context(5), np.float64)
+    if isinstance(belief, MayLackContexts):
+        average, expected = np.asarray(belief.average_context), given.shape[-1:]
+        claim(average.shape == expected, f"average_context must have shape {expected}")
     claim(belief.at(given).n_arms == 5, "at(context) must be about the same arms")
     bad = {
         "a context with NaN": np.full_like(given, _NAN),
