@@ -30,7 +30,7 @@ def words(result):
 
 def test_the_page_leads_from_the_log_to_a_session(folder):
     (folder / "log.csv").write_text(blocks(LOGS, "text")[0], encoding="utf-8")
-    [(program, *wanted)] = typed(LOGS)
+    (program, *wanted), *_ = typed(LOGS)
     assert program == "superarm"
     first = "superarm run log.csv --k 2"
     assert f"`{first}`" in LOGS.read_text("utf-8")
