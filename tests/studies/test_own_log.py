@@ -230,3 +230,15 @@ def test_files_that_are_no_log_are_refused_with_the_line(tmp_path, content, mess
     refused = run("run", tmp_path / "log.csv", "--k", 1, *columns, "--out", tmp_path / "out")
     assert refused.exit_code == 2
     assert re.search(message, " ".join(refused.output.split())), refused.output
+
+
+def test_without_jinja2_the_numbers_are_written(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(own_log.study, "lacks", lambda *modules: list(modules))
+    done = asked(folder / "log.csv", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "no page: it needs pip install jinja2" in done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "bandit.json",
+        "items.csv",
+        "numbers.json",
+    ]
