@@ -253,7 +253,12 @@ def test_policies_are_targets():
 
 
 def test_policies_are_sampled_less_in_many_contexts():
-    """But so often that the samples are a small part of the spread."""
+    """But so often that the samples are a small part of the spread.
+
+    Over 40 other seeds, the difference of the values has a spread of 0.105 standard errors, and
+    that of the standard errors is 0.7% with a spread of 0.4%. So the bound on the values, 2.9
+    spreads, fails for 0.4% of the seeds, and the other one for none.
+    """
     seen = []
 
     class Watched(OneOfTwo):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core import Belief, Pools, Scores
+from superarm.core import Belief, Pools, Scores, frames
 from superarm.core.arguments import IndexArray
 from superarm.core.optional import Posterior
 from superarm.sessions.decisions import CERTIFIED, Decision, Name
@@ -237,12 +237,12 @@ def _rows(posterior: Posterior | None, contributions: Any) -> list[dict[str, Any
 
 
 def _figure(explanation: Explanation) -> Any:
-    from matplotlib.figure import Figure  # an extra, imported where it is used
-
     out = explanation.best_left_out
     rows = [*explanation.reasons, *([] if out is None else [out])]
     n_in = len(explanation.reasons)
-    figure = Figure(figsize=(7.5, 1.5 + 0.42 * len(rows)), layout="constrained")
+    size = 7.5, 1.5 + 0.42 * len(rows)
+    drawing = frames.optional("matplotlib.figure", "figure")
+    figure = drawing.Figure(figsize=size, layout="constrained")
     axis = figure.subplots()
     for row, reason in enumerate(rows):
         _draw_reason(axis, row, reason, _IN if row < n_in else _OUT)

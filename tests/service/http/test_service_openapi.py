@@ -83,6 +83,7 @@ ADDED = [
     ),
 ]
 NEW_BELIEFS = (
+    "cascading",
     "flat_gaussian",
     "learned_beta",
     "linear",
