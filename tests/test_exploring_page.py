@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import exploring_page
-from superarm.beliefs._score_settings import _LOOK_AHEAD
+from superarm.beliefs._score_settings import LOOK_AHEAD
 from superarm.reporting.figures import render
 
 PICTURES = ("exploring-probability.svg", "exploring-policies.svg")
@@ -19,7 +19,7 @@ def test_the_page_is_made_from_what_was_measured():
     prose = [line for line in text.splitlines() if not line.startswith("|")]
     assert len(" ".join(prose).split()) <= 1100
     # The formula of the default policy is that of its belief.
-    assert f"log(1 + {_LOOK_AHEAD} t / n_i)" in text
+    assert f"log(1 + {LOOK_AHEAD} t / n_i)" in text
 
 
 @pytest.mark.parametrize("policy", ["cts", "single-seed"])
