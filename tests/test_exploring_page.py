@@ -96,11 +96,19 @@ def test_the_table_of_the_benchmark_is_read(monkeypatch, tmp_path):
         {"problem": "third", "run": run, "found": {k: [v[run], 0.1] for k, v in found.items()}}
         for run in range(2)
     ]
-    path.write_text(json.dumps({"table": rows, "before": rows + worse, "paper": paper}))
+    arrivals = [
+        {"policy": label, "run": run, "gap": gap + 2 * run}
+        for label, gap in (("thompson", 41), ("thompson, prior (1, 1) stays", 10), ("CTS", 5))
+        for run in range(2)
+    ]
+    parts = {"table": rows, "before": rows + worse, "paper": paper, "arrivals": arrivals}
+    path.write_text(json.dumps(parts))
     monkeypatch.setattr(exploring_page, "LEARNING", path)
     text = exploring_page.page()
     assert "|first|55|15|35|46|+9.0|" in text
-    assert "0.75 (0.75 to 0.75) on the linear problem (2 runs)" in text
+    ratio = "0.75 (0.75 to 0.75)"
+    assert f"is {ratio} of CTS's on the linear and {ratio} on the network problem (2 runs" in text
+    assert "it closes 42% of the gap, and 11% if the prior stays Beta(1, 1)." in text
     assert "0.30 and 0.30 evaluations per round, and CTS 0.40 and 0.40." in text
     assert "On 3 earlier problems" in text
     assert "the others on third (-8.0)." in text
