@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from superarm.service.http import bandit_routes, bulk_routes, decision_routes, server_routes
 from superarm.service.http.endpoint import Endpoint, json_response
+from superarm.service.http.express import Express
 from superarm.service.http.guard import Guard
 from superarm.service.http.keys import Keys
 from superarm.service.http.openapi import description
@@ -44,9 +45,12 @@ def make_app(service: Service) -> Starlette:
 
     routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
     routes += [Route("/openapi.json", _describe(service), include_in_schema=False), *page_routes()]
+    express = Middleware(
+        Express, service=service, routes=routes, endpoints=decision_routes.MOST_OFTEN
+    )
     app = Starlette(
         routes=routes,
-        middleware=_middleware(service),
+        middleware=[*_middleware(service), express],
         exception_handlers={
             Problem: _answer_problem,
             HTTPException: _answer_routing,
