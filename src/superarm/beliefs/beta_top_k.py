@@ -281,4 +281,5 @@ def _choose(weights: FloatArray, rng: np.random.Generator) -> IndexArray:
     sums = weights.cumsum(axis=1)
     # random() < 1 also after rounding: the last column is never passed, and a column of weight 0 is
     # never chosen.
-    return np.count_nonzero(sums <= (rng.random(len(sums)) * sums[:, -1])[:, None], axis=1)
+    # Not np.count_nonzero, which makes a copy first.
+    return (sums <= (rng.random(len(sums)) * sums[:, -1])[:, None]).sum(axis=1)

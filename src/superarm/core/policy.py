@@ -20,6 +20,7 @@ from superarm.core.k_of_m import as_feasible, top_k
 from superarm.core.optional import Contextual, SamplesTop, offers
 from superarm.core.places import LearnsPlaces
 from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
+from superarm.core.stopping import may_stop
 
 
 @dataclass
@@ -112,6 +113,7 @@ class Policy:
         context: ArrayLike | None = None,
     ) -> tuple[IndexArray, Sample]:
         """The same as ``ask``, and theta as far as the oracle looked at it."""
+        may_stop()
         sets = self.feasible
         if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)

@@ -15,6 +15,8 @@ _LONG_S = 20.0  # longer than any deadline here, so that waiting in vain fails a
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\n"
 
+GONE = asyncio.Event()
+
 
 async def echo(scope, receive, send):
     """An application that answers with the number of bytes of the body."""
@@ -24,6 +26,10 @@ async def echo(scope, receive, send):
         if message["type"] == "http.disconnect":
             return
         size, more = size + len(message["body"]), message["more_body"]
+    while scope["path"] == "/gone" and not scope["superarm.gone"]():
+        await asyncio.sleep(0.001)
+    if scope["path"] == "/gone":
+        GONE.set()
     if scope["path"] == "/slow":
         await asyncio.sleep(3 * LIMITS.body_s)
     content = str(size).encode()
@@ -165,3 +171,15 @@ def test_a_request_behind_a_slow_one_is_not_late():
         return answers
 
     assert played(client) == [b"200", b"200"]
+
+
+def test_the_application_sees_that_a_client_has_left():
+    async def client(connect):
+        _, writer = await connect()
+        writer.write(b"GET /gone HTTP/1.1\r\nHost: here\r\n\r\n")
+        await writer.drain()
+        assert not GONE.is_set()
+        writer.close()
+        await GONE.wait()
+
+    played(client)

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from superarm.service.http import bandit_routes, bulk_routes, decision_routes, server_routes
 from superarm.service.http.endpoint import Endpoint, json_response
-from superarm.service.http.express import Express
+from superarm.service.http.express import Express, mark_client
 from superarm.service.http.guard import Guard
 from superarm.service.http.keys import Keys
 from superarm.service.http.openapi import description
@@ -83,6 +83,7 @@ class _Responder:
         self._endpoint, self._service = endpoint, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        mark_client(scope)
         response = await self._endpoint.respond(self._service, Request(scope, receive))
         await response(scope, receive, send)
 

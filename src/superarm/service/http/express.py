@@ -13,7 +13,9 @@ from typing import Any
 
 from starlette.routing import BaseRoute, Route
 
+from superarm.service.bandits.patience import CLIENT_GONE
 from superarm.service.http.endpoint import Endpoint, body_of, encoded, idempotency_key
+from superarm.service.http.front_door import GONE
 from superarm.service.http.service import Service
 from superarm.service.problems import MEDIA_TYPE, Problem
 
@@ -21,6 +23,7 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 _PATH = re.compile(r"/v1/(bandits|decisions)/([a-z0-9-]+)/(decisions|outcomes)")
+_READ = {b"content-type", b"idempotency-key"}
 _JSON = (b"content-type", b"application/json")
 
 
@@ -63,6 +66,7 @@ class Express:
             await self._app(scope, receive, send)
             return
         endpoint, scope["route"] = found  # the guard counts by route
+        mark_client(scope)
         try:
             answer = await self._answer(endpoint, place[2], scope, receive)
             headers = [_JSON]
@@ -98,4 +102,10 @@ class Express:
         return await endpoint.function(self._service, **given)
 
 
-_READ = {b"content-type", b"idempotency-key"}
+def mark_client(scope: Scope) -> None:
+    """Let the operations of a request know whether its client is still there."""
+    CLIENT_GONE.set(scope.get(GONE, _never))
+
+
+def _never() -> bool:
+    return False

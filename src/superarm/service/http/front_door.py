@@ -18,6 +18,9 @@ from superarm.service.http.to_home import INSIDE
 from superarm.service.problems import MEDIA_TYPE, Problem
 from superarm.service.settings import Limits
 
+# The member of a scope with a function that says whether the client has closed its connection.
+GONE = "superarm.gone"
+
 
 class FrontDoor:
     """Makes the protocol of each new connection, and counts the connections of each address.
@@ -78,7 +81,7 @@ class _Connection(HttpToolsProtocol):
     def __init__(self, door: FrontDoor, **options: Any) -> None:
         super().__init__(**options)
         self._door, self._limits = door, door.limits
-        self._address = ""
+        self._address, self._gone = "", False
         self.before = b""  # what another worker has read from the connection
         self._deadline: asyncio.TimerHandle | None = None
         self._head: int | None = 0  # bytes of an incomplete head; None while a body arrives
@@ -101,6 +104,7 @@ class _Connection(HttpToolsProtocol):
                 self.data_received(self.before)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._gone = True
         self._door.leave(self._address)
         self._in_time()
         super().connection_lost(exc)
@@ -138,6 +142,7 @@ class _Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._head = None
+        self.scope[GONE] = lambda: self._gone  # type: ignore[literal-required]
         self._expect(self._limits.body_s, "the body")
         super().on_headers_complete()
 
