@@ -1,7 +1,7 @@
 """The throughput of the service as ratios: against the framework, the library, and with workers.
 
     python benchmarks/load.py [--rounds N] [--seconds S] [--postgres URL] [--events N]
-                              [--out FILE.json]
+                              [--no-workers] [--out FILE.json]
     python benchmarks/load.py --from FILE.json
 
 5 of 5,000 arms, 64 clients with one request at a time, everything durable. Ratios are of figures
@@ -9,10 +9,12 @@ from the same round, and the table has their medians over the rounds:
 
 - single requests against a bare Starlette application with answers of the same size;
 - bulk requests of 100 against the library's own ``ask`` and ``tell``;
-- two workers against one, with two bandits. Clients and servers share the cores of the machine, so
-  the processor time per request is shown, too;
+- two workers against one, with two bandits;
 - the 99th percentile of the latency against the median, also while a page watches a bandit with
   many events, another bandit has a million arms, and a third has a reward that sleeps.
+
+Clients and servers share the cores of the machine, and other programs may use them, too. So the
+ratios of processor time per request are shown as well: those of a machine with cores to spare.
 """
 
 from __future__ import annotations
@@ -62,17 +64,17 @@ class Bare(Server):
         self._arguments = [str(HERE / "load_bare.py"), str(self.port)]
 
 
-def library(seconds: float) -> float:
-    """Decisions and outcomes per second of a bare session."""
+def library(seconds: float) -> dict[str, float]:
+    """Decisions and outcomes of a bare session, per second and in processor time."""
     names = [str(number) for number in range(M)]
     policy = sa.Policy(sa.BetaBelief(M), sa.TopK(), sa.LinearReward(M), K)
     session, rng = sa.Session(policy, names, seed=1), random.Random(0)
-    n_done, start = 0, time.perf_counter()
+    n_done, start, cpu = 0, time.perf_counter(), time.process_time()
     while (took := time.perf_counter() - start) < seconds:
         decision = session.ask()
         session.tell(decision, {arm: float(rng.random() < 0.3) for arm in decision.arms})
         n_done += 2
-    return n_done / took
+    return {"per_s": n_done / took, "cpu_ms": 1e3 * (time.process_time() - cpu) / n_done}
 
 
 def load(server: Server, bandits: list[str], seconds: float, **more: int) -> dict[str, float]:
@@ -80,7 +82,7 @@ def load(server: Server, bandits: list[str], seconds: float, **more: int) -> dic
     given = [str(server.port), ",".join(bandits), "--seconds", str(seconds)]
     for name, value in {"clients": CLIENTS, **more}.items():
         given += [f"--{name}", str(value)]
-    before = _cpu_s(server)
+    before, http = _cpu_s(server), _http_s(server)
     done = subprocess.run(
         [sys.executable, str(HERE / "load_clients.py"), *given], capture_output=True, text=True
     )
@@ -92,7 +94,8 @@ def load(server: Server, bandits: list[str], seconds: float, **more: int) -> dic
         "per_s": len(each) * found["per_request"] / found["seconds"],
         "p50_ms": 1e3 * each[len(each) // 2],
         "p99_ms": 1e3 * each[len(each) * 99 // 100],
-        "server_cpu_ms": 1e3 * (_cpu_s(server) - before) / found["n_all"],
+        "cpu_ms": 1e3 * (_cpu_s(server) - before) / found["n_all"],
+        "http_cpu_ms": 1e3 * (_http_s(server) - http) / found["n_all"],
         "clients_cpu_ms": 1e3 * found["clients_cpu_s"] / found["n_all"],
     }
 
@@ -100,6 +103,14 @@ def load(server: Server, bandits: list[str], seconds: float, **more: int) -> dic
 def _cpu_s(server: Server) -> float:
     times = [one.cpu_times() for one in (psutil.Process(server.process.pid), *server.workers())]
     return sum(one.user + one.system for one in times)
+
+
+def _http_s(server: Server) -> float:
+    """The processor time of the event loop, which is the first thread."""
+    pid = server.process.pid
+    return sum(
+        one.user_time + one.system_time for one in psutil.Process(pid).threads() if one.id == pid
+    )
 
 
 @contextlib.contextmanager
@@ -115,18 +126,19 @@ def started(folder: Path, database: str, *options: str) -> Iterator[tuple[Server
 def rounds(folder: Path, databases: tuple[str, str], options: Any) -> list[dict[str, Any]]:
     """Everything that is compared, one after the other, several times."""
     seconds, found = options.seconds, []
-    with (
-        Bare(folder / "bare.log") as bare,
-        started(folder, databases[0]) as (one, bandits),
-        started(folder, databases[1], "--workers", "2") as (two, others),
-    ):
+    with contextlib.ExitStack() as stack:
+        bare = stack.enter_context(Bare(folder / "bare.log"))
+        one, bandits = stack.enter_context(started(folder, databases[0]))
+        if options.workers:
+            two, others = stack.enter_context(started(folder, databases[1], "--workers", "2"))
         for _ in range(options.rounds):
-            row: dict[str, Any] = {"library": {"per_s": library(seconds / 2)}}
+            row: dict[str, Any] = {"library": library(seconds / 2)}
             row["bare"] = load(bare, ["aaaaaaaaaa"], seconds)
             row["single"] = load(one, bandits[:1], seconds)
             row["bulk"] = load(one, bandits[:1], seconds, clients=2, bulk=BULK)
-            row["one worker"] = load(one, bandits, seconds)
-            row["two workers"] = load(two, others, seconds)
+            if options.workers:
+                row["one worker"] = load(one, bandits, seconds)
+                row["two workers"] = load(two, others, seconds)
             found.append(row)
     return found
 
@@ -159,11 +171,16 @@ def ratios(found: dict[str, Any]) -> dict[str, float]:
 
     made = {
         "single / bare": median("single", "bare"),
+        "single / bare, by processor time": median("bare", "single", "cpu_ms"),
         "bulk / library": median("bulk", "library"),
-        "two workers / one": median("two workers", "one worker"),
-        "processor time, one worker / two": median("one worker", "two workers", "server_cpu_ms"),
+        "bulk / library, by processor time": median("library", "bulk", "cpu_ms"),
         "p99 / median": median("single", "single", "p99_ms", "p50_ms"),
     }
+    if "two workers" in found["rounds"][0]:
+        made["two workers / one"] = median("two workers", "one worker")
+        made["two workers / one, by processor time"] = 2 * median(
+            "one worker", "two workers", "cpu_ms"
+        )
     if "busy" in found:
         made["p99 / median, busy"] = found["busy"]["p99_ms"] / found["busy"]["p50_ms"]
     return made
@@ -177,7 +194,7 @@ def measure(options: argparse.Namespace, folder: Path, kind: str) -> dict[str, A
     if options.events:
         own = options.postgres if kind == "postgresql" else str(folder / "busy.db")
         found["busy"] = busy(folder, own, options)
-    return {**found, "ratios": ratios(found)}
+    return {**found, "ratios": ratios(found), "processor_ms": processor_ms(found["rounds"])}
 
 
 def rows(found: dict[str, Any]) -> list[list[str]]:
@@ -189,14 +206,32 @@ def rows(found: dict[str, Any]) -> list[list[str]]:
         sign = "at most" if name in AT_MOST else "at least"
         said = "" if target is None else f"{sign} {target:g}"
         made.append([name, said, *(f"{found[kind]['ratios'][name]:.2f}" for kind in kinds)])
-    for name in ("bare", "single", "bulk", "one worker", "two workers"):
-        each = []
-        for kind in kinds:
-            some = [row[name] for row in found[kind]["rounds"]]
-            rate = statistics.median(one["per_s"] for one in some)
-            cpu = statistics.median(one["server_cpu_ms"] for one in some)
-            each.append(f"{rate:,.0f}, {cpu:.2f}")
-        made.append([f"{name}: per second, processor ms of the server per request", "", *each])
+    for name, parts in found[kinds[0]]["processor_ms"].items():
+        each = [found[kind]["processor_ms"][name] for kind in kinds]
+        said = [", ".join(f"{one[part]:.2f} {part}" for part in parts) for one in each]
+        made.append([f"{name}: processor ms per request", "", *said])
+    return made
+
+
+def processor_ms(rounds: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Where the time goes: medians over the rounds."""
+
+    def median(name: str, part: str = "cpu_ms") -> float:
+        return statistics.median(row[name][part] for row in rounds)
+
+    belief = median("library")
+    made = {"bare": {"in all": median("bare")}}
+    for name in ("single", "bulk"):
+        whole, http = median(name), median(name, "http_cpu_ms")
+        made[name] = {
+            "in all": whole,
+            "HTTP": http,
+            "belief": belief,
+            "log and checkpoints": whole - http - belief,
+        }
+    for name in ("one worker", "two workers"):
+        if name in rounds[0]:
+            made[name] = {"in all": median(name)}
     return made
 
 
@@ -205,7 +240,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--postgres", help="postgresql://...; measured as well as SQLite")
-    parser.add_argument("--events", type=int, default=1_000_000, help="of the watched bandit")
+    parser.add_argument(
+        "--events", type=int, default=1_000_000, help="of the watched bandit; 0 for no busy server"
+    )
+    parser.add_argument("--no-workers", dest="workers", action="store_false")
     parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--from", dest="given", type=Path, help="measure nothing; show this file")

@@ -61,12 +61,13 @@ def beside(url: str, old: str, wide: str, sleeping: str) -> Iterator[dict[str, i
             end.wait(pause_s)
 
     with Client(url, timeout_s=120) as client, httpx.Client(base_url=url, timeout=120) as http:
+        work = {
+            "page": (PAGE_S, lambda: _watch(http, old)),
+            "wide": (1.0, lambda: _play(client, wide)),
+            "sleeping": (0.0, lambda: _play(client, sleeping)),
+        }
         threads = [
-            threading.Thread(target=repeat, args=("page", PAGE_S, lambda: _watch(http, old))),
-            threading.Thread(target=repeat, args=("wide", 1.0, lambda: _play(client, wide))),
-            threading.Thread(
-                target=repeat, args=("sleeping", 0.0, lambda: _play(client, sleeping))
-            ),
+            threading.Thread(target=repeat, args=(name, *what)) for name, what in work.items()
         ]
         for thread in threads:
             thread.start()
@@ -80,7 +81,7 @@ def beside(url: str, old: str, wide: str, sleeping: str) -> Iterator[dict[str, i
 
 def _watch(http: httpx.Client, bandit: str) -> None:
     """What the page asks for while it shows a bandit."""
-    for path in ("?top=20", "/history?points=200", "/decisions?limit=20", "/verdict"):
+    for path in ("?top=20", "/history?points=200", "/decisions?limit=20"):
         http.get(f"/v1/bandits/{bandit}{path}").raise_for_status()
 
 
