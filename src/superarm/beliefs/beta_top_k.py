@@ -261,7 +261,8 @@ def _distinct(*arms: IndexArray) -> IndexArray:
     """Each of the arms once, ascending; for few arms several times faster than np.unique."""
     ordered = np.concatenate(arms)
     ordered.sort()
-    is_first = np.ones(len(ordered), bool)
+    is_first = np.empty(len(ordered), bool)
+    is_first[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
     return ordered[is_first]
 

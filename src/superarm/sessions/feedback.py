@@ -15,19 +15,22 @@ from superarm.sessions.decisions import Record
 
 
 class Feedback(NamedTuple):
-    """Arms by ascending number, their outcomes, and their places; None if these are not known."""
+    """Arms by ascending number, their outcomes, and their places.
+
+    The places are None if they are not known, or if the belief does not learn from them.
+    """
 
     arms: IndexArray
     outcomes: FloatArray
     places: IndexArray | None
 
 
-def feedback_of(record: Record, outcomes: Mapping[int, float]) -> Feedback:
-    """Some outcomes of a decision, by number, for `Policy.tell`."""
+def feedback_of(record: Record, outcomes: Mapping[int, float], belief: Any) -> Feedback:
+    """Some outcomes of a decision, by number, for `Policy.tell` of a policy with this belief."""
     # Ascending, so that what is learnt does not depend on the ranking of the arms.
     arms = np.array(sorted(outcomes), np.intp)
     places = None
-    if record.decision.ranked:
+    if record.decision.ranked and offers(belief, LearnsPlaces):
         order = np.argsort(record.arms)
         places = order[np.searchsorted(record.arms, arms, sorter=order)]
     return Feedback(arms, np.array([outcomes[arm] for arm in arms.tolist()]), places)

@@ -131,7 +131,7 @@ class UnlockedSession:
 
     def _tell(self, record: Record, outcomes: dict[int, float]) -> None:
         context = record.context(self.policy.reward.n_arms)
-        arms, values, places = feedback_of(record, outcomes)
+        arms, values, places = feedback_of(record, outcomes, self.policy.belief)
         self.policy.tell(arms, values, rng=self.rng, context=context, places=places)
 
     def next_records(self, decisions: Sequence[Decision]) -> list[Record]:
