@@ -30,7 +30,7 @@ def words(result):
 
 def test_the_page_leads_from_the_log_to_a_session(folder):
     (folder / "log.csv").write_text(blocks(LOGS, "text")[0], encoding="utf-8")
-    [(program, *wanted)] = typed(LOGS)
+    (program, *wanted), *_ = typed(LOGS)
     assert program == "superarm"
     first = "superarm run log.csv --k 2"
     assert f"`{first}`" in LOGS.read_text("utf-8")
@@ -42,6 +42,11 @@ def test_the_page_leads_from_the_log_to_a_session(folder):
     assert done.exit_code == 0, done.output
     assert "what other sets would have earned cannot be told from this log" in words(done)
     assert (folder / "superarm-run" / "report.html").exists()
+    # What the command says to do next works as it stands.
+    program = [line[4:] for line in done.output.splitlines() if line.startswith("    ")]
+    said = {"__name__": "said"}
+    exec("\n".join(line for line in program if not line.startswith("superarm ")), said)
+    assert len(said["session"].ask().arms) == 2
     bandit = json.loads((folder / "superarm-run" / "bandit.json").read_text("utf-8"))
     assert sorted(bandit["arms"]) == ["jam", "pie", "tea"]
 
@@ -89,3 +94,4 @@ def test_run_writes_its_tables_without_matplotlib(folder, monkeypatch):
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {"numbers.json", "runs.csv", "arms.csv", "bandit.json"}
     assert "pip install matplotlib" in result.output
+    assert f"The files: {folder / 'out'}" in result.output

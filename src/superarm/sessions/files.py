@@ -166,7 +166,7 @@ def _sweep(path: Path) -> None:
 
 
 def _text(main: dict[str, Any]) -> str:
-    """JSON with one member per line, and one decision per line: an indent takes ten times longer."""
+    """JSON with one member per line, and one decision per line. An indent takes far longer."""
     lines = []
     for name, value in main.items():
         if name != "decisions" or not value:

@@ -79,10 +79,11 @@ ADDED = [
     ("components", "schemas", "ExplanationAnswer", "properties", "prior"),
     *(
         ("components", "schemas", "ReasonAnswer", "properties", name)
-        for name in ("base", "columns", "own")
+        for name in ("base", "columns", "own", "mostly")
     ),
 ]
 NEW_BELIEFS = (
+    "cascading",
     "flat_gaussian",
     "learned_beta",
     "linear",
