@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.linalg import LinAlgError
 
-from superarm.core.optional import Contextual
+from superarm.core.contexts import Contextual
 from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of

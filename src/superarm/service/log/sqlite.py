@@ -8,8 +8,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -207,8 +205,8 @@ class SQLiteStore:
         try:
             connection = self._writer()
             with _transaction(connection):
-                for query, some in groupby(statements, itemgetter(0)):
-                    connection.executemany(query, [values for _, values in some])
+                for query, values in statements:
+                    connection.execute(query, values)
         except StoreError as error:
             return error
         except Exception as error:
