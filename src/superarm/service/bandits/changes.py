@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.linalg import LinAlgError
 
+from superarm.core.contexts import Contextual
 from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of
@@ -58,7 +59,9 @@ def _ask(live: Live, asked: dict[str, Any]) -> dict[str, Any]:
     """Let the session decide. Bad constraints and contexts are refused before any draw."""
     feasible = feasible_of(live.session, live.spec["k"], asked)
     try:
-        live.session.check(feasible, context=asked.get("context"))
+        # Of nothing, nothing can be refused, and `ask` checks all of it again.
+        if asked or issubclass(type(live.session.policy.belief), Contextual):
+            live.session.check(feasible, context=asked.get("context"))
     except (ValueError, TypeError) as error:
         raise Problem(422, f"no decision can be made: {shown_error(error)}") from error
     # Sampling changes nothing, and takes longest. If it is given up, memory is still valid.

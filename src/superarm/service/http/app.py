@@ -15,10 +15,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
-from superarm.service.bandits.patience import CLIENT_GONE
 from superarm.service.http import bandit_routes, bulk_routes, decision_routes, server_routes
 from superarm.service.http.endpoint import Endpoint, json_response
-from superarm.service.http.front_door import GONE
+from superarm.service.http.express import Express, mark_client
 from superarm.service.http.guard import Guard
 from superarm.service.http.keys import Keys
 from superarm.service.http.openapi import description
@@ -46,9 +45,12 @@ def make_app(service: Service) -> Starlette:
 
     routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
     routes += [Route("/openapi.json", _describe(service), include_in_schema=False), *page_routes()]
+    express = Middleware(
+        Express, service=service, routes=routes, endpoints=decision_routes.MOST_OFTEN
+    )
     app = Starlette(
         routes=routes,
-        middleware=_middleware(service),
+        middleware=[*_middleware(service), express],
         exception_handlers={
             Problem: _answer_problem,
             HTTPException: _answer_routing,
@@ -81,13 +83,9 @@ class _Responder:
         self._endpoint, self._service = endpoint, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        CLIENT_GONE.set(scope.get(GONE, _never))
+        mark_client(scope)
         response = await self._endpoint.respond(self._service, Request(scope, receive))
         await response(scope, receive, send)
-
-
-def _never() -> bool:
-    return False
 
 
 def _route(endpoint: Endpoint, service: Service) -> Route:

@@ -85,4 +85,5 @@ async def explain_decision(service: Service, id: str) -> Answer:
     return await service.engine.do(bandit_of(id), partial(explanations.explain, id=id), reads=True)
 
 
+MOST_OFTEN = (decide, tell)
 ENDPOINTS = (decide, tell, list_decisions, get_decision, explain_decision)
