@@ -178,7 +178,9 @@ def _raise_file_limit() -> None:
 def _uvicorn_config(service: Service, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         make_app(service),
-        http=FrontDoor(settings.limits, service.team),  # type: ignore[arg-type]
+        http=FrontDoor(  # type: ignore[arg-type]
+            settings.limits, service.team, settings.trusted_proxies
+        ),
         host=settings.host,
         port=settings.port,
         # `logs` has configured the loggers. Uvicorn would replace the handlers.
@@ -270,7 +272,7 @@ def open_store(
     # Imported here: psycopg is optional.
     from superarm.service.log.postgres import PostgresStore
 
-    return PostgresStore(database)
+    return PostgresStore(database, mode)
 
 
 def is_postgres(database: str) -> bool:

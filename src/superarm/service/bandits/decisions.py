@@ -141,8 +141,9 @@ def _newest_first(store: Store, live: Live, number: int, limit: int) -> Iterator
 def history(live: Live, turn: Turn, points: int) -> Callable[[], Answer]:
     """The bandit after decisions that are evenly spread over all decisions.
 
-    The operation itself reads nothing. It returns a function for another thread, which reads the
-    log alone, so that decisions need not wait for it.
+    The operation itself reads nothing, so that decisions need not wait for it. It returns a
+    function for another thread, which reads the log. From memory it takes the reward and the
+    numbers of the arms, which stay valid when arms are added.
     """
     return partial(_history, turn.store, live, live.session.n_decisions, points)
 
@@ -169,9 +170,9 @@ def _with_counts(
             for event in store.decided_before(live.bandit.number, number, 1):
                 batch = _answers(live, event)
                 counts = json.loads(event.body)["counts"]
-        place = number - decision_number(batch[0]["id"]) if batch else 0
-        if place < len(batch):  # otherwise the decision is of this turn and not yet in the log
-            yield batch[place], counts
+        # Decisions have consecutive numbers, and all up to the last one are in the log: the
+        # operation that counted them is answered after its commit.
+        yield batch[number - decision_number(batch[0]["id"])], counts
 
 
 def _point(live: Live, known: Answer, counts: list[int]) -> Answer:

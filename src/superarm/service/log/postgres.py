@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -24,7 +24,7 @@ from superarm.service.log.queries import (
 )
 from superarm.service.log.store import Checkpoint, NameTakenError, StoreError
 
-VERSION = 1
+VERSION = 2  # see `superarm.service.log.sqlite_file`
 _TYPES = {
     "serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     "int": "BIGINT",
@@ -65,6 +65,8 @@ class PostgresStore:
     ----------
     address
         ``postgresql://user@host/database``, as psycopg takes it. Timeouts in it override ours.
+    mode
+        "serve" for a server, which brings a database of an earlier version to this one.
     """
 
     bandit, bandit_named, bandits = queries.bandit, queries.bandit_named, queries.bandits
@@ -73,7 +75,7 @@ class PostgresStore:
     key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
     checkpoint = queries.checkpoint
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, mode: Literal["serve", "write", "read"] = "serve") -> None:
         self.name = "postgresql"
         self._address = address
         self._local = threading.local()
@@ -81,7 +83,7 @@ class PostgresStore:
         self._lock = threading.Lock()
         self._closed = False
         try:
-            self._do(_make_tables)
+            self._do(partial(_make_tables, serving=mode == "serve"))
         except BaseException:
             self.close()
             raise
@@ -222,7 +224,7 @@ def _append(connection: Connection, number: int, events: list[Event]) -> None:
     connection.execute("COMMIT")
 
 
-def _make_tables(connection: Connection) -> None:
+def _make_tables(connection: Connection, *, serving: bool) -> None:
     with connection.transaction():
         # Servers that start at the same time must not create the tables twice.
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
@@ -234,10 +236,11 @@ def _make_tables(connection: Connection) -> None:
                 f"the database must have version {VERSION} or earlier, got version {row[0]}; "
                 f"update superarm"
             )
-        if row is None:
-            connection.execute("INSERT INTO meta VALUES (%s)", (VERSION,))
+        if row is None or (row[0] < VERSION and serving):
             for table in TABLES:
                 connection.execute(table.format(**_TYPES))
+            connection.execute("DELETE FROM meta")
+            connection.execute("INSERT INTO meta VALUES (%s)", (VERSION,))
 
 
 @cache

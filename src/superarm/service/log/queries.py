@@ -29,7 +29,8 @@ PUT_CHECKPOINT = (
     "SET meta = excluded.meta, data = excluded.data, sha256 = excluded.sha256"
 )
 
-# Each database fills in its own names of the types.
+# Each database fills in its own names of the types. A database of an earlier version gets what it
+# lacks.
 TABLES = (
     "CREATE TABLE IF NOT EXISTS bandits (number {serial}, id TEXT NOT NULL UNIQUE, "
     "name TEXT NOT NULL UNIQUE, k INTEGER NOT NULL, created {real} NOT NULL)",
@@ -39,6 +40,7 @@ TABLES = (
     "CREATE UNIQUE INDEX IF NOT EXISTS events_by_key ON events (bandit, key) WHERE key IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS events_by_decision ON events (bandit, decision, seq) "
     "WHERE decision IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS events_expired ON events (bandit, seq) WHERE kind = 'expired'",
     "CREATE TABLE IF NOT EXISTS checkpoints (bandit {int} PRIMARY KEY, meta TEXT NOT NULL, "
     "data {blob} NOT NULL, sha256 {blob} NOT NULL)",
     "CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, role TEXT NOT NULL, "

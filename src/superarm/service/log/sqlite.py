@@ -85,12 +85,13 @@ class SQLiteStore:
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
         try:
-            self._open(writable=mode != "read")
+            self._open(mode)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, *, writable: bool) -> None:
+    def _open(self, mode: str) -> None:
+        writable = mode != "read"
         try:
             self._reading = connect(self.path, read_only=not writable)
             version = self._check_version(self._reading, writable=writable)
@@ -101,7 +102,8 @@ class SQLiteStore:
                 raise StoreError(f"{self.path} must be on a file system that supports SQLite's WAL")
             # A commit returns when the data is on the disk. An acknowledgement promises that.
             writing.execute("PRAGMA synchronous = FULL")
-            if version == 0:
+            # A file of an earlier version becomes one of this version when it is served.
+            if version == 0 or (version < VERSION and mode == "serve"):
                 with _transaction(writing):
                     make_tables(writing)
         except sqlite3.Error as error:
