@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from superarm.service.bandits import changes, decisions, explanations
+from superarm.service.bandits import changes, decisions, explanations, listing
 from superarm.service.bandits.records import Answer
 from superarm.service.http import answers, bodies
 from superarm.service.http.endpoint import endpoint
@@ -64,8 +64,9 @@ async def tell(service: Service, id: str, body: bodies.TellBody) -> Answer:
 @endpoint("GET", "/v1/bandits/{id}/decisions", answer=answers.DecisionList, problems=_OF_READING)
 async def list_decisions(service: Service, id: str, query: bodies.DecisionsQuery) -> Answer:
     """List decisions, newest first; ``before`` is the number at the end of a decision's id."""
-    operation = partial(decisions.list_decisions, **dict(query))
-    return await service.engine.do(id, operation, reads=True)
+    operation = partial(listing.list_decisions, **dict(query))
+    look = await service.engine.do(id, operation, reads=True)
+    return await service.engine.in_thread(look)
 
 
 @endpoint("GET", "/v1/decisions/{id}", answer=answers.DecisionState, problems=_OF_READING)

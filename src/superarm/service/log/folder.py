@@ -174,6 +174,10 @@ class FolderStore:
         """The events with outcomes of a decision, in ascending order."""
         return self._at(number).about(number, decision)
 
+    def expired_before(self, number: int, seq: int, limit: int) -> list[Event]:
+        """Events with decisions that have expired, with a seq below ``seq``, newest first."""
+        return self._at(number).expired_before(number, seq, limit)
+
     def checkpoint(self, number: int) -> Checkpoint | None:
         """The last checkpoint."""
         return self._at(number).checkpoint(number)

@@ -123,6 +123,12 @@ def about(self: Database, number: int, decision: int) -> list[Event]:
     return list(_events(self, where, number, decision, decision))
 
 
+def expired_before(self: Database, number: int, seq: int, limit: int) -> list[Event]:
+    """Events with decisions that have expired, with a seq below ``seq``, newest first."""
+    where = "WHERE bandit = ? AND kind = 'expired' AND seq < ? ORDER BY seq DESC LIMIT ?"
+    return list(_events(self, where, number, seq, limit))
+
+
 def by_key(self: Database, number: int, key: str) -> Event | None:
     """The event that was made with an idempotency key."""
     where = "WHERE bandit = ? AND key = ? AND key IS NOT NULL"

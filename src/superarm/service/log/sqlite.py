@@ -69,6 +69,7 @@ class SQLiteStore:
     bandit, bandit_named, bandits = queries.bandit, queries.bandit_named, queries.bandits
     events, last, by_key = queries.events, queries.last, queries.by_key
     decided_before, about = queries.decided_before, queries.about
+    expired_before = queries.expired_before
     key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
     checkpoint, put_checkpoint = queries.checkpoint, queries.put_checkpoint
 

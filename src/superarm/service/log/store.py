@@ -105,6 +105,9 @@ class Store(Protocol):
     def about(self, number: int, decision: int) -> list[Event]:
         """The events with outcomes of a decision, in ascending order."""
 
+    def expired_before(self, number: int, seq: int, limit: int) -> list[Event]:
+        """Events with decisions that have expired, with a seq below ``seq``, newest first."""
+
     def checkpoint(self, number: int) -> Checkpoint | None:
         """The last checkpoint."""
 
