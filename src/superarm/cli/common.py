@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from click.decorators import FC
     from rich.console import Console
 
+    from superarm.service.log.events import Bandit
+    from superarm.service.log.store import Store
     from superarm.studies import Done
 
 # SQLite addresses are paths, PostgreSQL addresses have a password. Other users of a machine can
@@ -89,6 +91,18 @@ def need_service() -> None:
     """Refuse the command if the packages of the service are not installed."""
     for module in ("starlette", "pydantic", "uvicorn", "prometheus_client", "filelock"):
         need(module, "service", "the command uses the service")
+
+
+def chosen_bandits(store: Store, bandit: str | None) -> list[Bandit]:
+    """The bandit with an id or a name, or all bandits of a database."""
+    from superarm.service.log.chain import all_bandits
+
+    if bandit is None:
+        return list(all_bandits(store))
+    found = store.bandit(bandit) or store.bandit_named(bandit)
+    if found is None:
+        stop(f"BANDIT must be the id or the name of a bandit of this database, got {bandit!r}")
+    return [found]
 
 
 def stop(message: str) -> NoReturn:

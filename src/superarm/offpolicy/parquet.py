@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from superarm.offpolicy.estimate import (
     refuse_uneven,
     with_interval,
 )
+from superarm.offpolicy.export import FILES, need_duckdb
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,9 @@ class ParquetLog:
         common. All rows of a round must be in one file if `sums` is added over files.
     propensity
         The column with the probability that the item was shown; `snips` needs it.
+    where
+        A condition in SQL that rows must meet, such as ``"country = 'DE'"``; the rounds that it
+        leaves must be whole.
     """
 
     def __init__(
@@ -109,22 +112,32 @@ class ParquetLog:
         outcome: str,
         round: str,
         propensity: str | None = None,
+        where: str | None = None,
     ) -> None:
-        if find_spec("duckdb") is None:
-            raise ModuleNotFoundError(
-                "ParquetLog needs duckdb, which is not installed: pip install duckdb",
-                name="duckdb",
-            )
+        need_duckdb("ParquetLog")
         given = [files] if isinstance(files, str | Path) else list(files)
         self.files = [str(file) for file in given]
         self.item, self.outcome, self.round, self.propensity = item, outcome, round, propensity
+        self.where = where
         self._refuse_unknown()
+
+    @classmethod
+    def exported(cls, folder: str | Path) -> ParquetLog:
+        """The decisions of `superarm.offpolicy.export` with propensities and all outcomes."""
+        return cls(
+            (Path(folder) / FILES).as_posix(),
+            item="arm",
+            outcome="outcome",
+            round="number",
+            propensity="propensity",
+            where="propensity IS NOT NULL AND status = 'told'",
+        )
 
     def counts(self) -> dict[Any, tuple[float, int]]:
         """The sum of the outcomes of each item, and how many outcomes it has."""
         query = f"""
             SELECT {_quoted(self.item)}, sum({self._outcome}), count({self._outcome})
-            FROM read_parquet(?) GROUP BY 1 ORDER BY 1"""
+            FROM {self._source} GROUP BY 1 ORDER BY 1"""
         return {item: (float(s or 0.0), int(n)) for item, s, n in self._rows(query)}
 
     def snips(self, target: Mapping[Any, float], *, level: float = 0.95) -> Estimate:
@@ -160,7 +173,7 @@ class ParquetLog:
             WITH q AS (SELECT unnest(?) AS item, unnest(?::DOUBLE[]) AS weight),
             rounds AS (
                 SELECT sum({weight} * {self._outcome}) AS x, sum({weight}) / ?::DOUBLE AS w
-                FROM read_parquet(?) AS log LEFT JOIN q ON log.{_quoted(self.item)} = q.item
+                FROM {self._source} AS log LEFT JOIN q ON log.{_quoted(self.item)} = q.item
                 GROUP BY {_quoted(self.round)}
             ),
             off AS (SELECT x, w, (x - w * ?::DOUBLE) / ?::DOUBLE AS r FROM rounds)
@@ -172,6 +185,11 @@ class ParquetLog:
         (row,) = self._rows(query, items, chances, _size(target), after=after)
         found = Sums(*(float(number or 0.0) for number in row))
         return found if around is not None else replace(found, rr=0.0, r=0.0, most=0.0)
+
+    @property
+    def _source(self) -> str:
+        rows = "read_parquet(?)"
+        return rows if self.where is None else f"(SELECT * FROM {rows} WHERE {self.where})"
 
     @property
     def _outcome(self) -> str:
@@ -191,7 +209,7 @@ class ParquetLog:
             SELECT count(*) - count({outcome}),
                 count(*) FILTER ({outcome} NOT BETWEEN 0 AND 1),
                 count(*) FILTER ({chance} IS NULL OR {chance} <= 0 OR {chance} > 1)
-            FROM read_parquet(?)"""
+            FROM {self._source}"""
         ((missing, outside, bad),) = self._rows(query)
         if missing or outside:
             raise ValueError(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import uvicorn
 
@@ -23,6 +23,7 @@ from superarm.service import logs
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.engine import Engine
 from superarm.service.http.app import make_app
+from superarm.service.http.first_bandit import make_first
 from superarm.service.http.front_door import FrontDoor
 from superarm.service.http.service import Service
 from superarm.service.http.team import Channel, Team
@@ -31,6 +32,7 @@ from superarm.service.log.events import DamagedLogError
 from superarm.service.log.folder import FolderStore, files_of
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.store import Store, StoreError
+from superarm.service.problems import Problem
 from superarm.service.processes import pool as processes
 from superarm.service.processes.remote import remote_rewards
 from superarm.service.settings import Settings
@@ -104,6 +106,8 @@ def _serve(settings: Settings, worker: Worker | None, own: parts.Factories) -> N
             most_loaded=settings.most_loaded,
             deadline_s=settings.deadline_s,
         )
+        if settings.first is not None and (worker is None or worker.number == 0):
+            _make_first(engine, settings.first, settings.limits.arms)
         service = Service(
             engine,
             settings.limits,
@@ -115,6 +119,13 @@ def _serve(settings: Settings, worker: Worker | None, own: parts.Factories) -> N
         _run(service, settings, worker)
     finally:
         store.close()
+
+
+def _make_first(engine: Engine, first: dict[str, Any], most_arms: int) -> None:
+    try:
+        make_first(engine, first, most_arms)
+    except (ValueError, Problem, StoreError) as error:
+        raise StartError(f"the bandit of the warm start cannot be made: {error}") from error
 
 
 def _check_proxies(proxies: tuple[str, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Settings:
         Whether to verify whole logs at the start, not only the events after the last checkpoint.
     log_requests
         Whether to write one log line per request.
+    first
+        A request for a bandit that is made before the server listens, unless one has its name.
     n_workers
         The number of processes: see `superarm.service.workers`.
     """
@@ -88,4 +91,5 @@ class Settings:
     n_processes: int = 64
     check_all: bool = False
     log_requests: bool = True
+    first: dict[str, Any] | None = None
     n_workers: int = 1

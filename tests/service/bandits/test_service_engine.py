@@ -124,7 +124,7 @@ def test_a_decision_that_memory_takes_for_closed(path, late):
 def test_a_bandit_that_is_asked_for_while_it_is_made(path):
     with client_of(path) as client:
         engine = client.app.state.service.engine
-        create_, made, go_on = engine._create, threading.Event(), threading.Event()
+        create_, made, go_on = engine.make, threading.Event(), threading.Event()
 
         def slow(spec):
             actor = create_(spec)
@@ -150,5 +150,5 @@ def test_a_bandit_that_is_asked_for_while_it_is_made(path):
             )
             assert told.json()["new"] == decision["arms"]
 
-        engine._create = slow
+        engine.make = slow
         client._runner.run(play(client._client))

@@ -103,7 +103,7 @@ class Engine:
 
     async def create(self, spec: Spec) -> Bandit:
         """Make a bandit. Raises NameTakenError if another bandit has the name."""
-        made = await self.slowly(self._create, spec)
+        made = await self.slowly(self.make, spec)
         # Another request may have found the new bandit in the list and used it already.
         actor = self._actors.setdefault(made.bandit.id, made)
         self._make_room(actor)
@@ -194,7 +194,8 @@ class Engine:
         self.checkpoints.close()
         self.store.close()
 
-    def _create(self, spec: Spec) -> Actor:
+    def make(self, spec: Spec) -> Actor:
+        """Make a bandit, also before the event loop runs."""
         id = "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
         live = Live.new(Bandit(0, id, spec["name"], spec["k"], self.clock()), spec, self.own)
         try:
