@@ -101,6 +101,11 @@ def bandit(
     return Bandit.from_json((yield Request("GET", bandit_path(bandit), params)))
 
 
+def delete(bandit: Bandit | str) -> Steps[None]:
+    """Delete a bandit with its decisions, outcomes and log. This cannot be undone."""
+    yield Request("DELETE", bandit_path(bandit))
+
+
 @overload
 def ask(bandit: Bandit | str, n: None = None, **options: Unpack[AskOptions]) -> Steps[Decision]: ...
 

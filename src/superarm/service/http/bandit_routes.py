@@ -101,6 +101,23 @@ async def get_bandit(service: Service, id: str, query: bodies.BanditQuery) -> An
 
 
 @endpoint(
+    "DELETE",
+    "/v1/bandits/{id}",
+    status=204,
+    answer=Media("", "Deleted"),
+    problems=(404, 410, 503, 507),
+)
+async def delete_bandit(service: Service, id: str) -> Response:
+    """Delete a bandit with its decisions, outcomes and log. This cannot be undone."""
+    try:
+        await service.engine.delete(id)
+    except Problem as problem:
+        if problem.kind != "bandit-deleted":  # a request that is repeated has succeeded
+            raise
+    return Response(status_code=204)
+
+
+@endpoint(
     "POST",
     "/v1/bandits/{id}/arms",
     answer=answers.ArmsAnswer,
@@ -178,8 +195,8 @@ async def _lines(
         after, text = await engine.in_thread(read, after)
         if text:
             yield text
-        elif not follow:
-            return
+        elif not follow or not await engine.in_thread(engine.store.bandit, bandit.id):
+            return  # at its end, or of a bandit that was deleted
         else:
             await asyncio.sleep(_POLL_S)
 
@@ -188,6 +205,7 @@ ENDPOINTS: tuple[Any, ...] = (
     create_bandit,
     list_bandits,
     get_bandit,
+    delete_bandit,
     add_arms,
     retire_arm,
     get_history,

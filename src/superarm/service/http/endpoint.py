@@ -128,7 +128,7 @@ def json_response(
 
 
 class Media(NamedTuple):
-    """An answer that is not JSON."""
+    """An answer that is not JSON; without a type, one that has no body."""
 
     type: str
     description: str

@@ -98,6 +98,8 @@ def _responses(endpoint: Endpoint, needs_key: bool) -> dict[str, Any]:
 
 def _success(endpoint: Endpoint) -> dict[str, Any]:
     answer = endpoint.answer
+    if isinstance(answer, Media) and not answer.type:
+        return {"description": answer.description}
     if isinstance(answer, Media):
         content = _content(answer.type, {"type": "string"})
         return {"description": answer.description, "content": content}

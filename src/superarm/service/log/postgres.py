@@ -22,7 +22,7 @@ from superarm.service.log.queries import (
     LogTurn,
     Statement,
 )
-from superarm.service.log.store import Checkpoint, NameTakenError, StoreError
+from superarm.service.log.store import Checkpoint, DeletedError, NameTakenError, StoreError
 
 VERSION = 2  # see `superarm.service.log.sqlite_file`
 _TYPES = {
@@ -73,6 +73,8 @@ class PostgresStore:
     events, last, by_key = queries.events, queries.last, queries.by_key
     decided_before, about = queries.decided_before, queries.about
     expired_before = queries.expired_before
+    delete, was_deleted = queries.delete, queries.was_deleted
+    to_purge, purge = queries.to_purge, queries.purge
     key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
     checkpoint = queries.checkpoint
 
@@ -122,8 +124,9 @@ class PostgresStore:
         try:
             # READ COMMITTED sees what other processes committed while this one waited.
             connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-            query = "SELECT 1 FROM bandits WHERE number = %s FOR UPDATE"
-            connection.execute(query, (bandit.number,))
+            query = "SELECT 1 FROM bandits WHERE number = %s AND k > 0 FOR UPDATE"
+            if connection.execute(query, (bandit.number,)).fetchone() is None:
+                raise DeletedError  # by another server
         except BaseException:
             self._end(connection)
             raise

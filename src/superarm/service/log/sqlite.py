@@ -70,6 +70,8 @@ class SQLiteStore:
     events, last, by_key = queries.events, queries.last, queries.by_key
     decided_before, about = queries.decided_before, queries.about
     expired_before = queries.expired_before
+    delete, was_deleted = queries.delete, queries.was_deleted
+    to_purge, purge = queries.to_purge, queries.purge
     key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
     checkpoint, put_checkpoint = queries.checkpoint, queries.put_checkpoint
 

@@ -2,7 +2,7 @@
 
 /** @import { Bandit, Decision } from "../types" */
 
-import { addArms, decide, key, Problem, tell } from "./api.js";
+import { addArms, decide, deleteBandit, key, Problem, tell } from "./api.js";
 import { Button, Field, TextArea, valueOf } from "./controls.js";
 import { lines, plural } from "./format.js";
 import { html, useRef } from "./html.js";
@@ -138,6 +138,21 @@ export function AddArmsForm({ id, done }) {
     <${TextArea} name="names" label="Names, one per line"
       hint="A retired arm is restored with everything that is known about it." rows="6" required
       data-focus />
+  <//>`;
+}
+
+/** @param {{ bandit: Bandit, done: () => void }} props */
+export function DeleteForm({ bandit, done }) {
+  const { note } = usePage();
+  const deleted = () => {
+    note(`Deleted ${visible(bandit.name)}.`);
+    done();
+  };
+  return html`<${Form} submit="Delete" send=${() => deleteBandit(bandit.id)} done=${deleted}>
+    <p>
+      <${Name} name=${bandit.name} /> has ${plural(bandit.decisions, "decision")}. They are deleted
+      with their outcomes and the log. This cannot be undone.
+    </p>
   <//>`;
 }
 
