@@ -1,6 +1,7 @@
 """Bandits that are deleted: from the lists, the log, the checkpoints and memory, and no others."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_a_deleted_bandit_is_gone(path, monkeypatch):
         for bandit in (gone, stays):
             play(client, bandit, 9)
         decision = decide(client, gone)
-        assert client.delete(f"/v1/bandits/{gone}").status_code == 204
+        assert client.delete(f"/v1/bandits/{gone}?name=canteen").status_code == 204
         said = [
             client.get(f"/v1/bandits/{gone}"),
             client.get(f"/v1/bandits/{gone}/log"),
@@ -42,7 +43,7 @@ def test_a_deleted_bandit_is_gone(path, monkeypatch):
         ]
         assert [answer.status_code for answer in said] == [410] * 5
         assert said[0].json()["type"] == "urn:superarm:bandit-deleted"
-        assert client.delete(f"/v1/bandits/{gone}").status_code == 204  # a repeat
+        assert client.delete(f"/v1/bandits/{gone}?name=canteen").status_code == 204  # a repeat
         assert client.delete("/v1/bandits/aaaaaaaaaa").status_code == 404
         assert [one["id"] for one in client.get("/v1/bandits").json()["bandits"]] == [stays]
         # Its name is free, and its number is not used again.
@@ -65,18 +66,35 @@ def test_a_bandit_that_cannot_be_loaded_is_deleted(path):
         bandit = create(client, reward="mine")
     with client_of(path) as client:
         assert client.post(f"/v1/bandits/{bandit}/decisions").status_code == 500
-        assert client.delete(f"/v1/bandits/{bandit}").status_code == 204
+        assert client.delete(f"/v1/bandits/{bandit}?name=canteen").status_code == 204
         assert client.get("/v1/bandits").json()["bandits"] == []
+
+
+def test_the_name_confirms_a_deletion(path):
+    """An HTTP library may turn the address of the arm ".." into that of the bandit."""
+    with client_of(path) as client:
+        bandit = create(client)
+        for name in ("", "?name=", "?name=other"):
+            refused = client.delete(f"/v1/bandits/{bandit}{name}")
+            assert refused.status_code == 422
+        assert client.delete(f"/v1/bandits/{bandit}/arms/..").status_code in (404, 422)
+        assert len(events_of(client, bandit)) == 1
 
 
 def test_requests_behind_a_deletion_are_refused(path):
     with client_of(path) as client:
         bandit = create(client)
-        ask = ("POST", f"/v1/bandits/{bandit}/decisions", {})
-        delete = ("DELETE", f"/v1/bandits/{bandit}", {})
-        said = [one.status_code for one in client.together([ask, ask, delete, ask, ask])]
-        assert said == [201, 201, 204, 410, 410]
-        assert client.app.state.service.engine._actors == {}
+        engine = client.app.state.service.engine
+
+        async def together():
+            read = partial(engine.do, bandit, lambda live, turn: live.seq)
+            asked = [read(), engine.delete(bandit), read(), read()]
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+        first, deleted, *behind = client.run(together())
+        assert (first, deleted) == (1, None)
+        assert [problem.status for problem in behind] == [410, 410]
+        assert engine._actors == {}
 
 
 def test_a_purge_goes_on_after_a_crash(path, monkeypatch):
@@ -85,7 +103,7 @@ def test_a_purge_goes_on_after_a_crash(path, monkeypatch):
     with client_of(path) as client:
         bandit = create(client)
         play(client, bandit, 5)
-        assert client.delete(f"/v1/bandits/{bandit}").status_code == 204
+        assert client.delete(f"/v1/bandits/{bandit}?name=canteen").status_code == 204
     monkeypatch.undo()
     assert rows(path, "events")
     store = SQLiteStore(path)
@@ -103,7 +121,7 @@ def test_a_log_that_is_followed_ends(path):
         async def race():
             address = f"/v1/bandits/{bandit}/log?follow=true"
             following = asyncio.ensure_future(client.async_request("GET", address))
-            await client.async_request("DELETE", f"/v1/bandits/{bandit}")
+            await client.async_request("DELETE", f"/v1/bandits/{bandit}?name=canteen")
             return (await following).text.splitlines()
 
         assert len(client.run(race())) <= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,21 @@ def find(store: Store, live: Live, id: str) -> Answer:
         one = session.decision(id)
     except UnknownDecisionError:
         return _find_closed(store, live, id)
-    answer = answer_of(live.bandit.id, record_of(one), one.round, one.time, one.context)
+    metadata = _metadata(store, live, decision_number(id))
+    answer = answer_of(live.bandit.id, record_of(one), one.round, one.time, one.context, metadata)
     return {**answer, "status": session.status(id), "outcomes": session.outcomes(id)}
+
+
+def _metadata(store: Store, live: Live, number: int) -> Any:
+    """The metadata of a decision, which only its event has."""
+    # Newest first, as in the log.
+    made = [event for event in reversed(live.pending) if event.kind == "decided"]
+    made = [event for event in made if (event.decision or 0) <= number]
+    for event in made[:1] or store.decided_before(live.bandit.number, number, 1):
+        # Most decisions have none, and the event of a batch is long.
+        if '"metadata"' in event.body:
+            return json.loads(event.body)["ask"].get("metadata")
+    return None
 
 
 def _find_closed(store: Store, live: Live, id: str) -> Answer:

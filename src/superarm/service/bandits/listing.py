@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 
-from superarm.service.bandits.decisions import answers_in, find, logged, with_counts
+from superarm.service.bandits.decisions import answers_in, logged, with_counts
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Event
@@ -34,11 +34,10 @@ def list_decisions(
     newest = live.session.n_decisions
     if before is not None:
         newest = min(before - 1, newest)
-    # Open decisions are all in memory, and belong to the thread of the bandit.
+    # All in memory, which belongs to the thread of the bandit.
     still_open = live.session.open
     if status == "open":
-        found = _list_open(turn.store, live, still_open, newest, limit)
-        return lambda: found
+        return partial(_list_open, turn.store, live, still_open, newest, limit)
     return partial(_list, turn.store, live, still_open, status, newest, limit)
 
 
@@ -59,7 +58,7 @@ def _list(
         numbers, last, more = _numbers(store, live, is_open, status, newest, limit)
         made = [one for one, _ in with_counts(store, live, reversed(numbers))][::-1]
     found = [logged(store, live, one, is_open=is_open(decision_number(one["id"]))) for one in made]
-    return {"decisions": found, "next": last if more else None}
+    return {"decisions": found, "next": str(last) if more else None}
 
 
 def _numbers(
@@ -139,8 +138,9 @@ def _ids(event: Event) -> list[int]:
 
 def _list_open(store: Store, live: Live, every: list[Decision], newest: int, limit: int) -> Answer:
     end = bisect.bisect_right(every, newest, key=_number)
-    found = [find(store, live, one.id) for one in reversed(every[max(0, end - limit) : end])]
-    return {"decisions": found, "next": decision_number(found[-1]["id"]) if end > limit else None}
+    some = [_number(one) for one in every[max(0, end - limit) : end]]
+    found = [logged(store, live, one, is_open=True) for one, _ in with_counts(store, live, some)]
+    return {"decisions": found[::-1], "next": str(some[0]) if end > limit else None}
 
 
 def _newest_first(store: Store, live: Live, number: int, limit: int) -> Iterator[Answer]:

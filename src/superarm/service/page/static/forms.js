@@ -148,7 +148,7 @@ export function DeleteForm({ bandit, done }) {
     note(`Deleted ${visible(bandit.name)}.`);
     done();
   };
-  return html`<${Form} submit="Delete" send=${() => deleteBandit(bandit.id)} done=${deleted}>
+  return html`<${Form} submit="Delete" send=${() => deleteBandit(bandit)} done=${deleted}>
     <p>
       <${Name} name=${bandit.name} /> has ${plural(bandit.decisions, "decision")}. They are deleted
       with their outcomes and the log. This cannot be undone.
