@@ -60,7 +60,7 @@ class Server:
             command = [*prefix, sys.executable, *arguments]
             return subprocess.Popen(command, stdout=out, stderr=out)
 
-    def wait_until_up(self, patience_s: float = 60.0) -> None:
+    def wait_until_up(self, patience_s: float = 120.0) -> None:
         """Wait until the server answers. If it stops instead, raise an error with its output."""
         end = time.monotonic() + patience_s
         with httpx.Client(timeout=5.0, verify=False) as http:  # no certificates: plain HTTP
@@ -112,7 +112,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(timeout=30)
+            return self.process.wait(timeout=120)
         except subprocess.TimeoutExpired:
             self.kill()
             raise

@@ -37,10 +37,10 @@ def blocks(path, language="python"):
     return re.findall(fenced, path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
-def run_python(path):
-    """Run the Python blocks of a page in order, in one namespace, which is returned."""
+def run_python(path, n_blocks=None):
+    """Run the first Python blocks of a page, or all, in one namespace, which is returned."""
     namespace = {"__name__": "docs"}
-    for number, block in enumerate(blocks(path), start=1):
+    for number, block in enumerate(blocks(path)[:n_blocks], start=1):
         exec(compile(block, f"{path.name}, block {number}", "exec"), namespace)
     return namespace
 

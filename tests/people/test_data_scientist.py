@@ -30,7 +30,7 @@ def words(result):
 
 def test_the_page_leads_from_the_log_to_a_session(folder):
     (folder / "log.csv").write_text(blocks(LOGS, "text")[0], encoding="utf-8")
-    [(program, *wanted)] = typed(LOGS)
+    (program, *wanted), *_ = typed(LOGS)
     assert program == "superarm"
     first = "superarm run log.csv --k 2"
     assert f"`{first}`" in LOGS.read_text("utf-8")
@@ -89,3 +89,4 @@ def test_run_writes_its_tables_without_matplotlib(folder, monkeypatch):
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {"numbers.json", "runs.csv", "arms.csv", "bandit.json"}
     assert "pip install matplotlib" in result.output
+    assert f"The files: {folder / 'out'}" in result.output

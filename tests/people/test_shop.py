@@ -20,7 +20,7 @@ SLATES = doc("slates.md")
 
 @pytest.fixture(scope="module")
 def followed():
-    return run_python(SLATES)
+    return run_python(SLATES, 1)
 
 
 def test_decisions_are_ranked_best_first(followed):
@@ -32,6 +32,11 @@ def test_a_late_click_counts_for_the_place_it_was_in(followed):
     looks = followed["belief"].state()["looks"]
     shown = [looks[followed["session"].names.index(arm)] for arm in followed["decision"].arms]
     assert shown == pytest.approx([1.0, 0.5, 0.33])
+
+
+def test_places_below_a_click_that_ends_the_list_are_no_failures():
+    found = run_python(SLATES)
+    assert found["belief"].state()["unsure"][found["third"]] == 1
 
 
 def test_the_same_over_http(tmp_path):

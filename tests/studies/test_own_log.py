@@ -14,7 +14,7 @@ from superarm.studies import own_log, own_table
 from superarm.studies.own_log.analysis import analyse
 
 N_ROUNDS, N_ITEMS, K = 300, 8, 2
-MEANS = np.linspace(0.1, 0.8, N_ITEMS)
+MEANS = np.linspace(0.02, 0.98, N_ITEMS)
 
 
 def rows_of(*, every=False):
@@ -67,6 +67,10 @@ def test_a_log_without_options_is_answered_with_the_right_command(folder, tmp_pa
 
 
 def test_without_propensities_a_log_only_starts_a_policy(folder, tmp_path):
+    """The first item is one of the best two: for another seed, not with a probability of 0.001.
+
+    Each item has about 75 rounds, so that the click rate of the third best is 4 errors below.
+    """
     done = asked(folder / "log.csv", tmp_path, "--position", "position")
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
@@ -84,6 +88,10 @@ def test_without_propensities_a_log_only_starts_a_policy(folder, tmp_path):
 
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet"])
 def test_with_propensities_other_sets_are_valued(folder, tmp_path, name):
+    """Over 60 other seeds, the gap of the intervals is 4.2 of its standard deviations above 0.
+
+    So the error rate is below 1e-4. The two values of random sets differ by less than 1%.
+    """
     done = asked(folder / name, tmp_path, "--propensity", "propensity")
     assert done.exit_code == 0, done.output
     numbers = json.loads((tmp_path / "numbers.json").read_text())
@@ -121,8 +129,15 @@ def test_wrong_columns_are_answered(folder, tmp_path, options, message):
     refused = run("run", folder / "log.csv", "--k", K, *options, "--out", tmp_path)
     assert refused.exit_code == 2
     assert message in " ".join(refused.output.split())
-    too_many = asked(folder / "log.csv", tmp_path)  # --k is below the number of items
-    assert too_many.exit_code == 0
+
+
+@pytest.mark.parametrize("k", [N_ITEMS, N_ITEMS + 1])
+def test_a_set_of_all_items_is_refused(folder, tmp_path, k):
+    columns = ("--item", "item_id", "--outcome", "click", "--round", "request_id")
+    refused = run("run", folder / "log.csv", "--k", k, *columns, "--out", tmp_path)
+    assert refused.exit_code == 2
+    assert f"--k must be between 1 and 7, got {k}: the log has 8 items" in refused.output
+    assert not list(tmp_path.iterdir())
 
 
 QUERIES = {
@@ -215,3 +230,15 @@ def test_files_that_are_no_log_are_refused_with_the_line(tmp_path, content, mess
     refused = run("run", tmp_path / "log.csv", "--k", 1, *columns, "--out", tmp_path / "out")
     assert refused.exit_code == 2
     assert re.search(message, " ".join(refused.output.split())), refused.output
+
+
+def test_without_jinja2_the_numbers_are_written(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(own_log.study, "lacks", lambda *modules: list(modules))
+    done = asked(folder / "log.csv", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "no page: it needs pip install jinja2" in done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "bandit.json",
+        "items.csv",
+        "numbers.json",
+    ]

@@ -98,13 +98,6 @@ class DisjointModel:
         shifts = self.crosses[arms] / self.variances.noise + self._precision() * self.center
         self.means[arms] = np.matmul(self.covariances[arms], shifts[:, :, None])[:, :, 0]
 
-    def draw(
-        self, rows: FloatArray, spread: float, *, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """The means of all arms, and their deviations; nothing is drawn that arms share."""
-        location, var = self.moments(slice(None), rows)
-        return location, np.sqrt(var)
-
     def moments(self, arms: IndexArray | slice, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The means and variances of some arms at their rows; a slice copies no matrices."""
         along = np.matmul(self.covariances[arms], rows[:, :, None])[:, :, 0]

@@ -130,7 +130,7 @@ def show(study: Callable[[Console], Done], what: str) -> None:
     for note in filter(None, done.notes):
         click.echo(f"{note}\n")
     # Not printed by rich, which would break a long path into lines that cannot be copied.
-    click.echo(f"{what}: {done.path.resolve()}")
+    click.echo(f"{what if done.path.suffix else 'The files'}: {done.path.resolve()}")
 
 
 def refuse_beside_from(given: object) -> None:

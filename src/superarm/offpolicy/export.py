@@ -164,6 +164,8 @@ def read_export(folder: str | Path) -> tuple[list[dict[str, Any]], list[Any]]:
 
     folder = Path(folder)
     names = json.loads((folder / "log.json").read_text(encoding="utf-8"))["arms"]
+    if not any(folder.glob(FILES)):
+        return [], names
     lists = ", ".join(
         f"list({column} ORDER BY place, arm) AS {name}"
         for name, column in (("arms", "arm"), ("outcomes", "outcome"))

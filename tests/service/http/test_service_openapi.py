@@ -84,7 +84,7 @@ ADDED = [
     ("components", "schemas", "ExplanationAnswer", "properties", "prior"),
     *(
         ("components", "schemas", "ReasonAnswer", "properties", name)
-        for name in ("base", "columns", "own")
+        for name in ("base", "columns", "own", "mostly")
     ),
 ]
 # What was changed on purpose: seeds above 2^53 are text, and so is the next page.
@@ -93,6 +93,7 @@ CHANGED = [
     ("components", "schemas", "DecisionList", "properties", "next"),
 ]
 NEW_BELIEFS = (
+    "cascading",
     "flat_gaussian",
     "learned_beta",
     "linear",

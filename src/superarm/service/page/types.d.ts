@@ -25,7 +25,12 @@ export interface Bandit {
   told: number;
   expired: number;
   // These are missing in a list of bandits.
-  spec: { reward: { name: string }; oracle: { kind: string }; belief: { kind: string; context?: number } };
+  spec: {
+    reward: { name: string };
+    oracle: { kind: string };
+    belief: { kind: string; context?: number };
+    features?: number;
+  };
   retired: string[];
   events: number;
   posterior: ArmState[];
@@ -58,6 +63,10 @@ export interface Reason extends ArmFigures {
   lower?: number | null;
   upper?: number | null;
   n_tests?: number | null;
+  // The mean is base + the sum of columns + own, for beliefs with features or contexts.
+  base?: number | null;
+  columns?: number[] | null;
+  own?: number | null;
 }
 
 export interface Explanation {

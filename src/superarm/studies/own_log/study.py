@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.offpolicy.shown import ShownLog
-from superarm.reporting import RequestError, folders, need, pages
+from superarm.reporting import RequestError, folders, lacks, pages
 from superarm.reporting.tables import Table, as_csv
 from superarm.studies import own_table
 from superarm.studies.own_log.analysis import Finding, Valued, analyse
@@ -54,7 +54,6 @@ def run(
     **options
         Those of `own_table.run_table`, for a log that has every item in every round.
     """
-    need("jinja2", "plots", "the report is made from a template")
     log = read(source, columns)
     if k >= log.n_arms:
         raise RequestError(
@@ -72,11 +71,10 @@ def run(
         options = {**options, "k": k, "seed": seed, "folder": folder}
         return own_table.run_table(table, path, console=console, **options)
     found = analyse(log, k, seed=seed)
-    return Done(
-        _write(found, log, source, columns, k, folder),
-        _tables(found),
-        _notes(found, source, columns, k),
-    )
+    notes = _notes(found, source, columns, k)
+    if lacks("jinja2"):
+        notes.append("The tables were written, but no page: it needs pip install jinja2")
+    return Done(_write(found, log, source, columns, k, folder), _tables(found), notes)
 
 
 def read(source: Source, columns: Columns) -> ShownLog:
@@ -187,16 +185,6 @@ def _write(
         "share_shown": log.share_shown,
     }
     numbers = {"settings": settings, **asdict(found)}
-    page = pages.render(
-        _TEMPLATE,
-        settings=settings,
-        version=__version__,
-        why=found.why,
-        # What was asked for comes first, and the long table last.
-        tables=[*_tables(found)[1:], _items_table(found, _ON_THE_PAGE)],
-        notes=_notes(found, source, columns, k)[1:],
-        command=f"superarm run {source.command()} --k {k} {columns.options()}",
-    )
     files = {
         "numbers.json": json.dumps(numbers, indent=1, ensure_ascii=False) + "\n",
         "items.csv": as_csv(found.items),
@@ -205,7 +193,18 @@ def _write(
             ensure_ascii=False,
         )
         + "\n",
-        "report.html": page,
     }
+    # Without the package that makes pages, people still get their numbers.
+    if not lacks("jinja2"):
+        files["report.html"] = pages.render(
+            _TEMPLATE,
+            settings=settings,
+            version=__version__,
+            why=found.why,
+            # What was asked for comes first, and the long table last.
+            tables=[*_tables(found)[1:], _items_table(found, _ON_THE_PAGE)],
+            notes=_notes(found, source, columns, k)[1:],
+            command=f"superarm run {source.command()} --k {k} {columns.options()}",
+        )
     # The page comes last: whoever sees it finds all other files complete.
     return [folders.write(folder / name, text) for name, text in files.items()][-1]

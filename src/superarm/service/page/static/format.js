@@ -45,6 +45,15 @@ export function share(x) {
 }
 
 /**
+ * What is added to a mean.
+ * @param {MaybeNumber} x
+ */
+export const signed = (x) => (isPositive(x) ? `+${share(x)}` : share(x));
+
+/** @param {MaybeNumber} x */
+const isPositive = (x) => typeof x === "number" && x > 0;
+
+/**
  * @param {MaybeNumber} low
  * @param {MaybeNumber} high
  */
