@@ -44,7 +44,7 @@ def open_store(
     # Imported here: psycopg is optional.
     from superarm.service.log.postgres import PostgresStore
 
-    return PostgresStore(database)
+    return PostgresStore(database, mode)
 
 
 def is_postgres(database: str) -> bool:

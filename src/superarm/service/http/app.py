@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
@@ -85,15 +85,16 @@ class _Responder:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         mark_client(scope)
         response = await self._endpoint.respond(self._service, Request(scope, receive))
+        if scope["method"] == "HEAD" and isinstance(response, StreamingResponse):
+            # The server leaves out bodies, but would wait for the end of this one.
+            response = Response(headers=dict(response.headers))
         await response(scope, receive, send)
 
 
 def _route(endpoint: Endpoint, service: Service) -> Route:
     responder = _Responder(endpoint, service)
-    route = Route(endpoint.path, responder, methods=[endpoint.method], name=endpoint.name)
-    # Starlette adds HEAD to GET, which the description does not have.
-    route.methods = {endpoint.method}
-    return route
+    # Starlette adds HEAD to GET.
+    return Route(endpoint.path, responder, methods=[endpoint.method], name=endpoint.name)
 
 
 def _describe(service: Service) -> Callable[[Request], Any]:

@@ -22,10 +22,12 @@ from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from superarm.service.bandits.records import Repeated
 from superarm.service.http.service import Service
 from superarm.service.problems import Problem, shown
 
 Function = Callable[..., Awaitable[Any]]
+REPLAYED = "Idempotent-Replayed"  # the header of an answer that was given before
 NDJSON = "application/x-ndjson"  # JSON lines
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _MOST_ERRORS = 10  # errors of a body that one answer lists
@@ -55,6 +57,8 @@ class Endpoint:
         Where the thing with the id in the answer is, such as "/v1/bandits/{id}".
     lines
         The member of the body that may also come alone, as JSON lines with one item each.
+    example
+        A body, for the description.
     """
 
     method: str
@@ -67,6 +71,7 @@ class Endpoint:
     links: tuple[str, ...] = ()
     location: str | None = None
     lines: str | None = None
+    example: Any = None
 
     @property
     def name(self) -> str:
@@ -113,9 +118,11 @@ class Endpoint:
         answer = await self.function(service, **given)
         if isinstance(answer, Response):
             return answer
-        headers = None
+        headers = {}
         if self.location is not None and "id" in answer:
-            headers = {"Location": self.location.format(id=answer["id"])}
+            headers["Location"] = self.location.format(id=answer["id"])
+        if isinstance(answer, Repeated):
+            headers[REPLAYED] = "true"
         return json_response(answer, self.status, headers)
 
 
@@ -137,7 +144,7 @@ def encoded(members: Any) -> bytes:
 
 
 class Media(NamedTuple):
-    """An answer that is not JSON."""
+    """An answer that is not JSON; without a type, one that has no body."""
 
     type: str
     description: str
