@@ -61,8 +61,8 @@ def _likelihood(n: Array, s: Array, p: Array) -> Array:
     return xlogy(s, p) + xlogy(n - s, 1 - p)
 
 
-# What to pull: functions of counts, sums, k, the round and rng, which return arms per run. Some also
-# say which runs stop.
+# What to pull: functions of counts, sums, k, the round and rng, which return arms per run. Some
+# also say which runs stop.
 
 
 def uniform(counts: Array, sums: Array, k: int, t: int, rng: np.random.Generator) -> Array:
