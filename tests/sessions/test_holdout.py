@@ -222,6 +222,7 @@ def test_a_decision_of_the_hold_out_has_no_reasons():
         ({"holdout": -0.1}, "holdout must be in"),
         ({"holdout": Holdout(0.1, ["a", "zebra"])}, "zebra"),
         ({"holdout": Holdout(0.1, ["a", "a"])}, "distinct"),
+        ({"holdout": Holdout(0.1, ["a", "b", "c"])}, "that the policy could pick, 2 of 4 arms"),
     ],
 )
 def test_what_makes_no_hold_out_is_refused(options, says):

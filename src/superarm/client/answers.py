@@ -38,6 +38,8 @@ class Decision:
         What was known of the round: numbers, or one tuple of numbers per arm. None without one.
     ranked
         Whether the arms are best first. False for decisions from before they were ranked.
+    holdout
+        Whether the decision is of the hold-out, so that the policy did not make it.
     """
 
     id: str
@@ -54,6 +56,7 @@ class Decision:
     n_samples: int = 0
     context: tuple[Any, ...] | None = None
     ranked: bool = False
+    holdout: bool = False
 
     @property
     def places(self) -> dict[str, int]:

@@ -128,6 +128,7 @@ class Trial:
         cls,
         given: float | Holdout | None,
         numbers: Callable[[Sequence[Name] | None], IndexArray | None],
+        feasible: FeasibleSets,
     ) -> Trial | None:
         """A trial of a hold-out, or of a share with random sets; None for no share."""
         if given is None or given == 0:
@@ -135,7 +136,13 @@ class Trial:
         holdout = given
         if not isinstance(holdout, Holdout):
             holdout = Holdout(as_fraction(holdout, "holdout"))
-        return cls(holdout, numbers(holdout.arms))
+        arms = numbers(holdout.arms)
+        if arms is not None and not feasible.is_feasible(np.sort(arms)):
+            raise ValueError(
+                f"arms of a hold-out must be a set that the policy could pick, {feasible}, got "
+                f"{list(holdout.arms or ())}"
+            )
+        return cls(holdout, arms)
 
     def is_due(self, *, rng: np.random.Generator) -> bool:
         """Whether the next decision is of the hold-out; one draw."""

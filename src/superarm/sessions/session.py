@@ -106,7 +106,7 @@ class Session(SessionView):
             explain_last=as_count(explain_last, "explain_last"),
             rewards=rewards,
             clock=clock,
-            trial=Trial.of(holdout, arms.fixed_set),
+            trial=Trial.of(holdout, arms.fixed_set, policy.feasible),
         )
         super().__init__(made)
 

@@ -31,6 +31,7 @@ Text = Annotated[
 Count = Annotated[int, Field(ge=1, le=_MOST_COUNT), _WHOLE]
 CountOrZero = Annotated[int, Field(ge=0, le=_MOST_COUNT), _WHOLE]
 Outcome = Annotated[float, Field(ge=0.0, le=1.0)]
+Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 Positive = Annotated[float, Field(gt=0.0, le=1e12)]
 Weight = Annotated[float, Field(ge=0.0, le=1e300)]
 # Models of features and contexts multiply these numbers, and lose precision with larger ones.
@@ -70,6 +71,13 @@ class ExpiryBody(Strict):
     after_rounds: Count | None = None
     late: Literal["refuse", "ignore"] = "refuse"
     missing: Outcome | None = None
+
+
+class HoldoutBody(Strict):
+    """Which decisions the policy does not make: see `superarm.sessions.Holdout`."""
+
+    share: Share
+    arms: Annotated[list[Text], Field(min_length=1)] | None = None
 
 
 class CreateBody(Strict):
@@ -114,6 +122,11 @@ class CreateBody(Strict):
         None,
         description="Number of decisions that can be explained in full. "
         "The default depends on the number of arms.",
+    )
+    holdout: Share | HoldoutBody | None = Field(
+        None,
+        description="The share of decisions that get a random set, or an object with share and "
+        "arms for a fixed one. The lift says what the policy gains over them.",
     )
 
 
@@ -211,7 +224,7 @@ class BanditQuery(BaseModel):
 
 
 class VerdictQuery(BaseModel):
-    """How sure a verdict must be."""
+    """How sure a verdict or an interval must be."""
 
     delta: float = Field(0.05, gt=0.0, lt=1.0, description="The error probability allowed.")
 

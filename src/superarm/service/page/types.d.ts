@@ -25,7 +25,12 @@ export interface Bandit {
   told: number;
   expired: number;
   // These are missing in a list of bandits.
-  spec: { reward: { name: string }; oracle: { kind: string }; belief: { kind: string; context?: number } };
+  spec: {
+    reward: { name: string };
+    oracle: { kind: string };
+    belief: { kind: string; context?: number };
+    holdout?: unknown;
+  };
   retired: string[];
   events: number;
   posterior: ArmState[];
@@ -40,6 +45,17 @@ export interface Verdict {
   loss: number | null;
 }
 
+export interface Lift {
+  lift: number;
+  low: number;
+  high: number;
+  delta: number;
+  policy: number | null;
+  holdout: number | null;
+  n_policy: number;
+  n_holdout: number;
+}
+
 export interface Decision {
   id: string;
   arms: string[];
@@ -50,6 +66,8 @@ export interface Decision {
   outcomes?: Record<string, number>;
   // Missing for decisions from before arms were ranked.
   ranked?: boolean;
+  // Missing for decisions that the policy made.
+  holdout?: boolean;
 }
 
 export interface Reason extends ArmFigures {

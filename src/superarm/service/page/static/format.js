@@ -44,6 +44,19 @@ export function share(x) {
   return x !== 0 && Math.abs(x) < 0.0995 ? x.toFixed(4) : x.toFixed(3);
 }
 
+/** @param {number} x */
+export const signed = (x) => (x > 0 ? "+" : "") + number(x).replace("-", "−");
+
+/**
+ * A probability. It is not rounded to 0% or 100% unless it is.
+ * @param {number} p
+ */
+export function percent(p) {
+  if (p > 0 && p < 0.001) return "below 0.1%";
+  if (p < 1 && p > 0.999) return "above 99.9%";
+  return `${Number((100 * p).toPrecision(3))}%`;
+}
+
 /**
  * @param {MaybeNumber} low
  * @param {MaybeNumber} high
