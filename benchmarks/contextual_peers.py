@@ -4,7 +4,7 @@
 
 Every library has its default settings, or the setting that its label names. A library that is not
 installed is left out, and said so. Slow libraries play fewer runs: as many as fit into
-``--seconds`` of processor time, and at least two.
+``--seconds`` of processor time, and at least two. Runs that the file has are not played again.
 
 - yeast: which 4 of 14 functions has a gene? The context is its 103 measurements. A run has 1,000
   genes. The gap closed is 0 for random sets and 100 for the best fixed set in hindsight.
@@ -145,18 +145,20 @@ def timed(system: System, what: str, n_arms: int, limit: int) -> dict[str, Any]:
     return {**row, **built, "ms": ms, "why": why}
 
 
-def played(name: str, system: System, n_runs: int, seconds: float) -> dict[str, Any]:
-    """The runs of a task of regret."""
-    runs, start = [], time.process_time()
-    for seed in range(n_runs):
-        if seed >= _LEAST_RUNS and (time.process_time() - start) * (seed + 1) / seed > seconds:
+def played(
+    name: str, system: System, n_runs: int, seconds: float, known: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The runs of a task of regret, after those that are known."""
+    known = {"percent": [], "regret": []} if known is None else known
+    first, runs, start = len(known["percent"]), [], time.process_time()
+    for seed in range(first, n_runs):
+        spent = time.process_time() - start
+        if seed >= _LEAST_RUNS and runs and spent * (len(runs) + 1) / len(runs) > seconds:
             break
         runs.append({"yeast": yeast, "shop": shop}[name](system, seed))
-    return {
-        "system": system.label,
-        **{key: [run[key] for run in runs] for key in ("percent", "regret")},
-        "ms": float(np.median([run["ms"] for run in runs])),
-    }
+    both = {key: known[key] + [run[key] for run in runs] for key in ("percent", "regret")}
+    ms = float(np.median([run["ms"] for run in runs])) if runs else known["ms"]
+    return {"system": system.label, **both, "ms": ms}
 
 
 def main() -> None:
@@ -183,7 +185,7 @@ def main() -> None:
     ]
     for name in given.only or ("yeast", "shop", "times"):
         for system in [one for one in wanted if one.version is not None]:
-            for row in _rows(name, system, given):
+            for row in _rows(name, system, given, found.get(name, [])):
                 found[name] = _with_row(found.get(name, []), row)
                 print(name, {k: v for k, v in row.items() if not isinstance(v, list)}, flush=True)
                 given.out.write_text(json.dumps(found, indent=1) + "\n")
@@ -193,9 +195,10 @@ def _is_wanted(system: System, parts: list[str] | None) -> bool:
     return not parts or any(part in system.label for part in parts)
 
 
-def _rows(name: str, system: System, given: argparse.Namespace) -> Any:
+def _rows(name: str, system: System, given: argparse.Namespace, rows: list[dict[str, Any]]) -> Any:
     if name != "times":
-        yield played(name, system, given.runs, given.seconds)
+        known = next((row for row in rows if row["system"] == system.label), None)
+        yield played(name, system, given.runs, given.seconds, known)
         return
     if not system.timed:
         return

@@ -1,13 +1,14 @@
 """Kill the server at random moments under load, many times, and count what it acknowledged.
 
-    python benchmarks/crash.py [--kills N] [--database URL] [--clients N] [--seed N]
+    python benchmarks/crash.py [--kills N] [--database URL] [--clients N] [--seed N] [--workers N]
 
 A process of clients (crash_load.py) asks and tells in a loop and writes down every answer. The
 server is killed with SIGKILL after a random time, also while it starts, and started again. The
 clients repeat their requests with the same keys until they get an answer. At the end their record
 is compared with the log. The log must have every acknowledged decision once, every acknowledged
 outcome once, no other outcomes, and every arm. The belief must follow from the record to the last
-bit: in the server, after a restart, and by ``superarm replay``.
+bit: in the server, after a restart, and by ``superarm replay``. With ``--workers`` each worker has
+a bandit and clients of its own, and the restart has one more worker.
 """
 
 from __future__ import annotations
@@ -42,31 +43,56 @@ def kill_repeatedly(
     seed: int = 0,
     clients: int = 4,
     most_s: float = 0.6,
+    workers: int = 1,
     kind: type[Server] = Server,
 ) -> dict[str, Any]:
     """Run the benchmark. Returns counts, or raises an AssertionError that says what is wrong."""
     rng, start = random.Random(seed), time.perf_counter()
-    server = kind(database, folder / "server.log", "--checkpoint-every", "10", "--quiet")
-    record = folder / "record.jsonl"
+    options = ("--checkpoint-every", "10", "--quiet")
+    server = kind(database, folder / "server.log", *options, "--workers", str(workers))
+    records = [folder / f"record{number}.jsonl" for number in range(workers)]
     with server.start(), Client(server.url) as client:
-        bandit = client.create("crash", N_ARMS, K, belief="beta", seed=seed).id
-        with load([server.url], bandit, record, clients=clients, seed=seed, kind=kind):
+        bandits = [
+            client.create(f"crash {number}", N_ARMS, K, belief="beta", seed=seed).id
+            for number in range(workers)
+        ]
+        with contextlib.ExitStack() as loads:
+            for bandit, record in zip(bandits, records, strict=True):
+                loads.enter_context(
+                    load([server.url], bandit, record, clients=clients, seed=seed, kind=kind)
+                )
             for _ in range(kills):
                 time.sleep(most_s * rng.random())
-                server.kill()
-                server.start(wait=rng.random() < 0.8)  # sometimes killed again while it starts
+                kill_something(server, workers, rng)
             server.wait_until_up()
             time.sleep(most_s / 2)
-        before = state_of(client, bandit)
-        server.kill()
-        server.start()
-        after, events = state_of(client, bandit), list(client.log(bandit))
-        if server.stop() != 0:
-            raise AssertionError(f"the server must stop with 0: {server.said[-2000:]}")
-    if not before == after == _replayed(database, bandit, folder / "replay.log", kind):
+        before = [state_of(client, bandit) for bandit in bandits]
+        server.kill_all()
+    # After the last kill one more worker: every bandit must be there as before.
+    more = str(workers + 1 if workers > 1 else 1)
+    again = kind(database, folder / "server.log", *options, "--workers", more)
+    with again.start(), Client(again.url) as client:
+        after = [state_of(client, bandit) for bandit in bandits]
+        events = [list(client.log(bandit)) for bandit in bandits]
+        if again.stop() != 0:
+            raise AssertionError(f"the server must stop with 0: {again.said[-2000:]}")
+    replayed = [_replayed(database, bandit, folder / "replay.log", kind) for bandit in bandits]
+    if not before == after == replayed:
         raise AssertionError("a restart and a replay must not change what is known, and one did")
-    counts = judge(lines(record), events, after)
+    counts: collections.Counter[str] = collections.Counter()
+    for record, logged, state in zip(records, events, after, strict=True):
+        counts.update(judge(lines(record), logged, state))
     return {"kills": kills + 1, **counts, "seconds": round(time.perf_counter() - start, 1)}
+
+
+def kill_something(server: Server, workers: int, rng: random.Random) -> None:
+    """Kill one worker, which the server starts again, or the only process, and start that again."""
+    if workers > 1:
+        if alive := server.workers():
+            rng.choice(alive).kill()
+        return
+    server.kill()
+    server.start(wait=rng.random() < 0.8)  # sometimes killed again while it starts
 
 
 @contextlib.contextmanager
@@ -193,12 +219,19 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--database", help="postgresql://...; default: a new SQLite file")
     parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument(
+        "--workers", type=int, default=1, help="with several, only one of them is killed at a time"
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        database = options.database or f"{folder}/service.db"
         found = kill_repeatedly(
-            database, Path(folder), kills=options.kills, seed=options.seed, clients=options.clients
+            options.database or f"{folder}/service.db",
+            Path(folder),
+            kills=options.kills,
+            seed=options.seed,
+            clients=options.clients,
+            workers=options.workers,
         )
         Console().print(found)
 

@@ -3,11 +3,13 @@
     python benchmarks/features.py [--runs 20] [--out features.json] [--only CASE] [--policy NAME]
     python benchmarks/features.py --table --out docs/features.json
 
+What random ones change is small, and takes more runs to see: `MORE_RUNS`.
+
 All policies but "thompson" have the belief `LinearBelief` with its default settings and the oracle
 `TopK`. Random features are those of other arms, and random contexts those of other rounds: they
 have the law of the true ones, and say nothing. The gap closed is 0 for random sets and 100 for the
-best fixed set in hindsight. Runs are paired: the rows come in the same order for all policies. Runs
-that the file has are not played again.
+best fixed set in hindsight. Runs are paired: the rows come in the same order for all policies, and
+scores of arms have the same normal numbers. Runs that the file has are not played again.
 
 "expected" is the gap closed by the means of the arms over the whole table instead of the outcomes.
 It has less noise, and the same expectation for policies that know nothing of a row, if rows come in
@@ -89,6 +91,32 @@ CASES: dict[str, Callable[[], Case]] = {
     # Early rounds differ most between runs. What random ones change needs less noise.
     "ta-feng, long": partial(ta_feng, 10_000),
 }
+# More runs where runs of a case differ much, so that what random ones change can be seen.
+MORE_RUNS: dict[str, dict[str, int]] = {
+    "flights, late": {"neither": 400, "random features": 400, "random contexts": 200},
+    "ta-feng": {"neither": 100, "random features": 100},
+    "ta-feng, long": {"neither": 60, "random features": 60, "random contexts": 40},
+}
+
+
+class SameDraws(np.random.Generator):
+    """Normal numbers of each size from a stream of their own.
+
+    A belief draws one number per column, and then one number per arm. So two beliefs that differ in
+    their columns draw the same numbers for the arms, and chance adds less to their difference. What
+    a belief draws has the same law as always.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(np.random.PCG64([seed, 0]))
+        self._seed = seed
+        self._streams: dict[Any, np.random.Generator] = {}
+
+    def standard_normal(self, size: Any = None, **given: Any) -> Any:
+        """Like that of numpy."""
+        if size not in self._streams:
+            self._streams[size] = np.random.default_rng([self._seed, 3, size or 0])
+        return self._streams[size].standard_normal(size, **given)
 
 
 def play(case: Case, policy: str, seed: int) -> dict[str, float]:
@@ -98,8 +126,10 @@ def play(case: Case, policy: str, seed: int) -> dict[str, float]:
     horizon = case.horizon or replay.n_rounds
     player = sa.Policy(belief, sa.TopK(), sa.LinearReward(replay.n_arms), case.k)
     start = time.process_time()
-    rngs = (np.random.default_rng([seed, part]) for part in range(2))
-    trace = sa.simulate(player, environment, horizon=horizon, rng=next(rngs), world_rng=next(rngs))
+    world_rng = np.random.default_rng([seed, 1])
+    trace = sa.simulate(
+        player, environment, horizon=horizon, rng=SameDraws(seed), world_rng=world_rng
+    )
     took = time.process_time() - start
     gaps = replay.gap_closed(trace.arms, trace.outcomes)
     expected = replay.gap_closed(trace.arms, replay.means[trace.arms])
@@ -139,7 +169,8 @@ def record(found: dict[str, Any], name: str, n_runs: int, only: str | None, out:
     rows = found.setdefault(name, {})
     for policy in [one for one in case.policies() if only in (None, one)]:
         row = rows.setdefault(policy, {"gaps": [], "expected": [], "round_s": []})
-        for seed in range(len(row["gaps"]), n_runs):
+        n_wanted = max(n_runs, MORE_RUNS.get(name, {}).get(policy, 0))
+        for seed in range(len(row["gaps"]), n_wanted):
             for measure, value in play(case, policy, seed).items():
                 row[measure].append(value)
             out.write_text(json.dumps(found, indent=None, separators=(",", ":")) + "\n")

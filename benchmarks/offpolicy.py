@@ -1,11 +1,13 @@
 """How often the 95% intervals of off-policy estimates cover the truth.
 
     python benchmarks/offpolicy.py [--logs N] [--workers N] [--only DESIGN ...] [--out FOLDER]
+                                   [--estimators NAME ...]
 
 Logs are simulated, so the truth is known. The designs are those of the page Off-policy evaluation.
 Logs that an estimator refuses, because they do not overlap with the target, do not count. With
-``--out`` the numbers go into FOLDER/offpolicy.json, in place of earlier ones of the same designs,
-and FOLDER/offpolicy.svg is drawn from them. ``docs/offpolicy_page.py`` puts them into the page.
+``--out`` the numbers go into FOLDER/offpolicy.json, in place of earlier ones of the same designs
+and estimators, and FOLDER/offpolicy.svg is drawn from them. ``docs/offpolicy_page.py`` puts them
+into the page.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 
 from offpolicy_designs import DESIGNS, KINDS, LOGS, MU, M, frozen_chances
 from offpolicy_picture import picture
-from superarm.beliefs import LinearBelief
+from superarm.beliefs import LinearBelief, LogisticBelief
 from superarm.offpolicy import (
     Estimate,
     Log,
@@ -40,8 +42,10 @@ Estimator = Callable[[Log, Any], Estimate]
 GOOD, BAD = np.clip(MU + 0.05 * (-1.0) ** np.arange(M), 0, 1), 1 - MU
 
 
-def with_contexts(log: Log, target: Any, folds: int | None = None) -> Estimate:
-    return doubly_robust(log, target, model=LinearBelief(M, context=len(KINDS)), folds=folds)
+def with_contexts(
+    log: Log, target: Any, kind: Any = LinearBelief, folds: int | None = None
+) -> Estimate:
+    return doubly_robust(log, target, model=kind(M, context=len(KINDS)), folds=folds)
 
 
 BY_ARM: dict[str, Estimator] = {
@@ -58,6 +62,7 @@ WITH_MEANS: dict[str, Estimator] = {
 WITH_CONTEXTS: dict[str, Estimator] = {
     "doubly robust, contexts": with_contexts,
     "doubly robust, contexts, folds": partial(with_contexts, folds=3),
+    "doubly robust, logistic": partial(with_contexts, kind=LogisticBelief),
 }
 
 
@@ -83,9 +88,11 @@ def estimators_of(design: str, by_set: bool) -> dict[str, tuple[Estimator, bool]
     return found
 
 
-def one_log(job: tuple[str, int]) -> list[tuple[str, str, tuple[float, ...] | None]]:
-    """A log, and what every estimator says of every target for it."""
-    kind, seed = job
+def one_log(
+    job: tuple[str, int, list[str] | None],
+) -> list[tuple[str, str, tuple[float, ...] | None]]:
+    """A log, and what the named estimators, or all, say of every target for it."""
+    kind, seed, names = job
     log = LOGS[kind][1](np.random.default_rng([seed, list(LOGS).index(kind)]))
     found = []
     for place, (design, (used, aim)) in enumerate(DESIGNS.items()):
@@ -97,7 +104,8 @@ def one_log(job: tuple[str, int]) -> list[tuple[str, str, tuple[float, ...] | No
             design, aimed.any_success is not None
         ).items():
             truth = aimed.any_success if by_set else aimed.value
-            found.append((design, name, judged(estimator, log, target, truth)))
+            if names is None or name in names:
+                found.append((design, name, judged(estimator, log, target, truth)))
     return found
 
 
@@ -117,7 +125,9 @@ def judged(estimator: Estimator, log: Log, target: Any, truth: Any) -> tuple[flo
     return covered, found.value - truth, half, found.effective_n, found.warning is not None
 
 
-def run(n_logs: int, workers: int, designs: list[str]) -> Iterator[list[dict[str, Any]]]:
+def run(
+    n_logs: int, workers: int, designs: list[str], names: list[str] | None = None
+) -> Iterator[list[dict[str, Any]]]:
     """A row per design and estimator, for one kind of log after the other.
 
     They are the same for any number of workers.
@@ -128,7 +138,7 @@ def run(n_logs: int, workers: int, designs: list[str]) -> Iterator[list[dict[str
             if kind not in wanted:
                 continue
             found = defaultdict(list)
-            jobs = [(kind, seed) for seed in range(math.ceil(share * n_logs))]
+            jobs = [(kind, seed, names) for seed in range(math.ceil(share * n_logs))]
             for rows in pool.map(one_log, jobs, chunksize=max(1, len(jobs) // 40)):
                 for design, name, row in rows:
                     found[design, name].append(row)
@@ -141,9 +151,9 @@ def run(n_logs: int, workers: int, designs: list[str]) -> Iterator[list[dict[str
 
 def keep(rows: list[dict[str, Any]], folder: Path) -> None:
     """Put rows into the file, in the order of the designs, and draw the picture."""
-    path, new = folder / "offpolicy.json", {row["design"] for row in rows}
+    path, new = folder / "offpolicy.json", {(row["design"], row["estimator"]) for row in rows}
     known = json.loads(path.read_text())["rows"] if path.exists() else []
-    rows = [*(row for row in known if row["design"] not in new), *rows]
+    rows = [*(row for row in known if (row["design"], row["estimator"]) not in new), *rows]
     rows.sort(key=lambda row: list(DESIGNS).index(row["design"]))
     lines = ",\n".join(json.dumps(row) for row in rows)
     path.write_text(f'{{"rows": [\n{lines}\n]}}\n')
@@ -195,10 +205,11 @@ def main() -> None:
     parser.add_argument("--logs", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", nargs="+", choices=list(DESIGNS), default=list(DESIGNS))
+    parser.add_argument("--estimators", nargs="+", help="by default all of a design")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     frozen_chances()  # once, before the workers are forked
-    for rows in run(options.logs, options.workers, options.only):
+    for rows in run(options.logs, options.workers, options.only, options.estimators):
         print(table(rows), flush=True)
         if options.out:
             keep(rows, options.out)

@@ -3,7 +3,9 @@
     python benchmarks/parquet_log.py [--rounds N ...] [--folder FOLDER] [--out FILE.json]
 
 Each size is written first, as one file per million rounds, with five items of a thousand per round.
-Each program runs in a process of its own: its processor time, its wall time, and its most memory.
+Each program runs in a process of its own: its processor time, its wall time, and its most memory,
+also as multiples of those of the plain sum. The target has five items, or all of them. The rounds
+are numbers in the order of the rows, or numbers without any order.
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 _PER_FILE = 1_000_000
 _TARGET = {str(item): 1.0 for item in range(5)}
+_EVERY_ITEM = {str(item): 0.005 for item in range(1000)}
 
 
 def write(folder: Path, rounds: int) -> None:
@@ -28,7 +32,7 @@ def write(folder: Path, rounds: int) -> None:
     for start in range(0, rounds, _PER_FILE):
         n = min(_PER_FILE, rounds - start)
         duckdb.sql(f"""
-            SELECT {start} + number // 5 AS request,
+            SELECT {start} + number // 5 AS request, hash({start} + number // 5) AS shuffled,
                 CAST(CAST(floor(random() * 200) AS INT) * 5 + number % 5 AS VARCHAR) AS item,
                 CAST(random() < 0.1 AS INT) AS click, 0.005 AS p
             FROM range({5 * n}) AS rows (number)""").write_parquet(
@@ -43,15 +47,20 @@ def plain(files: str) -> None:
     duckdb.sql(f"SELECT sum(click / p) FROM read_parquet('{files}')").fetchall()
 
 
-def estimate(files: str) -> None:
+def estimate(files: str, target: dict[str, float] = _TARGET, round: str = "request") -> None:
     """What superarm needs for an estimate with its interval."""
     from superarm.offpolicy.parquet import ParquetLog
 
-    log = ParquetLog(files, item="item", outcome="click", round="request", propensity="p")
-    print(log.snips(_TARGET), file=sys.stderr)
+    log = ParquetLog(files, item="item", outcome="click", round=round, propensity="p")
+    print(log.snips(target), file=sys.stderr)
 
 
-PROGRAMS = {"plain sum": plain, "snips": estimate}
+PROGRAMS = {
+    "plain sum": plain,
+    "snips of 5 items": estimate,
+    "snips of all items": partial(estimate, target=_EVERY_ITEM),
+    "snips of 5 items, rounds in any order": partial(estimate, round="shuffled"),
+}
 
 
 def measured(program: str, files: str) -> dict[str, float]:
@@ -79,10 +88,13 @@ def main() -> None:
     for rounds in options.rounds:
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             write(Path(folder), rounds)
+            least = None
             for program in PROGRAMS:
                 found = measured(program, f"{folder}/*.parquet")
-                rows.append({"rounds": rounds, "program": program, **found})
-                print(rows[-1])
+                least = found if least is None else least
+                ratios = {f"{name}_ratio": found[name] / least[name] for name in ("cpu_s", "mb")}
+                rows.append({"rounds": rounds, "program": program, **found, **ratios})
+                print(json.dumps(rows[-1]), flush=True)
     if options.out:
         options.out.write_text(json.dumps(rows, indent=1) + "\n")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 import httpx
+import psutil
 
 
 def free_port() -> int:
@@ -59,7 +60,7 @@ class Server:
             command = [*prefix, sys.executable, *arguments]
             return subprocess.Popen(command, stdout=out, stderr=out)
 
-    def wait_until_up(self, patience_s: float = 60.0) -> None:
+    def wait_until_up(self, patience_s: float = 120.0) -> None:
         """Wait until the server answers. If it stops instead, raise an error with its output."""
         end = time.monotonic() + patience_s
         with httpx.Client(timeout=5.0, verify=False) as http:  # no certificates: plain HTTP
@@ -92,12 +93,26 @@ class Server:
         self.process.kill()
         self.process.wait()
 
+    def workers(self) -> list[psutil.Process]:
+        """The processes of a server with several workers, oldest first."""
+        found = psutil.Process(self.process.pid).children()
+        return sorted(found, key=lambda process: process.pid)
+
+    def kill_all(self) -> None:
+        """SIGKILL for the workers of a server, too, as when the machine stops."""
+        workers = self.workers()
+        self.kill()
+        for process in workers:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(workers)
+
     def stop(self) -> int:
         """Ask the server to stop, wait for that, and return its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(timeout=30)
+            return self.process.wait(timeout=120)
         except subprocess.TimeoutExpired:
             self.kill()
             raise

@@ -5,6 +5,7 @@ counts is the expected number of clicks in the last 1,000 of 4,000 rounds, as a 
 best five items in the best order.
 
     python benchmarks/slates.py [n_shops]     # a minute per three shops
+    python benchmarks/slates.py cascade       # readers who stop at a click, or go on with 0.3
     python benchmarks/slates.py quotas        # how long the best list within quotas takes
 """
 
@@ -17,8 +18,8 @@ from typing import Literal
 import numpy as np
 
 import superarm as sa
-from superarm.beliefs import PositionBiasedBelief
-from superarm.environments import PositionBiasedArms
+from superarm.beliefs import CascadingBelief, PositionBiasedBelief
+from superarm.environments import CascadingArms, PositionBiasedArms
 
 Way = Literal["by number", "best first", "best first, with places"]
 WAYS: tuple[Way, ...] = ("by number", "best first", "best first, with places")
@@ -50,6 +51,39 @@ def _policy(way: Way) -> sa.Policy:
     return sa.Policy(belief, sa.TopK(), reward, K)
 
 
+def cascade_share(aware: bool, continues: float, seed: int, *, horizon: int = 2000) -> float:
+    """The same for readers who may stop at a click, in the last 500 of 2,000 rounds."""
+    mu = np.random.default_rng(seed).beta(1, 4, N_ARMS)  # a fifth of the lookers click
+    shop, world = CascadingArms(mu, continues), np.random.default_rng(seed + 1000)
+    reward = sa.LinearReward(N_ARMS)
+    policy = sa.thompson(reward, K)
+    if aware:
+        policy = sa.Policy(CascadingBelief(N_ARMS, continues, shared=0.8), sa.TopK(), reward, K)
+    session, clicks = sa.Session(policy, seed=seed), np.empty(horizon)
+    for t in range(horizon):
+        decision = session.ask()
+        shown = np.array(decision.arms)
+        clicks[t] = _clicks(mu[shown], continues)
+        outcomes = np.nan_to_num(shop.pull(shown, rng=world))  # a shop sees clicks, and no looks
+        session.tell(decision, dict(zip(decision.arms, outcomes.tolist(), strict=True)))
+    return float(clicks[-500:].mean() / _clicks(np.sort(mu)[::-1][:K], continues))
+
+
+def _clicks(means: np.ndarray, continues: float) -> float:
+    """The expected clicks of a list: each place is reached if no click above it ended the list."""
+    return float(means @ np.cumprod([1.0, *(1 - (1 - continues) * means[:-1])]))
+
+
+def cascade(n_shops: int = 20) -> None:
+    """Print the share of a belief that knows how the list is read, and of one that does not."""
+    for continues in (0.0, 0.3):
+        for aware in (False, True):
+            found = np.array([cascade_share(aware, continues, seed) for seed in range(n_shops)])
+            name = f"go on with {continues}, {'CascadingBelief' if aware else 'thompson'}"
+            error = found.std(ddof=1) / n_shops**0.5
+            print(f"{name:32s} {found.mean():.3f} ± {error:.3f}", flush=True)
+
+
 def main(n_shops: int = 20) -> None:
     """Print the mean share of each way to show the items, with its standard error."""
     for way in WAYS:
@@ -77,4 +111,8 @@ def quotas(k: int = 10, n_brands: int = 20, n_categories: int = 10) -> None:
 
 
 if __name__ == "__main__":
-    quotas() if sys.argv[1:] == ["quotas"] else main(*map(int, sys.argv[1:]))
+    named = {"quotas": quotas, "cascade": cascade}
+    if sys.argv[1:] and sys.argv[1] in named:
+        named[sys.argv[1]]()
+    else:
+        main(*map(int, sys.argv[1:]))

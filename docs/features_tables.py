@@ -67,7 +67,16 @@ def contexts() -> str:
         if row["contexts"] != "none" and row["round"] in (300, 3000)
     ]
     heading = ["contexts", "arms", "round", "scored", "time", "float32 product alone"]
-    return as_markdown(Table(heading, lines))
+    few, many = (
+        row["lazy_ms"] / row["float32_ms"]
+        for row in read("linear")
+        if row["contexts"] == "new" and row["round"] == 300
+    )
+    return as_markdown(Table(heading, lines)) + (
+        f"\n\nSo a round in a new context takes {many:.1f} times the float32 product with a "
+        f"million arms, and {few:.1f} times with 100,000. The torch engine does not play "
+        f"these beliefs."
+    )
 
 
 def regret() -> str:
@@ -121,6 +130,7 @@ def stability() -> str:
 
 
 _TIMED = (1000, 10_000, 100_000)
+_LEAST_RUNS = 3  # for a standard error
 PARTS: dict[str, Callable[[], str]] = {
     "scale": scale,
     "contexts": contexts,
@@ -187,16 +197,20 @@ def _name(system: dict[str, Any]) -> str:
 
 
 def _reached(rows: list[dict[str, Any]], label: str) -> str:
-    """The mean over the runs, and how far it is from that of `LinearBelief` in the same runs."""
+    """The mean over the runs, their number, and how far those of `LinearBelief` are from them."""
     runs = {row["system"]: row["percent"] for row in rows}
     if label not in runs:
         return ""
     mine, first = runs[label], runs["LinearBelief"]
-    mean = f"{np.mean(mine):.0f}"
+    n_runs = f"{len(mine)} run{'s' * (len(mine) > 1)}"
     if label == "LinearBelief":
-        return mean
+        return f"{np.mean(mine):.0f}, {n_runs}"
     n = min(len(mine), len(first))
-    return f"{mean} ({np.mean(mine[:n]) - np.mean(first[:n]):+.0f})"
+    apart = np.subtract(mine[:n], first[:n])
+    beyond = f"{apart.mean():+.0f}"
+    if n >= _LEAST_RUNS:
+        beyond += f" ± {np.std(apart, ddof=1) / np.sqrt(n):.0f}"
+    return f"{np.mean(mine):.0f} ({beyond}), {n_runs}"
 
 
 def _share(runs: list[float]) -> str:

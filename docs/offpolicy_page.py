@@ -25,6 +25,7 @@ IN_CONTEXTS = {
     "doubly robust, past": "DR",
     "doubly robust, contexts": "DR, `LinearBelief`",
     "doubly robust, contexts, folds": "the same, 3 folds",
+    "doubly robust, logistic": "DR, `LogisticBelief`",
 }
 
 Rows = dict[str, dict[str, dict[str, Any]]]  # by design and estimator

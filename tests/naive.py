@@ -367,3 +367,33 @@ def every_log(chances, mu, n_rounds, learned=None):
                     longer.append(row)
         logs = longer
     return logs
+
+
+def cascade_posterior(prior, lists, continues, n=61):
+    """The means and variances of theta under the exact posterior of whole lists.
+
+    The arms are few: sums over a grid of all combinations of their means. A list is a pair of arms
+    in the order shown, and 0 or 1 for each.
+    """
+    n_arms = len(prior)
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    grid = np.meshgrid(*[(nodes + 1) / 2] * n_arms, indexing="ij")
+    mass = math.prod(np.meshgrid(*[weights] * n_arms, indexing="ij"))
+    for theta, (a, b) in zip(grid, prior, strict=True):
+        mass = mass * theta ** (a - 1) * (1 - theta) ** (b - 1)
+    for arms, clicks in lists:
+        last = max((place for place, click in enumerate(clicks) if click), default=len(arms))
+        rest = 1.0  # the probability of no click after the last one, if the reader goes on
+        for place, (arm, click) in enumerate(zip(arms, clicks, strict=True)):
+            if place <= last:
+                # The reader went on after each click but the last.
+                mass = mass * (grid[arm] if click else 1 - grid[arm])
+            else:
+                rest = rest * (1 - grid[arm])
+        if last < len(arms):
+            mass = mass * (1 - continues + continues * rest)
+    mass = mass / mass.sum()
+    means = [float((mass * theta).sum()) for theta in grid]
+    return means, [
+        float((mass * theta**2).sum()) - m**2 for theta, m in zip(grid, means, strict=True)
+    ]

@@ -49,6 +49,10 @@ BELIEFS = {
     "position biased, shared": lambda n: sa.beliefs.PositionBiasedBelief(
         n, np.linspace(1, 0.3, n), shared=1.0
     ),
+    "cascading": sa.beliefs.CascadingBelief,
+    "cascading, several clicks": lambda n: sa.beliefs.CascadingBelief(
+        n, 0.6, prior=(0.5, np.linspace(0.5, 2, n)), shared=0.8
+    ),
     "flat gaussian": sa.beliefs.FlatGaussianBelief,
     "flat gaussian, boosted": lambda n: sa.beliefs.FlatGaussianBelief(
         n, boost=1.5, set_size=2, shared=0.5
@@ -202,6 +206,9 @@ ENVIRONMENTS = {
         [(0, [0.1, 0.9, 0.5]), (50, [0.9, 0.1, 0.2]), (2000, [0.3, 0.3, 0.6])]
     ),
     "cascading": lambda: sa.environments.CascadingArms([0.1, 0.9, 0.5, 0.3]),
+    "cascading, several clicks": lambda: sa.environments.CascadingArms(
+        [0.1, 0.9, 0.5, 0.3], continues=0.6
+    ),
     "position biased": lambda: sa.environments.PositionBiasedArms(
         [0.1, 0.9, 0.5, 0.8], weights=[0.9, 0.4]
     ),

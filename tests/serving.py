@@ -30,8 +30,14 @@ class Client:
             transport=transport, base_url="http://127.0.0.1", timeout=60
         )
 
+    def run(self, waiting):
+        return self._runner.run(waiting)
+
+    def async_request(self, method, path, **options):
+        return self._client.request(method, path, **options)
+
     def request(self, method, path, **options):
-        return self._runner.run(self._client.request(method, path, **options))
+        return self.run(self.async_request(method, path, **options))
 
     def get(self, path, **options):
         return self.request("GET", path, **options)

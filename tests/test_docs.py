@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from forked_server import ForkedServer
+from doc_pages import FOLLOWED, blocks, doc, run_python
 from superarm import cli
 
 ROOT = Path(__file__).parent.parent
@@ -26,29 +26,22 @@ INTERNAL = {"superarm.__main__", "superarm.cli", "superarm.reporting", "superarm
 INTERNAL |= {"superarm.studies", "superarm.version"}
 
 
-def blocks(page):
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-
-
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name
+    "page",
+    [page for page in PAGES if blocks(page) and page.name not in FOLLOWED],
+    ids=lambda page: page.name,
 )
-def test_every_python_block_runs(page, tmp_path, tmp_path_factory, monkeypatch):
+def test_every_python_block_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    if any("superarm.client" in block for block in blocks(page)):  # then a service must be there
-        folder = tmp_path_factory.mktemp("service")
-        with ForkedServer(str(folder / "service.db"), folder / "log") as server:
-            monkeypatch.setenv("SUPERARM_URL", server.url)
-            run(page)
-    else:
-        run(page)
+    run_python(page)
     assert not list(tmp_path.iterdir()), "an example must not leave files behind"
 
 
-def run(page):
-    namespace = {"__name__": "docs"}
-    for number, block in enumerate(blocks(page), start=1):
-        exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
+def test_the_scripts_of_people_follow_the_other_pages():
+    scripts = "".join(path.read_text() for path in (ROOT / "tests" / "people").glob("test_*.py"))
+    for name in FOLLOWED:
+        assert doc(name).exists()
+        assert f'doc("{name}")' in scripts
 
 
 def test_pages_with_examples_are_found():

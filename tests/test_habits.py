@@ -2,7 +2,6 @@
 
 import pickle
 import sys
-import types
 
 import numpy as np
 import pandas as pd
@@ -124,20 +123,41 @@ def test_frames(session, compared):
         session.to_pandas("outcomes")
 
 
-def test_arrow_tables_are_made_of_columns(session, monkeypatch):
-    """With a stand-in for pyarrow, which need not be installed."""
-    fake = types.ModuleType("pyarrow")
-    fake.table = dict
-    monkeypatch.setitem(sys.modules, "pyarrow", fake)
-    assert session.to_arrow()["arm"] == NAMES
-    assert set(session.to_arrow("decisions")) >= {"decision", "arm", "place", "outcome", "context"}
+def test_arrow_tables_are_those_of_pandas(session, compared):
+    """The same columns, rows and cells; contexts are lists, and what is not known is null."""
+    pyarrow = pytest.importorskip("pyarrow")
+    trace = compared.traces["Thompson"][0]
+    log = sa.offpolicy.Log.from_session(session)
+    for one, frame in (
+        (session.to_arrow(), session.to_pandas()),
+        (session.to_arrow("decisions"), session.to_pandas("decisions")),
+        (trace.to_arrow(), trace.to_pandas()),
+        (log.to_arrow(), log.to_pandas()),
+    ):
+        assert one.column_names == list(frame)
+        assert one.num_rows == len(frame)
+        for name in frame:
+            found = one.column(name).to_pylist()
+            assert found == [None if pd.isna(cell) else cell for cell in frame[name]]
+    model = sa.LinearBelief(np.eye(3), context=2)
+    shop = sa.Session(sa.Policy(model, sa.TopK(), sa.LinearReward(3), 2), seed=0)
+    shop.ask(context=[1.0, 2.0])
+    table = shop.to_arrow("decisions")
+    assert table.schema.field("context").type == pyarrow.list_(pyarrow.float64())
+    assert table.column("context").to_pylist() == [[1.0, 2.0]] * 2
+    assert table.column("outcome").null_count == 2
 
 
-@pytest.mark.parametrize(("package", "method"), [("pandas", "to_pandas"), ("pyarrow", "to_arrow")])
-def test_a_missing_package_is_named(session, monkeypatch, package, method):
+@pytest.mark.parametrize(
+    ("package", "method"),
+    [("pandas", "to_pandas"), ("pyarrow", "to_arrow"), ("matplotlib.figure", "figure")],
+)
+def test_a_missing_package_is_named(session, compared, monkeypatch, package, method):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ModuleNotFoundError, match=f"{method} needs {package}.*pip install"):
-        getattr(session, method)()
+    found, name = [session, compared, session.explain(session.open[0])], package.split(".")[0]
+    for one in [each for each in found if hasattr(each, method)]:
+        with pytest.raises(ModuleNotFoundError, match=f"{method} needs {name}, .*pip install"):
+            getattr(one, method)()
 
 
 def test_a_comparison_is_paired(compared):
@@ -171,12 +191,3 @@ def test_sessions_are_pickled_and_go_on(session):
         assert one.ask().values == other.ask().values
     assert repr(other) == repr(one)
     assert other.explain(other.decisions[-1]).reasons
-
-
-@pytest.mark.parametrize("rng", [0, None, np.random.RandomState(0)])
-def test_a_seed_is_no_generator(rng):
-    policy = sa.thompson(sa.LinearReward(4), 2)
-    with pytest.raises(TypeError, match=r"rng must be a numpy.random.Generator, got"):
-        policy.ask(rng=rng)
-    with pytest.raises(TypeError, match=r"rng = np.random.default_rng\(0\)"):
-        policy.tell([0], [1.0], rng=rng)

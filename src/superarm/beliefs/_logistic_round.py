@@ -54,7 +54,8 @@ class LogisticRound:
         mean, own = self.belief._model.common()[0], self.belief._model.own(arms)[0]
         parts, alone = phi * mean, (psi * own).sum(axis=1)
         slope = _mean_slope(mean[0], parts.sum(axis=1) + alone)
-        return Contributions(float(expit(mean[0])), slope[:, None] * parts[:, 1:], slope * alone)
+        base, name_of = float(expit(mean[0])), self.belief._rows.design.name_of
+        return Contributions(base, slope[:, None] * parts[:, 1:], slope * alone, name_of)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """Means that might be true in this round, shape (n_arms,)."""

@@ -105,38 +105,37 @@ class MixedModel:
             self._factored = root, root.T @ (root @ self.shift)
         return self._factored
 
-    def draw(
-        self, rows: FloatArray, spread: float, *, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """The means of all arms for one draw of w, and the deviations of u_i about them.
-
-        ``spread`` is the standard deviation of the draw in posterior deviations of w.
-        """
-        return self.given(rows, self.draw_weights(spread, rng=rng))
-
-    def draw_weights(self, spread: float, *, rng: np.random.Generator) -> FloatArray:
-        """The mean of w plus ``spread`` deviations in a random direction."""
+    def draw_weights(
+        self, spread: float, n: int | None = None, *, rng: np.random.Generator
+    ) -> FloatArray:
+        """The mean of w plus ``spread`` deviations in a random direction; or n such, (n, d)."""
         root, mean = self.factor()
-        return mean + spread * (rng.standard_normal(self.d) @ root)
+        size = self.d if n is None else (n, self.d)
+        return mean + spread * (rng.standard_normal(size) @ root)
 
     def given(self, rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The means of all arms given w, and the deviations of u_i about them."""
-        return self.completed(rows @ weights, weights)
+        """The means of all arms given w, and the deviations of u_i about them.
+
+        For n draws of w, shape (n, d), the means have shape (n, n_arms).
+        """
+        return self.completed((rows @ weights.T).T, weights)
 
     def completed(self, values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The same, where ``values`` are the products of the rows with w; they are changed."""
         seen = self.seen
         # Without contexts the same as below, without a product.
         expected = (
-            self.counts[seen] * values[seen] if self.row_sums is None else self.expected(weights)
+            self.counts[seen] * values[..., seen]
+            if self.row_sums is None
+            else self.expected(weights)
         )
-        values[seen] += self._ratio(self.counts[seen]) * (self.sums[seen] - expected)
+        values[..., seen] += self._ratio(self.counts[seen]) * (self.sums[seen] - expected)
         return values, np.sqrt(self.own_var(self.counts))
 
     def expected(self, weights: FloatArray) -> FloatArray:
         """The sums of outcomes that w alone expects of the arms with outcomes, in contexts."""
         assert self.row_sums is not None
-        return self.row_sums[self.seen] @ weights
+        return (self.row_sums[self.seen] @ weights.T).T
 
     def own_var(self, counts: FloatArray) -> FloatArray:
         """The variances of u_i given w, for arms with so many outcomes."""

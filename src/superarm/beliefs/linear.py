@@ -160,6 +160,10 @@ class LinearBelief:
         """Means that might be true, shape (n_arms,)."""
         return self._round().sample(rng=rng)
 
+    def sample_many(self, n: int, *, rng: np.random.Generator) -> FloatArray:
+        """n independent samples, shape (n, n_arms)."""
+        return self._round().sample_many(n, rng=rng)
+
     def sample_top(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values of a sample, ascending, and these values."""
         return self._round().sample_top(k, rng=rng)

@@ -161,6 +161,10 @@ class LogisticBelief:
         """Means that might be true, shape (n_arms,)."""
         return self.at(None).sample(rng=rng)
 
+    def sample_many(self, n: int, *, rng: np.random.Generator) -> FloatArray:
+        """n independent samples, shape (n, n_arms)."""
+        return self.at(None).sample_many(n, rng=rng)
+
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Learn outcomes, and the variances again if there is a quarter more; no draws."""
         self.at(None).update(arms, outcomes, rng=rng)

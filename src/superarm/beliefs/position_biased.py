@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from superarm.beliefs._beta import as_prior, flip
+from superarm.beliefs._looked_at import matched
 from superarm.beliefs._scores import beta_draw, with_shared
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import (
@@ -25,20 +25,8 @@ from superarm.core.arguments import (
     as_place_weights,
     as_state,
 )
+from superarm.core.places import as_places
 from superarm.core.showing import one_line
-
-# A handful of steps is enough. The limit only keeps rounding from looping for ever.
-_MOST_NEWTON_STEPS = 200
-# The peak only places the nodes of the quadrature: six digits of the odds are plenty.
-_PEAK_PRECISION = 1e-6
-# Nodes of the quadrature, and how far they reach: 16 standard deviations, and beyond these until
-# the exponential tails have fallen by e^-40.
-_NODES = 128
-_STEPS = np.linspace(0, 1, _NODES)[:, None]
-_REACH_STDS = 16
-_REACH_LOGS = 40
-# Stands for 0 where a logarithm needs a number above 0.
-_TINY = 1e-300
 
 
 class PositionBiasedBelief:
@@ -140,7 +128,7 @@ class PositionBiasedBelief:
         Draws only for outcomes strictly between 0 and 1, as `BetaBelief` does.
         """
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
-        where = self._as_places(np.arange(len(arms)) if places is None else places, len(arms))
+        where = as_places(places, len(arms), self.n_places, "weights")
         coins = flip(outcomes, rng=rng)
         self._successes[arms] += coins
         self._failures[arms, where] += 1 - coins
@@ -191,56 +179,7 @@ class PositionBiasedBelief:
         new._failures = failures.copy()
         self.__dict__.update(new.__dict__)
 
-    def _as_places(self, places: ArrayLike, n: int) -> IndexArray:
-        where, n_places = np.asarray(places), len(self.weights)
-        if where.shape != (n,) or (n and where.dtype.kind not in "iu"):
-            raise ValueError(f"places must be {n} whole numbers, one for each arm, got {places!r}")
-        if n and not (where.min() >= 0 and where.max() < n_places):
-            raise ValueError(
-                f"places must be between 0 and {n_places - 1} (there are {n_places} weights), "
-                f"got {where.min()} to {where.max()}"
-            )
-        return where.astype(np.intp)
-
     def _match(self, arms: IndexArray) -> None:
         """Set a and b of some arms to the mean and variance of their posteriors."""
         won, lost = self._prior_a[arms] + self._successes[arms], self._prior_b[arms]
-        failures = self._failures[arms]
-        peak, std = _peak(won, lost, failures * self.weights, 1 - self.weights)
-        # The density of the log odds x falls like e^(won x) to the left and like e^(-lost x) to the
-        # right, and is about normal in between. Equal steps of t, with x = peak + std sinh(t),
-        # resolve both tails and the middle.
-        left, right = (np.arcsinh(_REACH_STDS + _REACH_LOGS / (rate * std)) for rate in (won, lost))
-        t = -left + (left + right) * _STEPS  # (nodes, arms)
-        x = peak + std * np.sinh(t)
-        theta = expit(x)
-        rest = np.maximum(expit(-x), _TINY)  # 1 - theta, with all its digits
-        missed = np.log(1 - self.weights + self.weights * rest[..., None])  # log(1 - w theta)
-        odds = np.logaddexp(0, x)  # -log(1 - theta)
-        log = won * (x - odds) - lost * odds + (failures * missed).sum(axis=-1)
-        mass = np.exp(log - log.max(axis=0)) * np.cosh(t)
-        mass /= mass.sum(axis=0)
-        mean = (mass * theta).sum(axis=0)
-        var = (mass * (theta - mean) ** 2).sum(axis=0)
-        # a + b of the Beta distribution with this mean and variance.
-        size = mean * (1 - mean) / var - 1
-        self.a[arms], self.b[arms] = mean * size, (1 - mean) * size
-
-
-def _peak(
-    won: FloatArray, lost: FloatArray, weighted: FloatArray, rest: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The peak of the density of the log odds, and the standard deviation from its curvature there.
-
-    In the odds u the peak is at won = lost u + sum_j weighted_j u / (1 + rest_j u). The right side
-    is concave and increasing, so Newton's steps from below never pass the root.
-    """
-    odds = won / (lost + weighted.sum(axis=1))
-    for _ in range(_MOST_NEWTON_STEPS):
-        shares = 1 / (1 + rest * odds[:, None])
-        slope = lost + (weighted * shares**2).sum(axis=1)
-        step = (won - odds * (lost + (weighted * shares).sum(axis=1))) / slope
-        if (step <= _PEAK_PRECISION * odds).all():
-            break
-        odds += np.maximum(step, 0.0)
-    return np.log(odds), np.sqrt((1 + odds) / (odds * slope))
+        self.a[arms], self.b[arms] = matched(won, lost, self._failures[arms], self.weights)

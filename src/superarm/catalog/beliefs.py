@@ -59,6 +59,24 @@ BELIEFS = by_name(
         (_PRIOR,),
     ),
     Part(
+        "cascading",
+        "CascadingBelief",
+        beliefs.CascadingBelief,
+        "Beta posteriors for lists that are read from the top, perhaps until the first click.",
+        (
+            Parameter(
+                "continues",
+                "float",
+                "Probability to read on after a click.",
+                0.0,
+                least=0.0,
+                most=1.0,
+            ),
+            _PRIOR,
+            _OWN_SEED,
+        ),
+    ),
+    Part(
         "discounted",
         "DiscountedBetaBelief",
         beliefs.DiscountedBetaBelief,

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from click.decorators import FC
     from rich.console import Console
 
+    from superarm.service.log.events import Bandit
+    from superarm.service.log.store import Store
     from superarm.studies import Done
 
 # SQLite addresses are paths, PostgreSQL addresses have a password. Other users of a machine can
@@ -91,6 +93,18 @@ def need_service() -> None:
         need(module, "service", "the command uses the service")
 
 
+def chosen_bandits(store: Store, bandit: str | None) -> list[Bandit]:
+    """The bandit with an id or a name, or all bandits of a database."""
+    from superarm.service.log.chain import all_bandits
+
+    if bandit is None:
+        return list(all_bandits(store))
+    found = store.bandit(bandit) or store.bandit_named(bandit)
+    if found is None:
+        stop(f"BANDIT must be the id or the name of a bandit of this database, got {bandit!r}")
+    return [found]
+
+
 def stop(message: str) -> NoReturn:
     """Print the message as an error and end with exit code 1."""
     # On the error stream: the standard output may be piped into another program.
@@ -116,7 +130,7 @@ def show(study: Callable[[Console], Done], what: str) -> None:
     for note in filter(None, done.notes):
         click.echo(f"{note}\n")
     # Not printed by rich, which would break a long path into lines that cannot be copied.
-    click.echo(f"{what}: {done.path.resolve()}")
+    click.echo(f"{what if done.path.suffix else 'The files'}: {done.path.resolve()}")
 
 
 def refuse_beside_from(given: object) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from superarm.service.log.events import Bandit
     from superarm.service.log.store import Store
 
-_BANDITS_PER_READ = 1000
 # By whether the rebuilt belief equals the belief of the last checkpoint. None: no checkpoint.
 _VERDICTS = {
     None: "each as it was logged; no checkpoint to compare with",
@@ -49,7 +48,9 @@ def command(database: str, bandit: str | None, rewards: str | None, decide: bool
         own = server.own_rewards(rewards)
         with server.opened(database, "read") as store:
             # All bandits are replayed, also after a damaged one: the operator wants to know all.
-            verdicts = [_replay(store, one, own, decide) for one in _chosen(store, bandit)]
+            verdicts = [
+                _replay(store, one, own, decide) for one in common.chosen_bandits(store, bandit)
+            ]
     except server.StartError as error:
         common.stop(str(error))
     if not all(verdicts):
@@ -78,22 +79,3 @@ def _verdict(found: Replayed, decide: bool) -> str:
     again = ", decided again" if decide else ""
     since = "" if found.checkpoint is None else f"checkpoint at event {found.checkpoint:,}: "
     return f"{found.live.seq:,} events{again}, {since}{_VERDICTS[found.same]}"
-
-
-def _chosen(store: Store, bandit: str | None) -> list[Bandit]:
-    if bandit is None:
-        return _every_bandit(store)
-    found = store.bandit(bandit) or store.bandit_named(bandit)
-    if found is None:
-        common.stop(
-            f"BANDIT must be the id or the name of a bandit of this database, got {bandit!r}"
-        )
-    return [found]
-
-
-def _every_bandit(store: Store) -> list[Bandit]:
-    every: list[Bandit] = []
-    # In pages, because a database may have very many bandits.
-    while some := store.bandits(_BANDITS_PER_READ, every[-1].number if every else 0):
-        every += some
-    return every

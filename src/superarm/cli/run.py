@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from superarm.cli import common
+from superarm.cli import common, log_options
 
 
 class _Prior(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -104,20 +104,7 @@ class _PolicyOption(click.Option):
     help="Columns that are not arms but known before a round is played: names, or numbers as in "
     "1,3-5. Adds the policy contexts, which learns from them. Can be repeated.",
 )
-@click.option(
-    "--item",
-    metavar="COLUMN",
-    help="For a log with one row per shown item: the column with the item.",
-)
-@click.option("--outcome", metavar="COLUMN", help="For a log: the column with the outcome, 0 to 1.")
-@click.option(
-    "--round",
-    "rounds",
-    metavar="COLUMN",
-    multiple=True,
-    help="For a log: the column that rows of one round have in common. Can be repeated.",
-)
-@click.option("--position", metavar="COLUMN", help="For a log: the column with the place, from 1.")
+@log_options.log_options
 @click.option(
     "--propensity",
     metavar="COLUMN",
@@ -136,6 +123,7 @@ def command(
     rounds: tuple[str, ...],
     position: str | None,
     propensity: str | None,
+    sql: str | None,
     out: Path,
     **options: Any,
 ) -> None:
@@ -150,16 +138,18 @@ def command(
     each policy closed, and which part of that gap is luck. The best fixed set is known only
     afterwards.
 
-    TABLE may also be a log (CSV or Parquet) with one row per item that was shown: name its columns
-    with --item, --outcome and --round. The report then says what such a log can say.
+    TABLE may also be a log with one row per item that was shown (CSV, Parquet, or a database with
+    --sql): name its columns with --item, --outcome and --round. The report then says what such a
+    log can say.
     """
     from superarm.studies import own_log, own_table
 
     # The other options have the names of the arguments of both studies.
     options["folder"] = out
     try:
+        source = own_log.Source(table, log_options.query(sql))
         columns = own_log.columns_of(
-            table, options["k"], item, outcome, rounds, position, propensity
+            source, options["k"], item, outcome, rounds, position, propensity
         )
         if columns is None:
             play = partial(
@@ -170,7 +160,7 @@ def command(
                 "--skip, --features and --context are for tables with one column per arm, got a log"
             )
         else:
-            play = partial(own_log.run, table, columns, **options)
+            play = partial(own_log.run, source, columns, **options)
         common.show(lambda console: play(console=console), "The report")
     # A bad table is shown with the name of its file; its message has the line and the column.
     except own_table.TableError as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from superarm.cli import common
+from superarm.cli import common, log_options
 
 _at_least_one = click.IntRange(min=1)
 _HIGHEST_PORT = 65535
@@ -79,8 +80,31 @@ _HIGHEST_PORT = 65535
     "--threads",
     "n_threads",
     type=_at_least_one,
-    default=64,
+    show_default="no limit, 64 with PostgreSQL",
     help="Number of bandits that can decide at the same time.",
+)
+@click.option(
+    "--workers",
+    "n_workers",
+    type=_at_least_one,
+    default=1,
+    help="Number of processes. Each bandit belongs to one. More than one process needs PostgreSQL, "
+    "or a folder as database, which has one SQLite file per process.",
+)
+@click.option(
+    "--deadline",
+    "deadline_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0.0),
+    default=60.0,
+    help="Time after which a request is given up. 0 sets no limit.",
+)
+@click.option(
+    "--reward-processes",
+    "n_processes",
+    type=click.IntRange(min=0),
+    default=64,
+    help="Most processes that evaluate --rewards. 0 uses the threads of the server.",
 )
 @click.option(
     "--most-loaded", type=_at_least_one, default=1000, help="Most bandits kept in memory."
@@ -90,6 +114,24 @@ _HIGHEST_PORT = 65535
     is_flag=True,
     help="Check whole logs at the start, not only the events after the last checkpoints.",
 )
+@click.option(
+    "--warm-start",
+    metavar="LOG",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    help="Make a bandit that has learned from a log (CSV, Parquet, or a database with --sql), "
+    "unless there is one of its name.",
+)
+@click.option("--k", type=_at_least_one, help="For --warm-start: arms per decision.")
+@click.option(
+    "--name", show_default="the name of the file", help="For --warm-start: name of the bandit."
+)
+@click.option(
+    "--strength",
+    type=click.FloatRange(0.0, 1.0, min_open=True),
+    default=1.0,
+    help="For --warm-start: share of the rounds that count.",
+)
+@log_options.log_options
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 def command(
     most_body: int,
@@ -99,6 +141,15 @@ def command(
     rate: float,
     most_connections: int,
     quiet: bool,
+    warm_start: Path | None,
+    k: int | None,
+    name: str | None,
+    strength: float,
+    item: str | None,
+    outcome: str | None,
+    rounds: tuple[str, ...],
+    position: str | None,
+    sql: str | None,
     **settings: Any,
 ) -> None:
     """Serve bandits over HTTP.
@@ -111,13 +162,44 @@ def command(
     """
     # Before the imports below, which would fail with a traceback.
     common.need_service()
-    from superarm.service import server
+    from superarm.service import server, workers
     from superarm.service.settings import Limits, Settings
 
     # The options have the names of the settings. Limits are a group of their own.
+    if warm_start is not None:
+        columns = (item, outcome, rounds, position, None)
+        request = {"name": name or warm_start.stem, "k": k}
+        settings["first"] = _first(warm_start, sql, columns, request, strength)
+    elif any((k, name, item, outcome, rounds, position, sql)):
+        raise click.BadParameter("--k, --name and the columns of a log are for --warm-start")
     limits = Limits(most_body, most_arms, most_open, most_samples, rate, most_connections)
+    made = Settings(limits=limits, log_requests=not quiet, **settings)
     try:
-        server.serve(Settings(limits=limits, log_requests=not quiet, **settings))
+        (server if made.n_workers == 1 else workers).serve(made)
     except server.StartError as error:
         # The message is for the operator, who needs no traceback.
         common.stop(str(error))
+
+
+def _first(
+    path: Path, sql: str | None, columns: Any, request: dict[str, Any], strength: float
+) -> dict[str, Any]:
+    """The request for a bandit that has learned from a log."""
+    from superarm.service.bandits.warm_start import rounds_of
+    from superarm.studies import own_log, own_table
+
+    if request["k"] is None:
+        raise click.BadParameter("--warm-start needs --k, the number of arms per decision")
+    source = own_log.Source(path, log_options.query(sql))
+    try:
+        found = own_log.columns_of(source, request["k"], *columns, command="serve --warm-start")
+        if found is None:
+            raise own_table.TableError(
+                "--warm-start needs the columns of a log: --item COLUMN --outcome COLUMN "
+                "--round COLUMN"
+            )
+        log = own_log.read(source, found)
+    except own_table.TableError as error:
+        raise click.BadParameter(str(error), param_hint=str(path)) from None
+    warm = {"rounds": rounds_of(log), "strength": strength}
+    return {**request, "arms": [str(one) for one in log.names], "warm_start": warm}

@@ -43,6 +43,7 @@ def create(
     oracle: str | Mapping[str, Any] | None = None,
     reward: str | Mapping[str, Any] | None = None,
     prior: str | Sequence[float] | None = None,
+    warm_start: Mapping[str, Any] | None = None,
     expiry: Mapping[str, Any] | None = None,
     seed: int | None = None,
     keep: int | None = None,
@@ -53,8 +54,8 @@ def create(
     """Create a bandit that picks ``k`` of the arms.
 
     ``arms`` is a list of names, or a number of arms. ``features`` are those of the arms: one row of
-    numbers per arm, in the order of the arms or by name. The service has defaults for everything
-    else.
+    numbers per arm, in the order of the arms or by name. ``warm_start`` has the rounds that it
+    learns first. The service has defaults for everything else.
     """
     body = {
         "name": name,
@@ -65,6 +66,7 @@ def create(
         "oracle": oracle,
         "reward": reward,
         "prior": prior if prior is None or isinstance(prior, str) else list(prior),
+        "warm_start": warm_start,
         "expiry": expiry,
         "seed": seed,
         "keep": keep,

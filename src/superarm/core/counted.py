@@ -9,6 +9,7 @@ from superarm.core.arguments import FloatArray
 from superarm.core.optional import is_concave, is_diminishing
 from superarm.core.pools import Pools
 from superarm.core.protocols import Reward
+from superarm.core.stopping import may_stop
 
 
 class Counted:
@@ -35,6 +36,7 @@ class Counted:
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
         """The value of one set; counts one evaluation."""
+        may_stop()
         self.evaluations += 1
         value = float(self.uncounted(arms, means))
         if not np.isfinite(value):
@@ -45,6 +47,7 @@ class Counted:
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         """The values of many sets; counts one evaluation per set."""
+        may_stop()
         self.evaluations += len(pools)
         values = np.asarray(self.uncounted.batch(pools, theta), np.float64)
         if values.shape != (len(pools),):

@@ -1,4 +1,4 @@
-"""Columns as a DataFrame of pandas or a table of Arrow. Both packages are optional."""
+"""Columns as a DataFrame of pandas or a table of Arrow, and other packages that are optional."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Columns = Mapping[str, Sequence[Any]]
 
 def to_pandas(columns: Columns) -> Any:
     """A ``pandas.DataFrame``; lists become cells."""
-    frame = _module("pandas", "to_pandas").DataFrame
+    frame = optional("pandas", "to_pandas").DataFrame
     return frame({name: _plain(values) for name, values in columns.items()})
 
 
 def to_arrow(columns: Columns) -> Any:
     """A ``pyarrow.Table``; lists become lists of Arrow."""
-    table = _module("pyarrow", "to_arrow").table
+    table = optional("pyarrow", "to_arrow").table
     return table({name: _plain(values) for name, values in columns.items()})
 
 
@@ -28,9 +28,11 @@ def _plain(values: Sequence[Any]) -> Any:
     return list(values) if isinstance(values, np.ndarray) and values.ndim > 1 else values
 
 
-def _module(package: str, method: str) -> Any:
+def optional(module: str, method: str) -> Any:
+    """A module of a package that need not be installed; if it is not, an error names it."""
+    package = module.partition(".")[0]
     try:
-        return importlib.import_module(package)
+        return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"{method} needs {package}, which is not installed: pip install {package}", name=package

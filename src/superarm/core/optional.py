@@ -1,6 +1,7 @@
 """What parts may offer beyond `protocols`: every optional member that some other code looks for.
 
-Those about the order of arms are in `places`. Each has one purpose. There is nothing to inherit.
+Those about places of arms are in `places`, those about contexts in `contexts`. There is nothing to
+inherit.
 ``isinstance(part, Protocol)`` is slow. Code that runs in every round asks
 ``issubclass(type(part), Protocol)``, which Python caches, or `offers` if it has more than methods.
 """
@@ -29,18 +30,6 @@ def offers(part: object, protocol: type) -> bool:
 
 
 # Beliefs
-
-
-@runtime_checkable
-class Contextual(Protocol):
-    """A belief whose means depend on the context of a round; `Policy` uses this."""
-
-    def at(self, context: ArrayLike | None) -> Any:
-        """The belief of a round: ``n_arms``, ``sample``, ``update``, and what else it offers.
-
-        A context is a vector, or a matrix with one row per arm; None is a round without one, which
-        a belief may refuse. An update of the result is an update of this.
-        """
 
 
 @runtime_checkable
@@ -177,14 +166,6 @@ def is_diminishing(reward: Reward) -> bool:
 
 
 # Environments
-
-
-@runtime_checkable
-class GivesContext(Protocol):
-    """An environment whose rounds have contexts; `simulate` passes them to the policy."""
-
-    def context(self, *, rng: np.random.Generator) -> FloatArray:
-        """Begin the next round, and return its context; ``mu`` and ``pull`` are then of it."""
 
 
 @runtime_checkable

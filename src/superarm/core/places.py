@@ -46,3 +46,36 @@ class LearnsPlaces(Protocol):
 
         None means the places 0, 1, 2, ...
         """
+
+
+@runtime_checkable
+class LearnsLists(LearnsPlaces, Protocol):
+    """A belief for which an outcome depends on those above it; `Policy.tell` uses this.
+
+    Outcomes of one list may be told in parts. The belief then gets those of the earlier parts once
+    more, so that it can look at the list as a whole.
+    """
+
+    def update_list(
+        self,
+        arms: ArrayLike,
+        outcomes: ArrayLike,
+        *,
+        rng: np.random.Generator,
+        places: ArrayLike | None = None,
+        n_before: int = 0,
+    ) -> None:
+        """The same as ``update``, where the first ``n_before`` outcomes were learned earlier."""
+
+
+def as_places(places: ArrayLike | None, n: int, n_places: int, what: str = "places") -> IndexArray:
+    """The place of each of n arms, from 0 to n_places - 1; None means 0, 1, 2, ..."""
+    where = np.arange(n) if places is None else np.asarray(places)
+    if where.shape != (n,) or (n and where.dtype.kind not in "iu"):
+        raise ValueError(f"places must be {n} whole numbers, one for each arm, got {places!r}")
+    if n and not (where.min() >= 0 and where.max() < n_places):
+        raise ValueError(
+            f"places must be between 0 and {n_places - 1} (there are {n_places} {what}), "
+            f"got {where.min()} to {where.max()}"
+        )
+    return where.astype(np.intp)

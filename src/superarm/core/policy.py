@@ -15,11 +15,13 @@ from numpy.typing import ArrayLike
 
 from superarm.core import notebook
 from superarm.core.arguments import FloatArray, IndexArray, as_generator, as_unit
+from superarm.core.contexts import Contextual
 from superarm.core.counted import Counted, shown_arms
 from superarm.core.k_of_m import as_feasible, top_k
-from superarm.core.optional import Contextual, SamplesTop, offers
-from superarm.core.places import LearnsPlaces
+from superarm.core.optional import SamplesTop, offers
+from superarm.core.places import LearnsLists, LearnsPlaces
 from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
+from superarm.core.stopping import may_stop
 
 
 @dataclass
@@ -112,6 +114,7 @@ class Policy:
         context: ArrayLike | None = None,
     ) -> tuple[IndexArray, Sample]:
         """The same as ``ask``, and theta as far as the oracle looked at it."""
+        may_stop()
         sets = self.feasible
         if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)
@@ -132,17 +135,23 @@ class Policy:
         rng: np.random.Generator,
         context: ArrayLike | None = None,
         places: ArrayLike | None = None,
+        n_before: int = 0,
     ) -> None:
         """Learn what arms did, one outcome in [0, 1] per arm.
 
         Any distinct arms may be told about, not only those last asked for. ``context`` is that of
         the round in which they were pulled. ``places`` are the places in which they were shown, 0
         for the first, if not all of them are told in that order; only beliefs that need places get
-        them (`LearnsPlaces`).
+        them (`LearnsPlaces`). The first ``n_before`` of them were told earlier: beliefs that look
+        at the whole list need them once more (`LearnsLists`), and no other belief may get any.
         """
         belief = belief_at(self.belief, context)
         as_generator(rng)
-        if places is None or not offers(belief, LearnsPlaces):
+        if n_before:
+            if not offers(belief, LearnsLists):
+                raise TypeError(f"n_before needs a belief with update_list, got {belief!r}")
+            belief.update_list(arms, outcomes, rng=rng, places=places, n_before=n_before)
+        elif places is None or not offers(belief, LearnsPlaces):
             belief.update(arms, outcomes, rng=rng)
         else:
             belief.update(arms, outcomes, rng=rng, places=places)

@@ -1,4 +1,4 @@
-"""The columns of a table: a DataFrame, an Arrow table, a dict of columns or a list of dicts.
+"""The columns of a table: a DataFrame, an Arrow table, a query of DuckDB, a dict or dicts.
 
 Tables are recognised by their methods, so no library is imported.
 """
@@ -39,6 +39,8 @@ def as_arrays(table: Any) -> dict[str, NDArray[Any]]:
     >>> as_arrays({"price": [3, 4]})["price"]
     array([3, 4])
     """
+    if _is_relation(table):
+        return {str(name): values for name, values in table.fetchnumpy().items()}
     if _is_arrow(table):
         names = table.column_names
         return {str(name): table.column(name).to_numpy(zero_copy_only=False) for name in names}
@@ -60,6 +62,9 @@ def is_missing(value: Any) -> bool:
 
 
 def _columns(table: Any) -> dict[str, list[Any]]:
+    if _is_relation(table):
+        # Masked values become None.
+        return {name: values.tolist() for name, values in as_arrays(table).items()}
     if _is_arrow(table):
         return {str(name): table.column(name).to_pylist() for name in table.column_names}
     if _is_frame(table):
@@ -77,6 +82,11 @@ def _columns(table: Any) -> dict[str, list[Any]]:
     if isinstance(table, Iterable) and not isinstance(table, str | bytes):
         return _of_rows(list(table))
     raise _not_a_table(table)
+
+
+def _is_relation(table: Any) -> bool:
+    """A query of DuckDB."""
+    return hasattr(table, "fetchnumpy")
 
 
 def _is_arrow(table: Any) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from superarm.core import frames
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.offpolicy.events import logged_rows
+from superarm.offpolicy.export import read_export
 from superarm.offpolicy.rows import (
     as_columns,
     as_contexts,
@@ -164,6 +165,14 @@ class Log:
             with Path(events).open(encoding="utf-8") as lines:
                 return cls.from_events(lines, after=after)
         return cls.of(*logged_rows(events, as_count(after, "after")))
+
+    @classmethod
+    def from_parquet(cls, folder: str | Path) -> Log:
+        """The decisions with propensities of ``Session.to_parquet`` or of ``superarm export``.
+
+        Outcomes that were not known then are missing.
+        """
+        return cls.of(*read_export(folder))
 
     @classmethod
     def read(cls, path: str | Path, names: Sequence[str | int] | int) -> Log:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import Belief
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_unit
-from superarm.core.optional import Contextual
+from superarm.core.contexts import uses_contexts
 from superarm.core.policy import belief_at
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.target import Targets
@@ -163,8 +163,7 @@ class _Learner:
     def __init__(self, belief: Belief, applied: _Applied) -> None:
         self.belief, self.applied = copy.deepcopy(belief), applied
         self.rng = np.random.default_rng(0)  # for beliefs that toss coins for outcomes
-        in_contexts = issubclass(type(belief), Contextual)
-        self.contexts = applied.log.contexts if in_contexts else None
+        self.contexts = applied.log.contexts if uses_contexts(belief) else None
 
     def means(self, t: int) -> FloatArray:
         """The means of all arms in a round."""

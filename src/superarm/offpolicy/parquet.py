@@ -1,94 +1,39 @@
 """Logs that do not fit into memory: counts and estimates from Parquet files, by DuckDB.
 
-Every figure is a sum over rounds. So files can be read one after the other, on any number of
-machines, and the sums added. Needs ``superarm[logs]``.
+Every figure is a sum over rounds. So parts of the files can be read one after the other, or on any
+number of machines, and the sums added. Needs ``superarm[logs]``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.util import find_spec
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeVar
 
 from superarm.core.arguments import as_fraction
-from superarm.offpolicy.estimate import (
-    Estimate,
-    refuse_no_overlap,
-    refuse_uneven,
-    with_interval,
-)
+from superarm.offpolicy.estimate import Estimate
+from superarm.offpolicy.export import FILES, need_duckdb
+from superarm.offpolicy.parquet_rows import Facts, Rows
+from superarm.offpolicy.parts import Part, parts_of
+from superarm.offpolicy.sums import Sums, estimate_of
 
+__all__ = ["ParquetLog", "Sums", "estimate_of"]
 
-@dataclass(frozen=True)
-class Sums:
-    """Sums over rounds, of which x is the weighted outcome of a round and w its weight.
-
-    Attributes
-    ----------
-    n, x, w, ww
-        The number of rounds, and the sums of x, w and w².
-    rr, r, most
-        Around a value v with the mean weight u, for r = (x - v w) / u: the sum of r², the sum of
-        |v + r|, and the largest |v + r|. 0 without a value.
-    """
-
-    n: float
-    x: float
-    w: float
-    ww: float
-    rr: float = 0.0
-    r: float = 0.0
-    most: float = 0.0
-
-    def __add__(self, other: Sums) -> Sums:
-        added = {name: getattr(self, name) + getattr(other, name) for name in _ADDED}
-        return Sums(**added, most=max(self.most, other.most))
-
-    @property
-    def mean_weight(self) -> float:
-        """The mean weight of a round."""
-        return self.w / self.n if self.n else 0.0
-
-    @property
-    def value(self) -> float:
-        """The estimate: the ratio of two means; NaN if nothing overlaps."""
-        return self.x / self.w if self.w else np.nan
-
-
-_ADDED = ("n", "x", "w", "ww", "rr", "r")
-
-
-def estimate_of(sums: Sums, size: float, *, level: float = 0.95, unseen: float = 0.0) -> Estimate:
-    """The estimate from the `Sums` around its own value.
-
-    ``size`` is the mean size of the target's sets. ``unseen`` is the share of the target that is in
-    no file. What `snips` refuses in memory is refused here, too.
-    """
-    n, spare = int(sums.n), max(1.0, sums.n - 1)
-    spread = max(0.0, sums.ww - sums.w * sums.mean_weight) / spare
-    error = float(np.sqrt(spread / n)) if n > 1 else np.inf
-    refuse_no_overlap(n, sums.mean_weight, error, unseen)
-    effective_n = sums.w**2 / sums.ww
-    refuse_uneven(n, effective_n)
-    return with_interval(
-        sums.value,
-        float(np.sqrt(sums.rr / spare / n)) if n > 1 else np.inf,
-        effective_n,
-        n=n,
-        level=level,
-        bounds=(0.0, size),
-        mean_weight=sums.mean_weight,
-        mean_weight_error=error,
-        largest_share=sums.most / sums.r if sums.r else 0.0,
-    )
+T = TypeVar("T")
+Each = Callable[..., Iterable[Any]]  # what is read of each part, in their order
 
 
 class ParquetLog:
     """A log with one row per shown item, in one or many Parquet files.
+
+    Memory stays small if the rounds are about in order, such as numbers or times that grow, with
+    files and groups of rows one after the other: then parts of the files are read one by one.
+    Otherwise DuckDB writes to the disk what does not fit into ``memory``.
 
     Parameters
     ----------
@@ -96,9 +41,14 @@ class ParquetLog:
         A path, with ``*`` for many files, or several paths.
     item, outcome, round
         The columns with the item, with what it did, from 0 to 1, and what rows of one round have in
-        common. All rows of a round must be in one file if `sums` is added over files.
+        common, perhaps several columns. Nothing checks that an item is in a round only once.
     propensity
         The column with the probability that the item was shown; `snips` needs it.
+    where
+        A condition in SQL that rows must meet, such as ``"country = 'DE'"``; the rounds that it
+        leaves must be whole.
+    memory
+        How much memory DuckDB may use, such as ``"4GB"``.
     """
 
     def __init__(
@@ -107,27 +57,50 @@ class ParquetLog:
         *,
         item: str,
         outcome: str,
-        round: str,
+        round: str | Sequence[str],
         propensity: str | None = None,
+        where: str | None = None,
+        memory: str = "1GB",
     ) -> None:
-        if find_spec("duckdb") is None:
-            raise ModuleNotFoundError(
-                "ParquetLog needs duckdb, which is not installed: pip install duckdb",
-                name="duckdb",
-            )
+        need_duckdb("ParquetLog")
         given = [files] if isinstance(files, str | Path) else list(files)
-        self.files = [str(file) for file in given]
-        self.item, self.outcome, self.round, self.propensity = item, outcome, round, propensity
-        self._refuse_unknown()
+        self.files, self.memory = [str(file) for file in given], memory
+        by = (round,) if isinstance(round, str) else tuple(round)
+        with connected(memory) as connection:
+            kind = _kind_of(connection, self.files, (item, outcome, *by, propensity), by[0])
+            self.rows = Rows(item, outcome, by, propensity, where, kind)
+            # The parts of the files that are read one after the other.
+            self.parts = parts_of(connection, self.files, by[0], kind)
+            self._is_complete = self.rows.is_complete(connection, self.files)
+        self._facts: list[Facts] | None = None
 
-    def counts(self) -> dict[Any, tuple[float, int]]:
-        """The sum of the outcomes of each item, and how many outcomes it has."""
-        query = f"""
-            SELECT {_quoted(self.item)}, sum({self._outcome}), count({self._outcome})
-            FROM read_parquet(?) GROUP BY 1 ORDER BY 1"""
-        return {item: (float(s or 0.0), int(n)) for item, s, n in self._rows(query)}
+    @classmethod
+    def exported(cls, folder: str | Path) -> ParquetLog:
+        """The decisions of `superarm.offpolicy.export` with propensities and all outcomes."""
+        return cls(
+            (Path(folder) / FILES).as_posix(),
+            item="arm",
+            outcome="outcome",
+            round="number",
+            propensity="propensity",
+            where="propensity IS NOT NULL AND status = 'told'",
+        )
 
-    def snips(self, target: Mapping[Any, float], *, level: float = 0.95) -> Estimate:
+    def counts(self, *, executor: Executor | None = None) -> dict[Any, tuple[float, int]]:
+        """The sum of the outcomes of each item, and how many outcomes it has.
+
+        ``executor`` reads the parts at the same time, on other machines, too.
+        """
+        found: dict[Any, tuple[float, int]] = {}
+        with self._reading(executor) as each:
+            for item, total, n in chain.from_iterable(each(Rows.counts)):
+                before = found.get(item, (0.0, 0))
+                found[item] = before[0] + total, before[1] + n
+        return {item: found[item] for item in sorted(found, key=lambda one: (one is None, one))}
+
+    def snips(
+        self, target: Mapping[Any, float], *, level: float = 0.95, executor: Executor | None = None
+    ) -> Estimate:
         """What `superarm.offpolicy.snips` gives for the same log in memory.
 
         Parameters
@@ -136,79 +109,94 @@ class ParquetLog:
             The probability that each item is in the target's set; 0 for those that are not there.
         level
             The probability with which the interval should cover the true value.
+        executor
+            Reads the parts at the same time: an executor of `concurrent.futures`, or on the
+            machines of a dask cluster ``client.get_executor()``. They must see the files.
         """
         level, size = as_fraction(level, "level"), _size(target)
-        # Twice: the spread is summed around the value, which keeps its digits.
-        sums = self.sums(target, self.sums(target))
-        logged = self.counts()
+        with self._reading(executor) as each:
+            # Twice: the spread is summed around the value, which keeps its digits.
+            sums = self._sums(each, target, self._sums(each, target, None))
+            logged = frozenset[Any]().union(*(one.items for one in self._known(each)))
         unseen = sum(chance for one, chance in target.items() if one not in logged) / size
         return estimate_of(sums, size, level=level, unseen=unseen)
 
-    def sums(self, target: Mapping[Any, float], around: Sums | None = None) -> Sums:
+    def sums(
+        self,
+        target: Mapping[Any, float],
+        around: Sums | None = None,
+        *,
+        executor: Executor | None = None,
+    ) -> Sums:
         """The sums of the log for a target, around the value of other sums if they are given.
 
-        Sums of several files can be added. `estimate_of` takes those around the sums of all files.
+        Sums of several logs that share no round can be added. `estimate_of` takes those around the
+        sums of all logs.
         """
-        if self.propensity is None:
+        with self._reading(executor) as each:
+            return self._sums(each, target, around)
+
+    def _sums(self, each: Each, target: Mapping[Any, float], around: Sums | None) -> Sums:
+        if self.rows.propensity is None:
             raise ValueError("estimates need the column of the propensities: propensity=...")
-        if around is None:
-            self._refuse_bad_rows()
-        value, mean = (0.0, 1.0) if around is None else (around.value, around.mean_weight)
-        items = list(target)
-        weight = f"coalesce(q.weight, 0.0) / {_quoted(self.propensity)}"
-        query = f"""
-            WITH q AS (SELECT unnest(?) AS item, unnest(?::DOUBLE[]) AS weight),
-            rounds AS (
-                SELECT sum({weight} * {self._outcome}) AS x, sum({weight}) / ?::DOUBLE AS w
-                FROM read_parquet(?) AS log LEFT JOIN q ON log.{_quoted(self.item)} = q.item
-                GROUP BY {_quoted(self.round)}
-            ),
-            off AS (SELECT x, w, (x - w * ?::DOUBLE) / ?::DOUBLE AS r FROM rounds)
-            SELECT count(*), sum(x), sum(w), sum(w * w), sum(r * r),
-                sum(abs(r + ?::DOUBLE)), max(abs(r + ?::DOUBLE))
-            FROM off"""
-        chances = [float(target[one]) for one in items]
-        after = [value, mean, value, value]
-        (row,) = self._rows(query, items, chances, _size(target), after=after)
-        found = Sums(*(float(number or 0.0) for number in row))
-        return found if around is not None else replace(found, rr=0.0, r=0.0, most=0.0)
+        weights = {item: float(chance) for item, chance in target.items() if chance}
+        read = partial(Rows.sums, weights=weights, size=_size(target), around=around)
+        found = each(read, [one.n_rounds for one in self._known(each)])
+        return sum(found, start=Sums(0, 0, 0, 0))
 
-    @property
-    def _outcome(self) -> str:
-        return f"CAST({_quoted(self.outcome)} AS DOUBLE)"
+    def _known(self, each: Each) -> list[Facts]:
+        """What is known of each part, once: bad rows are refused, instead of left out silently."""
+        if self._facts is None:
+            if not self._is_complete:
+                with connected(self.memory) as connection:
+                    self.rows.refuse_missing(connection, self.files)
+            found = list(each(Rows.facts))
+            sum(found, start=Facts()).refuse()
+            self._facts = found
+        return self._facts
 
-    def _rows(self, query: str, *before: Any, after: Sequence[Any] = ()) -> list[Any]:
-        import duckdb
-
-        # A connection of its own: nothing is shared with other users of DuckDB in this process.
-        with duckdb.connect() as connection:
-            return connection.execute(query, [*before, self.files, *after]).fetchall()
-
-    def _refuse_bad_rows(self) -> None:
-        """Refuse what `Log` and `snips` refuse, instead of leaving it out of sums silently."""
-        outcome, chance = self._outcome, _quoted(str(self.propensity))
-        query = f"""
-            SELECT count(*) - count({outcome}),
-                count(*) FILTER ({outcome} NOT BETWEEN 0 AND 1),
-                count(*) FILTER ({chance} IS NULL OR {chance} <= 0 OR {chance} > 1)
-            FROM read_parquet(?)"""
-        ((missing, outside, bad),) = self._rows(query)
-        if missing or outside:
-            raise ValueError(
-                f"outcomes must be known and in [0, 1], got {missing:,} rows without one and "
-                f"{outside:,} outside; fill or leave out these rows before"
+    @contextmanager
+    def _reading(self, executor: Executor | None) -> Iterator[Each]:
+        """A function that returns what ``read`` finds in each part."""
+        if executor is not None:
+            yield lambda read, *more: executor.map(
+                partial(_alone, read, self.rows, self.memory), self.parts, *more
             )
-        if bad:
-            raise ValueError(
-                f"propensities must be above 0 and at most 1, got {bad:,} rows with others"
+            return
+        with connected(self.memory) as connection:
+            yield lambda read, *more: (
+                read(self.rows, connection, part, *others)
+                for part, *others in zip(self.parts, *more, strict=True)
             )
 
-    def _refuse_unknown(self) -> None:
-        names = [row[0] for row in self._rows("DESCRIBE SELECT * FROM read_parquet(?)")]
-        wanted = [self.item, self.outcome, self.round, self.propensity]
-        unknown = [name for name in wanted if name is not None and name not in names]
-        if unknown:
-            raise ValueError(f"columns must be of {', '.join(names)}, got {unknown[0]!r}")
+
+def _kind_of(
+    connection: Any, files: Sequence[str], wanted: Sequence[str | None], column: str
+) -> str:
+    """The type of a column, once all that are wanted are known to be there."""
+    rows = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [files]).fetchall()
+    kinds = {row[0]: row[1] for row in rows}
+    unknown = [name for name in wanted if name is not None and name not in kinds]
+    if unknown:
+        raise ValueError(f"columns must be of {', '.join(kinds)}, got {unknown[0]!r}")
+    return kinds[column]
+
+
+@contextmanager
+def connected(memory: str) -> Iterator[Any]:
+    """A connection of its own: nothing is shared with other users of DuckDB in this process."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="superarm-duckdb-") as folder:
+        config: dict[str, Any] = {"memory_limit": memory, "temp_directory": folder}
+        with duckdb.connect(config=config) as connection:
+            yield connection
+
+
+def _alone(read: Callable[..., T], rows: Rows, memory: str, part: Part, *more: Any) -> T:
+    """What ``read`` finds in a part, in any process."""
+    with connected(memory) as connection:
+        return read(rows, connection, part, *more)
 
 
 def _size(target: Mapping[Any, float]) -> float:
@@ -216,9 +204,3 @@ def _size(target: Mapping[Any, float]) -> float:
     if not (size > 0 and all(0 <= chance <= 1 for chance in target.values())):
         raise ValueError(f"a target must have probabilities, one of them above 0, got {target}")
     return size
-
-
-def _quoted(name: str) -> str:
-    """A column in SQL, whatever its name."""
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'

@@ -20,6 +20,7 @@ from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count
 from superarm.core.copies import copy_oracle, copy_policy
 from superarm.core.optional import SamplesMany, SelectsMany, Stateful
 from superarm.core.policy import belief_at
+from superarm.core.stopping import may_stop
 
 _BLOCK = 1 << 18  # how many numbers are drawn at a time, to bound the memory
 _MANY_ARMS = 2048  # from this many arms on, drawing one sample at a time is faster
@@ -184,6 +185,7 @@ def _many_at_a_time(
     block = max(1, _BLOCK // n_arms)
     rows = []
     for start in range(0, n_samples, block):
+        may_stop()
         theta = samples.sample_many(min(block, n_samples - start), rng=rng)
         rows.append(selects.select_many(reward, theta, sets, rng=rng))
     # All sets have k arms, so the offsets of the pools are multiples of k.

@@ -72,7 +72,7 @@ class ShownLog:
         position: str | None = None,
         propensity: str | None = None,
     ) -> ShownLog:
-        """The log in a DataFrame, an Arrow table, a dict of columns or a list of dicts.
+        """The log in a DataFrame, an Arrow table, a query of DuckDB, a dict of columns or dicts.
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import Policy
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_k, as_unit
-from superarm.core.optional import Contextual
+from superarm.core.contexts import uses_contexts
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.sampling import Propensities, propensities
 
@@ -152,7 +152,7 @@ def as_targets(target: AnyTarget, log: Log) -> Targets:
 def _sampled(policy: Policy, log: Log) -> Propensities | Callable[[FloatArray], Propensities]:
     """The propensities of a policy, by context if its belief knows any."""
     rng = np.random.default_rng(0)  # its draws decide nothing
-    if not issubclass(type(policy.belief), Contextual) or log.contexts is None:
+    if not uses_contexts(policy.belief) or log.contexts is None:
         return propensities(policy, _MOST_SAMPLES, rng=rng)
     in_each = _ALL_SAMPLES // (log.distinct_contexts[1].max() + 1)
     n_samples = int(np.clip(in_each, _LEAST_SAMPLES, _MOST_SAMPLES))

@@ -19,6 +19,7 @@ from superarm.core.arguments import (
     as_theta,
 )
 from superarm.core.showing import one_line
+from superarm.core.stopping import may_stop
 
 _CHUNKS_PER_WORKER = 4
 # For executors other than the standard library's, which have an attribute for it.
@@ -106,13 +107,18 @@ class BlackBox:
         sets = [arms.copy() for arms in pools]
         means = [theta[arms] for arms in sets]
         if self.executor is None:
-            return np.fromiter(map(self.fn, sets, means), np.float64, len(sets))
+            values = map(self._value, sets, means)
+            return np.fromiter(values, np.float64, len(sets))
         # One message per set would cost more than a quick function. One message per worker would
         # leave workers waiting for the slowest one.
         n_workers = getattr(self.executor, "_max_workers", _USUAL_WORKERS)
         n_chunks = _CHUNKS_PER_WORKER * n_workers
         answers = self.executor.map(self.fn, sets, means, chunksize=max(1, len(sets) // n_chunks))
         return np.fromiter(answers, np.float64, len(sets))
+
+    def _value(self, arms: IndexArray, means: FloatArray) -> float:
+        may_stop()  # a batch of slow evaluations may take long
+        return self.fn(arms, means)
 
     def _as_lipschitz(self, lipschitz: ArrayLike) -> float | FloatArray:
         if np.ndim(lipschitz) == 0:

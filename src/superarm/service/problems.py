@@ -20,7 +20,10 @@ KINDS = (
     "too-many-open",
     "database-full",
     "database-failing",
+    "deadline-exceeded",
 )
+# A status of nginx, for logs and metrics: nobody is there to read the answer.
+_OTHER_TITLES = {499: "Client Closed Request"}
 _LONGEST_MESSAGE = 500  # characters of an error of the library that clients see
 
 
@@ -71,7 +74,7 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
         return {
             # A name that never changes, not an address where something could be read.
             "type": "about:blank" if self.kind is None else f"urn:superarm:{self.kind}",
-            "title": HTTPStatus(self.status).phrase,
+            "title": _OTHER_TITLES.get(self.status) or HTTPStatus(self.status).phrase,
             "status": self.status,
             "detail": self.detail,
             **more,

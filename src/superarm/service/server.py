@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import ipaddress
@@ -9,10 +10,12 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import uvicorn
 
@@ -20,12 +23,18 @@ from superarm.service import logs
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.engine import Engine
 from superarm.service.http.app import make_app
+from superarm.service.http.first_bandit import make_first
 from superarm.service.http.front_door import FrontDoor
 from superarm.service.http.service import Service
+from superarm.service.http.team import Channel, Team
 from superarm.service.log import chain
 from superarm.service.log.events import DamagedLogError
+from superarm.service.log.folder import FolderStore, files_of
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.store import Store, StoreError
+from superarm.service.problems import Problem
+from superarm.service.processes import pool as processes
+from superarm.service.processes.remote import remote_rewards
 from superarm.service.settings import Settings
 from superarm.version import how_to_install
 
@@ -39,20 +48,51 @@ class StartError(Exception):
     """The server cannot start. Nothing was changed."""
 
 
-def serve(settings: Settings) -> None:
-    """Serve until a signal stops it."""
+@dataclass(frozen=True)
+class Worker:
+    """One of several processes of a server: see `superarm.service.workers`.
+
+    Attributes
+    ----------
+    number
+        Its number, from 0 on.
+    channels
+        The channels to all workers.
+    listening
+        The socket that all workers accept connections from.
+    ready
+        Called when the worker accepts connections.
+    parent
+        A pipe that ends with the parent.
+    """
+
+    number: int
+    channels: list[Channel]
+    listening: socket.socket
+    ready: Callable[[], None]
+    parent: int
+
+
+def serve(settings: Settings, worker: Worker | None = None) -> None:
+    """Serve until a signal stops it, alone or as a ``worker`` of several processes."""
     own = own_rewards(settings.rewards)
+    with processes.opened(settings.rewards, settings.n_processes) as evaluating:
+        _serve(settings, worker, own if evaluating is None else remote_rewards(own, evaluating))
+
+
+def _serve(settings: Settings, worker: Worker | None, own: parts.Factories) -> None:
     _check_proxies(settings.trusted_proxies)
     with_keys = settings.with_keys
     if with_keys is None:
         with_keys = not is_loopback(settings.host)
     try:
-        store = open_store(settings.database)
+        store = open_store(settings.database, worker=worker)
     except StoreError as error:
         raise StartError(str(error)) from error
     try:
+        team = None if worker is None else Team(worker.number, worker.channels, store)
         # Before the first request: nothing may be appended to a damaged log.
-        check_logs(store, whole=settings.check_all)
+        check_logs(store, team, whole=settings.check_all)
         if with_keys and not store.key_rows():
             raise StartError(
                 f"{settings.host} can be reached by others, so keys are required, and there are "
@@ -64,17 +104,28 @@ def serve(settings: Settings) -> None:
             checkpoint_every=settings.checkpoint_every,
             n_threads=settings.n_threads,
             most_loaded=settings.most_loaded,
+            deadline_s=settings.deadline_s,
         )
+        if settings.first is not None and (worker is None or worker.number == 0):
+            _make_first(engine, settings.first, settings.limits.arms)
         service = Service(
             engine,
             settings.limits,
             with_keys=with_keys,
             names=_names(settings),
             log_requests=settings.log_requests,
+            team=team,
         )
-        _run(service, settings)
+        _run(service, settings, worker)
     finally:
         store.close()
+
+
+def _make_first(engine: Engine, first: dict[str, Any], most_arms: int) -> None:
+    try:
+        make_first(engine, first, most_arms)
+    except (ValueError, Problem, StoreError) as error:
+        raise StartError(f"the bandit of the warm start cannot be made: {error}") from error
 
 
 def _check_proxies(proxies: tuple[str, ...]) -> None:
@@ -93,27 +144,32 @@ def _names(settings: Settings) -> frozenset[str]:
     return frozenset(name.lower() for name in (*own, *settings.allowed_hosts))
 
 
-def _run(service: Service, settings: Settings) -> None:
+def _run(service: Service, settings: Settings, worker: Worker | None) -> None:
     # First, so that warnings during the start are written in the same format.
     logs.configure()
     _raise_file_limit()
     sys.setswitchinterval(_SWITCH_S)
     try:
-        _listen(service, settings)
+        _listen(service, settings, worker)
     finally:
         logs.finish()
 
 
-def _listen(service: Service, settings: Settings) -> None:
-    engine = service.engine
+def _listen(service: Service, settings: Settings, worker: Worker | None) -> None:
+    engine, team = service.engine, service.team
     for bandit, reward in loading.without_reward(engine.store, engine.own):
-        _log.warning("reward_missing", extra={"fields": {"bandit": bandit.id, "reward": reward}})
-    server = _Server(_uvicorn_config(service, settings))
+        if team is None or team.is_own(bandit):
+            _log.warning(
+                "reward_missing", extra={"fields": {"bandit": bandit.id, "reward": reward}}
+            )
+    server = _Server(_uvicorn_config(service, settings), team, worker)
     for number in (signal.SIGTERM, signal.SIGINT):
         # Uvicorn raises the signal again when it has stopped, which is not a failure.
         signal.signal(number, lambda *_: None)
     service.closing = lambda: server.should_exit
-    server.run()
+    if team is not None:
+        team.closing = service.closing
+    server.run(None if worker is None else [worker.listening])
     if not server.started:
         raise StartError(f"{settings.host}:{settings.port} must be free to listen at")
     _log.info("stopped")
@@ -133,7 +189,7 @@ def _raise_file_limit() -> None:
 def _uvicorn_config(service: Service, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         make_app(service),
-        http=FrontDoor(settings.limits),  # type: ignore[arg-type]
+        http=FrontDoor(settings.limits, service.team),  # type: ignore[arg-type]
         host=settings.host,
         port=settings.port,
         # `logs` has configured the loggers. Uvicorn would replace the handlers.
@@ -150,19 +206,42 @@ def _uvicorn_config(service: Service, settings: Settings) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """Logs the address that it listens at."""
+    """Logs the address that it listens at, and takes connections from other workers."""
+
+    def __init__(self, config: uvicorn.Config, team: Team | None, worker: Worker | None) -> None:
+        super().__init__(config)
+        self._team, self._worker = team, worker
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         # What exists now stays. Without it, full collections of garbage stop requests for less.
         gc.collect()
         gc.freeze()
+        number = {} if self._worker is None else {"worker": self._worker.number}
         for listening in self.servers:
             for one in listening.sockets:
                 # Asked from the socket: with port 0 only the socket knows the port.
                 host, port = one.getsockname()[:2]
-                fields = {"host": host, "port": port, "url": f"http://{host}:{port}/"}
+                fields = {"host": host, "port": port, "url": f"http://{host}:{port}/", **number}
                 _log.info("listening", extra={"fields": fields})
+        if self._team is not None and self._worker is not None:
+            self._join(self._team, self._worker)
+
+    def _join(self, team: Team, worker: Worker) -> None:
+        made = {
+            "config": self.config,
+            "server_state": self.server_state,
+            "app_state": self.lifespan.state,
+        }
+        team.listen(partial(self.config.http.adopt, **made))  # type: ignore[union-attr]
+        # A worker without a parent would be started a second time by the next parent.
+        loop = asyncio.get_running_loop()
+        loop.add_reader(worker.parent, self._end, loop, worker.parent)
+        worker.ready()
+
+    def _end(self, loop: asyncio.AbstractEventLoop, parent: int) -> None:
+        loop.remove_reader(parent)
+        self.should_exit = True
 
 
 def is_loopback(host: str) -> bool:
@@ -182,16 +261,32 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def open_store(database: str, mode: Literal["serve", "write", "read"] = "serve") -> Store:
-    """Open a file of SQLite, or the address of a PostgreSQL database."""
-    if not database.startswith(("postgresql://", "postgres://")):
-        return SQLiteStore(Path(database), mode)
+def open_store(
+    database: str,
+    mode: Literal["serve", "write", "read"] = "serve",
+    worker: Worker | None = None,
+) -> Store:
+    """Open a file of SQLite, a folder of them, or the address of a PostgreSQL database."""
+    if not is_postgres(database):
+        path = Path(database)
+        if not path.is_dir():
+            return SQLiteStore(path, mode)
+        own = None
+        if worker is not None:
+            n_workers = len(worker.channels)
+            own = range(worker.number, len(files_of(path)), n_workers)
+        return FolderStore(path, mode, own)
     if find_spec("psycopg") is None:
         raise StartError(f"PostgreSQL needs psycopg: {how_to_install('postgres')}")
     # Imported here: psycopg is optional.
     from superarm.service.log.postgres import PostgresStore
 
     return PostgresStore(database)
+
+
+def is_postgres(database: str) -> bool:
+    """Whether a database is an address, not a path."""
+    return database.startswith(("postgresql://", "postgres://"))
 
 
 @contextlib.contextmanager
@@ -224,12 +319,13 @@ def own_rewards(module: str | None) -> dict[str, parts.Factory]:
         ) from error
 
 
-def check_logs(store: Store, *, whole: bool = False) -> None:
-    """Refuse to serve a database with a damaged log."""
+def check_logs(store: Store, team: Team | None = None, *, whole: bool = False) -> None:
+    """Refuse to serve a database with a damaged log. A worker checks its own bandits."""
     try:
         # Before serving: an event that is appended to a damaged log could hide the damage.
         for bandit in chain.all_bandits(store):
-            chain.verify(store, bandit, whole=whole)
+            if team is None or team.is_own(bandit):
+                chain.verify(store, bandit, whole=whole)
     except DamagedLogError as error:
         raise StartError(
             f"the log is damaged, so nothing is served and nothing is written: {error}; "

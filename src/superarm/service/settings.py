@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Settings:
     Attributes
     ----------
     database
-        A file of SQLite, or ``postgresql://...``.
+        A file of SQLite, a folder of them for several workers, or ``postgresql://...``.
     host, port
         The address to listen on; port 0 for a free port.
     rewards
@@ -59,12 +60,18 @@ class Settings:
         Addresses whose X-Forwarded-For header is believed.
     limits
         The largest requests.
-    checkpoint_every, n_threads, most_loaded
+    n_processes
+        How many processes evaluate the operator's rewards; 0 for the threads of the server.
+    checkpoint_every, n_threads, most_loaded, deadline_s
         See `superarm.service.bandits.engine.Engine`.
     check_all
         Whether to verify whole logs at the start, not only the events after the last checkpoint.
     log_requests
         Whether to write one log line per request.
+    first
+        A request for a bandit that is made before the server listens, unless one has its name.
+    n_workers
+        The number of processes: see `superarm.service.workers`.
     """
 
     # The defaults of the command line are the same. A server without options serves this machine
@@ -78,7 +85,11 @@ class Settings:
     trusted_proxies: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     checkpoint_every: int = 2000
-    n_threads: int = 64
+    n_threads: int | None = None
     most_loaded: int = 1000
+    deadline_s: float = 60.0
+    n_processes: int = 64
     check_all: bool = False
     log_requests: bool = True
+    first: dict[str, Any] | None = None
+    n_workers: int = 1

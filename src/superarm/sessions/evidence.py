@@ -15,7 +15,7 @@ class HasContributions(Protocol):
     """A belief that says what features and contexts add to means."""
 
     def contributions(self, arms: IndexArray) -> Any:
-        """``base``, a number, and ``columns`` and ``own``, with one row per arm."""
+        """``base``, a number, ``columns`` and ``own``, with one row per arm, and ``name_of``."""
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from superarm.core import Belief, Pools, Scores
+from superarm.core import Belief, Pools, Scores, frames
 from superarm.core.arguments import IndexArray
 from superarm.core.optional import Posterior
 from superarm.sessions.decisions import CERTIFIED, Decision, Name
@@ -38,6 +38,8 @@ class Reason:
     base, columns, own
         What adds up to its mean, before cuts to [0, 1]: the mean of an average arm, what each
         column of features and context adds, and what its own outcomes add (`LinearBelief`).
+    mostly
+        The column that matters most, such as "feature 2".
     """
 
     arm: Name
@@ -53,6 +55,7 @@ class Reason:
     base: float | None = None
     columns: tuple[float, ...] | None = None
     own: float | None = None
+    mostly: str | None = None
 
     def __str__(self) -> str:
         parts = [] if self.value is None else [f"sampled {self.value:.4g}"]
@@ -66,6 +69,9 @@ class Reason:
             parts.append(f"in {len(self.tests)} tests")
         if self.columns is not None:
             added = f"{sum(self.columns):+.2g} by features and context"
+            if self.mostly is not None:
+                most = max(self.columns, key=abs)
+                added += f" ({most:+.2g} by {self.mostly})"
             parts.append(f"{self.base:.2g} on average, {added}, {self.own:+.2g} by its outcomes")
         return f"{self.arm}: {', '.join(parts)}" if parts else str(self.arm)
 
@@ -225,16 +231,18 @@ def _rows(posterior: Posterior | None, contributions: Any) -> list[dict[str, Any
         added = zip(contributions.columns.tolist(), contributions.own.tolist(), strict=True)
         for row, (columns, own) in zip(rows, added, strict=True):
             row |= {"base": contributions.base, "columns": tuple(columns), "own": own}
+            if any(columns):
+                row["mostly"] = contributions.name_of(int(np.abs(columns).argmax()))
     return rows
 
 
 def _figure(explanation: Explanation) -> Any:
-    from matplotlib.figure import Figure  # an extra, imported where it is used
-
     out = explanation.best_left_out
     rows = [*explanation.reasons, *([] if out is None else [out])]
     n_in = len(explanation.reasons)
-    figure = Figure(figsize=(7.5, 1.5 + 0.42 * len(rows)), layout="constrained")
+    size = 7.5, 1.5 + 0.42 * len(rows)
+    drawing = frames.optional("matplotlib.figure", "figure")
+    figure = drawing.Figure(figsize=size, layout="constrained")
     axis = figure.subplots()
     for row, reason in enumerate(rows):
         _draw_reason(axis, row, reason, _IN if row < n_in else _OUT)

@@ -10,27 +10,38 @@ import numpy as np
 from superarm.core import FeasibleSets
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import offers
-from superarm.core.places import LearnsPlaces
+from superarm.core.places import LearnsLists, LearnsPlaces
 from superarm.sessions.decisions import Record
 
 
 class Feedback(NamedTuple):
-    """Arms by ascending number, their outcomes, and their places; None if these are not known."""
+    """Arms, their outcomes, and their places; None if these are not known.
+
+    The first ``n_before`` were told earlier. The others are in ascending order.
+    """
 
     arms: IndexArray
     outcomes: FloatArray
     places: IndexArray | None
+    n_before: int = 0
 
 
-def feedback_of(record: Record, outcomes: Mapping[int, float]) -> Feedback:
+def feedback_of(record: Record, outcomes: Mapping[int, float], belief: Any) -> Feedback:
     """Some outcomes of a decision, by number, for `Policy.tell`."""
+    known, ranked = dict(outcomes), record.decision.ranked
     # Ascending, so that what is learnt does not depend on the ranking of the arms.
-    arms = np.array(sorted(outcomes), np.intp)
+    told = sorted(known)
+    n_before = 0
+    if ranked and record.outcomes and offers(belief, LearnsLists):
+        told = [*sorted(record.outcomes), *told]
+        known |= record.outcomes
+        n_before = len(record.outcomes)
+    arms = np.array(told, np.intp)
     places = None
-    if record.decision.ranked:
+    if ranked:
         order = np.argsort(record.arms)
         places = order[np.searchsorted(record.arms, arms, sorter=order)]
-    return Feedback(arms, np.array([outcomes[arm] for arm in arms.tolist()]), places)
+    return Feedback(arms, np.array([known[arm] for arm in told]), places, n_before)
 
 
 def check_places(belief: Any, sets: FeasibleSets) -> None:

@@ -142,8 +142,8 @@ class UnlockedSession:
 
     def _tell(self, record: Record, outcomes: dict[int, float]) -> None:
         context = record.context(self.policy.reward.n_arms)
-        arms, values, places = feedback_of(record, outcomes)
-        self.policy.tell(arms, values, rng=self.rng, context=context, places=places)
+        told = feedback_of(record, outcomes, self.policy.belief)
+        self.policy.tell(**told._asdict(), rng=self.rng, context=context)
 
     def next_records(self, decisions: Sequence[Decision]) -> list[Record]:
         """The records of decisions that another session issued and that are the next ones here."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core import frames
+from superarm.offpolicy.export import Export
 from superarm.sessions import files, state, tables
 from superarm.sessions.arms import size_of
 from superarm.sessions.decisions import Decision, Name, Status
@@ -164,6 +165,25 @@ class SessionView:
     def to_arrow(self, what: Literal["arms", "decisions"] = "arms") -> Any:
         """The same as `to_pandas`, as a ``pyarrow.Table``."""
         return frames.to_arrow(self._columns(what))
+
+    def to_parquet(self, folder: str | Path) -> list[Path]:
+        """Write the open and the remembered decisions as Parquet files, one per day.
+
+        `superarm.offpolicy.export.SCHEMA` has the columns. `Log.from_parquet` and `ParquetLog` read
+        the folder. Returns the paths of the files.
+        """
+        with self._lock:
+            names = self.names
+            records = [*self._unlocked.ledger.open.values(), *self._unlocked.ledger.closed.values()]
+            rows = [
+                (one.decision, one.status, [one.outcomes.get(arm) for arm in one.arms.tolist()])
+                for one in records
+            ]
+        with Export(whole_numbers=all(isinstance(name, int) for name in names)) as export:
+            for decision, status, known in rows:
+                plain, number = decision.as_dict(), decision.number
+                export.decide(plain, number=number, status=status, outcomes=known)
+            return export.write(folder, names)
 
     def _columns(self, what: str) -> dict[str, Any]:
         if what not in ("arms", "decisions"):

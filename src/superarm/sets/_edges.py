@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 import numpy as np
+import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray
@@ -19,6 +20,16 @@ class HasEdges(Protocol):
 Graph = TypeVar("Graph", bound=HasEdges)
 # Equal values are told apart by at most this share of the largest value.
 _NOISE = 1e-12
+# Older versions of scipy take graphs of no other type of nodes.
+NODE = np.int32
+
+
+def graph(
+    one: IndexArray, other: IndexArray, shape: tuple[int, int], weights: FloatArray | None = None
+) -> scipy.sparse.csr_array:
+    """The graph with these edges, for scipy; all weights are 1 if none are given."""
+    ends = one.astype(NODE), other.astype(NODE)
+    return scipy.sparse.csr_array((np.ones(len(one)) if weights is None else weights, ends), shape)
 
 
 def as_edges(

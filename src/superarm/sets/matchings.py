@@ -55,9 +55,7 @@ class Matchings:
         self.same_size = bool(full)
         self.undecided = np.ones(self.n_arms, bool)
         self._shape = int(self.rows.max()) + 1, int(self.columns.max()) + 1
-        graph = scipy.sparse.csr_array(
-            (np.ones(self.n_arms), (self.rows, self.columns)), shape=self._shape
-        )
+        graph = _edges.graph(self.rows, self.columns, self._shape)
         self.n_most = int((scipy.sparse.csgraph.maximum_bipartite_matching(graph) >= 0).sum())
         # The arm of each cell, -1 where a pair is not an arm.
         self._arm = np.full(self._shape, -1, np.intp)

@@ -131,18 +131,16 @@ class Paths:
 
     def _graph(self, costs: FloatArray) -> scipy.sparse.csr_array:
         begins = np.searchsorted(self.tails[self._used], np.arange(self.n_nodes + 1))
+        heads = self.heads[self._used].astype(_edges.NODE)
         return scipy.sparse.csr_array(
-            (costs, self.heads[self._used], begins), shape=(self.n_nodes, self.n_nodes)
+            (costs, heads, begins.astype(_edges.NODE)), shape=(self.n_nodes, self.n_nodes)
         )
 
     def _reached(
         self, used: IndexArray, tails: IndexArray, heads: IndexArray, start: int
     ) -> IndexArray:
         """Shape (n_nodes,), bool: which nodes can be reached from ``start``."""
-        ends = (tails[used], heads[used])
-        graph = scipy.sparse.csr_array(
-            (np.ones(len(ends[0])), ends), shape=(self.n_nodes, self.n_nodes)
-        )
+        graph = _edges.graph(tails[used], heads[used], (self.n_nodes, self.n_nodes))
         reached = np.zeros(self.n_nodes, bool)
         reached[
             scipy.sparse.csgraph.breadth_first_order(graph, start, return_predecessors=False)

@@ -69,9 +69,8 @@ class SpanningTrees:
         ranks = np.empty(self.n_arms)
         ranks[np.argsort(-worth, kind="stable")] = np.arange(1, self.n_arms + 1)
         shape = (self.n_nodes, self.n_nodes)
-        tree = scipy.sparse.csgraph.minimum_spanning_tree(
-            scipy.sparse.csr_array((ranks, (self.one, self.other)), shape=shape)
-        )
+        graph = _edges.graph(self.one, self.other, shape, weights=ranks)
+        tree = scipy.sparse.csgraph.minimum_spanning_tree(graph)
         return np.flatnonzero(np.isin(ranks, tree.data))
 
     def is_feasible(self, arms: ArrayLike) -> bool:
@@ -80,9 +79,6 @@ class SpanningTrees:
         return len(arms) == self.n_most and self._connects(arms)
 
     def _connects(self, arms: IndexArray) -> bool:
-        ends = (self.one[arms], self.other[arms])
-        graph = scipy.sparse.csr_array(
-            (np.ones(len(arms)), ends), shape=(self.n_nodes, self.n_nodes)
-        )
+        graph = _edges.graph(self.one[arms], self.other[arms], (self.n_nodes, self.n_nodes))
         n_components, _ = scipy.sparse.csgraph.connected_components(graph, directed=False)
         return n_components == 1

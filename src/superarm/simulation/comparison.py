@@ -54,9 +54,9 @@ class Comparison:
 
     def figure(self) -> Any:
         """A matplotlib Figure: the mean regret so far, with bands of two standard errors."""
-        from matplotlib.figure import Figure  # an extra, imported where it is used
-
-        figure = Figure(figsize=(6.5, 4), layout="constrained")
+        figure = frames.optional("matplotlib.figure", "figure").Figure(
+            figsize=(6.5, 4), layout="constrained"
+        )
         axis = figure.subplots()
         for place, (name, runs) in enumerate(self.traces.items()):
             regret = np.array([trace.regret() for trace in runs])

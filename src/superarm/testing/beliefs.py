@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from superarm.core import Belief
+from superarm.core.contexts import Contextual, MayLackContexts
 from superarm.core.optional import (
-    Contextual,
     CountsOutcomes,
     Growable,
     HasPosterior,
@@ -58,15 +58,16 @@ def check_belief(
     _check_sample(now(belief), seed)
     # Arms out of order, and outcomes inside (0, 1) as well, which a Beta belief turns into coins.
     # 200 rounds move any sensible prior further than the 0.5 that is asked for below.
+    # The loser comes first: in a list, what follows a success may say nothing.
     for _ in range(200):
-        now(belief).update([4, 1], [1.0, 0.0], rng=rng)
+        now(belief).update([4, 1], [0.0, 1.0], rng=rng)
         now(belief).update([2], [rng.random()], rng=rng)
     # A round in which nothing was seen is not an error: all outcomes of a round may be missing.
     now(belief).update([], [], rng=rng)
     _check_sample(now(belief), seed)
     mean = np.mean([now(belief).sample(rng=rng) for _ in range(200)], axis=0)
     claim(
-        mean[4] > mean[1] + 0.5,
+        mean[1] > mean[4] + 0.5,
         f"an arm that always succeeds must look better than one that never does: {mean}",
     )
     _check_options(now(belief), seed)
@@ -83,8 +84,13 @@ def _check_contexts(belief: Any, context: Callable[[int], Any] | None) -> None:
         return
     if context is None:
         claim(belief.at(None).n_arms == 5, "at(None) must be about the same arms")
+        if isinstance(belief, MayLackContexts):
+            claim(belief.average_context is None, "average_context must be None without contexts")
         return
     given = np.array(context(5), np.float64)
+    if isinstance(belief, MayLackContexts):
+        average, expected = np.asarray(belief.average_context), given.shape[-1:]
+        claim(average.shape == expected, f"average_context must have shape {expected}")
     claim(belief.at(given).n_arms == 5, "at(context) must be about the same arms")
     bad = {
         "a context with NaN": np.full_like(given, _NAN),

@@ -27,7 +27,7 @@ def decide(client, bandit):
     """The status of a request for a decision, with a timeout."""
 
     async def ask():
-        return await asyncio.wait_for(client._client.post(f"/v1/bandits/{bandit}/decisions"), 20)
+        return await asyncio.wait_for(client._client.post(f"/v1/bandits/{bandit}/decisions"), 60)
 
     return client._runner.run(ask()).status_code
 

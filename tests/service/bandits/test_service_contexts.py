@@ -286,6 +286,8 @@ def test_explanations_say_what_adds_up_to_a_mean(client, kind):
         assert reason["base"] == wanted.base
         assert reason["columns"] == wanted.columns[place].tolist()
         assert reason["own"] == wanted.own[place]
+        assert reason["mostly"] == wanted.name_of(np.abs(wanted.columns[place]).argmax())
+        assert f" by {reason['mostly']})" in found["text"]
     # They are those of the decision, whatever is learned later.
     tell(client, made["id"], dict.fromkeys(made["arms"], 0.0))
     assert client.get(url).json()["reasons"] == found["reasons"]

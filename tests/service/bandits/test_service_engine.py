@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from serving import client_of, create, events_of, play
-from superarm.service.bandits import engine
+from superarm.service.bandits import operations
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_many_at_once_are_committed_together(client):
 
 
 def test_where_decisions_are_slow_each_is_committed_and_answered(client, monkeypatch):
-    monkeypatch.setattr(engine, "LONGEST_S", 0.0)
+    monkeypatch.setattr(operations, "LONGEST_S", 0.0)
     bandit = create(client)
     answers = client.together([("POST", f"/v1/bandits/{bandit}/decisions", {})] * 10)
     assert len({answer.json()["id"] for answer in answers}) == 10
@@ -124,7 +124,7 @@ def test_a_decision_that_memory_takes_for_closed(path, late):
 def test_a_bandit_that_is_asked_for_while_it_is_made(path):
     with client_of(path) as client:
         engine = client.app.state.service.engine
-        create_, made, go_on = engine._create, threading.Event(), threading.Event()
+        create_, made, go_on = engine.make, threading.Event(), threading.Event()
 
         def slow(spec):
             actor = create_(spec)
@@ -150,5 +150,5 @@ def test_a_bandit_that_is_asked_for_while_it_is_made(path):
             )
             assert told.json()["new"] == decision["arms"]
 
-        engine._create = slow
+        engine.make = slow
         client._runner.run(play(client._client))

@@ -50,6 +50,22 @@ def test_the_belief_learns_the_place_of_each_arm(client):
     assert found == pytest.approx(dict(zip(ARMS, twin.mean().tolist(), strict=True)))
 
 
+def test_a_list_that_is_read_until_a_click(client):
+    """That the third was not clicked is told before the click above it."""
+    bandit = create(client, name="cascade", seed=1, k=3, belief={"kind": "cascading"})
+    made = decide(client, bandit)
+    first, second, third = made["arms"]
+    for outcomes, means in (
+        ({third: 0.0}, {third: 1 / 3}),
+        ({second: 1.0}, {second: 2 / 3, third: 0.5}),  # nobody looked at the third
+        ({first: 0.0}, {first: 1 / 3, second: 2 / 3, third: 0.5}),
+    ):
+        tell(client, made["id"], outcomes)
+        posterior = client.get(f"/v1/bandits/{bandit}").json()["posterior"]
+        found = {row["arm"]: row["mean"] for row in posterior}
+        assert found == pytest.approx({**dict.fromkeys(ARMS, 0.5), **means})
+
+
 @pytest.mark.parametrize(
     ("belief", "says"),
     [

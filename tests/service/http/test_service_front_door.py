@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 
 import uvicorn
@@ -10,10 +11,26 @@ from uvicorn.server import ServerState
 from superarm.service.http.front_door import FrontDoor
 from superarm.service.settings import Limits
 
-LIMITS = Limits(connections=3, head=2000, head_s=0.2, body_s=0.2)
-_LONG_S = 20.0  # longer than any deadline here, so that waiting in vain fails a test
+# No deadline passes on a busy machine, unless a test moves the clock.
+LIMITS = Limits(connections=3, head=2000, head_s=100.0, body_s=100.0)
+_LONG_S = 1000.0  # longer than all deadlines of a test, so that waiting in vain fails a test
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\n"
+
+GONE = asyncio.Event()
+
+
+class Movable(asyncio.SelectorEventLoop):
+    """An event loop whose clock a test moves forward, so that no test waits for a deadline."""
+
+    moved_s = 0.0
+
+    def time(self):
+        return super().time() + self.moved_s
+
+
+def move_clock(seconds):
+    asyncio.get_running_loop().moved_s += seconds
 
 
 async def echo(scope, receive, send):
@@ -24,8 +41,14 @@ async def echo(scope, receive, send):
         if message["type"] == "http.disconnect":
             return
         size, more = size + len(message["body"]), message["more_body"]
+    while scope["path"] == "/gone" and not scope["superarm.gone"]():
+        await asyncio.sleep(0.001)
+    if scope["path"] == "/gone":
+        GONE.set()
     if scope["path"] == "/slow":
-        await asyncio.sleep(3 * LIMITS.body_s)
+        for _ in range(3):  # longer than a deadline, in steps in which deadlines can pass
+            move_clock(LIMITS.body_s)
+            await asyncio.sleep(0.01)
     content = str(size).encode()
     headers = [(b"content-length", str(len(content)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -63,7 +86,8 @@ def played(client, limits=LIMITS):
         async with listening(limits) as connect, asyncio.timeout(_LONG_S):
             return await client(connect)
 
-    return asyncio.run(play())
+    with asyncio.Runner(loop_factory=Movable) as runner:
+        return runner.run(play())
 
 
 async def answer_to(connect, *pieces):
@@ -125,14 +149,16 @@ def test_a_long_body_behind_short_headers_is_no_long_header():
 
 
 def test_headers_have_a_deadline():
-    status, detail = problem_of(played(lambda connect: answer_to(connect, GET)))
+    limits = dataclasses.replace(LIMITS, head_s=0.2)
+    status, detail = problem_of(played(lambda connect: answer_to(connect, GET), limits))
     assert (status, detail) == (408, "the headers of a request must arrive within 0.2 seconds")
     # A connection that sends nothing at all, too.
-    assert problem_of(played(answer_to))[0] == 408
+    assert problem_of(played(answer_to, limits))[0] == 408
 
 
 def test_a_body_has_a_deadline():
-    answer = played(lambda connect: answer_to(connect, POST + b"x"))
+    limits = dataclasses.replace(LIMITS, body_s=0.2)
+    answer = played(lambda connect: answer_to(connect, POST + b"x"), limits)
     assert problem_of(answer) == (408, "the body of a request must arrive within 0.2 seconds")
 
 
@@ -141,6 +167,7 @@ def test_an_address_has_few_connections_and_gets_them_back():
         held = [await connect() for _ in range(3)]
         refused = await answer_to(connect)
         # The deadlines of the three pass, so another one may come.
+        move_clock(LIMITS.head_s)
         for reader, _ in held:
             await reader.read()
         return refused, await answer_to(connect, GET + b"Connection: close\r\n\r\n")
@@ -165,3 +192,15 @@ def test_a_request_behind_a_slow_one_is_not_late():
         return answers
 
     assert played(client) == [b"200", b"200"]
+
+
+def test_the_application_sees_that_a_client_has_left():
+    async def client(connect):
+        _, writer = await connect()
+        writer.write(b"GET /gone HTTP/1.1\r\nHost: here\r\n\r\n")
+        await writer.drain()
+        assert not GONE.is_set()
+        writer.close()
+        await GONE.wait()
+
+    played(client)

@@ -9,6 +9,7 @@ import superarm.service
 from serving import client_of, create, decide, tell
 from superarm.service.problems import KINDS
 from superarm.service.settings import Limits
+from superarm.theory import best_k
 
 
 @pytest.fixture(scope="module")
@@ -76,14 +77,28 @@ def test_a_bandit_is_found_by_its_name(client):
 
 
 def test_a_verdict(client):
-    bandit = create(client, name="verdict", arms=["a", "b", "c"], k=1)
-    for _ in range(60):
-        made = decide(client, bandit)
-        tell(client, made["id"], {arm: float(arm == "b") for arm in made["arms"]})
-    found = client.get(f"/v1/bandits/{bandit}/verdict", params={"delta": 0.1}).json()
-    assert (found["arms"], found["delta"]) == (["b"], 0.1)
-    assert found["done"] == (found["error"] <= 0.1)
-    assert "b so far" in found["text"] or "b are the best" in found["text"]
+    """Not done while a and c have few outcomes, and done when all arms have twenty."""
+    bandit = create(client, name="verdict", arms=["a", "b", "c"], k=1, seed=1)
+    counts = dict.fromkeys("abc", 0)
+
+    def verdict_after(n_rounds, **body):
+        for _ in range(n_rounds):
+            made = decide(client, bandit, **body)
+            tell(client, made["id"], {arm: float(arm == "b") for arm in made["arms"]})
+            for arm in made["arms"]:
+                counts[arm] += 1
+        found = client.get(f"/v1/bandits/{bandit}/verdict", params={"delta": 0.1}).json()
+        assert (found["arms"], found["delta"]) == (["b"], 0.1)
+        error = best_k([*counts.values()], [0, counts["b"], 0], 1)[2]
+        assert found["error"] == pytest.approx(error, rel=1e-9)
+        return found["done"], found["text"]
+
+    done, text = verdict_after(60)
+    assert not done
+    assert "b so far" in text
+    done, text = verdict_after(20, k=2, must=["a", "c"])
+    assert done
+    assert "b are the best" in text
     assert client.get(f"/v1/bandits/{bandit}/verdict?delta=2").status_code == 422
     other = create(client, name="no verdict", belief="beta")
     refused = client.get(f"/v1/bandits/{other}/verdict")

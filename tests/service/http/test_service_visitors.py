@@ -116,7 +116,7 @@ def test_with_keys_a_name_is_no_matter(tmp_path):
 def test_a_server_knows_the_names_that_it_was_told(tmp_path):
     options = ("--allowed-host", "one.example", "--allowed-host", "Two.example")
     with ForkedServer(str(tmp_path / "bandits.db"), tmp_path / "log", *options) as server:
-        with httpx.Client(base_url=server.url) as http:
+        with httpx.Client(base_url=server.url, timeout=60) as http:
 
             def status(**headers):
                 body = {"name": "x", "arms": 3, "k": 1, "seed": 1}
@@ -139,7 +139,7 @@ def test_only_a_trusted_proxy_says_whose_a_request_is(tmp_path, options, statuse
     with ForkedServer(
         str(tmp_path / "bandits.db"), tmp_path / "log", "--rate", "0.0001", *told
     ) as server:
-        with httpx.Client(base_url=server.url) as http:
+        with httpx.Client(base_url=server.url, timeout=60) as http:
             asked = [
                 http.get("/v1/bandits", headers={"X-Forwarded-For": f"10.0.0.{place}"})
                 for place in (1, 2, 2)

@@ -25,6 +25,16 @@ def test_nothing_acknowledged_is_lost_or_counted_twice(database, tmp_path):
     assert found["outcomes"] > 0
 
 
+def test_nothing_is_lost_when_workers_are_killed(database, tmp_path):
+    """The other worker goes on; then one more worker serves the same bandits."""
+    found = crash.kill_repeatedly(
+        database, tmp_path, kills=2, clients=2, most_s=0.15, workers=2, kind=ForkedServer
+    )
+    assert found["kills"] == 3
+    assert found["decisions"] > 0
+    assert found["outcomes"] > 0
+
+
 RECORD = [
     {"do": "ask", "key": "0-1", "n": None},
     {"did": "ask", "key": "0-1", "decisions": [{"id": "b-1", "arms": ["0", "1", "2"]}]},

@@ -98,16 +98,23 @@ def test_two_servers_take_turns(address):
     store.close()
 
 
+def end_connections(admin):
+    """End all other connections of the database, and wait until they have ended."""
+    ended = admin.execute(
+        "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    ).fetchall()
+    assert ended
+    assert all(did_end for (did_end,) in ended)
+
+
 def test_a_lost_connection_is_made_again(address):
     store = PostgresStore(address)
     with client_on(Service(Engine(store))) as client:
         bandit = create(client)
         client.post(f"/v1/bandits/{bandit}/decisions")
         with psycopg.connect(address, autocommit=True) as admin:
-            admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
+            end_connections(admin)
         statuses = [client.post(f"/v1/bandits/{bandit}/decisions").status_code for _ in range(20)]
         assert statuses == [201] * 20
         assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 21
@@ -161,10 +168,7 @@ def test_a_read_only_database_keeps_serving_reads(address):
         name = address.partition("?")[0].rpartition("/")[2]
         with psycopg.connect(address, autocommit=True) as admin:
             admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-            admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
+            end_connections(admin)
         for _ in range(12):
             client.post(f"/v1/bandits/{bandit}/decisions")
         assert client.post(f"/v1/bandits/{bandit}/decisions").status_code == 503

@@ -48,6 +48,17 @@ def serial(events, bandit):
     )
 
 
+def n_served(server):
+    """How many requests for decisions a server has answered, by its log."""
+    return server.said.count('/decisions", "status": 201')
+
+
+def wait_until(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+
+
 def test_two_servers_do_one_thing_after_the_other(postgres_database, tmp_path):
     with contextlib.ExitStack() as stack:
         servers = [
@@ -66,6 +77,7 @@ def test_two_servers_do_one_thing_after_the_other(postgres_database, tmp_path):
             time.sleep(0.3)
             servers[1].start()
             crash.wait_for(record, 130)
+            wait_until(lambda: min(map(n_served, servers)) > 5)
         events, states = (
             list(clients[0].log(bandit)),
             [crash.state_of(client, bandit) for client in clients],
@@ -75,8 +87,7 @@ def test_two_servers_do_one_thing_after_the_other(postgres_database, tmp_path):
         assert states[0] == states[1] == serial(events, bandit)
         assert found["decisions"] > 20
         # Both were at work, and took turns: else this would show nothing.
-        served = [server.said.count('/decisions", "status": 201') for server in servers]
-        assert min(served) > 5
+        assert min(map(n_served, servers)) > 5
         assert [server.stop() for server in servers] == [0, 0]
     assert all(
         later >= earlier for earlier, later in itertools.pairwise(event["time"] for event in events)

@@ -2,7 +2,7 @@
 
 import re
 
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 FRUIT = ["apple", "banana", "cherry", "damson", "elder", "fig"]
 
 
@@ -21,6 +21,21 @@ def create(page, name):
     page.get_by_label("Arms", exact=True).fill("\n".join(FRUIT))
     wait_for_text(page.locator("#field-arms-hint"), "6 arms")
     page.get_by_role("button", name="Create").click()
+
+
+def keep_notes(page):
+    """Notes disappear after eight seconds. A busy machine may take longer to click one."""
+    page.evaluate(
+        """() => {
+          const start = window.setTimeout;
+          window.setTimeout = (run, ms, ...more) => start(run, ms >= 8000 ? 600_000 : ms, ...more);
+        }"""
+    )
+
+
+def wait_for_keys(page):
+    """Wait until shortcuts work. The page sets its theme when it begins to listen to keys."""
+    page.wait_for_function("document.documentElement.dataset.theme !== ''")
 
 
 def tile(page, name):

@@ -7,8 +7,10 @@ import re
 
 from page_steps import (
     FRUIT,
+    PATIENCE_MS,
     create,
     decide,
+    keep_notes,
     tell,
     tile,
     wait_for_count,
@@ -93,14 +95,14 @@ def test_a_decision_is_explained(visit, other):
     panel = page.get_by_role("dialog", name="Why these arms?")
     panel.locator("figure").wait_for()
     page.wait_for_url(f"**/b/{bandit['id']}/d/{decision['id']}")
-    assert panel.locator(".arms .arm").count() == 3  # two in the set, and the best arm left out
-    assert panel.locator(".range").count() == 3 + 1  # and one in the legend
-    assert panel.locator("path.sampled").count() == 3
+    wait_for_count(panel.locator(".arms .arm"), 3)  # two in the set, and the best arm left out
+    wait_for_count(panel.locator(".range"), 3 + 1)  # and one in the legend
+    wait_for_count(panel.locator("path.sampled"), 3)
     assert set(panel.locator(".arms .arm:not(.left-out) .name").all_inner_texts()) == set(
         decision["arms"]
     )
     assert f"decision {decision['id']}" in panel.locator("pre").inner_text()
-    assert panel.locator("tbody tr").count() == 3
+    wait_for_count(panel.locator("tbody tr"), 3)
     page.keyboard.press("Escape")
     panel.wait_for(state="detached")
     page.wait_for_url(f"**/b/{bandit['id']}")
@@ -111,6 +113,7 @@ def test_a_decision_is_explained(visit, other):
 
 def test_an_arm_is_retired_and_restored(visit, other, bandit):
     page = visit(f"/#/b/{bandit['id']}")
+    keep_notes(page)
     page.get_by_role("button", name="Retire cherry").click()
     page.get_by_text("Retired cherry").first.wait_for()
     page.locator(".arm.is-retired .name", has_text="cherry").wait_for()
@@ -148,12 +151,14 @@ def test_only_the_best_of_many_arms_are_shown(visit, other):
 
 def test_problems_say_what_to_do(visit, other, bandit):
     page = visit(f"/#/b/{bandit['id']}", expect=["status of 4"])
+    page.locator(".arms .arm").first.wait_for()  # before, the button has no bandit to decide for
     page.get_by_role("button", name="With constraints…").click()
     page.get_by_label("Arms that must be in").fill("apple\nbanana\ncherry")
     page.get_by_role("button", name="Decide", exact=True).last.click()
     problem = page.get_by_role("dialog").get_by_role("alert")
-    assert "must" in problem.inner_text()
+    wait_for_text(problem, "must")
     page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
     decide(other, bandit)
     page.locator(".decision").wait_for()
     page.keyboard.press("t")
@@ -163,6 +168,7 @@ def test_problems_say_what_to_do(visit, other, bandit):
     page.get_by_role("button", name="Tell", exact=True).click()
     wait_for_text(problem, "less than or equal to 1")
     page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
     page.goto(page.url.partition("#")[0] + "#/b/aaaaaaaaaa")
     wait_for_text(page.get_by_role("alert"), "No bandit has the id")
     wait_for_text(page.get_by_role("alert"), "GET /v1/bandits lists them")
@@ -219,6 +225,7 @@ def test_a_lost_server_is_tried_again(visit, bandit):
 def test_the_page_works_behind_a_prefix(browser, server, bandit):
     """As behind a proxy that removes the prefix."""
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
     asked = []
 
     def forward(route):
@@ -230,6 +237,7 @@ def test_the_page_works_behind_a_prefix(browser, server, bandit):
     page.goto(f"{server}/under/here/#/b/{bandit['id']}")
     page.get_by_role("button", name="Decide", exact=True).click()
     page.locator(".decision").wait_for()
+    context.unroute_all(behavior="wait")  # or a request under way would fail
     context.close()
     assert all(url.startswith(f"{server}/under/here/") for url in asked)
 

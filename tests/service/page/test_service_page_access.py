@@ -1,10 +1,9 @@
 """The page with the keyboard, with a screen reader, in both colours, on a phone, with odd names."""
 
-import re
 from pathlib import Path
 
 import pytest
-from page_steps import decide, tell, wait_for_count, wait_for_text
+from page_steps import decide, tell, wait_for_count, wait_for_keys, wait_for_text
 
 IN_DIALOG = "document.activeElement.matches('dialog input')"
 AUDIT = Path(__file__).with_name("page_audit.js").read_text()
@@ -27,10 +26,11 @@ HOSTILE = [
 
 def test_everything_works_with_the_keyboard(visit, other):
     page = visit()
+    wait_for_keys(page)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
+    page.wait_for_function("document.activeElement.id === 'main'")
     page.keyboard.press("n")
     page.wait_for_function(IN_DIALOG)  # or the letters would be shortcuts
     page.keyboard.type("by keyboard")
@@ -58,7 +58,7 @@ def test_everything_works_with_the_keyboard(visit, other):
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="detached")
     page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.name") == "arms"
+    page.wait_for_function("document.activeElement.name === 'arms'")
     page.keyboard.type("d?")  # text, not shortcuts
     assert page.get_by_role("dialog").count() == 0
     assert page.locator(".decision").count() == 1
@@ -82,7 +82,7 @@ def test_the_focus_stays_when_rows_move(visit, other, bandit):
     tell(other, decision)
     page.locator(".decision .status.told").wait_for()
     wait_for_text(page.locator(".arms .arm .figure"), r"^0\.667")  # the rows have moved
-    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Retire elder"
+    page.wait_for_function("document.activeElement.getAttribute('aria-label') === 'Retire elder'")
 
 
 def test_hostile_names_are_shown_as_text(visit, other):
@@ -122,7 +122,7 @@ def test_colours_follow_the_system_and_the_button(visit, other, bandit, scheme):
     decide(other, bandit)
     page = visit(f"/#/b/{bandit['id']}", scheme=scheme)
     page.locator(".decision").wait_for()
-    assert lightness(page) == pytest.approx(1.0 if scheme == "light" else 0.0, abs=0.15)
+    wait_for_colours(page, scheme)
     assert page.evaluate(AUDIT + ".contrasts()") == []
     page.keyboard.press("e")
     page.get_by_role("dialog").locator("figure").wait_for()
@@ -131,12 +131,11 @@ def test_colours_follow_the_system_and_the_button(visit, other, bandit, scheme):
     page.get_by_role("dialog").wait_for(state="detached")
     other_scheme = "dark" if scheme == "light" else "light"
     page.get_by_role("button", name=f"Switch to {other_scheme}").click()
-    # The page draws its button anew after it has changed its colours.
     page.get_by_role("button", name=f"Switch to {scheme}").wait_for()
-    assert lightness(page) == pytest.approx(0.0 if scheme == "light" else 1.0, abs=0.15)
+    wait_for_colours(page, other_scheme)
     page.reload()
     page.locator(".decision").wait_for()
-    assert lightness(page) == pytest.approx(0.0 if scheme == "light" else 1.0, abs=0.15)
+    wait_for_colours(page, other_scheme)
 
 
 def test_all_elements_have_accessible_names(visit, other, bandit):
@@ -187,6 +186,14 @@ def test_the_page_fits_a_phone(visit, other, bandit):
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
-def lightness(page):
-    colour = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-    return sum(map(int, re.findall(r"\d+", colour)[:3])) / (3 * 255)
+def wait_for_colours(page, scheme):
+    """Wait for a background that is almost white or almost black."""
+    page.wait_for_function(
+        """wanted => {
+          const colour = getComputedStyle(document.documentElement).backgroundColor;
+          const parts = colour.match(/\\d+/g).slice(0, 3).map(Number);
+          const lightness = parts.reduce((sum, part) => sum + part) / (3 * 255);
+          return Math.abs(lightness - wanted) <= 0.15;
+        }""",
+        arg=1.0 if scheme == "light" else 0.0,
+    )

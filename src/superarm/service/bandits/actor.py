@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from superarm.service.bandits.live import Live
+from superarm.service.bandits.patience import GivenUpError
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import Turn
 
@@ -19,11 +20,32 @@ Operation = Callable[[Live, Turn], Any]
 
 
 class Waiting(NamedTuple):
-    """A request: its operation, whether that changes anything, and the future of its answer."""
+    """A request.
+
+    Attributes
+    ----------
+    operation, writes
+        What it does, and whether that changes anything.
+    future
+        That of its answer. If it has ended, nobody waits for the answer any more.
+    gone
+        Whether the client has left.
+    """
 
     operation: Operation
     writes: bool
     future: asyncio.Future[Any]
+    gone: Callable[[], bool]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody waits for the answer any more."""
+        return self.future.done() or self.gone()
+
+    def look(self) -> None:
+        """Raise if nobody waits for the answer any more."""
+        if self.is_over:
+            raise GivenUpError("nobody waits for the answer any more")
 
 
 class Actor:
@@ -57,3 +79,20 @@ class Actor:
             taken = [self._queue.popleft() for _ in range(min(len(self._queue), _MOST_TAKEN))]
             self._busy = bool(taken)
             return taken
+
+
+def look_all(batch: list[Waiting]) -> None:
+    """Raise if nobody waits for any of these answers any more."""
+    if all(waiting.is_over for waiting in batch):
+        raise GivenUpError("nobody waits for the answers any more")
+
+
+def resolve(done: list[Waiting], answers: list[Any]) -> None:
+    """Give requests their answers, which may be exceptions."""
+    for waiting, answer in zip(done, answers, strict=True):
+        if waiting.future.done():  # the client has gone
+            continue
+        if isinstance(answer, Exception):
+            waiting.future.set_exception(answer)
+        else:
+            waiting.future.set_result(answer)

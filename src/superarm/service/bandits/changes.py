@@ -14,6 +14,7 @@ from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.decisions import behind_its_log, find
 from superarm.service.bandits.features import check_context
 from superarm.service.bandits.live import Live
+from superarm.service.bandits.patience import GivenUpError, given_up
 from superarm.service.bandits.records import Answer, answers_of
 from superarm.service.log.events import Event
 from superarm.service.log.store import Store, Turn
@@ -60,8 +61,14 @@ def _ask(live: Live, asked: dict[str, Any]) -> dict[str, Any]:
         live.session.check(feasible, context=asked.get("context"))
     except (ValueError, TypeError) as error:
         raise Problem(422, f"no decision can be made: {shown_error(error)}") from error
+    # Sampling changes nothing, and takes longest. If it is given up, memory is still valid.
+    before = live.session.mark() if "propensities" in asked else None
     try:
         return live.ask(asked, feasible)
+    except GivenUpError:
+        if before is not None and live.session.mark() == before:
+            raise given_up() from None
+        raise
     except Exception as error:
         # The generator may have moved on, and no event says so: memory is no longer valid.
         raise Fault(_failed(live, error)) from error

@@ -18,28 +18,34 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from typing import Any
 
-from superarm.service.bandits import loading, parts
-from superarm.service.bandits.actor import Actor, Operation, Waiting
+from superarm.core.stopping import stopping
+from superarm.service.bandits import loading, operations, parts
+from superarm.service.bandits.actor import Actor, Operation, Waiting, look_all, resolve
 from superarm.service.bandits.checkpoints import Checkpoints
 from superarm.service.bandits.clocks import ClockWatch
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.health import Health
 from superarm.service.bandits.live import Live
+from superarm.service.bandits.patience import CLIENT_GONE, GivenUpError, within
 from superarm.service.bandits.spec import Spec
 from superarm.service.log.events import Bandit, DamagedLogError
 from superarm.service.log.store import Store, StoreError, Turn
 from superarm.service.metrics import Metrics
-from superarm.service.problems import Fault, Problem, shown
+from superarm.service.problems import Problem, shown
 
 _log = logging.getLogger("superarm.service")
-LONGEST_S = 0.05  # a commit contains the operations of this time, so slow ones delay few others
 _N_READERS = 4
+_MOST_THREADS = 4096
+_MOST_CONNECTIONS = 64
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # of ids; without characters that look alike
 _ID_LENGTH = 10
 _ID = re.compile(r"[a-z2-9]{10}")  # other texts are never looked up in the database
+# The trace of a known kind of failure says nothing more than its message.
+_KNOWN = StoreError | DamagedLogError | Problem | GivenUpError
 
 
 class Engine:
@@ -54,7 +60,10 @@ class Engine:
     checkpoint_every
         The number of events between two checkpoints of a bandit: see `Checkpoints`.
     n_threads
-        How many bandits decide at the same time.
+        How many bandits decide at the same time; None for as many as there are at work, or 64 with
+        PostgreSQL, where each takes a connection.
+    deadline_s
+        Seconds after which a request is given up; 0 for never.
     most_loaded
         How many bandits are kept in memory. The least recently used are dropped and loaded again
         when they are needed.
@@ -70,7 +79,8 @@ class Engine:
         own: parts.Factories | None = None,
         *,
         checkpoint_every: int = 2000,
-        n_threads: int = 64,
+        n_threads: int | None = None,
+        deadline_s: float = 0.0,
         most_loaded: int = 1000,
         clock: Callable[[], float] = time.time,
         metrics: Metrics | None = None,
@@ -80,10 +90,11 @@ class Engine:
         self.checkpoints = Checkpoints(store, self.metrics, checkpoint_every)
         self._most_loaded, self._watch = most_loaded, ClockWatch()
         self.health = Health(store)
-        self._closed = False
-        # Threads, not processes: numpy releases the lock of the interpreter where it computes,
-        # and a reward that waits for a network leaves the others their turn.
-        self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="superarm")
+        self._closed, self._deadline_s = False, deadline_s
+        # Threads are started as they are needed. Each bandit at work has one, so that a slow bandit
+        # keeps no other one waiting.
+        most = n_threads or (_MOST_THREADS if store.name == "sqlite" else _MOST_CONNECTIONS)
+        self._pool = ThreadPoolExecutor(most, thread_name_prefix="superarm")
         # Readers of the database have threads of their own: they need not wait for slow rewards.
         self._readers = ThreadPoolExecutor(_N_READERS, thread_name_prefix="superarm-read")
         # Only the event loop touches these two.
@@ -92,7 +103,7 @@ class Engine:
 
     async def create(self, spec: Spec) -> Bandit:
         """Make a bandit. Raises NameTakenError if another bandit has the name."""
-        made = await self.in_thread(self._create, spec)
+        made = await self.slowly(self.make, spec)
         # Another request may have found the new bandit in the list and used it already.
         actor = self._actors.setdefault(made.bandit.id, made)
         self._make_room(actor)
@@ -104,13 +115,16 @@ class Engine:
         Returns its answer, once everything that it saw is committed. ``reads`` is for operations
         that change nothing.
         """
-        return await self._submit(await self._actor(id), operation, reads=reads)
+        future = self._submit(await self._actor(id), operation, reads=reads)
+        with within(self._deadline_s, [future]):
+            return await future
 
     async def do_all(self, wanted: Sequence[tuple[str, Operation]]) -> list[Any]:
         """Run operations, each on the bandit with its id. Answers may be problems."""
         actors = {id: await self._actor(id) for id in {id for id, _ in wanted}}
         futures = [self._submit(actors[id], operation) for id, operation in wanted]
-        return await asyncio.gather(*futures, return_exceptions=True)
+        with within(self._deadline_s, futures):
+            return await asyncio.gather(*futures, return_exceptions=True)
 
     async def _actor(self, id: str) -> Actor | Problem:
         if self._closed:
@@ -130,7 +144,7 @@ class Engine:
         if isinstance(actor, Problem):
             future.set_exception(actor)
         # Only the first request of an idle bandit sends a thread, which serves the later ones, too.
-        elif actor.put(Waiting(operation, not reads, future)):
+        elif actor.put(Waiting(operation, not reads, future, CLIENT_GONE.get())):
             self._pool.submit(self._work, actor, loop)
         return future
 
@@ -149,6 +163,20 @@ class Engine:
         except StoreError as error:
             raise problem_of(error) from error
 
+    async def slowly(self, function: Callable[..., Any], *args: Any) -> Any:
+        """The result of a function that may run code of the operator. It may be given up."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        waiting = Waiting(lambda *_: None, True, future, CLIENT_GONE.get())
+
+        def work() -> None:
+            answer = operations.result_of(waiting, function, *args)
+            loop.call_soon_threadsafe(resolve, [waiting], [answer])
+
+        self._pool.submit(work)
+        with within(self._deadline_s, [future]):
+            return await future
+
     def measure(self) -> None:
         """Update the gauges of the metrics."""
         found = [actor.live for actor in self._loaded.values() if actor.live is not None]
@@ -166,7 +194,8 @@ class Engine:
         self.checkpoints.close()
         self.store.close()
 
-    def _create(self, spec: Spec) -> Actor:
+    def make(self, spec: Spec) -> Actor:
+        """Make a bandit, also before the event loop runs."""
         id = "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
         live = Live.new(Bandit(0, id, spec["name"], spec["k"], self.clock()), spec, self.own)
         try:
@@ -195,7 +224,7 @@ class Engine:
                 self._failed(actor, error)
                 with contextlib.suppress(RuntimeError):  # the event loop has ended
                     problems = [problem_of(error)] * len(batch)
-                    loop.call_soon_threadsafe(_resolve, batch, problems)
+                    loop.call_soon_threadsafe(resolve, batch, problems)
 
     def _turn(self, actor: Actor, batch: list[Waiting]) -> list[Any]:
         """Run and commit the first operations, all of them unless that takes long.
@@ -209,34 +238,19 @@ class Engine:
             # Another process may have appended events that this memory has not seen.
             seen = None if actor.live is None else actor.live.seq
             with self.store.turn(actor.bandit, seen, to_write=to_write) as turn:
-                live = self._current(actor, turn)
-                answers = self._run(actor, live, turn, batch)
+                # While anybody waits: loading may make a reward, which is code of the operator.
+                with stopping(partial(look_all, batch)):
+                    live = self._current(actor, turn)
+                answers, fault = operations.run(live, turn, batch)
+                if fault is not None:  # earlier operations of this turn are still committed
+                    actor.live = None
+                    operations.log_fault(actor.bandit, fault)
                 self._commit(live, turn)
             return answers
         except BaseException as error:  # nothing was committed, so nothing is acknowledged
             self.metrics.failures.inc()
             self._failed(actor, error)
             return [problem_of(error)] * len(batch)
-
-    def _run(self, actor: Actor, live: Live, turn: Turn, batch: list[Waiting]) -> list[Any]:
-        answers: list[Any] = []
-        # Requests of fast operations share one commit. A slow operation is committed alone, so that
-        # its answer does not wait for the operations behind it.
-        end = time.perf_counter() + LONGEST_S
-        for waiting in batch:
-            try:
-                answers.append(waiting.operation(live, turn))
-            except Problem as problem:
-                answers.append(problem)
-            except Fault as fault:
-                fields = {"bandit": actor.bandit.id}
-                _log.error("fault", exc_info=fault.__cause__, extra={"fields": fields})
-                answers.append(fault.problem)
-                actor.live = None  # earlier operations of this turn are still committed
-                break
-            if time.perf_counter() >= end:
-                break
-        return answers
 
     def _commit(self, live: Live, turn: Turn) -> None:
         # Empty before the commit: after a failure the bandit is dropped with its events.
@@ -252,8 +266,7 @@ class Engine:
         """Drop the bandit from memory, which may be wrong now, and log the failure."""
         actor.live = None
         self.health.failed(error)
-        # The trace of a known kind of failure says nothing more than its message.
-        trace = None if isinstance(error, StoreError | DamagedLogError | Problem) else error
+        trace = None if isinstance(error, _KNOWN) else error
         fields = {"bandit": actor.bandit.id, "why": str(error)}
         _log.error("turn_failed", exc_info=trace, extra={"fields": fields})
 
@@ -267,7 +280,7 @@ class Engine:
         return live
 
     def _answer(self, actor: Actor, done: list[Waiting], answers: list[Any]) -> None:
-        _resolve(done, answers)
+        resolve(done, answers)
         self._make_room(actor)
 
     def _make_room(self, used: Actor) -> None:
@@ -285,13 +298,3 @@ class Engine:
         self.checkpoints.make(actor)
         actor.live = None
         self._work(actor, loop)  # requests that have come meanwhile
-
-
-def _resolve(done: list[Waiting], answers: list[Any]) -> None:
-    for waiting, answer in zip(done, answers, strict=True):
-        if waiting.future.done():  # the client has gone
-            continue
-        if isinstance(answer, Exception):
-            waiting.future.set_exception(answer)
-        else:
-            waiting.future.set_result(answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from superarm.service.bandits.patience import GivenUpError, given_up
 from superarm.service.log.events import DamagedLogError
 from superarm.service.log.store import StoreError
 from superarm.service.problems import Problem
@@ -11,6 +12,8 @@ def problem_of(error: BaseException) -> Problem:
     """The answer to a request that failed, without internals."""
     if isinstance(error, Problem):
         return error
+    if isinstance(error, GivenUpError):
+        return given_up()
     if isinstance(error, StoreError):
         return _of_store(error)
     if isinstance(error, DamagedLogError):

@@ -10,7 +10,7 @@ from typing import Any
 from superarm import policies
 from superarm.core import Policy, Reward
 from superarm.rewards import LinearReward
-from superarm.service.bandits import parts
+from superarm.service.bandits import parts, warm_start
 from superarm.service.bandits.constraints import check_k
 from superarm.service.bandits.features import check_size, rows_of
 from superarm.service.problems import Problem, shown, shown_error
@@ -54,6 +54,8 @@ def complete(given: Spec, own: parts.Factories, *, most_arms: int) -> Spec:
         spec["holdout"] = given["holdout"]
     if given["features"] is not None:
         spec["features"] = rows_of(given["features"], names_of(spec), belief)
+    if given.get("warm_start") is not None:
+        spec["warm_start"] = warm_start.stored(given["warm_start"], names_of(spec))
     check_size(spec, n_arms)
     try:
         # JSON has no NaN. Parameters of rewards may contain one at any depth.
@@ -161,8 +163,10 @@ def session_of(id: str, spec: Spec, own: parts.Factories, clock: Callable[[], fl
     """A new session. The ids of its decisions begin with the id of the bandit."""
     names = names_of(spec)
     try:
+        policy = policy_of(spec, own)(len(names))
+        warm_start.teach(policy, spec)
         return Session(
-            policy_of(spec, own)(len(names)),
+            policy,
             names,
             seed=spec["seed"],
             expiry=None if spec["expiry"] is None else Expiry(**spec["expiry"]),

@@ -39,9 +39,12 @@ def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
     session = live.session
     names = session.names
     # Numbers: names and features are many, and the log has them.
-    sizes = {"arms": len(names)}
+    sizes: dict[str, Any] = {"arms": len(names)}
     if "features" in live.spec:
         sizes["features"] = len(live.spec["features"][0])
+    if "warm_start" in live.spec:
+        known = live.spec["warm_start"]
+        sizes["warm_start"] = {"strength": known["strength"], "rounds": len(known["arms"])}
     return {
         **summary(live.bandit, live.counts),
         "spec": {**live.spec, **sizes},

@@ -190,6 +190,7 @@ class ReasonAnswer(BaseModel):
     base: float | None = None
     columns: list[float] | None = None
     own: float | None = None
+    mostly: str | None = None
 
 
 class ExplanationAnswer(BaseModel):

@@ -15,12 +15,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
+from superarm.service.bandits.patience import CLIENT_GONE
 from superarm.service.http import bandit_routes, bulk_routes, decision_routes, server_routes
 from superarm.service.http.endpoint import Endpoint, json_response
+from superarm.service.http.front_door import GONE
 from superarm.service.http.guard import Guard
 from superarm.service.http.keys import Keys
 from superarm.service.http.openapi import description
 from superarm.service.http.service import Service
+from superarm.service.http.to_home import ToHome
 from superarm.service.page.files import page_routes
 from superarm.service.problems import MEDIA_TYPE, Problem, shown
 
@@ -45,7 +48,7 @@ def make_app(service: Service) -> Starlette:
     routes += [Route("/openapi.json", _describe(service), include_in_schema=False), *page_routes()]
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, **_guard_options(service))],
+        middleware=_middleware(service),
         exception_handlers={
             Problem: _answer_problem,
             HTTPException: _answer_routing,
@@ -59,6 +62,14 @@ def make_app(service: Service) -> Starlette:
     return app
 
 
+def _middleware(service: Service) -> list[Middleware]:
+    guard = Middleware(Guard, **_guard_options(service))
+    if service.team is None:
+        return [guard]
+    # The worker that a client is connected to admits and counts its requests.
+    return [guard, Middleware(ToHome, team=service.team, in_thread=service.engine.in_thread)]
+
+
 class _Responder:
     """The ASGI application of one endpoint.
 
@@ -70,8 +81,13 @@ class _Responder:
         self._endpoint, self._service = endpoint, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        CLIENT_GONE.set(scope.get(GONE, _never))
         response = await self._endpoint.respond(self._service, Request(scope, receive))
         await response(scope, receive, send)
+
+
+def _never() -> bool:
+    return False
 
 
 def _route(endpoint: Endpoint, service: Service) -> Route:

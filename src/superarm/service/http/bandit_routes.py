@@ -42,7 +42,7 @@ async def create_bandit(service: Service, body: bodies.CreateBody, key: str | No
     """Make a bandit. The same request again gets the same bandit."""
     # The key is checked but not needed: names are distinct, so the request is idempotent anyway.
     engine, limits, given = service.engine, service.limits, body.model_dump()
-    wanted = await engine.in_thread(lambda: spec.complete(given, engine.own, most_arms=limits.arms))
+    wanted = await engine.slowly(lambda: spec.complete(given, engine.own, most_arms=limits.arms))
     try:
         bandit = await engine.create(wanted)
     except NameTakenError:

@@ -80,6 +80,22 @@ class HoldoutBody(Strict):
     arms: Annotated[list[Text], Field(min_length=1)] | None = None
 
 
+class RoundBody(Strict):
+    """A round of an older system: the arms in the order of their places, and their outcomes."""
+
+    arms: Annotated[list[Text], Field(min_length=1)]
+    outcomes: list[Outcome | None] = Field(description="One per arm; null if it is not known.")
+
+
+class WarmStartBody(Strict):
+    """What is known from before."""
+
+    rounds: Annotated[list[RoundBody], Field(min_length=1)]
+    strength: Annotated[float, Field(gt=0.0, le=1.0)] = Field(
+        1.0, description="The share of the rounds that count, drawn at random."
+    )
+
+
 class CreateBody(Strict):
     """A new bandit."""
 
@@ -110,6 +126,9 @@ class CreateBody(Strict):
         None,
         description="The prior of the belief, for every arm: two numbers. "
         "Without a belief, and for the belief beta, also learned or flat.",
+    )
+    warm_start: WarmStartBody | None = Field(
+        None, description="Rounds that the bandit learns before its first decision."
     )
     expiry: ExpiryBody | None = None
     seed: Annotated[int, Field(ge=0, lt=2**128), _WHOLE] | None = Field(

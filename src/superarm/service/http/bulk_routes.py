@@ -6,9 +6,14 @@ bandit are committed together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Awaitable, Sequence
 from functools import partial
 from typing import Any
+
+from pydantic import BaseModel
 
 from superarm.service.bandits import changes
 from superarm.service.bandits.actor import Operation
@@ -17,6 +22,7 @@ from superarm.service.http import answers, bodies
 from superarm.service.http.decision_routes import bandit_of
 from superarm.service.http.endpoint import endpoint
 from superarm.service.http.service import Service
+from superarm.service.http.team import Team
 from superarm.service.problems import Problem
 
 _PROBLEMS = (400, 413, 415, 422, 429, 503, 507)
@@ -36,7 +42,7 @@ async def decide_all(service: Service, body: bodies.DecideAllBody) -> Answer:
             changes.decide, asked=asked, key=key, now=engine.clock, limits=service.limits
         )
         wanted.append((bandit, operation))
-    return await _results(service, wanted)
+    return await _results(service, "decisions", body.decisions, wanted)
 
 
 @endpoint("POST", "/v1/outcomes", answer=answers.TellResults, problems=_PROBLEMS, lines="outcomes")
@@ -52,15 +58,59 @@ async def tell_all(service: Service, body: bodies.TellAllBody) -> Answer:
             continue
         told = partial(changes.tell, id=item.decision, outcomes=item.outcomes, now=now)
         wanted.append((bandit, told))
-    return await _results(service, wanted)
+    return await _results(service, "outcomes", body.outcomes, wanted)
 
 
-async def _results(service: Service, wanted: Sequence[tuple[str, Operation] | Problem]) -> Answer:
+async def _results(
+    service: Service,
+    member: str,
+    items: Sequence[BaseModel],
+    wanted: Sequence[tuple[str, Operation] | Problem],
+) -> Answer:
     """Carry out the operations that are possible, and say of each how it ended."""
-    possible = [one for one in wanted if not isinstance(one, Problem)]
-    ended = iter(await service.engine.do_all(possible))
-    said = [one if isinstance(one, Problem) else next(ended) for one in wanted]
-    return {"results": [_result(one) for one in said]}
+    here = {place: one for place, one in enumerate(wanted) if not isinstance(one, Problem)}
+    said = {place: _result(one) for place, one in enumerate(wanted) if isinstance(one, Problem)}
+    sent: list[tuple[list[int], Awaitable[list[Answer]]]] = []
+    if service.team is not None:
+        for home, places in (await _elsewhere(service, service.team, here)).items():
+            sent.append((places, _ask(service.team, home, member, [items[i] for i in places])))
+            for place in places:
+                del here[place]
+    waiting = service.engine.do_all(list(here.values()))
+    ended, *told = await asyncio.gather(waiting, *(answers for _, answers in sent))
+    said |= zip(here, map(_result, ended), strict=True)
+    for (places, _), results in zip(sent, told, strict=True):
+        said |= zip(places, results, strict=True)
+    return {"results": [said[place] for place in range(len(wanted))]}
+
+
+async def _elsewhere(
+    service: Service, team: Team, wanted: dict[int, tuple[str, Operation]]
+) -> dict[int, list[int]]:
+    """The other workers that are homes of some bandits, with the places of their items."""
+    homes: dict[str, int] = {}
+    places: dict[int, list[int]] = defaultdict(list)
+    for place, (bandit, _) in wanted.items():
+        if bandit not in homes:
+            known = team.known(bandit)
+            found = await service.engine.in_thread(team.find, bandit) if known is None else known
+            homes[bandit] = found
+        if homes[bandit] != team.number:
+            places[homes[bandit]].append(place)
+    return places
+
+
+async def _ask(team: Team, home: int, member: str, items: Sequence[BaseModel]) -> list[Answer]:
+    """The results of another worker for some items."""
+    texts = [item.model_dump_json(exclude_unset=True) for item in items]
+    body = f'{{"{member}":[{",".join(texts)}]}}'.encode()
+    head = f"POST /v1/{member} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    try:
+        status, answer = await team.ask(home, head.encode(), body)
+    except Problem as problem:
+        return [_result(problem)] * len(items)
+    found = json.loads(answer)
+    return found["results"] if status == 200 else [{"problem": found}] * len(items)
 
 
 def _result(said: Any) -> Answer:

@@ -7,13 +7,19 @@ them without end, must be stopped before that.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import Counter
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from superarm.service.http.team import Team
+from superarm.service.http.to_home import INSIDE
 from superarm.service.problems import MEDIA_TYPE, Problem
 from superarm.service.settings import Limits
+
+# The member of a scope with a function that says whether the client has closed its connection.
+GONE = "superarm.gone"
 
 
 class FrontDoor:
@@ -23,15 +29,39 @@ class FrontDoor:
     ----------
     limits
         The limits of the server.
+    team
+        The workers of the server; None if it has no others.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits, team: Team | None = None) -> None:
+        self.limits, self.team = limits, team
         self._open: Counter[str] = Counter()
+        self._adopting: set[asyncio.Task[Any]] = set()
 
     def __call__(self, **options: Any) -> asyncio.Protocol:
         """The protocol of a new connection."""
         return _Connection(self, **options)
+
+    def adopt(self, connection: socket.socket, data: bytes, inside: bool, **options: Any) -> None:
+        """Take a connection from another worker. ``data`` is what was read from it."""
+        loop = asyncio.get_running_loop()
+
+        def make() -> asyncio.Protocol:
+            protocol = _Connection(self, **options)
+            protocol.before = data
+            if inside:
+                protocol.app = _from_inside(protocol.app)
+            return protocol
+
+        connection.setblocking(False)
+        task = loop.create_task(loop.connect_accepted_socket(make, connection))
+        self._adopting.add(task)  # the loop keeps no reference
+        task.add_done_callback(self._adopted)
+
+    def _adopted(self, task: asyncio.Task[Any]) -> None:
+        self._adopting.discard(task)
+        if not task.cancelled():
+            task.exception()  # looked at: a client that has left meanwhile is no failure
 
     def enter(self, address: str) -> bool:
         """Count a connection. Returns whether the address may have it."""
@@ -51,7 +81,8 @@ class _Connection(HttpToolsProtocol):
     def __init__(self, door: FrontDoor, **options: Any) -> None:
         super().__init__(**options)
         self._door, self._limits = door, door.limits
-        self._address = ""
+        self._address, self._gone = "", False
+        self.before = b""  # what another worker has read from the connection
         self._deadline: asyncio.TimerHandle | None = None
         self._head: int | None = 0  # bytes of an incomplete head; None while a body arrives
 
@@ -69,14 +100,19 @@ class _Connection(HttpToolsProtocol):
             )
         else:
             self._expect(self._limits.head_s, "the headers")
+            if self.before:
+                self.data_received(self.before)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._gone = True
         self._door.leave(self._address)
         self._in_time()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():  # refused
+            return
+        if self._head == 0 and self._is_idle() and self._hand_over(data):
             return
         if self._head is not None:
             self._head += len(data)
@@ -88,12 +124,25 @@ class _Connection(HttpToolsProtocol):
                 Problem(431, f"the headers must have at most {self._limits.head} bytes in all")
             )
 
+    def _is_idle(self) -> bool:
+        return (self.cycle is None or self.cycle.response_complete) and not self.pipeline
+
+    def _hand_over(self, data: bytes) -> bool:
+        team = self._door.team
+        if team is None or not team.hand_over(self.transport, data):
+            return False
+        # Closes the socket of this process. The connection goes on in the other one.
+        self._unset_keepalive_if_required()
+        self.transport.abort()
+        return True
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._expect(self._limits.head_s, "the headers")
 
     def on_headers_complete(self) -> None:
         self._head = None
+        self.scope[GONE] = lambda: self._gone  # type: ignore[literal-required]
         self._expect(self._limits.body_s, "the body")
         super().on_headers_complete()
 
@@ -132,3 +181,10 @@ class _Connection(HttpToolsProtocol):
             lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
             self.transport.write(STATUS_LINE[problem.status] + f"{lines}\r\n".encode() + content)
         self.transport.close()
+
+
+def _from_inside(app: Any) -> Any:
+    async def inside(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, INSIDE: True}, receive, send)
+
+    return inside

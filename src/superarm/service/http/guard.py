@@ -11,6 +11,7 @@ from typing import Any
 from superarm.service import logs
 from superarm.service.http import visitors
 from superarm.service.http.keys import Keys, may
+from superarm.service.http.to_home import INSIDE
 from superarm.service.metrics import Metrics
 from superarm.service.problems import MEDIA_TYPE, Problem
 
@@ -71,8 +72,8 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        # Starting and stopping of the application.
-        if scope["type"] != "http":
+        # Starting and stopping of the application, and what the guard of another worker admitted.
+        if scope["type"] != "http" or scope.get(INSIDE):
             await self._app(scope, receive, send)
             return
         start, status, key_id = time.perf_counter(), 500, None

@@ -17,7 +17,7 @@ from superarm.service.problems import MEDIA_TYPE
 from superarm.version import __version__
 
 _REF = "#/components/schemas/{model}"
-_OF_EVERY_ENDPOINT = (403, 429, 500)
+_OF_EVERY_ENDPOINT = (403, 429, 500, 504)
 _KEY_HEADER = {
     "name": "Idempotency-Key",
     "in": "header",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from superarm.service.bandits.engine import Engine
+from superarm.service.http.team import Team
 from superarm.service.settings import Limits
 
 
@@ -27,6 +28,8 @@ class Service:
         Whether to write one log line per request.
     closing
         Whether the server is about to stop, so that streams must end.
+    team
+        The workers of the server; None if it has no others.
     """
 
     engine: Engine
@@ -35,3 +38,4 @@ class Service:
     names: frozenset[str] = frozenset()
     log_requests: bool = False
     closing: Callable[[], bool] = lambda: False
+    team: Team | None = None

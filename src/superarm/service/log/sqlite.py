@@ -14,7 +14,6 @@ from typing import Any, Literal
 from superarm.service.log import queries
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.queries import (
-    INSERT_BANDIT,
     INSERT_EVENT,
     INSERT_KEY,
     LogTurn,
@@ -29,6 +28,7 @@ from superarm.service.log.sqlite_file import (
 )
 from superarm.service.log.store import NameTakenError, StoreError
 
+_INSERT_NUMBERED = "INSERT INTO bandits (number, id, name, k, created) VALUES (?, ?, ?, ?, ?)"
 _FREE_BYTES = 1 << 15  # the file is healthy if it can grow by this much
 
 
@@ -133,7 +133,9 @@ class SQLiteStore:
             connection = self._writer()
             try:
                 with _transaction(connection):
-                    done = connection.execute(INSERT_BANDIT, bandit[1:])
+                    # Number 0 is none yet: SQLite then gives the next one.
+                    row = (bandit.number or None, *bandit[1:])
+                    done = connection.execute(_INSERT_NUMBERED, row)
                     made = bandit._replace(number=int(done.lastrowid or 0))
                     connection.execute(INSERT_EVENT, (made.number, *first))
                 return made
@@ -146,6 +148,11 @@ class SQLiteStore:
     def append(self, number: int, events: list[Event]) -> None:
         """Append events of one bandit, and return when they are on the disk."""
         self._write([(INSERT_EVENT, (number, *event)) for event in events])
+
+    def size(self) -> tuple[int, int]:
+        """The largest number of a bandit, and the number of bandits."""
+        last, n_bandits = self._read("SELECT coalesce(max(number), 0), count(*) FROM bandits")[0]
+        return last, n_bandits
 
     def check(self) -> None:
         """Write some bytes and delete them again in one transaction."""

@@ -30,6 +30,7 @@ export interface Bandit {
     oracle: { kind: string };
     belief: { kind: string; context?: number };
     holdout?: unknown;
+    features?: number;
   };
   retired: string[];
   events: number;
@@ -76,6 +77,10 @@ export interface Reason extends ArmFigures {
   lower?: number | null;
   upper?: number | null;
   n_tests?: number | null;
+  // The mean is base + the sum of columns + own, for beliefs with features or contexts.
+  base?: number | null;
+  columns?: number[] | null;
+  own?: number | null;
 }
 
 export interface Explanation {

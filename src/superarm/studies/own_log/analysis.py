@@ -96,8 +96,11 @@ def _items(log: ShownLog, k: int, seed: int) -> list[dict[str, Any]]:
 
 def _valued(log: ShownLog, k: int) -> list[Valued]:
     """The logged policy, random sets, and the best set of one half of the log on the other half."""
-    first, second = (half.log().complete() for half in log.halves())
-    whole = log.log().complete()
+    try:
+        first, second = (half.log().complete() for half in log.halves())
+        whole = log.log().complete()
+    except ValueError as error:  # too few rounds, or none with all its outcomes
+        return [Valued("as logged", None, warning=str(error))]
     best = Target.fixed(_best(first, k), log.n_arms)
     earned = np.nansum(whole.outcomes, axis=1)
     reach = 1.96 * float(earned.std(ddof=1)) / np.sqrt(len(earned)) if len(earned) > 1 else np.inf

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from superarm.reporting import need
-from superarm.studies.own_table.outcomes import TableError, decoded, refuse_binary, separator_of
+from superarm.studies.own_log.sources import Source
+from superarm.studies.own_table.outcomes import TableError
 
-PARQUET = (".parquet", ".pq")
 # Names that people give to columns, without case, spaces, hyphens and underscores.
 _ITEM = (
     "item",
@@ -123,74 +120,71 @@ def _first(names: Sequence[str], wanted: Iterable[str]) -> str | None:
 
 
 def columns_of(
-    path: Path,
+    source: Source,
     k: int,
     item: str | None,
     outcome: str | None,
     round: Sequence[str],
     position: str | None,
     propensity: str | None,
+    *,
+    command: str = "run",
 ) -> Columns | None:
     """The columns of a log that were named; None if none was and the file looks like a table.
 
-    A file that looks like a log without that is refused with the command that is right.
+    A file that looks like a log without that is refused with the command that is right: ``command``
+    is its part before the file.
     """
+    if source.is_database and source.sql is None:
+        raise _without_query(source, k, command)
     given = (item, outcome, *round, position, propensity)
-    names = header_of(path)
-    guessed = guess(names)
     if item and outcome and round:
         return Columns(item, outcome, tuple(round), position, propensity)
-    if not any(given) and guessed is None:
+    names = source.names()
+    guessed = guess(names)
+    if not any(given) and guessed is None and source.sql is None:
+        _refuse_outcomes(source.path, names)
         return None
-    file = shlex.quote(path.as_posix())
-    if guessed is not None and guessed.round:
-        fix = f"superarm run {file} --k {k} {guessed.options()}"
-    else:
-        fix = f"superarm run {file} --k {k} --item COLUMN --outcome COLUMN --round COLUMN"
-    what = "looks like a log with one row per shown item" if not any(given) else "is read as a log"
+    what = "is read as a log"
+    if not any(given) and guessed is not None:
+        what = "looks like a log with one row per shown item"
     raise TableError(
-        f"{path.name} {what}, which needs the columns of the item, the outcome and the round "
-        f"(its columns are {', '.join(names)}); try\n    {fix}"
+        f"{source.path.name} {what}, which needs the columns of the item, the outcome and the "
+        f"round (its columns are {', '.join(names)}); try\n    {_fix(source, k, guessed, command)}"
     )
 
 
-def header_of(path: Path) -> list[str]:
-    """The names of the columns of a file."""
-    if path.suffix in PARQUET:
-        need("duckdb", "logs", "a Parquet file is read by DuckDB")
-        import duckdb
-
-        return list(duckdb.read_parquet(str(path)).columns)
-    refuse_binary(path)
-    with path.open("rb") as file:
-        rows = csv.reader(decoded(file), delimiter=separator_of(path))
-        return [name.strip() for name in next((row for row in rows if row), [])]
+def _fix(source: Source, k: int, guessed: Columns | None, command: str) -> str:
+    """The command that is right, with the columns that were guessed."""
+    options = "--item COLUMN --outcome COLUMN --round COLUMN"
+    if guessed is not None and guessed.round:
+        # A warm start has no use for propensities.
+        known = guessed if command == "run" else replace(guessed, propensity=None)
+        options = known.options()
+    return f"superarm {command} {source.command()} --k {k} {options}"
 
 
-def read_columns(path: Path, wanted: Sequence[str]) -> Any:
-    """Some columns of a file by name: arrays of Parquet, lists of texts of CSV."""
-    names = header_of(path)
-    if unknown := [name for name in wanted if name not in names]:
-        raise TableError(f"columns must be of {', '.join(names)}, got {unknown[0]!r}")
-    if path.suffix in PARQUET:
-        import duckdb
+def _refuse_outcomes(path: Path, names: Sequence[str]) -> None:
+    """Columns such as clicked and bought are several outcomes of one thing, not several items."""
+    if not names or any(_first([name], _OUTCOME) is None for name in names):
+        return
+    raise TableError(
+        f"{path.name}: {' and '.join(names)} are names of outcomes, not of items. A table has one "
+        f"column per item, with one kind of outcome. A log has one row per shown item, with a "
+        f"column that names the item (--item). If they are your items, rename the columns"
+    )
 
-        # As arrays, without a Python object per cell.
-        chosen = [duckdb.ColumnExpression(name) for name in dict.fromkeys(wanted)]
-        return duckdb.read_parquet(str(path)).select(*chosen).fetchnumpy()
-    places = {name: names.index(name) for name in wanted}
-    values: dict[str, list[str]] = {name: [] for name in wanted}
-    with path.open("rb") as file:
-        rows = csv.reader(decoded(file), delimiter=separator_of(path))
-        next((row for row in rows if row), None)
-        for row in rows:
-            if not row:
-                continue
-            if len(row) != len(names):
-                raise TableError(
-                    f"line {rows.line_num}: expected {len(names)} cells, one for each name in "
-                    f"line 1, got {len(row)}; leave a cell empty where it is not known"
-                )
-            for name, place in places.items():
-                values[name].append(row[place].strip())
-    return values
+
+def _without_query(source: Source, k: int, command: str) -> TableError:
+    tables = source.tables()
+    found = [(name, guess(columns)) for name, columns in tables]
+    # The table that looks like a log, or any, to show how a query is written.
+    name, guessed = next(
+        (one for one in found if one[1] is not None), (found or [("TABLE", None)])[0]
+    )
+    names = ", ".join(name for name, _ in tables) or "none"
+    fix = _fix(Source(source.path, f"SELECT * FROM {name}"), k, guessed, command)
+    return TableError(
+        f"{source.path.name} is a database (its tables are {names}), so a query must say which "
+        f"rows are meant; try\n    {fix}"
+    )

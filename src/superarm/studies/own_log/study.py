@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-import shlex
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superarm.offpolicy.shown import ShownLog
-from superarm.reporting import RequestError, folders, need, pages
+from superarm.reporting import RequestError, folders, lacks, pages
 from superarm.reporting.tables import Table, as_csv
 from superarm.studies import own_table
 from superarm.studies.own_log.analysis import Finding, Valued, analyse
-from superarm.studies.own_log.columns import PARQUET, Columns, read_columns
-from superarm.studies.own_table.outcomes import TableError
+from superarm.studies.own_log.columns import Columns
+from superarm.studies.own_log.sources import Source
+from superarm.studies.own_table import OwnTable, TableError
 from superarm.studies.study import Done
 from superarm.version import __version__
 
@@ -28,7 +28,7 @@ _ON_THE_PAGE = 50
 
 
 def run(
-    path: Path,
+    source: Source,
     columns: Columns,
     *,
     k: int,
@@ -41,8 +41,8 @@ def run(
 
     Parameters
     ----------
-    path, columns
-        A CSV or Parquet file with one row per shown item, and the meaning of its columns.
+    source, columns
+        Where the rows are, one per shown item, and the meaning of their columns.
     k
         Items per round.
     seed
@@ -52,36 +52,36 @@ def run(
     console
         Where to show progress.
     **options
-        Those of `own_table.run`, for a log that has every item in every round.
+        Those of `own_table.run_table`, for a log that has every item in every round.
     """
-    need("jinja2", "plots", "the report is made from a template")
-    log = read(path, columns)
+    log = read(source, columns)
     if k >= log.n_arms:
         raise RequestError(
             f"--k must be between 1 and {log.n_arms - 1}, got {k}: the log has {log.n_arms} items"
         )
     if log.is_whole:
-        table = _pivot(log, folder / "table.csv")
+        table, path = _pivot(log), folder / "table.csv"
+        _write_table(table, path)
         if console is not None:
             console.print(
-                f"Every round of {path.name} has every item, so it is a table: {table}",
+                f"Every round of {source.path.name} has every item, so it is a table: {path}",
                 soft_wrap=True,
                 markup=False,
             )
-        return own_table.run(table, k=k, seed=seed, folder=folder, console=console, **options)
+        options = {**options, "k": k, "seed": seed, "folder": folder}
+        return own_table.run_table(table, path, console=console, **options)
     found = analyse(log, k, seed=seed)
-    return Done(
-        _write(found, log, path, columns, k, folder),
-        _tables(found),
-        _notes(found, path, columns, k),
-    )
+    notes = _notes(found, source, columns, k)
+    if lacks("jinja2"):
+        notes.append("The tables were written, but no page: it needs pip install jinja2")
+    return Done(_write(found, log, source, columns, k, folder), _tables(found), notes)
 
 
-def read(path: Path, columns: Columns) -> ShownLog:
-    """The log in a file."""
+def read(source: Source, columns: Columns) -> ShownLog:
+    """The log in a file or a database."""
     try:
         return ShownLog.of(
-            read_columns(path, columns.all),
+            source.columns(columns.all),
             item=columns.item,
             outcome=columns.outcome,
             round=columns.round,
@@ -94,14 +94,17 @@ def read(path: Path, columns: Columns) -> ShownLog:
         raise TableError(str(error)) from None
 
 
-def _pivot(log: ShownLog, path: Path) -> Path:
-    """Write the log as a table with one column per item."""
+def _pivot(log: ShownLog) -> OwnTable:
+    """The log as a table with one column per item."""
+    return OwnTable(log.table(), tuple(str(name) for name in log.names))
+
+
+def _write_table(table: OwnTable, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(log.names)
-        writer.writerows(log.table().tolist())
-    return path
+        writer.writerow(table.names)
+        writer.writerows(table.cells.tolist())
 
 
 def _tables(found: Finding) -> list[Table]:
@@ -140,7 +143,7 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-def _notes(found: Finding, path: Path, columns: Columns, k: int) -> list[str]:
+def _notes(found: Finding, source: Source, columns: Columns, k: int) -> list[str]:
     said = [found.why]
     said += [f"Beware, {one.policy}: {one.warning}" for one in found.valued if one.warning]
     if len(found.places) > 1:
@@ -150,27 +153,30 @@ def _notes(found: Finding, path: Path, columns: Columns, k: int) -> list[str]:
             f"{found.places[-1]['place']} has {rates[-1]:.3g}. The rates of items mix the item "
             f"with its places; PositionBiasedBelief takes them apart."
         )
-    return [*said, f"What to do next\n{_next(path, columns, k)}"]
+    return [*said, f"What to do next\n{_next(source, columns, k)}"]
 
 
-def _next(path: Path, columns: Columns, k: int) -> str:
+def _next(source: Source, columns: Columns, k: int) -> str:
     """How to go on in Python, with the names of this log."""
-    reader = "read_parquet" if path.suffix in PARQUET else "read_csv"
     given = {**asdict(columns), "round": list(columns.round)}
     options = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
     return (
         "Start a session with what the log knows, in Python:\n"
-        f"    frame = pd.{reader}({path.as_posix()!r})\n"
-        f"    log = superarm.offpolicy.ShownLog.of(frame, {options})\n"
-        f"    session = superarm.Session.from_log(log, k={k})"
+        f"    rows = {source.python()}\n"
+        f"    log = superarm.offpolicy.ShownLog.of(rows, {options})\n"
+        f"    session = superarm.Session.from_log(log, k={k})\n"
+        "Or a bandit of the service, over HTTP:\n"
+        f"    superarm serve --warm-start {source.command()} --k {k} "
+        f"{replace(columns, propensity=None).options()}"
     )
 
 
 def _write(
-    found: Finding, log: ShownLog, path: Path, columns: Columns, k: int, folder: Path
+    found: Finding, log: ShownLog, source: Source, columns: Columns, k: int, folder: Path
 ) -> Path:
     settings = {
-        "log": path.name,
+        "log": source.path.name,
+        **({"sql": source.sql} if source.sql else {}),
         "columns": asdict(columns),
         "k": k,
         "n_rounds": log.n_rounds,
@@ -179,25 +185,26 @@ def _write(
         "share_shown": log.share_shown,
     }
     numbers = {"settings": settings, **asdict(found)}
-    page = pages.render(
-        _TEMPLATE,
-        settings=settings,
-        version=__version__,
-        why=found.why,
-        # What was asked for comes first, and the long table last.
-        tables=[*_tables(found)[1:], _items_table(found, _ON_THE_PAGE)],
-        notes=_notes(found, path, columns, k)[1:],
-        command=f"superarm run {shlex.quote(path.as_posix())} --k {k} {columns.options()}",
-    )
     files = {
         "numbers.json": json.dumps(numbers, indent=1, ensure_ascii=False) + "\n",
         "items.csv": as_csv(found.items),
         "bandit.json": json.dumps(
-            {"name": path.stem, "arms": [str(name) for name in log.names], "k": k},
+            {"name": source.path.stem, "arms": [str(name) for name in log.names], "k": k},
             ensure_ascii=False,
         )
         + "\n",
-        "report.html": page,
     }
+    # Without the package that makes pages, people still get their numbers.
+    if not lacks("jinja2"):
+        files["report.html"] = pages.render(
+            _TEMPLATE,
+            settings=settings,
+            version=__version__,
+            why=found.why,
+            # What was asked for comes first, and the long table last.
+            tables=[*_tables(found)[1:], _items_table(found, _ON_THE_PAGE)],
+            notes=_notes(found, source, columns, k)[1:],
+            command=f"superarm run {source.command()} --k {k} {columns.options()}",
+        )
     # The page comes last: whoever sees it finds all other files complete.
     return [folders.write(folder / name, text) for name, text in files.items()][-1]

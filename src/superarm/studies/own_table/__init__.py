@@ -1,6 +1,15 @@
 """``superarm run``: policies over a table of the user, and a report that explains the results."""
 
-from superarm.studies.own_table.study import POLICIES, USUAL, USUAL_HORIZON, run
+from superarm.studies.own_table.study import POLICIES, USUAL, USUAL_HORIZON, run, run_table
 from superarm.studies.own_table.table_file import OwnTable, TableError, read
 
-__all__ = ["POLICIES", "USUAL", "USUAL_HORIZON", "OwnTable", "TableError", "read", "run"]
+__all__ = [
+    "POLICIES",
+    "USUAL",
+    "USUAL_HORIZON",
+    "OwnTable",
+    "TableError",
+    "read",
+    "run",
+    "run_table",
+]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
 from superarm.core.arguments import FloatArray
 from superarm.features import Encoder
-from superarm.studies.own_table import known_columns
+from superarm.studies.own_table import csv_file, known_columns
 from superarm.studies.own_table.outcomes import (
     TableError,
-    decoded,
-    refuse_binary,
     separator_of,
     short,
     some,
@@ -27,7 +24,6 @@ def read_features(path: Path, names: Sequence[str]) -> FloatArray:
     such as 2024-05-31 is a date, and all other columns are categories. Lines of other arms are
     left out.
     """
-    refuse_binary(path)
     by_arm = _rows(path)
     if missing := [name for name in names if name not in by_arm]:
         raise TableError(
@@ -58,19 +54,18 @@ def read_contexts(table: OwnTable) -> tuple[Encoder, FloatArray]:
 
 def _rows(path: Path) -> dict[str, dict[str, str]]:
     """The cells of each arm, by the names of the columns."""
-    with path.open("rb") as file:
-        lines = csv.reader(decoded(file), delimiter=separator_of(path))
-        head = [name.strip() for name in next((row for row in lines if row), [])]
+    with csv_file.opened(path, f"{path.name}, ") as lines:
+        head = lines.head
         if len(head) < 2 or len(set(head)) < len(head):
             raise TableError(
                 f"{path.name}: expected a line with different names of columns, the first for the "
                 f"names of the arms, got {some(head)}"
             )
         found: dict[str, dict[str, str]] = {}
-        for row in filter(None, lines):
-            if len(row) != len(head) or row[0].strip() in found:
+        for row in lines:
+            if row[0].strip() in found:
                 raise TableError(
-                    f"{path.name}, line {lines.line_num}: expected {len(head)} cells and an arm "
+                    f"{path.name}, line {lines.number}: expected {len(head)} cells and an arm "
                     f"that no line above has, got {some(row)}"
                 )
             found[row[0].strip()] = dict(zip(head[1:], row[1:], strict=True))

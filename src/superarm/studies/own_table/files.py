@@ -27,7 +27,7 @@ def write(
     example: Mapping[str, str],
     options: str,
 ) -> Path:
-    """Write all files of a run; returns the path of the page, or of the last table without one."""
+    """Write all files of a run; returns the path of the page, or the folder without one."""
     plain = json.dumps(
         {**numbers(found, settings), **_contexts_add(found)}, indent=1, allow_nan=False
     )
@@ -46,7 +46,8 @@ def write(
         state = json.dumps(encoder.state(), ensure_ascii=False)
         files = {"context.json": state + "\n", **files}
     # The page comes last: whoever sees it finds all other files complete.
-    return [folders.write(folder / name, text) for name, text in files.items()][-1]
+    last = [folders.write(folder / name, text) for name, text in files.items()][-1]
+    return last if "report.html" in files else folder
 
 
 def _bandit(found: Analysis, settings: dict[str, Any]) -> dict[str, Any]:

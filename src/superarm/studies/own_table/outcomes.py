@@ -62,7 +62,12 @@ def separator_of(path: Path) -> str:
     with path.open("rb") as file:
         # Two lines are enough: the names and one round must have equally many cells.
         lines = [line for line in decoded(file.readlines(_FIRST_LINES)) if line.strip()][:2]
-    widths = {sign: [len(row) for row in csv.reader(lines, delimiter=sign)] for sign in SEPARATORS}
+    try:
+        widths = {
+            sign: [len(row) for row in csv.reader(lines, delimiter=sign)] for sign in SEPARATORS
+        }
+    except csv.Error as error:
+        raise TableError(f"line 1 or 2: {error}; is a quotation mark not closed?") from None
     return max(
         SEPARATORS,
         key=lambda sign: (len(set(widths[sign])) == 1 and widths[sign][0] > 1, widths[sign][:1]),

@@ -50,19 +50,10 @@ USUAL_HORIZON = 20_000  # rounds that are played of a longer table
 def run(
     path: Path,
     *,
-    k: int,
-    policies: Sequence[str] = (),
-    prior: Prior | None = None,
-    runs: int = 10,
-    order: Order = "given",
-    horizon: int | None = None,
     skip: Sequence[str] = (),
-    features: Path | None = None,
     context: Sequence[str] = (),
-    seed: int = 0,
-    workers: int = 2,
-    folder: Path,
     console: Console | None = None,
+    **options: Any,
 ) -> Done:
     """Play policies over the table in a CSV file, and write the report.
 
@@ -70,14 +61,49 @@ def run(
     ----------
     path, skip
         The file, and its columns that are no arms.
+    context
+        Columns of the table that are known before a round is played, which adds the policy
+        "contexts". The policies that it is compared with are played, too.
+    console
+        Where to show progress.
+    **options
+        Those of `run_table`.
+    """
+    _known(options.get("policies", ()))  # before a long file is read
+    table = _read(path, skip, context, console)
+    named = [("--skip", one) for one in skip] + [("--context", one) for one in context]
+    options["columns"] = "".join(f" {shlex.join(pair)}" for pair in named)
+    return run_table(table, path, console=console, **options)
+
+
+def run_table(
+    table: OwnTable,
+    path: Path,
+    *,
+    k: int,
+    policies: Sequence[str] = (),
+    prior: Prior | None = None,
+    runs: int = 10,
+    order: Order = "given",
+    horizon: int | None = None,
+    features: Path | None = None,
+    seed: int = 0,
+    workers: int = 2,
+    folder: Path,
+    columns: str = "",
+    console: Console | None = None,
+) -> Done:
+    """Play policies over a table, and write the report.
+
+    Parameters
+    ----------
+    table, path
+        The table, and the file that it is from.
     k, policies
         Arms per round, and names from `POLICIES`; by default `USUAL`, without CUCB if it could not
         try every arm.
     features
         A CSV file with features of the arms, which adds the policy "features".
-    context
-        Columns of the table that are known before a round is played, which adds the policy
-        "contexts". The policies that it is compared with are played, too.
     prior
         The prior of ``thompson`` and ``cts``, instead of the default of each.
     runs, order, horizon, seed
@@ -87,12 +113,13 @@ def run(
         The number of processes. The files are the same for any number.
     folder
         Where the report and the numbers are written.
+    columns
+        The options of the command that say which columns are no arms.
     console
         Where to show progress.
     """
     # Everything that can be refused is refused before the first run, which may take minutes.
     wanted = _known(policies)
-    table = _read(path, skip, context, console)
     problem = _prepare(table, k, horizon, order)
     if not wanted:
         wanted = _usual(problem)
@@ -131,10 +158,8 @@ def run(
     found = play_all(problem, wanted, scale, prior=prior, workers=workers, console=console)
     example = {name: cells[0] for name, cells in table.contexts.items()}
     here = f"{folder.as_posix()}/"
-    named = [("--skip", one) for one in skip] + [("--context", one) for one in context]
-    options = "".join(f" {shlex.join(pair)}" for pair in named)
-    steps = next_steps(found, path.as_posix(), here, prior=prior, example=example, options=options)
-    page = write(found, settings, folder, encoder, example, options)
+    steps = next_steps(found, path.as_posix(), here, prior=prior, example=example, options=columns)
+    page = write(found, settings, folder, encoder, example, columns)
     notes = _notes(found, steps)
     if lacking := lacks("matplotlib", "jinja2"):
         install = f"pip install {' '.join(lacking)}"

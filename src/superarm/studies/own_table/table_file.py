@@ -6,7 +6,6 @@ the line and the column, what was expected, what came and how to fix it.
 
 from __future__ import annotations
 
-import csv
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,18 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm.core.arguments import FloatArray
+from superarm.studies.own_table import csv_file
 from superarm.studies.own_table.columns import Columns
-from superarm.studies.own_table.outcomes import (
-    SEPARATORS,
-    Outcomes,
-    TableError,
-    advice,
-    decoded,
-    refuse_binary,
-    separator_of,
-    short,
-    some,
-)
+from superarm.studies.own_table.csv_file import Lines
+from superarm.studies.own_table.outcomes import Outcomes, TableError, advice, short
 
 __all__ = ["OwnTable", "Progress", "TableError", "read"]
 
@@ -84,32 +75,22 @@ def read(
     progress
         Called repeatedly with the number of bytes read so far.
     """
-    refuse_binary(path)
-    with path.open("rb") as file:
-        separator = separator_of(path)
-        lines = csv.reader(decoded(file), delimiter=separator)
-        try:
-            # Empty lines above the names are harmless, and common in exports.
-            head = next((row for row in lines if row), None)
-            if head is None:
-                raise TableError(
-                    f"{path.name} is empty; expected a line of names and one line of outcomes "
-                    f"per round"
-                )
-            columns = Columns([name.strip() for name in head], skip, separator, context)
-            # Where the comma separates cells, it cannot be a decimal point.
-            outcomes = Outcomes(decimal_comma=separator != ",")
-            strips, texts, n_empty = [], list[list[str]](), 0
-            for strip, some_texts, n_left_out in _strips(lines, columns, outcomes):
-                strips.append(strip)
-                texts += some_texts
-                n_empty += n_left_out
-                if progress is not None:
-                    progress(file.tell())
-        except csv.Error as error:
+    with csv_file.opened(path) as lines:
+        if not lines.head:
             raise TableError(
-                f"line {lines.line_num}: {error}; is a quotation mark not closed?"
-            ) from None
+                f"{path.name} is empty; expected a line of names and one line of outcomes per round"
+            )
+        separator = lines.separator
+        columns = Columns(lines.head, skip, separator, context)
+        # Where the comma separates cells, it cannot be a decimal point.
+        outcomes = Outcomes(decimal_comma=separator != ",")
+        strips, texts, n_empty = [], list[list[str]](), 0
+        for strip, some_texts, n_left_out in _strips(lines, columns, outcomes):
+            strips.append(strip)
+            texts += some_texts
+            n_empty += n_left_out
+            if progress is not None:
+                progress(lines.n_bytes)
     if not strips:
         raise TableError(
             f"{path.name} has a line of names and no line below it; expected one line of "
@@ -125,20 +106,16 @@ def read(
 
 
 def _strips(
-    lines: Any, columns: Columns, outcomes: Outcomes
+    lines: Lines, columns: Columns, outcomes: Outcomes
 ) -> Iterator[tuple[NDArray[Any], list[list[str]], int]]:
     """The rows as arrays that are checked and packed, many rows at once.
 
     Beside them the cells of the contexts, and how many rows are left out because they are empty.
     """
-    width, kept, context = len(columns.head), columns.kept, columns.context
-    everything = len(kept) == width
+    kept, context = columns.kept, columns.context
+    everything = len(kept) == len(columns.head)
     values, texts, n_rows = array("d"), list[list[str]](), 0
     for row in lines:
-        if not row:
-            continue  # an empty line
-        if len(row) != width:
-            raise _ragged(lines.line_num, row, columns)
         try:
             chosen = row if everything else [row[place] for place in kept]
             # The hot loop of the file: one dictionary lookup per cell. Cells of a table repeat few
@@ -146,7 +123,7 @@ def _strips(
             values.extend(map(outcomes.__getitem__, chosen))
         except ValueError:
             # Only now, after a failure, is the cell searched that caused it.
-            raise _bad_cell(lines.line_num, row, columns, outcomes) from None
+            raise _bad_cell(lines.number, row, columns, outcomes) from None
         if context:
             texts.append([row[place] for place in context])
         n_rows += 1
@@ -175,20 +152,6 @@ def _packed(
     if not ((rows == 0) | (rows == 1) | missing).all():
         return rows, texts, int(empty.sum())
     return rows.astype(np.float16 if missing.any() else np.uint8), texts, int(empty.sum())
-
-
-def _ragged(line: int, row: list[str], columns: Columns) -> TableError:
-    width = len(columns.head)
-    if any("\n" in cell for cell in row):
-        fix = "is a quotation mark not closed?"
-    elif len(row) < width:
-        fix = "leave a cell empty where the outcome is missing, but keep its separator"
-    else:
-        fix = "put quotation marks around a cell that has a separator in it"
-    return TableError(
-        f"line {line}: expected {width} cells, one for each name in line 1, got {len(row)} "
-        f"({some(row)}; separated by {SEPARATORS[columns.separator]}); {fix}"
-    )
 
 
 def _bad_cell(line: int, row: list[str], columns: Columns, outcomes: Outcomes) -> TableError:

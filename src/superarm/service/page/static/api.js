@@ -130,8 +130,9 @@ export const explanation = (id) => json("GET", `${decisionPath(id)}/explanation`
 export const tell = (id, outcomes) =>
   json("POST", `${decisionPath(id)}/outcomes`, { body: { outcomes } });
 
-/** @type {(id: string, arms: string[]) => Promise<unknown>} */
-export const addArms = (id, arms) => json("POST", `${banditPath(id)}/arms`, { body: { arms } });
+/** @type {(id: string, arms: string[], features?: number[][]) => Promise<unknown>} */
+export const addArms = (id, arms, features) =>
+  json("POST", `${banditPath(id)}/arms`, { body: { arms, features } });
 
 /** @type {(id: string, arm: string) => Promise<unknown>} */
 export const retire = (id, arm) => json("DELETE", `${banditPath(id)}/arms/${segment(arm)}`);

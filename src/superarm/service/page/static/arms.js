@@ -61,7 +61,10 @@ export function Arms({ feed, search }) {
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => feed.show({ query }), SEARCH_AFTER_MS);
   };
-  const openAdd = () => open("Add arms", html`<${AddArmsForm} id=${id} done=${refresh} />`);
+  const openAdd = () => {
+    const nFeatures = bandit?.spec.features;
+    open("Add arms", html`<${AddArmsForm} id=${id} nFeatures=${nFeatures} done=${refresh} />`);
+  };
 
   return html`<section class="card" aria-labelledby="arms-title">
     <header>

@@ -110,13 +110,18 @@ export function BanditView({ id, takesFocus, explain }) {
  */
 function useActions(feed, explain) {
   const { open, note } = usePage();
+  const withForm = () => {
+    if (feed.bandit === null) return;
+    const form = html`<${DecideForm} bandit=${feed.bandit} done=${feed.refresh} />`;
+    open(feed.bandit.spec.belief.context ? "Decide in a context" : "Decide with constraints", form);
+  };
   return {
-    d: () => decide(feed.id, {}).catch(note).finally(feed.refresh),
-    r: () => {
-      if (feed.bandit === null) return;
-      const form = html`<${DecideForm} bandit=${feed.bandit} done=${feed.refresh} />`;
-      open("Decide with constraints", form);
+    d: () => {
+      // Without a context the server would refuse.
+      if (feed.bandit?.spec.belief.context) withForm();
+      else decide(feed.id, {}).catch(note).finally(feed.refresh);
     },
+    r: withForm,
     t: () => {
       const decision = feed.decisions.find(({ status }) => status === "open");
       if (decision)

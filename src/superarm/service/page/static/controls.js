@@ -2,6 +2,7 @@
 
 /** @import { ComponentChildren } from "preact" */
 
+import { Problem } from "./api.js";
 import { html } from "./html.js";
 
 /** @typedef {{ children?: ComponentChildren, [attribute: string]: any }} Attributes */
@@ -52,6 +53,20 @@ export const TextArea = (props) => html`<${Field} as="textarea" spellcheck=${fal
 /** @param {Attributes} props */
 export const NumberField = (props) =>
   html`<${Field} type="number" min="0" step="any" ...${props} />`;
+
+/**
+ * The numbers of a line, with commas or spaces between them.
+ * @param {string} text
+ */
+export function numbersOf(text) {
+  const numbers = text
+    .split(/[\s,;]+/)
+    .filter((part) => part !== "")
+    .map(Number);
+  if (!numbers.some(Number.isNaN)) return numbers;
+  const fix = "Write numbers with commas, such as 3, 0.5.";
+  throw new Problem({ detail: "Only numbers are understood", got: text, fix });
+}
 
 /**
  * The value of a field of a form, by its name.

@@ -3,12 +3,14 @@
 /** @import { Bandit, Parameter, Part, Parts } from "../types" */
 
 import { create, parts, Problem } from "./api.js";
-import { Field, NumberField, TextArea, valueOf } from "./controls.js";
+import { Field, NumberField, numbersOf, TextArea, valueOf } from "./controls.js";
 import { count, lines } from "./format.js";
 import { html, useEffect, useState } from "./html.js";
 import { Form, ProblemBox } from "./panels.js";
 
 const ARMS_HINT = "One name per line. A single number makes that many arms, named 0, 1, 2, …";
+const FEATURES_HINT =
+  "One line per arm, in their order: what is known of the arm, as numbers with commas.";
 // Which parts are chosen at first. An empty name leaves the choice to the server.
 const DEFAULTS = { reward: "linear", oracle: "", belief: "" };
 /**
@@ -59,6 +61,11 @@ export function CreateForm({ done }) {
       ${partFields("reward", "Reward of a set", known?.rewards)}
       ${partFields("oracle", "Oracle that picks the set", known?.oracles)}
       ${partFields("belief", "Belief about the arms", known?.beliefs)}
+      ${
+        hasFeatures(known, chosen.belief) &&
+        html`<${TextArea} name="features" label="Features of the arms" hint=${FEATURES_HINT} rows="4"
+          placeholder=${"3, 0.5\n9, 0.1\n4, 0.3"} />`
+      }
       <div class="pair">
         <${NumberField} name="after_s" label="Decisions expire after (seconds)"
           placeholder="never" />
@@ -166,12 +173,25 @@ function bodyOf(form, known, chosen) {
     reward: described(form, "reward", "name", known?.rewards, chosen.reward),
     oracle: described(form, "oracle", "kind", known?.oracles, chosen.oracle),
     belief: described(form, "belief", "kind", known?.beliefs, chosen.belief),
+    features: rowsOf(valueOf(form, "features")),
     seed: numberOf(form, "seed"),
     holdout: numberOf(form, "holdout"),
     expiry: Object.values(expiry).some((value) => value !== undefined) ? expiry : undefined,
     ...objectOf(valueOf(form, "more")),
   };
 }
+
+/**
+ * Beliefs with contexts are also those with features.
+ * @type {(known: Parts | null, chosen: string) => boolean | undefined}
+ */
+const hasFeatures = (known, chosen) =>
+  known?.beliefs
+    .find(({ name }) => name === chosen)
+    ?.parameters.some(({ name }) => name === "context");
+
+/** @param {string} text */
+const rowsOf = (text) => (text === "" ? undefined : lines(text).map(numbersOf));
 
 /**
  * The chosen part with the parameters that are given, or undefined for the server's default.

@@ -3,7 +3,7 @@
 /** @import { Explanation, Reason } from "../types" */
 
 import { explanation } from "./api.js";
-import { count, moment, number, range, share } from "./format.js";
+import { count, moment, number, range, share, signed } from "./format.js";
 import { html, useEffect, useState } from "./html.js";
 import { domainOf, Interval, isNumber, Legend, Scale } from "./interval.js";
 import { Name } from "./names.js";
@@ -24,7 +24,14 @@ const COLUMNS = [
     ({ lower, upper }) => (lower === upper ? "exact" : `${number(lower)} to ${number(upper)}`),
   ],
   ["n_tests", "tests", ({ n_tests }) => count(n_tests)],
+  // The mean as a sum, for beliefs with features or contexts.
+  ["base", "average arm", ({ base }) => share(base)],
+  ["columns", "features, context", ({ columns }) => signed(sum(columns))],
+  ["own", "own outcomes", ({ own }) => signed(own)],
 ];
+
+/** @param {number[] | null | undefined} parts */
+const sum = (parts) => parts?.reduce((all, part) => all + part, 0);
 
 /** @param {{ id: string, onclose: () => void }} props */
 export function ExplanationPanel({ id, onclose }) {

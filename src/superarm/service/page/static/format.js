@@ -58,6 +58,15 @@ export function percent(p) {
 }
 
 /**
+ * What is added to a mean.
+ * @param {MaybeNumber} x
+ */
+export const signed = (x) => (isPositive(x) ? `+${share(x)}` : share(x));
+
+/** @param {MaybeNumber} x */
+const isPositive = (x) => typeof x === "number" && x > 0;
+
+/**
  * @param {MaybeNumber} low
  * @param {MaybeNumber} high
  */

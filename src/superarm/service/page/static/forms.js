@@ -3,7 +3,7 @@
 /** @import { Bandit, Decision } from "../types" */
 
 import { addArms, decide, key, Problem, tell } from "./api.js";
-import { Button, Field, TextArea, valueOf } from "./controls.js";
+import { Button, Field, numbersOf, TextArea, valueOf } from "./controls.js";
 import { lines, plural } from "./format.js";
 import { html, useRef } from "./html.js";
 import { Name, visible } from "./names.js";
@@ -87,6 +87,7 @@ function asOutcome(input) {
 /** @param {{ bandit: Bandit, done: () => void }} props */
 export function DecideForm({ bandit, done }) {
   const { note } = usePage();
+  const nNumbers = bandit.spec.belief.context;
   /** @param {HTMLFormElement} form */
   const send = (form) => decide(bandit.id, constraintsOf(form));
   /** @param {Awaited<ReturnType<typeof decide>>} answer */
@@ -95,9 +96,15 @@ export function DecideForm({ bandit, done }) {
     done();
   };
   return html`<${Form} submit="Decide" send=${send} done=${decided}>
+    ${
+      nNumbers &&
+      html`<${Field} name="context" label="Context of this round"
+        hint=${`${plural(nNumbers, "number")}, with commas.`} autocomplete="off" required
+        data-focus />`
+    }
     <div class="pair">
       <${Field} name="n" label="Decisions" hint="All are drawn from the same knowledge."
-        type="number" min="1" defaultValue="1" data-focus />
+        type="number" min="1" defaultValue="1" data-focus=${nNumbers ? null : ""} />
       <${Field} name="k" label="Arms per decision (k)" hint=${`The default is ${bandit.k}.`}
         type="number" min="1" placeholder=${bandit.k} />
     </div>
@@ -110,6 +117,7 @@ export function DecideForm({ bandit, done }) {
 /** @param {HTMLFormElement} form */
 function constraintsOf(form) {
   const [n, k] = [valueOf(form, "n"), valueOf(form, "k")];
+  const context = valueOf(form, "context");
   const [must, mustNot] = [lines(valueOf(form, "must")), lines(valueOf(form, "must_not"))];
   // JSON.stringify leaves out members that are undefined.
   return {
@@ -117,16 +125,18 @@ function constraintsOf(form) {
     k: k === "" ? undefined : Number(k),
     must: must.length ? must : undefined,
     must_not: mustNot.length ? mustNot : undefined,
+    context: context === "" ? undefined : numbersOf(context),
   };
 }
 
-/** @param {{ id: string, done: () => void }} props */
-export function AddArmsForm({ id, done }) {
+/** @param {{ id: string, nFeatures?: number, done: () => void }} props */
+export function AddArmsForm({ id, nFeatures, done }) {
   const { note } = usePage();
   /** @param {HTMLFormElement} form */
   const send = async (form) => {
     const names = lines(valueOf(form, "names"));
-    await addArms(id, names);
+    const features = lines(valueOf(form, "features")).map(numbersOf);
+    await addArms(id, names, features.length ? features : undefined);
     return names;
   };
   /** @param {string[]} names */
@@ -138,6 +148,11 @@ export function AddArmsForm({ id, done }) {
     <${TextArea} name="names" label="Names, one per line"
       hint="A retired arm is restored with everything that is known about it." rows="6" required
       data-focus />
+    ${
+      nFeatures &&
+      html`<${TextArea} name="features" label="Features, one line per arm" rows="4"
+        hint=${`${plural(nFeatures, "number")} per line. Without any, the arms are average ones.`} />`
+    }
   <//>`;
 }
 

@@ -1,0 +1,134 @@
+"""Clients that send requests as fast as they are answered. Started by load.py.
+
+    python benchmarks/load_clients.py PORT BANDIT[,BANDIT...] [--clients N] [--seconds S] [--bulk N]
+
+Each client has one connection and one request at a time: a decision, then its outcomes, and again.
+With ``--bulk`` each request has so many decisions, or the outcomes of so many. Prints JSON: the
+number of decisions and outcomes, the latencies of all answers after the warm-up, and the processor
+time of the clients. They use plain sockets and take little time, because they share the cores with
+the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import select
+import socket
+import sys
+import time
+from typing import Any
+
+_HEAD = "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+
+
+def request(path: str, body: str) -> bytes:
+    return f"{_HEAD.format(path=path)}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+class Client:
+    """One connection. ``next`` takes an answer and gives the next request."""
+
+    def __init__(self, port: int, bandit: str, bulk: int, seed: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._random, self._got = random.Random(seed), b""
+        if bulk:
+            items = ",".join([f'{{"bandit":"{bandit}"}}'] * bulk)
+            self._ask = request("/v1/decisions", f'{{"decisions":[{items}]}}')
+        else:
+            self._ask = request(f"/v1/bandits/{bandit}/decisions", "{}")
+        self._bulk, self._asks = bulk, False
+        self.start = 0.0
+
+    def first(self) -> None:
+        self._send(self._ask, asks=True)
+
+    def answer(self) -> Any:
+        """The answer, if all of it is there; None otherwise."""
+        self._got += self.socket.recv(1 << 20)
+        head, end, body = self._got.partition(b"\r\n\r\n")
+        if not end:
+            return None
+        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+        if len(body) < length:
+            return None
+        self._got = b""
+        if head[9:10] != b"2":
+            raise RuntimeError(f"the answer must be 2xx, got {head[:12]!r} {body[:200]!r}")
+        return body
+
+    def next(self, body: bytes) -> bool:
+        """Send the next request. Returns whether the answer was to a request for a decision."""
+        asked = self._asks
+        if asked:
+            self._send(self._outcomes(body), asks=False)
+        else:
+            self._send(self._ask, asks=True)
+        return asked
+
+    def _outcomes(self, body: bytes) -> bytes:
+        answer = json.loads(body)
+        if not self._bulk:
+            told = f'{{"outcomes":{{{self._told(answer["arms"])}}}}}'
+            return request(f"/v1/decisions/{answer['id']}/outcomes", told)
+        made = [one["answer"] for one in answer["results"]]
+        items = [
+            f'{{"decision":"{one["id"]}","outcomes":{{{self._told(one["arms"])}}}}}' for one in made
+        ]
+        return request("/v1/outcomes", f'{{"outcomes":[{",".join(items)}]}}')
+
+    def _told(self, arms: list[str]) -> str:
+        return ",".join(f'"{arm}":{int(self._random.random() < 0.3)}' for arm in arms)
+
+    def _send(self, data: bytes, *, asks: bool) -> None:
+        self._asks, self.start = asks, time.perf_counter()
+        self.socket.sendall(data)
+
+
+def play(options: argparse.Namespace) -> dict[str, Any]:
+    """All clients together, in one thread."""
+    bandits = options.bandits.split(",")
+    clients = {}
+    poll = select.epoll()
+    for number in range(options.clients):
+        bandit = bandits[number % len(bandits)]
+        client = Client(options.port, bandit, options.bulk, number)
+        clients[client.socket.fileno()] = client
+        poll.register(client.socket.fileno(), select.EPOLLIN)
+    begin = time.perf_counter() + options.warm_up
+    end = begin + options.seconds
+    cpu, n_all = time.process_time(), 0
+    seconds: dict[bool, list[float]] = {True: [], False: []}
+    for client in clients.values():
+        client.first()
+    while (now := time.perf_counter()) < end:
+        for file, _ in poll.poll(0.1):
+            client = clients[file]
+            body = client.answer()
+            if body is not None:
+                took = time.perf_counter() - client.start
+                n_all += 1
+                asked = client.next(body)
+                if now >= begin:
+                    seconds[asked].append(took)
+    return {
+        "seconds": now - begin,
+        "ask_s": sorted(seconds[True]),
+        "tell_s": sorted(seconds[False]),
+        "per_request": options.bulk or 1,
+        "n_all": n_all * (options.bulk or 1),
+        "clients_cpu_s": time.process_time() - cpu,
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("port", type=int)
+    parser.add_argument("bandits")
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--warm-up", type=float, default=1.0)
+    parser.add_argument("--bulk", type=int, default=0)
+    json.dump(play(parser.parse_args()), sys.stdout)

@@ -1,0 +1,75 @@
+"""Run the operations of requests, as long as anybody waits for their answers."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from superarm.core.stopping import stopping
+from superarm.service.bandits.actor import Waiting
+from superarm.service.bandits.failures import problem_of
+from superarm.service.bandits.live import Live
+from superarm.service.bandits.patience import GivenUpError, given_up
+from superarm.service.log.events import Bandit
+from superarm.service.log.store import NameTakenError, Turn
+from superarm.service.problems import Fault, Problem
+
+_log = logging.getLogger("superarm.service")
+LONGEST_S = 0.05  # a commit contains the operations of this time, so slow ones delay few others
+
+
+def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Exception | None]:
+    """Run the first operations, all of them unless that takes long or one of them fails.
+
+    Returns their answers, which may be problems, and the failure after which the bandit in memory
+    may be wrong.
+    """
+    answers: list[Any] = []
+    # Requests of fast operations share one commit. A slow operation is committed alone, so that
+    # its answer does not wait for the operations behind it.
+    end = time.perf_counter() + LONGEST_S
+    for waiting in batch:
+        try:
+            answers.append(_answer(waiting, live, turn))
+        except Fault as fault:
+            return [*answers, fault.problem], fault
+        except GivenUpError as error:
+            return [*answers, given_up()], error
+        if time.perf_counter() >= end:
+            break
+    return answers, None
+
+
+def _answer(waiting: Waiting, live: Live, turn: Turn) -> Any:
+    if waiting.is_over:  # nothing has begun, so nothing has changed
+        return given_up()
+    try:
+        with stopping(waiting.look):
+            return waiting.operation(live, turn)
+    except Problem as problem:
+        return problem
+
+
+def log_fault(bandit: Bandit, fault: Exception) -> None:
+    """Say in the log of the server what failed."""
+    fields = {"bandit": bandit.id}
+    if isinstance(fault, GivenUpError):
+        _log.warning("given_up", extra={"fields": fields})
+    else:
+        _log.error("fault", exc_info=fault.__cause__, extra={"fields": fields})
+
+
+def result_of(waiting: Waiting, function: Callable[..., Any], *args: Any) -> Any:
+    """The result of a function for a request, or the exception that answers it."""
+    try:
+        with stopping(waiting.look):
+            return function(*args)
+    except NameTakenError as error:
+        return error
+    except Exception as error:
+        answer = problem_of(error)
+        if answer is not error:
+            answer.__cause__ = error
+        return answer

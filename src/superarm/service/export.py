@@ -1,0 +1,48 @@
+"""The log of a bandit as Parquet files: see `superarm.offpolicy.export`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from superarm.offpolicy.export import Export
+from superarm.service.bandits.spec import names_of
+from superarm.service.log import chain
+from superarm.service.log.events import Bandit, Event, check, root
+from superarm.service.log.store import Store
+from superarm.sessions import decision_number
+
+
+def export(store: Store, bandit: Bandit, folder: Path) -> list[Path]:
+    """Write all decisions of a bandit, and return the paths of the files.
+
+    Raises DamagedLogError if the log is not what was written. The outcomes are those that were
+    told, even if the bandit's expiry replaced missing ones.
+    """
+    arms: list[str] = []
+    seq, digest = 0, root(bandit.id)
+    with Export() as found:
+        for event in chain.events_after(store, bandit, 0):
+            check(digest, seq, event)
+            seq, digest = event.seq, event.digest
+            _follow(event, json.loads(event.body), found, arms)
+        return found.write(folder, arms, bandit=bandit.id, name=bandit.name)
+
+
+def _follow(event: Event, body: dict[str, Any], found: Export, arms: list[str]) -> None:
+    """Add what one event says."""
+    if event.kind == "created":
+        arms += names_of(body["spec"])
+    elif event.kind == "arms_added":
+        arms += body["arms"]
+    elif event.kind == "decided":
+        # The event has these once for all its decisions.
+        shared = {"round": body["round"], "time": event.time, "context": body["ask"].get("context")}
+        for one in body["decisions"]:
+            found.decide({**one, **shared}, number=decision_number(one["id"]))
+    elif event.kind == "told":
+        found.tell(decision_number(body["decision"]), body["outcomes"])
+    elif event.kind == "expired":
+        for id in body["decisions"]:
+            found.expire(decision_number(id))

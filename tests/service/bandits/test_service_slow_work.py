@@ -1,0 +1,136 @@
+"""Slow work: deadlines, clients that leave, and bandits that wait for nobody else."""
+
+import asyncio
+import threading
+
+import httpx
+import pytest
+
+import superarm as sa
+from forked_server import ForkedServer
+from serving import client_of, create, decide, events_of
+from superarm.core.stopping import stopping
+from superarm.service.http import app
+
+LONG = {"propensities": 10_000}  # with the reward below, more than a minute
+
+
+class Slow:
+    """A reward whose evaluations wait for ``pause``, or for 2 ms."""
+
+    def __init__(self):
+        self.begun, self.pause = threading.Event(), threading.Event()
+
+    def __call__(self, n_arms):
+        def value(arms, means):
+            self.begun.set()
+            self.pause.wait(0.002)
+            return float(means.sum())
+
+        return sa.BlackBox(value, n_arms=n_arms, lipschitz=1.0, upper=4.0)
+
+
+@pytest.fixture
+def slow():
+    return Slow()
+
+
+def kinds(client, bandit):
+    return [event["kind"] for event in events_of(client, bandit)]
+
+
+def test_a_request_has_a_deadline(tmp_path, slow):
+    with client_of(tmp_path / "s.db", own={"slow": slow}, deadline_s=0.2) as client:
+        bandit = create(client, reward="slow", oracle="singletons")
+        late = client.post(f"/v1/bandits/{bandit}/decisions", json=LONG)
+        assert late.status_code == 504
+        assert late.json()["type"] == "urn:superarm:deadline-exceeded"
+        assert slow.begun.is_set()
+        # The bandit has stopped working for it, and nothing of it is in the log.
+        slow.pause.set()
+        decision = decide(client, bandit)
+        assert decision["id"].endswith("-1")
+        assert kinds(client, bandit) == ["created", "decided"]
+
+
+def test_the_same_is_decided_after_a_request_was_given_up(tmp_path, slow, monkeypatch):
+    """Memory stays as it was, or is loaded again."""
+    slow.pause.set()
+    spec = {"reward": "slow", "oracle": "singletons", "seed": 5}
+    with client_of(tmp_path / "s.db", own={"slow": slow}) as client:
+        one, other = (create(client, name=name, **spec) for name in ("one", "other"))
+        for n_looks in range(9):  # in the sample, and then in the decision itself
+            looks = iter(range(n_looks))
+            monkeypatch.setattr(app, "_never", lambda looks=looks: next(looks, None) is None)
+            given_up = client.post(f"/v1/bandits/{one}/decisions", json={"propensities": 1})
+            monkeypatch.undo()
+            assert given_up.status_code == 499
+            pair = [decide(client, bandit) for bandit in (one, other)]
+            assert pair[0]["values"] == pair[1]["values"], n_looks
+        assert kinds(client, one) == kinds(client, other)
+
+
+def test_work_ends_when_its_client_has_left(tmp_path, slow):
+    with client_of(tmp_path / "s.db", own={"slow": slow}) as client:
+        bandit = create(client, reward="slow", oracle="singletons")
+        path = f"/v1/bandits/{bandit}/decisions"
+
+        async def leave():
+            asked = asyncio.ensure_future(client.async_request("POST", path, json=LONG))
+            behind = asyncio.ensure_future(client.async_request("POST", path))
+            await asyncio.to_thread(slow.begun.wait, 20)
+            for task in (asked, behind):
+                task.cancel()
+            await asyncio.wait([asked, behind])
+
+        client.run(leave())
+        slow.pause.set()
+        decide(client, bandit)
+        # Not even the request that waited behind the slow one was carried out.
+        assert kinds(client, bandit) == ["created", "decided"]
+
+
+def test_slow_bandits_keep_no_other_one_waiting(tmp_path, slow):
+    slow.pause = gate = threading.Event()
+    gate.wait, opened = lambda seconds: opened.wait(20), threading.Event()
+    with client_of(tmp_path / "s.db", own={"slow": slow}) as client:
+        bandits = [create(client, name=f"{i}", reward="slow") for i in range(80)]
+        quick = create(client)
+
+        async def race():
+            asking = [
+                asyncio.ensure_future(client.async_request("POST", f"/v1/bandits/{id}/decisions"))
+                for id in bandits
+            ]
+            first = await client.async_request("POST", f"/v1/bandits/{quick}/decisions")
+            waited = not any(task.done() for task in asking)
+            opened.set()
+            return first, waited, await asyncio.gather(*asking)
+
+        first, waited, later = client.run(race())
+        assert first.status_code == 201
+        assert waited
+        assert {answer.status_code for answer in later} == {201}
+
+
+def test_a_server_stops_while_it_draws_samples(tmp_path):
+    with ForkedServer(str(tmp_path / "s.db"), tmp_path / "log") as server:
+        with httpx.Client(base_url=server.url) as http:
+            spec = {"name": "s", "arms": 5000, "k": 5, "oracle": "singletons"}
+            id = http.post("/v1/bandits", json=spec).json()["id"]
+            with pytest.raises(httpx.TimeoutException):
+                http.post(f"/v1/bandits/{id}/decisions", json=LONG, timeout=0.3)
+        assert server.stop() == 0  # within 30 seconds
+
+
+def test_looks_are_those_of_the_thread():
+    """Work in another thread is not stopped."""
+
+    def refuse():
+        raise InterruptedError
+
+    policy = sa.cts(sa.LinearReward(4), 2)
+    with stopping(refuse), pytest.raises(InterruptedError):
+        sa.Session(policy, seed=1).ask()
+    sa.Session(policy, seed=1).ask()
+    assert policy.evaluations == 4

@@ -1,0 +1,219 @@
+"""A server of two workers, as its clients see it; `test_service_crash` kills workers."""
+
+import json
+import re
+import socket
+import time
+
+import httpx
+import pytest
+
+from forked_server import ForkedServer
+from superarm.service import server, workers
+from superarm.service.bandits.replay import replay
+from superarm.service.log.folder import FolderStore, files_of, prepare
+from superarm.service.log.store import StoreError
+from superarm.service.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("workers") / "bandits"
+
+
+@pytest.fixture(scope="module")
+def running(folder):
+    served = ForkedServer(str(folder), folder.parent / "log", "--workers", "2", "--quiet")
+    with served.start() as started:
+        yield started
+        assert started.stop() == 0, started.said
+
+
+@pytest.fixture(scope="module")
+def http(running):
+    with httpx.Client(base_url=running.url, timeout=60, verify=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def bandits(http):
+    """Four bandits, which are spread evenly over the workers."""
+    body = {"arms": ["ant", "bee", "cat", "dog"], "k": 2, "seed": 1}
+    made = [http.post("/v1/bandits", json={"name": f"b{n}", **body}) for n in range(4)]
+    assert [one.status_code for one in made] == [201] * 4
+    return [one.json()["id"] for one in made]
+
+
+def test_every_file_gets_its_share(bandits, folder):
+    store = FolderStore(folder, "read")
+    try:
+        found = {one.id: (one.number, store.file_of(one.number)) for one in store.bandits(10)}
+    finally:
+        store.close()
+    assert [found[id] for id in bandits] == [(1, 0), (2, 1), (3, 0), (4, 1)]
+
+
+def test_a_connection_may_ask_any_bandit(http, bandits):
+    for number in range(1, 4):
+        for id in bandits:
+            answer = http.post(f"/v1/bandits/{id}/decisions")
+            assert (answer.status_code, answer.json()["id"]) == (201, f"{id}-{number}")
+            told = {"outcomes": dict.fromkeys(answer.json()["arms"], 1.0)}
+            assert http.post(f"/v1/decisions/{id}-{number}/outcomes", json=told).json()["new"]
+    for id in bandits:
+        lines = http.get(f"/v1/bandits/{id}/log").text.splitlines()
+        assert [json.loads(line)["seq"] for line in lines] == list(range(1, len(lines) + 1))
+
+
+def test_requests_that_come_together_are_answered_in_order(running, bandits):
+    """The second and third ones are read with the first, so the connection cannot be handed on."""
+    asked = [bandits[0], bandits[1], bandits[2]]
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as connection:
+        for id in asked:
+            head = f"GET /v1/bandits/{id}?top=0 HTTP/1.1\r\nHost: localhost\r\n"
+            connection.sendall(f"{head}\r\n".encode())
+        got = b""
+        while got.count(b'"posterior"') < 3:
+            got += connection.recv(65536)
+    assert re.findall(rb'\{"id": "([a-z2-9]{10})"', got) == [id.encode() for id in asked]
+
+
+def test_requests_in_small_pieces_arrive(running, bandits):
+    for id in bandits[:2]:
+        request = f"GET /v1/bandits/{id}?top=0 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        with socket.create_connection(("127.0.0.1", running.port), timeout=60) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for start in range(0, len(request), 20):
+                connection.sendall(request[start : start + 20])
+                time.sleep(0.002)
+            got = b""
+            while b'"posterior"' not in got:
+                got += connection.recv(65536)
+        assert f'"id": "{id}"'.encode() in got
+
+
+def test_lists_and_names_cover_all_workers(http, bandits):
+    pages, after = [], None
+    while not pages or after:
+        params = {"limit": 3} | ({"after": after} if after else {})
+        page = http.get("/v1/bandits", params=params).json()
+        pages += page["bandits"]
+        after = page["next"]
+    assert [one["id"] for one in pages] == bandits
+    for number, id in enumerate(bandits):
+        named = http.get("/v1/bandits", params={"name": f"b{number}"}).json()["bandits"]
+        assert [one["id"] for one in named] == [id]
+
+
+def test_a_name_is_taken_in_all_files(http, bandits):
+    body = {"name": "b1", "arms": ["ant", "bee", "cat", "dog"], "k": 2, "seed": 1}
+    assert http.post("/v1/bandits", json=body).json()["id"] == bandits[1]
+    assert http.post("/v1/bandits", json={**body, "k": 1}).status_code == 409
+
+
+def test_bulk_requests_are_split_by_bandit(http, bandits):
+    asked = [*bandits, "aaaaaaaaaa", *bandits]
+    wanted = {"decisions": [{"bandit": id, "k": 1} for id in asked]}
+    results = http.post("/v1/decisions", json=wanted).json()["results"]
+    made = [one["answer"] for one in results if "answer" in one]
+    assert [one["bandit"] for one in made] == bandits * 2
+    assert results[4]["problem"]["status"] == 404
+    told = [{"decision": one["id"], "outcomes": {one["arms"][0]: 1.0}} for one in made]
+    text = "\n".join(json.dumps(one) for one in [*told, {**told[0], "decision": "x"}])
+    answer = http.post(
+        "/v1/outcomes", content=text, headers={"Content-Type": "application/x-ndjson"}
+    )
+    statuses = [one.get("answer", one.get("problem"))["status"] for one in answer.json()["results"]]
+    assert statuses == ["told"] * 8 + [404]
+
+
+def test_a_bulk_request_that_does_not_fit_changes_nothing(http, bandits):
+    before = [http.get(f"/v1/bandits/{id}").json()["events"] for id in bandits]
+    wanted = {"decisions": [*({"bandit": id} for id in bandits), {"bandit": bandits[0], "k": -1}]}
+    assert http.post("/v1/decisions", json=wanted).status_code == 422
+    assert [http.get(f"/v1/bandits/{id}").json()["events"] for id in bandits] == before
+
+
+def test_problems_are_those_of_one_process(http, bandits):
+    answers = [
+        http.get("/v1/bandits/aaaaaaaaaa"),
+        http.get("/v1/decisions/nothing"),
+        http.post(f"/v1/bandits/{bandits[0]}/decisions", json={"k": 99}),
+        http.post(f"/v1/bandits/{bandits[1]}/decisions", json={"k": 99}),
+        http.put(f"/v1/bandits/{bandits[1]}"),
+    ]
+    assert [one.status_code for one in answers] == [404, 404, 422, 422, 405]
+    kind = "application/problem+json"
+    assert {one.headers["content-type"].split(";")[0] for one in answers} == {kind}
+
+
+def test_health_and_metrics_are_those_of_all_workers(http, bandits):
+    assert http.get("/healthz").json()["status"] == "ok"
+    text = http.get("/metrics").text
+    created = re.findall(r'superarm_events_total\{worker="(\d)",kind="decided"\} ([0-9.]+)', text)
+    assert [worker for worker, _ in created] == ["0", "1"]
+    # Each metric is described once.
+    described = re.findall(r"# TYPE (\S+)", text)
+    assert len(described) == len(set(described))
+    routes = set(re.findall(r'route="([^"]*)"', text))
+    assert "/v1/bandits/{id}/decisions" in routes
+    assert "/healthz" in routes
+
+
+def test_the_page_is_served(http):
+    assert "text/html" in http.get("/").headers["content-type"]
+
+
+def test_a_log_can_be_followed_at_another_worker(running, bandits):
+    for id in bandits[:2]:
+        # A new connection each time: the first request may arrive at the wrong worker.
+        with (
+            httpx.Client(base_url=running.url, timeout=60, verify=False) as own,
+            own.stream("GET", f"/v1/bandits/{id}/log", params={"follow": True}) as followed,
+        ):
+            first = next(followed.iter_lines())
+        assert json.loads(first)["kind"] == "created"
+
+
+def test_what_the_workers_wrote_can_be_replayed(http, bandits, folder):
+    with server.opened(str(folder), "read") as store:
+        for id in bandits:
+            bandit = store.bandit(id)
+            assert replay(store, bandit, {}, decide=True).live.session.rounds > 0
+
+
+def test_a_folder_has_one_server(running, folder):
+    with pytest.raises(server.StartError, match="served by another process"):
+        workers.serve(Settings(str(folder), n_workers=3))
+    assert [file.name for file in files_of(folder)] == ["0.db", "1.db"]
+
+
+def test_a_file_is_not_for_several_workers(tmp_path):
+    path = tmp_path / "one.db"
+    server.open_store(str(path)).close()
+    with pytest.raises(server.StartError, match=r"move the file there as 0\.db"):
+        workers.serve(Settings(str(path), n_workers=2))
+
+
+def test_files_may_not_be_missing(tmp_path):
+    prepare(tmp_path, 3)
+    (tmp_path / "1.db").unlink()
+    with pytest.raises(StoreError, match=r"1\.db"):
+        FolderStore(tmp_path)
+
+
+def test_one_process_serves_a_folder_and_keys_are_in_its_first_file(tmp_path):
+    assert prepare(tmp_path, 2) == 2
+    assert prepare(tmp_path, 1) == 2
+    from superarm.service.http.keys import make
+
+    with server.opened(str(tmp_path), "write") as store:
+        store.add_key(make("admin")[1])
+    with server.opened(str(tmp_path / "0.db"), "read") as store:
+        assert [row.role for row in store.key_rows()] == ["admin"]
+    store = server.open_store(str(tmp_path))
+    try:
+        assert len(store.key_rows()) == 1
+        store.check()
+    finally:
+        store.close()
