@@ -6,10 +6,11 @@ On ten problems: runs of the top-two rule and of equal pulls, both stopped by th
 `Session.verdict` at an error of 5%, which is asked after every round; the papers' CLUCB, LUCB and
 KL-LUCB with their own rules to stop; the same pulls stopped by the verdict; the floor that no rule
 can go below; and the habit of looking at 95% intervals after every round. An eleventh problem is
-close to a tie and ends after 2,000 rounds. It takes about 15 minutes. ``--runs`` are those per
-problem that are stopped by the verdict or by habit, ``--rivals`` those of the papers' rules,
-``--sessions`` those of sessions with `top_two`, and ``--budgets`` those of a given number of
-rounds. With ``--out`` the numbers go into
+close to a tie and ends after 2,000 rounds. It takes about 15 minutes.
+
+``--runs`` are those per problem of the top-two rule and of the habit, and a fifth of them those of
+equal pulls. ``--rivals`` are those of the papers' rules, ``--sessions`` those of sessions with
+`top_two`, and ``--budgets`` those of a given number of rounds. With ``--out`` the numbers go into
 FOLDER/identification.json, in place of earlier ones of the same problems. ``docs/done_page.py``
 makes the page and the picture.
 """
@@ -88,7 +89,7 @@ def rules(problem: Problem, n_runs: int, n_rivals: int) -> dict[str, tuple[int, 
     verdict, lucb = partial(batch.verdict, delta=DELTA), partial(batch.lucb, kl=False)
     found: dict[str, tuple[int, dict[str, Any]]] = {
         "top-two, verdict": (n_runs, {"both": batch.top_two}),
-        "equal pulls, verdict": (n_runs, {"pull": batch.uniform, "stop": verdict}),
+        "equal pulls, verdict": (math.ceil(n_runs / 5), {"pull": batch.uniform, "stop": verdict}),
         "equal pulls, habit": (n_runs, {"pull": batch.uniform, "stop": batch.habit}),
     }
     if problem.most == Problem.most:

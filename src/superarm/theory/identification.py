@@ -8,13 +8,14 @@ COLT 2016. For k of m coins.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import rel_entr
 
-from superarm.core.arguments import FloatArray, as_fraction, as_k, as_unit
+from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_k, as_unit
 
 # A share below this is none: a pair of such arms could not be pooled.
 _NONE = 1e-12
@@ -82,7 +83,7 @@ def identification_floor(
 
 
 def _best_shares(
-    means: FloatArray, n_each: FloatArray, i: FloatArray, j: FloatArray, most: float
+    means: FloatArray, n_each: FloatArray, i: IndexArray, j: IndexArray, most: float
 ) -> tuple[FloatArray, float]:
     """The shares of kinds of arms, and the value, by sequential quadratic programming."""
     rows = np.arange(len(i))
@@ -100,26 +101,23 @@ def _best_shares(
     scale = 1.0
     scale = float(values(start)[0].min())  # so that the last variable is about 1
     start[-1] = 1.0
-    found = minimize(
-        lambda x: -x[-1],
-        start,
-        jac=lambda x: np.append(np.zeros(len(means)), -1.0),
-        method="SLSQP",
-        bounds=[(_NONE, most)] * len(means) + [(0.0, None)],
-        constraints=[
-            {
-                "type": "ineq",
-                "fun": lambda x: values(x)[0] / scale,
-                "jac": lambda x: values(x)[1] / scale,
-            },
-            {
-                "type": "eq",
-                "fun": lambda x: n_each @ x[:-1] - 1,
-                "jac": lambda x: np.append(n_each, 0.0),
-            },
-        ],
-        options={"maxiter": 1000, "ftol": 1e-12},
-    )
+    up, total = np.append(np.zeros(len(means)), -1.0), np.append(n_each, 0.0)
+    constraints = [
+        {
+            "type": "ineq",
+            "fun": lambda x: values(x)[0] / scale,
+            "jac": lambda x: values(x)[1] / scale,
+        },
+        {"type": "eq", "fun": lambda x: total @ x - 1, "jac": lambda x: total},
+    ]
+    settings: Any = {
+        "jac": lambda x: up,
+        "method": "SLSQP",
+        "bounds": [*[(_NONE, most)] * len(means), (0.0, None)],
+        "constraints": constraints,
+        "options": {"maxiter": 1000, "ftol": 1e-12},
+    }
+    found = minimize(lambda x: float(up @ x), start, **settings)
     shares = np.clip(found.x[:-1], _NONE, most)
     x = np.append(shares, 0.0)
     return shares, float(values(x)[0].min())

@@ -44,9 +44,6 @@ export function share(x) {
   return x !== 0 && Math.abs(x) < 0.0995 ? x.toFixed(4) : x.toFixed(3);
 }
 
-/** @param {number} x */
-export const signed = (x) => (x > 0 ? "+" : "") + number(x).replace("-", "−");
-
 /**
  * A probability. It is not rounded to 0% or 100% unless it is.
  * @param {number} p

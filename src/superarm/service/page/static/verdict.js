@@ -25,8 +25,8 @@ export function VerdictLine({ verdict: { arms, done, error, closest, probability
     ${
       probability !== null &&
       html`<span class="muted now">
-        ${" "}At this moment: best with probability ${percent(probability)}; stopping now costs
-        ${" "}${number(loss)} per decision.
+        ${" "}If you look only now: the best with probability ${percent(probability)}, and stopping
+        costs ${number(loss)} per decision.
       </span>`
     }
   </p>`;
