@@ -117,7 +117,11 @@ def _best_shares(
         "constraints": constraints,
         "options": {"maxiter": 1000, "ftol": 1e-12},
     }
-    found = minimize(lambda x: float(up @ x), start, **settings)
+
+    def cost(x: FloatArray) -> float:
+        return float(up @ x)
+
+    found = minimize(cost, start, **settings)
     shares = np.clip(found.x[:-1], _NONE, most)
     x = np.append(shares, 0.0)
     return shares, float(values(x)[0].min())

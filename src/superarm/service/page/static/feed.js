@@ -49,6 +49,7 @@ export class Feed {
    *   onchange: () => void,
    *   onevents: (events: LogEvent[]) => void,
    *   onproblem: (error: any) => void,
+   *   onrecovery: () => void,
    * }} callbacks
    */
   constructor(id, callbacks) {
@@ -105,6 +106,8 @@ export class Feed {
     this.#watcher ??= watch(this.id, bandit.events, {
       onevents: (events) => this.#arrived(events),
       onstate: (state) => {
+        const wasAway = this.connection === "hanging" || this.connection === "lost";
+        if (wasAway && state === "live") this.callbacks.onrecovery();
         this.connection = state;
         this.callbacks.onchange();
       },
