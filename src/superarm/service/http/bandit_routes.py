@@ -175,7 +175,7 @@ async def get_verdict(service: Service, id: str, query: queries.VerdictQuery) ->
 
 
 @endpoint("GET", "/v1/bandits/{id}/lift", answer=answers.LiftAnswer, problems=_OF_REBUILDING)
-async def get_lift(service: Service, id: str, query: bodies.VerdictQuery) -> Answer:
+async def get_lift(service: Service, id: str, query: queries.VerdictQuery) -> Answer:
     """Say what the policy gains over the hold-out. It may be asked at any time."""
     return await service.engine.do(id, partial(views.lift, delta=query.delta), reads=True)
 

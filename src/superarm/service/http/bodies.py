@@ -96,8 +96,10 @@ class ExpiryBody(Strict):
 class HoldoutBody(Strict):
     """Which decisions the policy does not make: see `superarm.sessions.Holdout`."""
 
-    share: Share
-    arms: Annotated[list[Text], Field(min_length=1)] | None = None
+    share: Share = Field(description="The probability that a decision is of the hold-out.")
+    arms: Annotated[list[Text], Field(min_length=1)] | None = Field(
+        None, description="The arms that it gets, in their order. Random by default."
+    )
 
 
 class RoundBody(Strict):
