@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from superarm.reporting.figures import plain, render
+from superarm.reporting.figures import WIDTH, plain, render
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY
 from superarm.reporting.tables import Table, as_markdown, compact
 
@@ -141,13 +141,13 @@ def draw(figure: Any) -> None:
     axis.set_xticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
     axis.set_yticks([-place for place in range(len(names))], names)
     plain(axis, "outcomes until the end, as a multiple of the floor", "")
-    axis.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), ncols=3)
+    axis.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.18), ncols=2)
 
 
 def main() -> None:
     """Write the page and the picture."""
     PAGE.write_text(page(PAGE.read_text()))
-    PICTURE.write_text(render(draw))
+    PICTURE.write_text(render(draw, size=(WIDTH, 6.0)))
 
 
 if __name__ == "__main__":
