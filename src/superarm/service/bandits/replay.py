@@ -64,5 +64,6 @@ def fingerprint(live: Live) -> dict[str, Any]:
         "belief": session.policy.belief.state(),
         "mark": session.mark(),
         "retired": session.retired,
+        "lift": None if session.holdout is None else session.lift(),
         "open": [(one, session.outcomes(one)) for one in session.open],
     }
