@@ -32,8 +32,9 @@ def command(
 ) -> None:
     """Archive and remove old events of a bandit.
 
-    They are written as Parquet files first, those of superarm export. The bandit goes on exactly as before. Decisions that were removed can
-    no longer be looked up. Open decisions stay, and all that came on their days and later.
+    They are written as Parquet files first, those of superarm export. The bandit goes on exactly
+    as before. Decisions that were removed can no longer be looked up. Open decisions stay, and all
+    that came on their days and later.
 
     DATABASE is an SQLite file that no server uses, or postgresql://...
 
