@@ -1,12 +1,14 @@
 """The torch engine on a GPU: is it right, and how fast? Prints one JSON object per line.
 
-About two minutes on an H200. ``--tune`` times the kernels only, and ``--device cpu --small`` tries
-the rest without a GPU.
+About two minutes on an H200. ``--tune`` times the kernels only, ``--beliefs`` compares the time per
+round of some beliefs with that of the numpy engine and of `simulate`, and ``--device cpu --small``
+tries the rest without a GPU.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import sys
 import time
@@ -17,6 +19,7 @@ import torch
 from scipy import stats
 
 import superarm as sa
+from superarm.beliefs import GaussianBelief, LearnedBetaBelief, SharedSeedBelief
 from superarm.oracles import RandomSets
 from superarm.simulation.batch import simulate_batch
 
@@ -128,6 +131,41 @@ def check_law(device, n_runs):
             show("law", family=family, policy=name, p_values=p_values, means=means, same_again=same)
             assert min(p_values) > 5e-4
             assert same
+
+
+def check_beliefs(device, n_runs):
+    """Quantiles against scipy's distribution function, and regret against the numpy engine's.
+
+    Each test is wrong once in 1,000 times.
+    """
+    from superarm.simulation.batch.on_torch import TorchEngine
+
+    engine, rng = TorchEngine(np.random.SeedSequence(1), device), np.random.default_rng(1)
+    a, b = (np.exp(rng.uniform(0, np.log(1e5), (20, 500))).astype(np.float32) for _ in range(2))
+    # Close to 1, float32 has fewer digits than close to 0.
+    a, b, scores = np.minimum(a, b), np.maximum(a, b), rng.standard_normal(a.shape)
+    found = engine.get(engine.quantiles(engine.put(a), engine.put(b), 9.0).at(engine.put(scores)))
+    again = stats.norm.ppf(stats.beta.cdf(found.astype(float), a.astype(float), b.astype(float)))
+    inside = np.abs(scores) < 3
+    worst = float(np.abs(again - scores)[inside].max())
+    show("quantiles", worst=worst)
+    # float32 has seven digits, and the posteriors of 10^5 outcomes a deviation of 1e-3.
+    assert worst < 1e-3
+    for name, kind in BELIEFS.items():
+        options = {"belief": kind(50), "n_runs": n_runs, "horizon": 150, "rounds": [40, 150]}
+        draw, oracle = linear(50, 3, 0.2), sa.Singletons()
+        ours, again = (
+            simulate_batch(draw, oracle, seed=1, engine="torch", device=device, **options)
+            for _ in range(2)
+        )
+        theirs = simulate_batch(draw, oracle, seed=2, **options)
+        p_values = [
+            float(stats.ks_2samp(ours.regret[:, i], theirs.regret[:, i]).pvalue) for i in (0, 1)
+        ]
+        same = bool((ours.regret == again.regret).all())
+        show("law of a belief", name=name, p_values=p_values, same_again=same)
+        assert min(p_values) > 5e-4
+        assert same
 
 
 def tune():
@@ -243,13 +281,72 @@ def whole(small):
             torch.cuda.reset_peak_memory_stats()
 
 
+BELIEFS = {
+    "plain": sa.BetaBelief,
+    "shared": SharedSeedBelief,
+    "learned": LearnedBetaBelief,
+    "Gaussian": GaussianBelief,
+}
+
+
+def beliefs(device, small):
+    """Processor microseconds per round of one run: torch, numpy, and `simulate` run by run.
+
+    The time that arrays take at first is left out: a short game is subtracted from a long one. On a
+    GPU it is the time that passes.
+    """
+    sizes = [(100, 100, 500)] if small else [(100, 1000, 1000), (5000, 1000, 1000)]
+    clock = time.perf_counter if device == "cuda" else time.process_time
+    for n_arms, n_runs, horizon in sizes:
+        draw = linear(n_arms)
+        for name, kind in BELIEFS.items():
+            belief, found = kind(n_arms), {}
+            for engine in ("torch", "numpy", "simulate"):
+                # numpy takes as long per run for any number of them.
+                some = n_runs if engine == "torch" else min(n_runs, 100_000 // n_arms)
+                long, short = (
+                    played(engine, draw, belief, some, rounds, device, clock)
+                    for rounds in (horizon, horizon // 10)
+                )
+                found[engine] = 1e6 * (long - short) / (some * (horizon - horizon // 10))
+            ratios = {
+                f"to {other}": round(found["torch"] / found[other], 4)
+                for other in ("numpy", "simulate")
+            }
+            times = {engine: round(each, 3) for engine, each in found.items()}
+            show("belief", name=name, n_arms=n_arms, n_runs=n_runs, **times, **ratios)
+
+
+def played(engine, draw, belief, n_runs, horizon, device, clock):
+    """Seconds for some runs."""
+    options = {"n_runs": n_runs, "horizon": horizon, "seed": 0}
+    start = clock()
+    if engine == "simulate":
+
+        def make(rng):
+            it = draw(rng)
+            return sa.Policy(copy.deepcopy(belief), sa.TopK(), it.reward, it.k), it
+
+        # A few runs are enough: each takes as long as any other.
+        options["n_runs"] = 2
+        sa.replicate(make, **options)
+        return (clock() - start) * n_runs / 2
+    chosen = {"engine": "torch", "device": device} if engine == "torch" else {}
+    simulate_batch(draw, sa.Singletons(), belief=belief, rounds=[horizon], **chosen, **options)
+    return clock() - start
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--beliefs", action="store_true")
     options = parser.parse_args()
     show("versions", torch=torch.__version__, device=options.device)
+    if options.beliefs:
+        beliefs(options.device, options.small)
+        return
     if options.device == "cuda":
         show("device", name=torch.cuda.get_device_name())
         check_kernels()
@@ -258,7 +355,9 @@ def main():
     if options.tune:
         return
     check_law(options.device, 200 if options.small else 800)
+    check_beliefs(options.device, 200 if options.small else 800)
     whole(options.small)
+    beliefs(options.device, options.small)
 
 
 if __name__ == "__main__":

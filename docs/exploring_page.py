@@ -125,6 +125,15 @@ def missed(table: Table) -> str:
     return ", ".join(f"{name} ({lead:+.1f})" for lead, name in leads if lead < -3)
 
 
+def arrivals(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """The mean gap that each policy closes where items come and go, in percent."""
+    labels = {row["policy"] for row in rows}
+    return {
+        label: float(np.mean([row["gap"] for row in rows if row["policy"] == label]))
+        for label in labels
+    }
+
+
 def evaluations(rows: list[dict[str, Any]], family: str) -> list[float]:
     """Of thompson and of CTS at the paper's size: evaluations per round."""
     return [
@@ -152,8 +161,17 @@ def paper_ratio(rows: list[dict[str, Any]], family: str) -> str:
         for label in ("thompson", "CTS")
     }
     runs = sorted(regret["thompson"].keys() & regret["CTS"].keys())
-    ratio = paired_ratio(*[[regret[label][run] for run in runs] for label in regret])
-    return f"{ratio} on the {family} problem ({len(runs)} runs)"
+    return str(paired_ratio(*[[regret[label][run] for run in runs] for label in regret]))
+
+
+def paper(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """The ratios of both problems, and the number of runs, which is the same for all."""
+    runs = {(row["family"], row["policy"]): 0 for row in rows}
+    for row in rows:
+        runs[row["family"], row["policy"]] += 1
+    (n_runs,) = set(runs.values())
+    ratios = {name: paper_ratio(rows, name) for name in ("linear", "network")}
+    return {**ratios, "runs": str(n_runs)}
 
 
 def page() -> str:
@@ -177,10 +195,9 @@ def page() -> str:
         before=before,
         about_before=about_before,
         missed=missed,
+        arrivals=arrivals(learning["arrivals"]) if learning else None,
         evaluations=lambda family: evaluations(learning["paper"], family),
-        paper={name: paper_ratio(learning["paper"], name) for name in ("linear", "network")}
-        if learning
-        else None,
+        paper=paper(learning["paper"]) if learning else None,
     )
     return compact(text.rstrip("\n")) + "\n"
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import exploring_page
-from superarm.beliefs._score_settings import _LOOK_AHEAD
+from superarm.beliefs._score_settings import LOOK_AHEAD
 from superarm.reporting.figures import render
 
 PICTURES = ("exploring-probability.svg", "exploring-policies.svg")
@@ -19,7 +19,7 @@ def test_the_page_is_made_from_what_was_measured():
     prose = [line for line in text.splitlines() if not line.startswith("|")]
     assert len(" ".join(prose).split()) <= 1100
     # The formula of the default policy is that of its belief.
-    assert f"log(1 + {_LOOK_AHEAD} t / n_i)" in text
+    assert f"log(1 + {LOOK_AHEAD} t / n_i)" in text
 
 
 @pytest.mark.parametrize("policy", ["cts", "single-seed"])
@@ -96,11 +96,19 @@ def test_the_table_of_the_benchmark_is_read(monkeypatch, tmp_path):
         {"problem": "third", "run": run, "found": {k: [v[run], 0.1] for k, v in found.items()}}
         for run in range(2)
     ]
-    path.write_text(json.dumps({"table": rows, "before": rows + worse, "paper": paper}))
+    arrivals = [
+        {"policy": label, "run": run, "gap": gap + 2 * run}
+        for label, gap in (("thompson", 41), ("thompson, prior (1, 1) stays", 10), ("CTS", 5))
+        for run in range(2)
+    ]
+    parts = {"table": rows, "before": rows + worse, "paper": paper, "arrivals": arrivals}
+    path.write_text(json.dumps(parts))
     monkeypatch.setattr(exploring_page, "LEARNING", path)
     text = exploring_page.page()
     assert "|first|55|15|35|46|+9.0|" in text
-    assert "0.75 (0.75 to 0.75) on the linear problem (2 runs)" in text
+    ratio = "0.75 (0.75 to 0.75)"
+    assert f"is {ratio} of CTS's on the linear and {ratio} on the network problem (2 runs" in text
+    assert "it closes 42% of the gap, and 11% if the prior stays Beta(1, 1)." in text
     assert "0.30 and 0.30 evaluations per round, and CTS 0.40 and 0.40." in text
     assert "On 3 earlier problems" in text
     assert "the others on third (-8.0)." in text

@@ -95,7 +95,7 @@ def test_intervals_cover_the_means_of_the_arms(noise):
 def test_the_prior_is_fitted_seldom_and_kept_in_between(monkeypatch):
     fits = []
     monkeypatch.setattr(
-        "superarm.beliefs.learned_beta.fit_beta",
+        "superarm.beliefs.learned_prior.fit_beta",
         lambda *given: fits.append(given) or beta_fit.fit_beta(*given),
     )
     taught(np.full(10, 0.3), 1000)

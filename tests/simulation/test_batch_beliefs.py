@@ -114,6 +114,6 @@ def test_refuses():
         simulate_batch(DRAWS["linear"], sa.Singletons(), belief=sa.BetaBelief(9), **options)
     runs, _ = stack()
     with pytest.raises(
-        TypeError, match=r"no quantiles of Beta .* got SharedSeedBelief; use engine"
+        TypeError, match=r"torch.* has no arrays for a MeanBelief; use engine=.numpy., which plays"
     ):
-        knowledge(SharedSeedBelief(20), runs, object())
+        knowledge(MeanBelief(20), runs, object())

@@ -14,8 +14,19 @@ from scipy import stats
 from test_batch import DRAWS, ORACLES
 
 import superarm as sa
+from superarm.beliefs import (
+    FlatGaussianBelief,
+    GaussianBelief,
+    LearnedBetaBelief,
+    SharedSeedBelief,
+    SingleSeedBelief,
+)
+from superarm.beliefs._scores import beta_at
 from superarm.simulation import simulate_batch
 from superarm.simulation.batch.grading import Grading
+from superarm.simulation.batch.knowledge import BetaRuns, knowledge
+from superarm.simulation.batch.learned_runs import LearnedRuns
+from superarm.simulation.batch.on_numpy import NumpyEngine
 from superarm.simulation.batch.run_stack import RunStack
 
 torch = pytest.importorskip("torch")
@@ -51,6 +62,119 @@ def test_draws_of_theta_are_beta(a, b):
         .numpy()
     )
     assert stats.kstest(drawn, stats.beta(a, b).cdf).pvalue > 1e-4
+
+
+BELIEFS = {
+    "shared 0.8": lambda: SharedSeedBelief(20, 0.8),
+    "single seed": lambda: SingleSeedBelief(20),
+    "learned": lambda: LearnedBetaBelief(20),
+    "Gaussian": lambda: GaussianBelief(20, shared=0.5),
+    "flat": lambda: FlatGaussianBelief(20, shared=0.5, set_size=3),
+}
+GROUP_TESTING = sa.GroupTesting(delta=0.2, n_tests=20)
+
+
+@pytest.mark.parametrize("oracle", [sa.Singletons(), GROUP_TESTING], ids=["cts", "gt"])
+@pytest.mark.parametrize("name", BELIEFS)
+def test_regret_with_a_belief_has_the_law_of_the_numpy_engine(name, oracle):
+    """20 tests at a level of 2e-4: a correct engine fails with probability 1/250."""
+    # Every run fits its own prior, which takes most of the time.
+    n_runs = 150 if name == "learned" else 300
+    options = {"belief": BELIEFS[name](), "n_runs": n_runs, "horizon": 60, "rounds": [10, 60]}
+    torches = {"engine": "torch", "device": "cpu"}
+    ours, again = (
+        simulate_batch(DRAWS["linear"], oracle, seed=1, **torches, **options) for _ in range(2)
+    )
+    np.testing.assert_array_equal(ours.regret, again.regret)
+    theirs = simulate_batch(DRAWS["linear"], oracle, seed=2, **options)
+    for one, other in zip(ours.regret.T, theirs.regret.T, strict=True):
+        assert stats.ks_2samp(one, other).pvalue > 2e-4
+
+
+def engine_and_runs(n_runs):
+    engine = TorchEngine(np.random.SeedSequence(4), "cpu")
+    return engine, RunStack([DRAWS["linear"](np.random.default_rng(0))] * n_runs, engine)
+
+
+@pytest.mark.parametrize("shared", [0.4, 1.0])
+def test_draws_with_shared_seeds_have_the_law_of_the_posteriors(shared):
+    """Kolmogorov-Smirnov and Fisher's z of 3,000 runs; error 1e-6 each."""
+    engine, runs = engine_and_runs(3000)
+    prior = np.linspace(0.5, 3, 20)
+    theta = BetaRuns(runs, engine, sa.BetaBelief(20, (prior, 2.0)), shared).draw().double().numpy()
+    for arm in (0, 7, 19):
+        assert stats.kstest(theta[:, arm], stats.beta(prior[arm], 2.0).cdf).pvalue > 1e-6
+    scores = stats.norm.ppf(stats.beta(prior, 2.0).cdf(theta))
+    if shared < 1:
+        found = np.corrcoef(scores[:, 0], scores[:, 19])[0, 1]
+        assert abs(np.arctanh(found) - np.arctanh(shared)) < 5 / np.sqrt(2997)
+    else:
+        np.testing.assert_allclose(scores[:, 0], scores[:, 19], atol=1e-3)
+
+
+def test_quantiles_follow_the_posteriors():
+    """Of all arms at first, of those with outcomes after a round; float32 keeps 7 digits."""
+    engine, runs = engine_and_runs(5)
+    known, rng = (
+        BetaRuns(runs, engine, sa.BetaBelief(20, (1.0, 30.0)), 0.8),
+        np.random.default_rng(6),
+    )
+    for _ in range(30):
+        arms = torch.tensor(rng.permuted(np.tile(np.arange(20), (5, 1)), axis=1)[:, :3])
+        known.learn(arms, torch.tensor(1.0 * (rng.random((5, 3)) < 0.5)))
+        scores = rng.standard_normal((5, 20))
+        found = known._quantiles.at(torch.tensor(scores)).numpy()
+        expected = beta_at(known.a.double().numpy(), known.b.double().numpy(), scores)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_learned_values_are_those_of_the_numpy_engine():
+    """For the same normal numbers and outcomes, also after fits of the prior.
+
+    The tolerance is for learned a and b of about 0.1, whose rows are interpolated least well.
+    """
+    rng, drawn = np.random.default_rng(3), []
+    theirs = NumpyEngine(np.random.SeedSequence(0))
+    engine, runs = engine_and_runs(4)
+    same = RunStack([DRAWS["linear"](np.random.default_rng(0))] * 4, theirs)
+    theirs.normal = lambda shape: drawn.append(rng.standard_normal(shape)) or drawn[-1]
+    engine.normal = lambda shape: torch.tensor(drawn.pop(0))
+    ours, twin = (
+        LearnedRuns(stack, each, LearnedBetaBelief(20))
+        for stack, each in ((runs, engine), (same, theirs))
+    )
+    pauses = twin.pauses(60)
+    for played in range(1, 61):
+        expected = twin.draw()
+        np.testing.assert_allclose(ours.draw().numpy(), expected, rtol=2e-3, atol=1e-5)
+        arms = np.argsort(expected, axis=1)[:, -3:]
+        outcomes = 1.0 * (rng.random(arms.shape) < same.mu[same.rows, arms])
+        twin.learn(arms, outcomes)
+        ours.learn(torch.tensor(arms), torch.tensor(outcomes))
+        for each in (engine, theirs):
+            each.clock[:] += 1
+        if played in pauses:
+            twin.pause()
+            ours.pause()
+
+
+@pytest.mark.parametrize("name", BELIEFS)
+def test_rounds_copy_nothing_to_the_device(name, monkeypatch):
+    """A copy from the host can't be recorded in a CUDA graph; only pauses copy."""
+    engine, runs = engine_and_runs(2)
+    known = knowledge(BELIEFS[name](), runs, engine)
+    monkeypatch.setattr(engine, "put", lambda values: pytest.fail("copies to the device"))
+    arms = engine.top_k_ties(runs.singleton_values(known.draw()), runs.k)
+    known.learn(arms, engine.uniform(arms.shape).round())
+
+
+def test_ties_are_broken_evenly():
+    """Arm 4 wins; arms 1, 2 and 3 tie for the second place. Chi-square, error 1e-4."""
+    engine = TorchEngine(np.random.SeedSequence(1), "cpu")
+    values = torch.tensor([0.1, 0.5, 0.5, 0.5, 0.8]).tile((6000, 1))
+    arms = np.sort(engine.top_k_ties(values, 2).numpy(), axis=1)
+    assert (arms[:, 1] == 4).all()
+    assert stats.chisquare(np.bincount(arms[:, 0], minlength=4)[1:]).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("decoder", ["sum", "centred"])

@@ -14,7 +14,7 @@ from superarm.beliefs._scores import SharedScores
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_fraction
 
 # So much of the rounds to come counts for optimism.
-_LOOK_AHEAD = 0.3
+LOOK_AHEAD = 0.3
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ScoreSettings:
         if discount < 1:
             # What is learned is forgotten after so many rounds, so it can't be used for longer.
             to_come = min(to_come, 1 / (1 - discount))
-        return self.optimism * np.log1p(_LOOK_AHEAD * to_come * per_outcome)
+        return self.optimism * np.log1p(LOOK_AHEAD * to_come * per_outcome)
 
     def state(self) -> dict[str, Any]:
         """The settings by their names."""

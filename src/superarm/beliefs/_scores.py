@@ -35,6 +35,11 @@ def beta_at(a: FloatArray, b: FloatArray, scores: FloatArray) -> FloatArray:
     return np.asarray(np.where(is_low, tail, 1 - tail), np.float64)
 
 
+def wide_scores(scores: Any, xp: Any = np) -> Any:
+    """The scores at which the wide part of a posterior is taken."""
+    return xp.minimum(scores, _HIGH + _BEYOND * (scores - _HIGH))
+
+
 def largest_score(n: int) -> float:
     """What the largest of n standard normal numbers is at most on average: sqrt(2 log n)."""
     return math.sqrt(2 * math.log(n))
@@ -121,8 +126,7 @@ class MixedPosteriors:
         wide = (tail < self.weight).nonzero()[0]
         if len(wide):
             within = -ndtri(tail[wide] / self.weight[wide])
-            within = np.minimum(within, _HIGH + _BEYOND * (within - _HIGH))
-            at_wide = beta_at(self.wide_a[wide], self.wide_b[wide], within)
+            at_wide = beta_at(self.wide_a[wide], self.wide_b[wide], wide_scores(within))
             values[wide] = np.maximum(values[wide], at_wide)
         return values
 

@@ -20,7 +20,7 @@ from superarm.core.arguments import FloatArray, as_count, as_finite, as_fraction
 from superarm.core.showing import one_line
 
 # The largest value of an arm with outcomes, while others have none.
-_BELOW_UNSEEN = 1 - 1e-9
+BELOW_UNSEEN = 1 - 1e-9
 
 
 class FlatGaussianBelief:
@@ -79,15 +79,21 @@ class FlatGaussianBelief:
         self.shared = as_fraction(shared, "shared", low="[", high="]")
         self.outcomes = OutcomeCounts.empty(self.n_arms)
 
+    @property
+    def constant(self) -> float:
+        """c of f(t)."""
+        spare = self.boost - 1
+        if self.set_size is None or not spare:
+            return 0.0
+        return float(self.set_size / 2 * np.log1p(np.e / spare))
+
     def factor(self) -> float:
         """The factor of the variances in this round."""
         if self.set_size is None:
             return self.boost
         # t < e would make ln ln t negative; the authors' program takes e as well.
         log_t = max(1.0, float(np.log(self.outcomes.rounds + 1)))
-        spare = self.boost - 1
-        constant = self.set_size / 2 * np.log1p(np.e / spare) if spare else 0.0
-        f = log_t + (self.set_size + 2) * np.log(log_t) + constant
+        f = log_t + (self.set_size + 2) * np.log(log_t) + self.constant
         return float(2 * self.boost * f / log_t)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
@@ -124,5 +130,5 @@ def _scaled(values: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:
     """The values in [0, 1] in their order; arms that were not seen are above all others."""
     known = values[seen]
     low, high = float(known.min(initial=0.0)), float(known.max(initial=1.0))
-    top = 1.0 if seen.all() else _BELOW_UNSEEN
+    top = 1.0 if seen.all() else BELOW_UNSEEN
     return np.where(seen, top * np.clip((values - low) / (high - low), 0.0, 1.0), 1.0)

@@ -16,11 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs._beta import as_prior
-from superarm.beliefs._beta_fit import Beta, fit_beta, fit_dispersion, fit_wide_share, wide_weight
+from superarm.beliefs._beta_fit import Beta, wide_weight
 from superarm.beliefs._equal_arms import EqualArms, Key
 from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs._scores import BoolArray, MixedPosteriors, TopOfGroups
-from superarm.beliefs.learned_prior import WIDE, LearnedPosterior, LearnedPrior
+from superarm.beliefs.learned_prior import (
+    PER_OUTCOME,
+    WIDE,
+    LearnedPosterior,
+    LearnedPrior,
+    next_fit,
+)
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.core.arguments import (
     FloatArray,
@@ -33,11 +39,6 @@ from superarm.core.arguments import (
 )
 from superarm.core.showing import one_line
 
-# The prior is fitted first after so many outcomes, and again when they are a quarter more.
-_FIRST_FIT, _GROWTH = 8, 1.25
-# Sums of measured outcomes are grouped by steps of a 16th. Finer steps make more groups, and with
-# coarser steps more arms are drawn in vain.
-_PER_OUTCOME = 16
 _ALL = slice(None)
 
 
@@ -180,7 +181,7 @@ class LearnedBetaBelief:
         self._n_outcomes += len(arms)
         if self._groups is not None:
             self._groups.move(arms, before, self._keys(arms))
-        if self._n_outcomes >= max(_FIRST_FIT, _GROWTH * self._n_fitted):
+        if self._n_outcomes >= next_fit(self._n_fitted):
             self._fit()
             self._n_fitted = self._n_outcomes
 
@@ -245,7 +246,7 @@ class LearnedBetaBelief:
         """The posteriors with the wide part of the prior."""
         learned, wide = self._posteriors(counts, sums), self._posteriors(counts, sums, WIDE)
         # With sums rounded up, as in the groups, the bound of a group holds for each of its arms.
-        above = np.ceil(_PER_OUTCOME * sums) / _PER_OUTCOME
+        above = np.ceil(PER_OUTCOME * sums) / PER_OUTCOME
         successes, failures = self._posteriors(counts, above, (0.0, 0.0))
         weight = wide_weight(successes, failures, self.prior, self.wide_share)
         lift = self._optimism(counts, WIDE) - self._optimism(counts)
@@ -271,7 +272,7 @@ class LearnedBetaBelief:
         Arms that agree in these form a group. Its posterior bounds theirs, and for outcomes of 0
         and 1 it is theirs.
         """
-        sums = np.ceil(_PER_OUTCOME * self.outcomes.sums[arms]) / _PER_OUTCOME
+        sums = np.ceil(PER_OUTCOME * self.outcomes.sums[arms]) / PER_OUTCOME
         return self.outcomes.counts[arms], sums, self._is_held(arms).astype(np.float64)
 
     def _keys(self, arms: IndexArray) -> list[Key]:
@@ -279,19 +280,10 @@ class LearnedBetaBelief:
             return []
         return list(zip(*(column.tolist() for column in self._columns(arms)), strict=True))
 
-    def _distinct(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The distinct counts and sums of arms with outcomes, and how many arms have them."""
-        seen = np.flatnonzero(self.outcomes.counts)
-        pairs = self.outcomes.counts[seen] + 1j * self.outcomes.sums[seen]
-        distinct, n_arms = np.unique(pairs, return_counts=True)
-        return distinct.real, distinct.imag, n_arms.astype(np.float64)
-
     def _fit(self) -> None:
         """Learn the dispersion, and then the prior, from the arms that have outcomes."""
-        counts, sums, n_arms = self._distinct()
-        self.dispersion = fit_dispersion(counts, sums, n_arms, self._squares)
-        successes, failures = sums / self.dispersion, (counts - sums) / self.dispersion
-        failures = np.maximum(failures, 0.0)
-        self.prior = fit_beta(successes, failures, n_arms, self.prior)
-        if self.wide:
-            self.wide_share = fit_wide_share(successes, failures, n_arms, self.prior)
+        learned = self._learned().fitted(
+            self.outcomes.counts, self.outcomes.sums, self._squares, wide=self.wide
+        )
+        self.prior, self.dispersion = learned.beta, learned.dispersion
+        self.wide_share = learned.wide_share

@@ -7,13 +7,23 @@ from functools import cached_property
 
 import numpy as np
 
-from superarm.beliefs._beta_fit import Beta, wide_weight
+from superarm.beliefs._beta_fit import Beta, fit_beta, fit_dispersion, fit_wide_share, wide_weight
 from superarm.beliefs.posteriors import BetaMixturePosterior
 from superarm.core.arguments import FloatArray
 
 WIDE = (1.0, 1.0)  # the prior of arms that are not like the others
+# Sums of measured outcomes are grouped by steps of a 16th. Finer steps make more groups, and with
+# coarser steps more arms are drawn in vain.
+PER_OUTCOME = 16
+# The prior is fitted first after so many outcomes, and again when they are a quarter more.
+_FIRST_FIT, _GROWTH = 8, 1.25
 _LEVEL = 0.95  # the share of arms that the prior is described by
 _SHOWN = 0.01  # a smaller share of arms from the wide prior is not mentioned
+
+
+def next_fit(n_fitted: float) -> float:
+    """How many outcomes there have to be for the fit after one to so many outcomes."""
+    return max(_FIRST_FIT, _GROWTH * n_fitted)
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,25 @@ class LearnedPrior:
             successes[:, None] + np.array(a),
             failures[:, None] + np.array(b),
         )
+
+    def fitted(
+        self, counts: FloatArray, sums: FloatArray, squares: float, *, wide: bool
+    ) -> LearnedPrior:
+        """What the outcomes of all arms say: first the dispersion, and then the prior.
+
+        The search for the prior starts from this one. ``squares`` is the sum of the squares of all
+        outcomes. Without ``wide`` the share of the wide prior stays.
+        """
+        seen = np.flatnonzero(counts)
+        # Pairs as complex numbers: numpy finds distinct numbers faster than distinct rows.
+        pairs, times = np.unique(counts[seen] + 1j * sums[seen], return_counts=True)
+        counts, sums, n_arms = pairs.real, pairs.imag, times.astype(np.float64)
+        dispersion = fit_dispersion(counts, sums, n_arms, squares)
+        # A sum may exceed its count by rounding.
+        successes, failures = sums / dispersion, np.maximum((counts - sums) / dispersion, 0.0)
+        beta = fit_beta(successes, failures, n_arms, self.beta)
+        share = fit_wide_share(successes, failures, n_arms, beta) if wide else self.wide_share
+        return LearnedPrior(beta, dispersion, share)
 
     def interval(self, level: float = _LEVEL) -> tuple[float, float]:
         """What so many arms are between."""

@@ -36,8 +36,12 @@ class Decision:
         the number of samples behind these estimates. None, None and 0 unless requested.
     context
         What was known of the round: numbers, or one tuple of numbers per arm. None without one.
+    metadata
+        What `ask` was given to be kept with the decision; None without it.
     ranked
         Whether the arms are best first. False for decisions from before they were ranked.
+    holdout
+        Whether the decision is of the hold-out, so that the policy did not make it.
     """
 
     id: str
@@ -53,7 +57,9 @@ class Decision:
     set_propensity: float | None = None
     n_samples: int = 0
     context: tuple[Any, ...] | None = None
+    metadata: dict[str, Any] | None = None
     ranked: bool = False
+    holdout: bool = False
 
     @property
     def places(self) -> dict[str, int]:

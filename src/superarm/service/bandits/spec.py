@@ -14,10 +14,12 @@ from superarm.service.bandits import parts, warm_start
 from superarm.service.bandits.constraints import check_k
 from superarm.service.bandits.features import check_size, rows_of
 from superarm.service.problems import Problem, shown, shown_error
-from superarm.sessions import Expiry, Session
+from superarm.sessions import Expiry, Holdout, Session
 
 Spec = dict[str, Any]
 _KEPT_NUMBERS = 2_000_000  # sampled values that explanations keep in memory, about
+_SEED_BITS = 53  # larger whole numbers are not exact in every JSON reader
+_MOST_SEED = 2**128
 _MOST_EXPLAINED = 100  # decisions that can be explained by default
 
 
@@ -46,10 +48,12 @@ def complete(given: Spec, own: parts.Factories, *, most_arms: int) -> Spec:
         "prior": prior,
         "expiry": given["expiry"],
         # A drawn seed is logged, too, so that replay needs nothing else.
-        "seed": secrets.randbits(64) if given["seed"] is None else given["seed"],
+        "seed": _seed(given["seed"]),
         "keep": given["keep"],
         "explain_last": explain_last,
     }
+    if given.get("holdout") is not None:  # no member without one, as before there were any
+        spec["holdout"] = given["holdout"]
     if given["features"] is not None:
         spec["features"] = rows_of(given["features"], names_of(spec), belief)
     if given.get("warm_start") is not None:
@@ -76,6 +80,15 @@ def _check_arms(arms: list[str] | int, k: int, most_arms: int) -> int:
         repeated = shown(_repeated(arms))
         raise Problem(422, f"names of arms must be distinct, got {repeated} more than once")
     return n_arms
+
+
+def _seed(given: int | str | None) -> int:
+    if given is None:
+        return secrets.randbits(_SEED_BITS)
+    seed = int(given)
+    if seed >= _MOST_SEED:
+        raise Problem(422, f"seed must be below 2**128, got {shown(given)}")
+    return seed
 
 
 def _with_name(part: str | Mapping[str, Any], member: str) -> dict[str, Any]:
@@ -110,6 +123,10 @@ def names_of(spec: Spec) -> list[str]:
     """The names of the arms that a bandit is created with."""
     arms = spec["arms"]
     return [str(number) for number in range(arms)] if isinstance(arms, int) else arms
+
+
+def _holdout_of(given: float | Mapping[str, Any] | None) -> Holdout | float | None:
+    return Holdout(**given) if isinstance(given, Mapping) else given
 
 
 def _default_oracle(reward: Spec, n_arms: int, own: parts.Factories) -> str:
@@ -169,6 +186,7 @@ def session_of(id: str, spec: Spec, own: parts.Factories, clock: Callable[[], fl
             explain_last=spec["explain_last"],
             clock=clock,
             key=id,
+            holdout=_holdout_of(spec.get("holdout")),
         )
     except (ValueError, TypeError, OverflowError) as error:
         raise Problem(422, shown_error(error)) from None

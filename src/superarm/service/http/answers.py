@@ -55,6 +55,20 @@ class VerdictAnswer(BaseModel):
     text: str
 
 
+class LiftAnswer(BaseModel):
+    """What the policy gains over the hold-out, in mean outcome: see `superarm.sessions.Lift`."""
+
+    lift: float
+    low: float = Field(description="The end of an interval that holds at all times at once.")
+    high: float
+    delta: float
+    policy: float | None
+    holdout: float | None
+    n_policy: int
+    n_holdout: int
+    text: str
+
+
 class DecisionAnswer(BaseModel):
     """A set of arms to pull. Propensities and context are there if the request had them."""
 
@@ -75,8 +89,12 @@ class DecisionAnswer(BaseModel):
     context: list[float] | list[list[float]] | None = Field(
         None, description="What was known of the round, if a context was given."
     )
+    metadata: dict[str, Any] | None = Field(None, description="As the request had it.")
     ranked: bool | None = Field(
         None, description="True. Missing for decisions from before arms were ranked."
+    )
+    holdout: bool | None = Field(
+        None, description="True for decisions of the hold-out. Missing for all others."
     )
 
 
@@ -97,7 +115,7 @@ class DecisionList(BaseModel):
     """Decisions, newest first. If there are more, ``next`` is the value of ``before`` for them."""
 
     decisions: list[DecisionState]
-    next: int | None
+    next: str | None
 
 
 class ToldAnswer(BaseModel):
@@ -126,6 +144,9 @@ class DecideResult(BaseModel):
 
     answer: DecisionAnswer | DecisionBatch | None = None
     problem: ProblemBody | None = None
+    replayed: bool | None = Field(
+        None, description="True for the answer to an earlier request with the same key."
+    )
 
 
 class DecideResults(BaseModel):

@@ -158,6 +158,24 @@ class FolderStore:
                 self._file_of[one.number] = place
                 yield one
 
+    def delete(self, number: int) -> None:
+        """Delete a bandit and its checkpoint, and give up its name."""
+        self._at(number).delete(number)
+
+    def was_deleted(self, id: str) -> bool:
+        """Whether the bandit with an id was deleted."""
+        return any(file.was_deleted(id) for file in self._files)
+
+    def to_purge(self) -> list[int]:
+        """The numbers of deleted bandits in the files of this process with events left."""
+        found = {number: place for place in self._own for number in self._files[place].to_purge()}
+        self._file_of |= found
+        return list(found)
+
+    def purge(self, number: int) -> None:
+        """Remove the events of a deleted bandit."""
+        self._at(number).purge(number)
+
     def events(self, number: int, after: int, limit: int) -> list[Event]:
         """Events with a seq above ``after``, in ascending order."""
         return self._at(number).events(number, after, limit)
@@ -174,6 +192,10 @@ class FolderStore:
         """The events with outcomes of a decision, in ascending order."""
         return self._at(number).about(number, decision)
 
+    def expired_before(self, number: int, seq: int, limit: int) -> list[Event]:
+        """Events with decisions that have expired, with a seq below ``seq``, newest first."""
+        return self._at(number).expired_before(number, seq, limit)
+
     def checkpoint(self, number: int) -> Checkpoint | None:
         """The last checkpoint."""
         return self._at(number).checkpoint(number)
@@ -181,6 +203,18 @@ class FolderStore:
     def put_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
         """Store a checkpoint and replace the last one."""
         self._at(number).put_checkpoint(number, checkpoint)
+
+    def base(self, number: int) -> Checkpoint | None:
+        """The bandit at the first event that was not removed."""
+        return self._at(number).base(number)
+
+    def compact(self, number: int, seq: int, base: Checkpoint) -> None:
+        """Remove the events before ``seq``."""
+        self._at(number).compact(number, seq, base)
+
+    def first_decision(self, number: int) -> int:
+        """The number of the oldest decision whose event was not removed."""
+        return self._at(number).first_decision(number)
 
     def key_rows(self) -> list[KeyRow]:
         """All API keys."""

@@ -1,15 +1,25 @@
-"""What the runs of a batch know: arrays of Beta posteriors, runs × arms, or one belief per run."""
+"""What the runs of a batch know: arrays of posteriors, runs × arms, or one belief per run."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from superarm.beliefs import BetaBelief, SharedSeedBelief, SingleSeedBelief
+from superarm.beliefs import (
+    BetaBelief,
+    FlatGaussianBelief,
+    GaussianBelief,
+    LearnedBetaBelief,
+    SharedSeedBelief,
+    SingleSeedBelief,
+)
 from superarm.core import Belief
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.simulation.batch.beta_quantiles import LARGEST_NORMAL
+from superarm.simulation.batch.gaussian_runs import FlatGaussianRuns, GaussianRuns, shared_scores
+from superarm.simulation.batch.learned_runs import LearnedRuns
 from superarm.simulation.batch.on_numpy import NumpyEngine
 from superarm.simulation.batch.run_stack import Array, RunStack
 
@@ -28,6 +38,17 @@ class Knowledge(Protocol):
         """One outcome of 0 or 1 for each of the arms, (n_runs, k)."""
 
 
+@runtime_checkable
+class LearnsInPauses(Protocol):
+    """What the runs know changes after some rounds in a way that no GPU replays."""
+
+    def pauses(self, horizon: int) -> set[int]:
+        """The rounds after which there is a pause, counted from 1."""
+
+    def pause(self) -> None:
+        """Learn."""
+
+
 class BetaRuns:
     """Beta posteriors whose seed is shared in part, as arrays of runs × arms.
 
@@ -41,22 +62,26 @@ class BetaRuns:
         # With a single seed, equal posteriors have equal values.
         self.has_ties = shared == 1
         shape = runs.n_runs, runs.n_arms
-        self.a, self.b = engine.ones(shape), engine.ones(shape)
+        self.a, self.b = engine.full(shape, 1.0), engine.full(shape, 1.0)
         if prior is not None:
             self.a[:] = engine.put(engine.narrow(prior.a))
             self.b[:] = engine.put(engine.narrow(prior.b))
+        if shared > 0:
+            self._quantiles = engine.quantiles(self.a, self.b, LARGEST_NORMAL)
 
     def draw(self) -> Array:
         """One draw from every posterior."""
         if self.shared == 0:
             return self.engine.beta(self.a, self.b)
-        return self.engine.shared_beta(self.a, self.b, self.shared)
+        return self._quantiles.at(shared_scores(self.runs, self.engine, self.shared))
 
     def learn(self, arms: Array, outcomes: Array) -> None:
         """Count successes and failures."""
         rows, like = self.runs.rows, self.engine.like
         self.a[rows, arms] += like(outcomes, self.a)
         self.b[rows, arms] += like(1.0 - outcomes, self.b)
+        if self.shared > 0:
+            self._quantiles.renew(rows, arms)
 
 
 class OneBeliefPerRun:
@@ -88,13 +113,19 @@ def knowledge(belief: Belief | None, runs: RunStack, engine: Any) -> Knowledge:
     # Only these classes: a subclass may have another law of a sample.
     if belief is None or type(belief) is BetaBelief:
         return BetaRuns(runs, engine, belief)
-    if not isinstance(engine, NumpyEngine):
-        raise TypeError(
-            'engine="torch" has no quantiles of Beta distributions, and plays BetaBelief only, '
-            f'got {type(belief).__name__}; use engine="numpy"'
-        )
     if type(belief) is SharedSeedBelief:
         return BetaRuns(runs, engine, belief.posteriors, belief.shared)
     if type(belief) is SingleSeedBelief:
         return BetaRuns(runs, engine, belief.posteriors, 1.0)
-    return OneBeliefPerRun(runs, engine, belief)
+    if type(belief) is LearnedBetaBelief:
+        return LearnedRuns(runs, engine, belief)
+    if type(belief) is GaussianBelief:
+        return GaussianRuns(runs, engine, belief)
+    if type(belief) is FlatGaussianBelief:
+        return FlatGaussianRuns(runs, engine, belief)
+    if isinstance(engine, NumpyEngine):
+        return OneBeliefPerRun(runs, engine, belief)
+    raise TypeError(
+        f'engine="torch" has no arrays for a {type(belief).__name__}; use engine="numpy", which '
+        "plays any belief"
+    )

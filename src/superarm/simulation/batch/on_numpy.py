@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, gammaln, ndtr, ndtri
 
-from superarm.beliefs._scores import beta_at
+from superarm.beliefs._scores import BoolArray, beta_at
 from superarm.core import _bits
 from superarm.core._cells import SPARSE_BELOW, random_cells
 from superarm.core.arguments import FloatArray, IndexArray
@@ -22,11 +22,30 @@ _AT_ONCE = 1 << 16
 _BYTE_VALUES = 256
 
 
+class Quantiles:
+    """Beta posteriors, runs × arms, which change in place. Their quantiles are computed anew."""
+
+    def __init__(self, a: FloatArray, b: FloatArray) -> None:
+        self.a, self.b = a, b
+
+    def at(self, scores: FloatArray, where: BoolArray | None = None) -> FloatArray:
+        """The quantiles at Phi(scores); 0 where they are not needed."""
+        if where is None:
+            return beta_at(self.a, self.b, scores)
+        values = np.zeros(scores.shape)
+        values[where] = beta_at(self.a[where], self.b[where], scores[where])
+        return values
+
+    def renew(self, rows: IndexArray | None = None, arms: IndexArray | None = None) -> None:
+        """The posteriors of some arms have changed: here nothing is kept that depends on them."""
+
+
 class NumpyEngine:
     """The operations of a round, with numpy."""
 
     xp = np
-    sigmoid = staticmethod(expit)
+    sigmoid, ndtr, ndtri = staticmethod(expit), staticmethod(ndtr), staticmethod(ndtri)
+    gammaln = staticmethod(gammaln)
 
     def __init__(self, seeds: np.random.SeedSequence) -> None:
         self.rng = np.random.default_rng(seeds)
@@ -57,9 +76,13 @@ class NumpyEngine:
         """As indices."""
         return values.astype(np.intp)
 
-    def ones(self, shape: tuple[int, int]) -> FloatArray:
-        """Ones, the prior of a Beta belief."""
-        return np.ones(shape)
+    def full(self, shape: tuple[int, int], value: float) -> FloatArray:
+        """The same number for all arms, in the precision in which counts are kept."""
+        return np.full(shape, value)
+
+    def steps(self, first: int, last: int, size: float) -> FloatArray:
+        """From ``first`` to ``last`` steps of a size."""
+        return size * np.arange(first, last + 1.0)
 
     def join(self, parts: list[FloatArray]) -> FloatArray:
         """Slices of runs, concatenated."""
@@ -69,11 +92,13 @@ class NumpyEngine:
         """One draw from every posterior."""
         return self.rng.beta(a, b)
 
-    def shared_beta(self, a: FloatArray, b: FloatArray, shared: float) -> FloatArray:
-        """One draw from every posterior, with a seed that the arms of a run share in part."""
-        common = self.rng.standard_normal((len(a), 1))
-        own = self.rng.standard_normal(a.shape)
-        return beta_at(a, b, np.sqrt(shared) * common + np.sqrt(1 - shared) * own)
+    def quantiles(self, a: FloatArray, b: FloatArray, reach: float) -> Quantiles:
+        """The quantiles of posteriors that change in place, at scores up to ``reach``."""
+        return Quantiles(a, b)
+
+    def normal(self, shape: tuple[int, ...]) -> FloatArray:
+        """Standard normal draws."""
+        return self.rng.standard_normal(shape)
 
     def uniform(self, shape: tuple[int, ...]) -> FloatArray:
         """Draws from [0, 1)."""
@@ -96,10 +121,18 @@ class NumpyEngine:
         keys |= self.rng.integers(0, 1 << TIE_BITS, keys.shape)
         return np.argpartition(keys, -k, axis=1)[:, -k:]
 
-    def repeat(self, one_round: Callable[[], None], horizon: int) -> None:
-        """Play all rounds."""
-        for _ in range(horizon):
+    def repeat(
+        self,
+        one_round: Callable[[], None],
+        horizon: int,
+        pauses: Collection[int] = (),
+        pause: Callable[[], None] | None = None,
+    ) -> None:
+        """Play all rounds; after some of them comes a pause."""
+        for played in range(1, horizon + 1):
             one_round()
+            if pause is not None and played in pauses:
+                pause()
 
     def slices(self, n_runs: int, size: int) -> Iterator[slice]:
         """Runs to decode together, for ``size`` numbers per run."""

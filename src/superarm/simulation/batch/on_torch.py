@@ -8,7 +8,7 @@ such devices, tests of large p exist only in the registers of the kernels of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from superarm.core._cells import SPARSE_BELOW
+from superarm.simulation.batch.beta_quantiles import interpolated, n_scores, rows_of
 from superarm.simulation.batch.grading import TIE_BITS, Grading
 
 Tensor = Any
@@ -30,13 +31,46 @@ _SHARE = 2.0**-30
 # Room for the members of the tests of a run: 10 standard deviations above the mean, and 32 more.
 _ROOM_STDS = 10
 _ROOM_LEAST = 32
+# Numbers of all temporary arrays per arm whose quantiles are computed, about.
+_PER_ARM = 512
+
+
+class StoredQuantiles:
+    """Beta posteriors, runs × arms, which change in place, with a row of quantiles for each arm.
+
+    Takes 4 bytes per arm for each half of a score up to ``reach``, on both sides.
+    """
+
+    def __init__(self, a: Tensor, b: Tensor, reach: float, engine: TorchEngine) -> None:
+        self.a, self.b, self.reach, self.engine = a, b, reach, engine
+        shape = (*a.shape, n_scores(reach))
+        self.rows = torch.empty(shape, dtype=torch.float32, device=a.device)
+        self.renew()
+
+    def at(self, scores: Tensor, where: Tensor | None = None) -> Tensor:
+        """The quantiles at Phi(scores), for all arms."""
+        return torch.sigmoid(interpolated(self.rows, scores.to(self.rows.dtype), self.engine))
+
+    def renew(self, rows: Tensor | None = None, arms: Tensor | None = None) -> None:
+        """The posteriors of some arms have changed, or of all arms."""
+        if rows is not None:
+            self.rows[rows, arms] = self._rows(self.a[rows, arms], self.b[rows, arms])
+            return
+        n_runs, n_arms = self.a.shape
+        for some in self.engine.slices(n_runs, _PER_ARM * n_arms):
+            self.rows[some] = self._rows(self.a[some], self.b[some])
+
+    def _rows(self, a: Tensor, b: Tensor) -> Tensor:
+        found = rows_of(a.double().flatten(), b.double().flatten(), self.reach, self.engine)
+        return found.to(self.rows.dtype).reshape(*a.shape, -1)
 
 
 class TorchEngine:
     """The operations of a round, with torch."""
 
     xp = torch
-    sigmoid = staticmethod(torch.sigmoid)
+    sigmoid, gammaln = staticmethod(torch.sigmoid), staticmethod(torch.lgamma)
+    ndtr, ndtri = staticmethod(torch.special.ndtr), staticmethod(torch.special.ndtri)
 
     def __init__(
         self, seeds: np.random.SeedSequence, device: str | None, *, fused: bool | None = None
@@ -74,9 +108,13 @@ class TorchEngine:
         """As indices."""
         return values.long()
 
-    def ones(self, shape: tuple[int, int]) -> Tensor:
-        """Ones, the prior of a Beta belief."""
-        return torch.ones(shape, dtype=torch.float32, device=self.device)
+    def full(self, shape: tuple[int, int], value: float) -> Tensor:
+        """The same number for all arms, in the precision in which counts are kept."""
+        return torch.full(shape, value, dtype=torch.float32, device=self.device)
+
+    def steps(self, first: int, last: int, size: float) -> Tensor:
+        """From ``first`` to ``last`` steps of a size."""
+        return size * torch.arange(first, last + 1.0, dtype=torch.float64, device=self.device)
 
     def join(self, parts: list[Tensor]) -> Tensor:
         """Slices of runs, concatenated."""
@@ -88,6 +126,22 @@ class TorchEngine:
         theirs = torch._standard_gamma(b, self.generator)
         return ours / theirs.add_(ours)
 
+    def quantiles(self, a: Tensor, b: Tensor, reach: float) -> StoredQuantiles:
+        """The quantiles of posteriors that change in place, at scores up to ``reach``."""
+        return StoredQuantiles(a, b, reach, self)
+
+    def search(self, ascending: Tensor, values: Tensor) -> Tensor:
+        """How many numbers of each row are below each of the values."""
+        return torch.searchsorted(ascending, values.expand(len(ascending), -1).contiguous())
+
+    def along(self, values: Tensor, places: Tensor) -> Tensor:
+        """The values at some places of each row."""
+        return values.gather(-1, places)
+
+    def normal(self, shape: tuple[int, ...]) -> Tensor:
+        """Standard normal draws."""
+        return torch.randn(shape, generator=self.generator, device=self.device, dtype=torch.float64)
+
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
         """Draws from [0, 1)."""
         return torch.rand(shape, generator=self.generator, device=self.device, dtype=torch.float64)
@@ -96,6 +150,12 @@ class TorchEngine:
         """The k largest of each row, in any order."""
         return values.topk(k, dim=1, sorted=False).indices
 
+    def top_k_ties(self, values: Tensor, k: int) -> Tensor:
+        """The k largest of each row; ties are broken at random."""
+        least = values.topk(k, dim=1).values[:, -1:]
+        # Only ties at the k-th place matter.
+        return self.top_k(2 * (values > least) + (values == least) * self.uniform(values.shape), k)
+
     def top_k_whole(self, grades: Tensor, k: int) -> Tensor:
         """The k largest whole numbers of each row; ties are broken at random."""
         keys = torch.randint(
@@ -103,26 +163,39 @@ class TorchEngine:
         )
         return self.top_k(keys.add_(grades, alpha=1 << TIE_BITS), k)
 
-    def repeat(self, one_round: Callable[[], None], horizon: int) -> None:
-        """Play all rounds; a GPU replays a recorded round, without waiting for the CPU."""
-        first = min(_WARM_UP, horizon) if self.device.type == "cuda" else horizon
+    def repeat(
+        self,
+        one_round: Callable[[], None],
+        horizon: int,
+        pauses: Collection[int] = (),
+        pause: Callable[[], None] | None = None,
+    ) -> None:
+        """Play all rounds; after some of them comes a pause.
+
+        A GPU replays a recorded round, without waiting for the CPU.
+        """
+
+        def play(rounds: range, step: Callable[[], None]) -> None:
+            for played in rounds:
+                step()
+                if pause is not None and played in pauses:
+                    pause()
+
         if self.device.type != "cuda":
-            for _ in range(first):
-                one_round()
+            play(range(1, horizon + 1), one_round)
             return
+        first = min(_WARM_UP, horizon)
         beside, here = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
         beside.wait_stream(here)
         with torch.cuda.stream(beside):
-            for _ in range(first):
-                one_round()
+            play(range(1, first + 1), one_round)
         here.wait_stream(beside)
         if horizon > first:
             graph = torch.cuda.CUDAGraph()
             graph.register_generator_state(self.generator)
             with torch.cuda.graph(graph):
                 one_round()
-            for _ in range(horizon - first):
-                graph.replay()
+            play(range(first + 1, horizon + 1), graph.replay)
         torch.cuda.synchronize(self.device)
 
     def slices(self, n_runs: int, size: int) -> Iterator[slice]:

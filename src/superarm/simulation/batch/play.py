@@ -15,7 +15,7 @@ from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.showing import one_line
 from superarm.oracles import GroupTesting, RandomSets, Singletons
 from superarm.simulation.batch.grading import Grading
-from superarm.simulation.batch.knowledge import Knowledge, knowledge
+from superarm.simulation.batch.knowledge import Knowledge, LearnsInPauses, knowledge
 from superarm.simulation.batch.on_numpy import NumpyEngine
 from superarm.simulation.batch.run_stack import Array, RunStack
 from superarm.simulation.instances import Instance
@@ -82,8 +82,9 @@ def simulate_batch(
         `RandomSets`. The oracle is only read.
     belief
         What every run starts with; only read. By default a new `BetaBelief`. `BetaBelief`,
-        `SharedSeedBelief` and `SingleSeedBelief` are played as arrays. Of other beliefs every run
-        has a copy, which costs as much as in `simulate`. torch plays `BetaBelief` only.
+        `SharedSeedBelief`, `SingleSeedBelief`, `LearnedBetaBelief`, `GaussianBelief` and
+        `FlatGaussianBelief` are played as arrays. Of other beliefs every run has a copy, which
+        costs as much as in `simulate`, with numpy only.
     n_runs, horizon
         How many runs, of how many rounds.
     seed
@@ -160,7 +161,10 @@ def _play(
         kept[slots[clock]] = regret
         clock[:] += 1
 
-    engine.repeat(one_round, horizon)
+    if isinstance(known, LearnsInPauses):
+        engine.repeat(one_round, horizon, known.pauses(horizon), known.pause)
+    else:
+        engine.repeat(one_round, horizon)
     return np.ascontiguousarray(engine.get(kept)[:-1].T)
 
 

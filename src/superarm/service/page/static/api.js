@@ -1,7 +1,7 @@
 // The HTTP API of the server. Paths are relative, so that the page works behind a prefix.
 
 /** @import { Bandit, Decision, Explanation, History, LogEvent } from "../types" */
-/** @import { Parts, ProblemBody, Verdict } from "../types" */
+/** @import { Lift, Parts, ProblemBody, Verdict } from "../types" */
 
 const KEY_ITEM = "superarm-key";
 
@@ -106,6 +106,9 @@ const idempotent = () => ({
 /** @type {(after?: string | null) => Promise<{ bandits: Bandit[], next: string | null }>} */
 export const bandits = (after) => json("GET", `v1/bandits${search({ limit: 100, after })}`);
 
+/** @type {(bandit: Bandit) => Promise<unknown>} */
+export const deleteBandit = ({ id, name }) => send("DELETE", banditPath(id) + search({ name }));
+
 /** @type {(id: string, top: number, query: string) => Promise<Bandit>} */
 export const bandit = (id, top, query) => json("GET", banditPath(id) + search({ top, query }));
 
@@ -139,6 +142,9 @@ export const retire = (id, arm) => json("DELETE", `${banditPath(id)}/arms/${segm
 
 /** @type {(id: string) => Promise<Verdict>} */
 export const verdict = (id) => json("GET", `${banditPath(id)}/verdict`);
+
+/** @type {(id: string) => Promise<Lift>} */
+export const lift = (id) => json("GET", `${banditPath(id)}/lift`);
 
 /** @type {(id: string, points: number) => Promise<History>} */
 export const history = (id, points) =>

@@ -1,6 +1,6 @@
 // One bandit: its name, numbers and buttons, the chart, its decisions and its arms.
 
-/** @import { Bandit, Verdict } from "../types" */
+/** @import { Bandit } from "../types" */
 /** @import { Feed } from "./feed.js" */
 
 import { decide } from "./api.js";
@@ -10,12 +10,13 @@ import { HistoryChart } from "./chart.js";
 import { Button } from "./controls.js";
 import { Decisions } from "./decisions.js";
 import { useFeed } from "./feed.js";
-import { DecideForm, TellForm } from "./forms.js";
-import { count, moment, number, share } from "./format.js";
+import { DecideForm, DeleteForm, TellForm } from "./forms.js";
+import { count, moment, number } from "./format.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { Name, visible } from "./names.js";
 import { ProblemBox, usePage } from "./panels.js";
 import { useShortcuts } from "./shortcuts.js";
+import { LiftLine, VerdictLine } from "./verdict.js";
 
 /** @type {[string, string, (bandit: Bandit) => string][]} */
 const TILES = [
@@ -32,25 +33,38 @@ const TILES = [
   ],
 ];
 
-const MOST_NAMED = 8; // arms of a verdict
+const GONE = [404, 410]; // there is no such bandit, or no more
 
-const CONNECTIONS = { live: "Live", paused: "Paused", lost: "Trying again…" };
+const CONNECTIONS = {
+  live: "Live",
+  paused: "Paused",
+  hanging: "Server hangs…",
+  lost: "Trying again…",
+};
 
 /**
- * @param {{ id: string, takesFocus: boolean, explain: (decision: string) => void }} props
+ * @param {{
+ *   id: string,
+ *   takesFocus: boolean,
+ *   explain: (decision: string) => void,
+ *   ondelete: () => void,
+ * }} props
  */
-export function BanditView({ id, takesFocus, explain }) {
-  const { announce, onproblem } = usePage();
+export function BanditView({ id, takesFocus, explain, ondelete }) {
+  const { announce, note, onproblem, open } = usePage();
   const [missing, setMissing] = useState(/** @type {Error | null} */ (null));
   const title = useRef(/** @type {HTMLHeadingElement | null} */ (null));
   const search = useRef(/** @type {HTMLInputElement | null} */ (null));
   const feed = useFeed(id, {
     onevents: (events) => announce(inWords(events)),
-    onproblem: (error) => (error.status === 404 ? setMissing(error) : onproblem(error)),
+    onproblem: (error) => (GONE.includes(error.status) ? setMissing(error) : onproblem(error)),
+    onrecovery: () => note("The server answers again."),
   });
   const actions = useActions(feed, explain);
   useShortcuts({ ...actions, "/": () => search.current?.focus() });
   const isLoaded = feed.bandit !== null;
+  const openDelete = () =>
+    open("Delete bandit", html`<${DeleteForm} bandit=${feed.bandit} done=${ondelete} />`);
   useEffect(() => {
     if (isLoaded && takesFocus) title.current?.focus();
   }, [isLoaded]);
@@ -79,8 +93,9 @@ export function BanditView({ id, takesFocus, explain }) {
           disabled=${feed.connection === null} onclick=${actions.p}>
           ${CONNECTIONS[feed.connection ?? "live"]}
         <//>
-        <${Button} onclick=${actions.r}>With constraints…<//>
-        <${Button} class="primary" onclick=${actions.d}>Decide<//>
+        <${Button} class="quiet" disabled=${!isLoaded} onclick=${openDelete}>Delete…<//>
+        <${Button} disabled=${!isLoaded} onclick=${actions.r}>With constraints…<//>
+        <${Button} class="primary" disabled=${!isLoaded} onclick=${actions.d}>Decide<//>
       </div>
     </header>
     <dl class="tiles">
@@ -93,6 +108,7 @@ export function BanditView({ id, takesFocus, explain }) {
       )}
     </dl>
     ${feed.verdict && html`<${VerdictLine} verdict=${feed.verdict} />`}
+    ${feed.lift && html`<${LiftLine} lift=${feed.lift} />`}
     <div class="columns">
       <div>
         <${HistoryChart} history=${feed.history} />
@@ -134,24 +150,6 @@ function useActions(feed, explain) {
     },
     p: feed.toggle,
   };
-}
-
-/** @param {{ verdict: Verdict }} props */
-function VerdictLine({ verdict: { arms, done, error, closest, probability, loss } }) {
-  const named = arms.slice(0, MOST_NAMED).map(visible).join(", ");
-  const best = arms.length > MOST_NAMED ? `${named}, …` : named;
-  const [inside, outside] = closest.map(visible);
-  if (done)
-    return html`<p class="verdict">
-      <strong>Done: ${best}</strong> are the best, except with probability ${number(error)}.
-    </p>`;
-  const sure =
-    probability === null
-      ? ""
-      : `The best arms so far are the best with probability ${share(probability)}; stopping now would cost ${number(loss)} per decision.`;
-  return html`<p class="verdict muted">
-    Not done: ${inside} may not be better than ${outside}. ${sure}
-  </p>`;
 }
 
 /** @param {{ bandit: Bandit }} props */
