@@ -30,10 +30,12 @@ from superarm.oracles import (
     TopK,
 )
 from superarm.policies.gaussian import bg_cts, cts_gaussian
+from superarm.policies.identification import clucb, lucb, successive_accepts, top_two
 from superarm.sets.together import warn_of_own_draws
 
 __all__ = [
     "bg_cts",
+    "clucb",
     "cts",
     "cts_gaussian",
     "cucb",
@@ -42,9 +44,12 @@ __all__ = [
     "exp3",
     "explore_then_commit",
     "gt_qts",
+    "lucb",
     "random_sets",
     "single_seed_ts",
+    "successive_accepts",
     "thompson",
+    "top_two",
 ]
 
 # The prior of all arms: learned from their outcomes, Beta(1, 1), or Beta(a, b).

@@ -59,6 +59,21 @@ def test_changes_by_other_clients_appear(visit, other, bandit):
     wait_for_text(page.locator("#arrivals"), "Retired: fig")
 
 
+def test_the_verdict_and_the_lift_over_the_hold_out(visit, other):
+    body = {"name": "held out", "arms": FRUIT, "k": 2, "seed": 1, "holdout": 0.5}
+    bandit = other("POST", "/v1/bandits", body)
+    page = visit(f"/#/b/{bandit['id']}")
+    wait_for_text(page.locator(".lift"), "no lift yet")
+    for _ in range(6):
+        tell(other, decide(other, bandit), 0.5)
+    page = visit(f"/#/b/{bandit['id']}")
+    wait_for_text(page.locator(".verdict"), "Not done:")
+    wait_for_text(page.locator(".verdict .now"), "If you look only now: the best with probability")
+    wait_for_text(page.locator(".lift strong"), "^Lift ")
+    wait_for_text(page.locator(".lift .now"), "95% sure at all times")
+    page.locator(".decision .status.held").first.wait_for()
+
+
 def test_a_paused_page_shows_nothing_new(visit, other, bandit):
     page = visit(f"/#/b/{bandit['id']}")
     page.get_by_role("button", name="Live").click()
