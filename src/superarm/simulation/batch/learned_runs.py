@@ -108,7 +108,7 @@ class LearnedRuns:
         """The rounds after which the priors are fitted."""
         found, fitted = set(), self._n_fitted
         for played in range(1, horizon + 1):
-            n_outcomes = self._first_outcomes + self.runs.k * self.engine.double(played)
+            n_outcomes = self._first_outcomes + self.runs.k * played
             if n_outcomes >= next_fit(fitted):
                 found.add(played)
                 fitted = n_outcomes
