@@ -195,44 +195,51 @@ TITLES = {
     "flights, on time": "Flights on time, the same",
 }
 _IN_ORDER = ("flights, late", "flights, on time")
+_RULE = "|---|---:|---:|---:|---:|"
 _N_SHOWN = 20  # runs of the means, so that all of them are paired
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """The table of `docs/features.md`: gaps closed, and what random ones change."""
-    lines = [
-        "|case: features; context|neither|features|contexts|both|random features|random contexts|",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
+    """The first table of `docs/features.md`: gaps closed."""
+    lines = ["|case: features; context|neither|features|contexts|both|", _RULE]
     for name, title in TITLES.items():
-        rows = found.get(name)
-        if rows is None:
-            continue
+        rows = found.get(name, {})
         means = [_mean(rows.get(one)) for one in ("neither", "features", "contexts", "both")]
-        random = [_change(name, found, f"random {one}") for one in ("features", "contexts")]
-        lines.append("|".join(["", title, *means, *random, ""]))
+        if any(means):
+            lines.append("|".join(["", title, *means, ""]))
+    return "\n".join(lines) + "\n"
+
+
+def of_random(found: dict[str, Any]) -> str:
+    """The second table: what random features and contexts change."""
+    lines = ["|case|random features|runs|random contexts|runs|", _RULE]
+    for name, title in TITLES.items():
+        both = [_change(name, found, f"random {one}") for one in ("features", "contexts")]
+        if any(both[0] + both[1]):
+            short = title.partition(",")[0]
+            lines.append("|".join(["", short, *both[0], *both[1], ""]))
     return "\n".join(lines) + "\n"
 
 
 def with_random(found: dict[str, Any], case: str) -> dict[str, Any]:
     """The runs that say what random ones change: long ones, if there are."""
-    return found.get(f"{case}, long", found[case])
+    return found.get(f"{case}, long", found.get(case, {}))
 
 
 def _mean(row: dict[str, Any] | None) -> str:
     return "" if row is None else f"{np.mean(row['gaps'][:_N_SHOWN]):.1f}"
 
 
-def _change(case: str, found: dict[str, Any], policy: str) -> str:
-    """Points beyond the policy that knows neither, over paired runs."""
+def _change(case: str, found: dict[str, Any], policy: str) -> tuple[str, str]:
+    """Points beyond the policy that knows neither, over paired runs, and how many runs."""
     rows = with_random(found, case)
     if policy not in rows:
-        return ""
+        return "", ""
     measure = "gaps" if case in _IN_ORDER else "expected"
     ours, theirs = rows[policy][measure], rows["neither"][measure]
     n = min(len(ours), len(theirs))
     found = paired_difference(ours[:n], theirs[:n])
-    return f"{found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f})"
+    return f"{found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f})", str(n)
 
 
 def main() -> None:
@@ -246,7 +253,7 @@ def main() -> None:
     given = parser.parse_args()
     found = json.loads(given.out.read_text()) if given.out.exists() else {}
     if given.table:
-        print(markdown(found), end="")
+        print(markdown(found), of_random(found), sep="\n", end="")
         return
     for name in CASES:
         if given.only in (None, name):

@@ -19,6 +19,7 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 _PER_FILE = 1_000_000
 _TARGET = {str(item): 1.0 for item in range(5)}
@@ -69,6 +70,21 @@ def measured(program: str, files: str) -> dict[str, float]:
     command = [sys.executable, __file__, "--program", program, "--files", files]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return {"wall_s": time.perf_counter() - start, **json.loads(done.stdout)}
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The figures as the page about logs has them."""
+    lines = ["| rounds | program | processor time | of the sum | memory |", "|---|---|---|---|---|"]
+    for row in rows:
+        cells = (
+            f"{row['rounds']:,}",
+            row["program"],
+            f"{row['cpu_s']:.1f} s",
+            f"{row['cpu_s_ratio']:.1f}",
+            f"{row['mb']:,.0f} MB",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def main() -> None:

@@ -74,8 +74,8 @@ def contexts() -> str:
     )
     return as_markdown(Table(heading, lines)) + (
         f"\n\nSo a round in a new context takes {many:.1f} times the float32 product with a "
-        f"million arms, and {few:.1f} times with 100,000. The torch engine does not play "
-        f"these beliefs."
+        f"million arms, and {few:.1f} times with 100,000. The torch engine does not play these "
+        "beliefs."
     )
 
 
@@ -94,15 +94,15 @@ def regret() -> str:
 def times() -> str:
     """Milliseconds per round of each library."""
     found = read("contextual_peers")
+    of = {(row["system"], row["task"], row["arms"]): row for row in found["times"]}
     lines = []
-    for system in found["systems"]:
-        rows = [row for row in found["times"] if row["system"] == system["label"]]
-        if rows:
-            of = {(row["task"], row["arms"]): row for row in rows}
-            cells = [_time(of.get((task, m))) for task in ("features", "shop") for m in _TIMED]
-            lines.append([_name(system), *cells])
-    heading = [f"{task}, {m:,}" for task in ("features", "shop") for m in _TIMED]
-    return as_markdown(Table(["library", *heading], lines))
+    for task in ("features", "shop"):
+        for system in found["systems"]:
+            rows = [of.get((system["label"], task, m)) for m in _TIMED]
+            if rows[0] is not None and rows[0].get("why") != "no features of arms":
+                lines.append([task, _name(system), *map(_time, rows)])
+    heading = ["task", "library", *(f"{m:,} arms" for m in _TIMED)]
+    return as_markdown(Table(heading, lines, n_texts=2))
 
 
 def calibration() -> str:
@@ -222,7 +222,7 @@ def _time(row: dict[str, Any] | None) -> str:
     if row is None:
         return ""
     if row["ms"] is None:
-        return {"no features of arms": "cannot"}.get(row["why"], row["why"])
+        return str(row["why"])
     return f"{row['ms']:.2g}" if row["ms"] < 10 else f"{row['ms']:,.0f}"
 
 

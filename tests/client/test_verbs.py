@@ -3,6 +3,7 @@
 import inspect
 import json
 
+import httpx
 import numpy as np
 import pytest
 from played_service import DECISION, SUMMARY, heard, ok
@@ -170,15 +171,47 @@ def test_each_ask_has_its_own_key(connect):
 
 
 def test_restore_adds_no_new_arms(connect):
+    """One request, which the service refuses as a whole, however many arms there are."""
     sent = []
-    state = {"retired": ["x", "z"], "posterior": [{"arm": "yy"}, {"arm": "y"}]}
-    client = connect(heard(ok(state), sent))
+    client = connect(heard(ok({}), sent))
     client.restore("b1", "x", "y")
-    assert [request.method for request in sent] == ["GET", "GET", "POST"]
-    assert json.loads(sent[-1].content) == {"arms": ["x"]}
-    with pytest.raises(ValueError, match="got 'typo'"):
-        client.restore("b1", "x", "typo")
-    assert [request.method for request in sent[3:]] == ["GET", "GET"]
+    client.restore("b1")
+    assert [request.method for request in sent] == ["POST"]
+    assert json.loads(sent[-1].content) == {"arms": ["x", "y"], "known_only": True}
+
+
+def test_a_bandit_is_deleted(connect):
+    """Its name confirms that."""
+    sent = []
+
+    def service(request):
+        sent.append((request.method, request.url.path, dict(request.url.params)))
+        return ok(SUMMARY) if request.method == "GET" else httpx.Response(204)
+
+    client = connect(service)
+    assert client.delete("b1") is None
+    client.delete(sc.Bandit.from_json(SUMMARY))
+    path = f"/v1/bandits/{SUMMARY['id']}"
+    assert sent == [
+        ("GET", "/v1/bandits/b1", {"top": "0"}),
+        ("DELETE", "/v1/bandits/b1", {"name": SUMMARY["name"]}),
+        ("DELETE", path, {"name": SUMMARY["name"]}),
+    ]
+
+
+def test_metadata_is_sent_and_read(connect):
+    sent = []
+    client = connect(heard(ok({**DECISION, "metadata": {"page": "front"}}), sent))
+    assert client.ask("b1", metadata={"page": "front"}).metadata == {"page": "front"}
+    assert json.loads(sent[-1].content) == {"metadata": {"page": "front"}}
+
+
+def test_seeds_are_exact_in_every_reader(connect):
+    sent = []
+    client = connect(heard(ok(SUMMARY), sent))
+    for seed in (2**53, 2**53 + 1):
+        client.create("n", 3, 1, seed=seed)
+    assert [json.loads(request.content)["seed"] for request in sent] == [2**53, str(2**53 + 1)]
 
 
 def test_bandits_reads_all_pages(connect):
@@ -219,7 +252,7 @@ def test_both_clients_have_every_verb():
         if not name.startswith("_")
     ]
     names = [name for name in names if getattr(verbs, name).__module__ == verbs.__name__]
-    assert len(names) == 15
+    assert len(names) == 16
     for name in names:
         one, other = getattr(sc.Client, name), getattr(sc.AsyncClient, name)
         assert (

@@ -12,6 +12,7 @@ from superarm.beliefs import LinearBelief
 from superarm.offpolicy import Log, ShownLog, Target, snips
 from superarm.offpolicy.export import FILES, SCHEMA
 from superarm.offpolicy.parquet import ParquetLog
+from superarm.studies.own_log import guess
 
 DAY_S = 86_400.0
 NAMES = ["ant", "bee", "cat", "dog"]
@@ -82,6 +83,9 @@ def test_the_files_have_the_documented_columns(session, folder):
         assert found[name].astype(object).where(found[name].notna(), None).tolist() == (
             frame[name].astype(object).where(frame[name].notna(), None).tolist()
         )
+    # The command line takes them for what they are.
+    wanted = "--item arm --outcome outcome --round decision --position place"
+    assert guess(files.columns).options() == f"{wanted} --propensity propensity"
     # People count places from 1, and so do logs of shown items.
     assert found["place"].tolist() == (frame["place"] + 1).tolist()
     columns = {"item": "arm", "outcome": "outcome", "round": "number", "position": "place"}

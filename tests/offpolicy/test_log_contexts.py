@@ -92,7 +92,6 @@ UNBIASED = {
     "means": lambda log: doubly_robust(log, by_arm, model=[0.1, 1.0, 0.0]),
     "belief": lambda log: doubly_robust(log, by_arm, model=LinearBelief(3, context=2)),
     "no contexts": lambda log: doubly_robust(log, by_arm, model=sa.BetaBelief(3)),
-    "made without": lambda log: doubly_robust(log, by_arm, model=LinearBelief(3)),
 }
 
 

@@ -42,6 +42,11 @@ def test_the_page_leads_from_the_log_to_a_session(folder):
     assert done.exit_code == 0, done.output
     assert "what other sets would have earned cannot be told from this log" in words(done)
     assert (folder / "superarm-run" / "report.html").exists()
+    # What the command says to do next works as it stands.
+    program = [line[4:] for line in done.output.splitlines() if line.startswith("    ")]
+    said = {"__name__": "said"}
+    exec("\n".join(line for line in program if not line.startswith("superarm ")), said)
+    assert len(said["session"].ask().arms) == 2
     bandit = json.loads((folder / "superarm-run" / "bandit.json").read_text("utf-8"))
     assert sorted(bandit["arms"]) == ["jam", "pie", "tea"]
 

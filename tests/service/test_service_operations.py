@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import shlex
 import shutil
 import sqlite3
@@ -139,3 +140,33 @@ def test_the_table_of_the_page_is_what_was_measured():
 
     found = json.loads((ROOT / "docs" / "service.json").read_text())
     assert service.markdown(found) in (ROOT / "docs" / "service.md").read_text()
+
+
+def test_the_dashboard_shows_the_metrics_that_there_are():
+    made = runpy.run_path(str(ROOT / "deploy" / "grafana.py"))["dashboard"]()
+    assert json.loads((ROOT / "deploy" / "grafana.json").read_text()) == made
+    assert "deploy/grafana.json" in PAGE
+    metrics = Metrics()
+    metrics.answered("GET", "/healthz", 200, 0.1)
+    metrics.committed(["decided"], 0.1)
+    samples = set(re.findall(r"^(superarm_\w+)", metrics.text().decode(), re.MULTILINE))
+    asked = [target["expr"] for panel in made["panels"] for target in panel["targets"]]
+    names = set(re.findall(r"superarm_\w+", "".join(asked)))
+    assert names <= samples
+    # Every metric is in some panel: histograms by their buckets, or by sum and count.
+    families = set(re.findall(r"^# TYPE (superarm_\w+) ", metrics.text().decode(), re.MULTILINE))
+    for family in families:
+        if not family.endswith("_created"):
+            assert any(name.startswith(family) for name in names), family
+    labels = set(re.findall(r'[{,](\w+)="', metrics.text().decode()))
+    used = re.findall(r"by \(([\w, ]+)\)", "".join(asked)) + re.findall(
+        r"\{(\w+)[=!]", "".join(asked)
+    )
+    assert {label.strip() for some in used for label in some.split(",")} <= labels
+
+
+def test_the_panels_do_not_overlap():
+    panels = json.loads((ROOT / "deploy" / "grafana.json").read_text())["panels"]
+    places = {(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels}
+    assert len(places) == len(panels)
+    assert len({panel["id"] for panel in panels}) == len(panels)

@@ -75,7 +75,7 @@ def test_requests_that_come_together_are_answered_in_order(running, bandits):
         got = b""
         while got.count(b'"posterior"') < 3:
             got += connection.recv(65536)
-    assert re.findall(rb'\{"id": "([a-z2-9]{10})"', got) == [id.encode() for id in asked]
+    assert re.findall(rb'\{"id":"([a-z2-9]{10})"', got) == [id.encode() for id in asked]
 
 
 def test_requests_in_small_pieces_arrive(running, bandits):
@@ -89,7 +89,7 @@ def test_requests_in_small_pieces_arrive(running, bandits):
             got = b""
             while b'"posterior"' not in got:
                 got += connection.recv(65536)
-        assert f'"id": "{id}"'.encode() in got
+        assert f'"id":"{id}"'.encode() in got
 
 
 def test_lists_and_names_cover_all_workers(http, bandits):

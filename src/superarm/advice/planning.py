@@ -122,8 +122,11 @@ class Plan:
         return f"Plan({self.summary()}; {len(self.rows)} oracles)"
 
     def _repr_html_(self) -> str:
-        note = f"measured on: {self.measured_on}; * extrapolated"
-        return notebook.table(_HEAD, self.table(), title=self.summary(), note=note, left=2)
+        return notebook.table(_HEAD, self.table(), title=self.summary(), note=self._note(), left=2)
+
+    def _note(self) -> str:
+        is_starred = any(row.overhead_is == "extrapolated" for row in self.rows)
+        return f"measured on: {self.measured_on}{'; * extrapolated' if is_starred else ''}"
 
     def __str__(self) -> str:
         names = [row.oracle for row in self.rows]
@@ -132,7 +135,7 @@ class Plan:
                 self.summary(),
                 "",
                 *aligned([_HEAD, *self.table()], right=2),
-                f"measured on: {self.measured_on}; * extrapolated",
+                self._note(),
                 "",
                 "Row is faster than column if an evaluation takes longer than",
                 *aligned([["", *names], *self.break_even_table()], right=1),

@@ -197,11 +197,13 @@ class Inspection:
         ]
 
     def __repr__(self) -> str:
-        return f"Inspection({self.reward}, {'ok' if self.ok else f'{len(self.errors)} errors'})"
+        found = f"{len(self.errors)} error{'s' if len(self.errors) > 1 else ''}"
+        return f"Inspection({self.reward}, {'ok' if self.ok else found})"
 
     def _repr_html_(self) -> str:
-        title, note = self.summary(), " · ".join([*self.remarks(), str(self.recommendation)])
-        return notebook.table(_HEAD, self.table(), title=title, note=note, left=2)
+        # What to do first, then the evidence.
+        notes = [*str(self.recommendation).splitlines(), *self.remarks()]
+        return notebook.table(_HEAD, self.table(), title=self.summary(), note=notes, left=2)
 
     def remarks(self) -> list[str]:
         """Witnesses of the violations, errors first, and notes."""

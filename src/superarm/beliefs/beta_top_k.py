@@ -261,7 +261,8 @@ def _distinct(*arms: IndexArray) -> IndexArray:
     """Each of the arms once, ascending; for few arms several times faster than np.unique."""
     ordered = np.concatenate(arms)
     ordered.sort()
-    is_first = np.ones(len(ordered), bool)
+    is_first = np.empty(len(ordered), bool)
+    is_first[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
     return ordered[is_first]
 
@@ -281,4 +282,5 @@ def _choose(weights: FloatArray, rng: np.random.Generator) -> IndexArray:
     sums = weights.cumsum(axis=1)
     # random() < 1 also after rounding: the last column is never passed, and a column of weight 0 is
     # never chosen.
-    return np.count_nonzero(sums <= (rng.random(len(sums)) * sums[:, -1])[:, None], axis=1)
+    # Not np.count_nonzero, which makes a copy first.
+    return (sums <= (rng.random(len(sums)) * sums[:, -1])[:, None]).sum(axis=1)

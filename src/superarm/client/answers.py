@@ -36,6 +36,8 @@ class Decision:
         the number of samples behind these estimates. None, None and 0 unless requested.
     context
         What was known of the round: numbers, or one tuple of numbers per arm. None without one.
+    metadata
+        What `ask` was given to be kept with the decision; None without it.
     ranked
         Whether the arms are best first. False for decisions from before they were ranked.
     """
@@ -53,6 +55,7 @@ class Decision:
     set_propensity: float | None = None
     n_samples: int = 0
     context: tuple[Any, ...] | None = None
+    metadata: dict[str, Any] | None = None
     ranked: bool = False
 
     @property

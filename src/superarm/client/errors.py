@@ -55,7 +55,7 @@ class ProblemError(ClientError):
         super().__init__(self.detail)
 
 
-class InvalidError(ProblemError):
+class InvalidError(ProblemError, ValueError):
     """The request is malformed, or asks for something impossible."""
 
 

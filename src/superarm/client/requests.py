@@ -33,6 +33,7 @@ class AskOptions(TypedDict, total=False):
     capacity: float | None
     context: ArrayLike | None
     propensities: int | None
+    metadata: Mapping[str, Any] | None
     key: str | None
 
 

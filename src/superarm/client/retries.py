@@ -104,6 +104,8 @@ def _try(request: Request, retries: Retries) -> Generator[Request | Pause, Any, 
 def _json_of(response: httpx.Response) -> Any:
     if not response.is_success:
         raise error_from(response)
+    if response.status_code == httpx.codes.NO_CONTENT:
+        return None
     try:
         return response.json()
     except ValueError:

@@ -30,7 +30,7 @@ from superarm.client.retries import Steps
 T = TypeVar("T")
 
 _BANDITS_PER_REQUEST = 100
-_MOST_ARMS_PER_SEARCH = 10_000
+_MOST_EXACT = 2**53
 
 
 def create(
@@ -67,7 +67,8 @@ def create(
         "prior": prior if prior is None or isinstance(prior, str) else list(prior),
         "warm_start": warm_start,
         "expiry": expiry,
-        "seed": seed,
+        # Not every JSON reader on the way has larger numbers.
+        "seed": str(seed) if seed is not None and seed > _MOST_EXACT else seed,
         "keep": keep,
         "explain_last": explain_last,
     }
@@ -101,6 +102,14 @@ def bandit(
     return Bandit.from_json((yield Request("GET", bandit_path(bandit), params)))
 
 
+def delete(bandit: Bandit | str) -> Steps[None]:
+    """Delete a bandit with its decisions, outcomes and log. This cannot be undone."""
+    name = bandit.name if isinstance(bandit, Bandit) else None
+    if name is None:  # which confirms the request
+        name = (yield Request("GET", bandit_path(bandit), {"top": 0}))["name"]
+    yield Request("DELETE", bandit_path(bandit), {"name": name})
+
+
 @overload
 def ask(bandit: Bandit | str, n: None = None, **options: Unpack[AskOptions]) -> Steps[Decision]: ...
 
@@ -116,7 +125,8 @@ def ask(bandit: Bandit | str, n: int | None = None, **options: Unpack[AskOptions
     ``must_not``, ``groups``, ``weights`` and ``capacity``.
 
     ``context`` is what is known of this round: numbers, or one row of numbers per arm. The belief
-    must be made for contexts. The service keeps it with the decision.
+    must be made for contexts. The service keeps it with the decision, as it does ``metadata``,
+    texts and numbers by name for your own use.
 
     ``propensities`` is a number of samples. The service uses the samples to estimate the
     probability of its decision, and logs the estimate for `superarm.offpolicy.Log.from_events`.
@@ -236,15 +246,10 @@ def retire(bandit: Bandit | str, *names: Name) -> Steps[None]:
 
 def restore(bandit: Bandit | str, *names: Name) -> Steps[None]:
     """Pick retired arms again. Unknown names are refused, while `add_arms` would add them."""
-    # All names are checked before the first change, so that a refused call changes nothing.
     wanted = names_of(names, "names")
-    retired = (yield Request("GET", bandit_path(bandit), {"top": 0}))["retired"]
-    for name in wanted:
-        if name not in retired:
-            yield from _refuse_unknown(bandit, name)
-    to_restore = [name for name in wanted if name in retired]
-    if to_restore:
-        yield from add_arms(bandit, to_restore)
+    if wanted:
+        body = {"arms": wanted, "known_only": True}
+        yield Request("POST", bandit_path(bandit, "arms"), body=body, key=new_key())
 
 
 def health() -> Steps[dict[str, Any]]:
@@ -256,13 +261,3 @@ def log(bandit: Bandit | str, after: int, follow: bool) -> Request:
     """Build the request for a log. It is no generator, because the clients stream the answer."""
     params = {"after": after, "follow": "true" if follow else "false"}
     return Request("GET", bandit_path(bandit, "log"), params)
-
-
-def _refuse_unknown(bandit: Bandit | str, name: str) -> Steps[None]:
-    # The service searches for parts of names, so that the exact name must be found among them.
-    params = {"top": _MOST_ARMS_PER_SEARCH, "query": name}
-    found = yield Request("GET", bandit_path(bandit), params)
-    if name not in [row["arm"] for row in found["posterior"]]:
-        raise ValueError(
-            f"names must be of arms that the bandit has, got {name!r}; add_arms adds new arms"
-        )

@@ -169,16 +169,21 @@ def top_k(
             f"k must be between 1 and the number of values, "
             f"got {k} of values of shape {values.shape}"
         )
-    bound = _below_kth_largest(values, k)
+    few = len(values) <= _FEW
+    bound = float(values.min()) if few else _below_kth_largest(values, k)
     if math.isnan(bound):
         raise ValueError("values must be numbers to be ordered, got NaN")
     if k == len(values):
         return np.arange(k)
-    # A cheap bound leaves few candidates, so that one pass over all values is enough.
-    likely = (values >= bound - tolerance).nonzero()[0]
-    worth = values.take(likely)
-    least = _least_of_top(worth, k)
-    at_least = likely[worth >= least - tolerance]
+    if few:
+        least = _least_of_top(values, k)
+        at_least = (values >= least - tolerance).nonzero()[0]
+    else:
+        # A cheap bound leaves few candidates, so that one pass over all values is enough.
+        likely = (values >= bound - tolerance).nonzero()[0]
+        worth = values.take(likely)
+        least = _least_of_top(worth, k)
+        at_least = likely[worth >= least - tolerance]
     if len(at_least) == k:
         return at_least
     # Arms above the tie are in; the others draw lots for the places that are left.

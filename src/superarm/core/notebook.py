@@ -32,17 +32,21 @@ def table(
     rows: Sequence[Sequence[Any]],
     *,
     title: str = "",
-    note: str = "",
+    note: str | Sequence[str] = "",
     left: int = 1,
 ) -> str:
     """A table. The first ``left`` columns are aligned to the left, the others to the right.
+
+    Below it is the note, which may have several lines. A table that is wider than the page can be
+    moved, and its numbers stay in one line.
 
     Examples
     --------
     >>> "<b>" in table(["arm"], [["<b>"]])
     False
     """
-    sides = ["left" if place < left else "right" for place in range(len(head))]
+    sides = ["left" if place < left else "right;white-space:nowrap" for place in range(len(head))]
+    notes = [note] if isinstance(note, str) else note
     line = f"border-bottom:1px solid {_GREY};font-weight:600"
     heads = "".join(
         f'<th style="{_CELL.format(side)};{line}">{escape(one)}</th>'
@@ -60,10 +64,15 @@ def table(
     return "".join(
         [
             f"<div><strong>{escape(title)}</strong></div>" if title else "",
+            '<div style="overflow-x:auto">',
             '<table style="border-collapse:collapse;margin:4px 0;font-size:13px;color:inherit">',
             f"<thead><tr>{heads}</tr></thead>" if any(head) else "",
-            f"<tbody>{body}</tbody></table>",
-            f'<div style="opacity:.75;font-size:12px">{escape(note)}</div>' if note else "",
+            f"<tbody>{body}</tbody></table></div>",
+            *(
+                f'<div style="opacity:.75;font-size:12px">{escape(one)}</div>'
+                for one in notes
+                if one
+            ),
         ]
     )
 
@@ -122,8 +131,10 @@ def curves(
             parts.append(f"<text {text}>{escape(name)} {ys[-1]:.4g}</text>")
     width = _WIDTH + (180 if legend else 0)
     height = max(_HEIGHT, 26 + 16 * len(known)) if legend else _HEIGHT
+    # A narrow page shows it smaller.
+    size = f'width="{width}" viewBox="0 0 {width} {height}" style="max-width:100%"'
     return Html(
-        f'<svg width="{width}" height="{height}" role="img" aria-label="{escape(title)}">'
+        f'<svg {size} role="img" aria-label="{escape(title)}">'
         f'<line x1="4" x2="{_WIDTH - 4}" y1="{base}" y2="{base}" stroke="{_GREY}"/>'
         f"{''.join(parts)}"
         f'<text x="4" y="12" fill="currentColor" font-size="12">{escape(title)}</text></svg>'

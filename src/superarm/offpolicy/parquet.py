@@ -72,6 +72,7 @@ class ParquetLog:
             # The parts of the files that are read one after the other.
             self.parts = parts_of(connection, self.files, by[0], kind)
             self._is_complete = self.rows.is_complete(connection, self.files)
+            self._n_rows = self.rows.n_rows(connection, self.files)
         self._facts: list[Facts] | None = None
 
     @classmethod
@@ -93,9 +94,12 @@ class ParquetLog:
         """
         found: dict[Any, tuple[float, int]] = {}
         with self._reading(executor) as each:
-            for item, total, n in chain.from_iterable(each(Rows.counts)):
-                before = found.get(item, (0.0, 0))
-                found[item] = before[0] + total, before[1] + n
+            rows = list(chain.from_iterable(each(Rows.counts)))
+            if self._lacks(sum(row[3] for row in rows)):
+                rows = list(chain.from_iterable(each(Rows.counts)))
+        for item, total, n, _ in rows:
+            before = found.get(item, (0.0, 0))
+            found[item] = before[0] + total, before[1] + n
         return {item: found[item] for item in sorted(found, key=lambda one: (one is None, one))}
 
     def snips(
@@ -115,9 +119,10 @@ class ParquetLog:
         """
         level, size = as_fraction(level, "level"), _size(target)
         with self._reading(executor) as each:
-            # Twice: the spread is summed around the value, which keeps its digits.
-            sums = self._sums(each, target, self._sums(each, target, None))
             logged = frozenset[Any]().union(*(one.items for one in self._known(each)))
+            with self._kept(executor) as kept:
+                # Twice: the spread is summed around the value, which keeps its digits.
+                sums = self._sums(each, target, self._sums(each, target, None, kept), kept)
         unseen = sum(chance for one, chance in target.items() if one not in logged) / size
         return estimate_of(sums, size, level=level, unseen=unseen)
 
@@ -136,24 +141,40 @@ class ParquetLog:
         with self._reading(executor) as each:
             return self._sums(each, target, around)
 
-    def _sums(self, each: Each, target: Mapping[Any, float], around: Sums | None) -> Sums:
-        if self.rows.propensity is None:
-            raise ValueError("estimates need the column of the propensities: propensity=...")
+    def _sums(
+        self,
+        each: Each,
+        target: Mapping[Any, float],
+        around: Sums | None,
+        kept: Sequence[Path] | None = None,
+    ) -> Sums:
         weights = {item: float(chance) for item, chance in target.items() if chance}
         read = partial(Rows.sums, weights=weights, size=_size(target), around=around)
-        found = each(read, [one.n_rounds for one in self._known(each)])
+        n_rounds = [one.n_rounds for one in self._known(each)]
+        found = each(read, n_rounds) if kept is None else each(read, n_rounds, kept)
         return sum(found, start=Sums(0, 0, 0, 0))
 
     def _known(self, each: Each) -> list[Facts]:
         """What is known of each part, once: bad rows are refused, instead of left out silently."""
+        if self.rows.propensity is None:
+            raise ValueError("estimates need the column of the propensities: propensity=...")
         if self._facts is None:
             if not self._is_complete:
                 with connected(self.memory) as connection:
                     self.rows.refuse_missing(connection, self.files)
             found = list(each(Rows.facts))
+            if self._lacks(sum(one.n_rows for one in found)):
+                found = list(each(Rows.facts))
             sum(found, start=Facts()).refuse()
             self._facts = found
         return self._facts
+
+    def _lacks(self, n_rows: int) -> bool:
+        """Whether the parts lack rows. Then the files are not what they say: one part has all."""
+        if n_rows == self._n_rows:
+            return False
+        self.parts = [Part(tuple(self.files))]
+        return True
 
     @contextmanager
     def _reading(self, executor: Executor | None) -> Iterator[Each]:
@@ -168,6 +189,15 @@ class ParquetLog:
                 read(self.rows, connection, part, *others)
                 for part, *others in zip(self.parts, *more, strict=True)
             )
+
+    @contextmanager
+    def _kept(self, executor: Executor | None) -> Iterator[list[Path] | None]:
+        """Files for the rounds of each part, so that they are found once; none elsewhere."""
+        if executor is not None:
+            yield None
+            return
+        with tempfile.TemporaryDirectory(prefix="superarm-rounds-") as folder:
+            yield [Path(folder) / f"{place}.parquet" for place in range(len(self.parts))]
 
 
 def _kind_of(

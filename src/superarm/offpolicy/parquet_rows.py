@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from superarm.offpolicy.parts import Part
 from superarm.offpolicy.sums import Sums
+
+Query: TypeAlias = tuple[str, list[Any]]  # with its parameters
 
 
 @dataclass(frozen=True)
 class Facts:
     """What must be known of a part before it is added up; facts of parts can be added."""
 
+    n_rows: int = 0
     n_rounds: int = 0
     n_missing: int = 0
     n_outside: int = 0
@@ -22,6 +26,7 @@ class Facts:
 
     def __add__(self, other: Facts) -> Facts:
         return Facts(
+            self.n_rows + other.n_rows,
             self.n_rounds + other.n_rounds,
             self.n_missing + other.n_missing,
             self.n_outside + other.n_outside,
@@ -62,10 +67,12 @@ class Rows:
     where: str | None
     kind: str
 
-    def counts(self, connection: Any, part: Part) -> list[tuple[Any, float, int]]:
-        """The items, each with the sum and the number of its outcomes."""
+    def counts(self, connection: Any, part: Part) -> list[tuple[Any, float, int, int]]:
+        """The items, each with the sum and the number of its outcomes, and with its rows."""
         source, given = self._source(part)
-        query = f"SELECT item, coalesce(sum(outcome), 0), count(outcome) FROM {source} GROUP BY 1"
+        query = f"""
+            SELECT item, coalesce(sum(outcome), 0), count(outcome), count(*)
+            FROM {source} GROUP BY 1"""
         return connection.execute(query, given).fetchall()
 
     def facts(self, connection: Any, part: Part) -> Facts:
@@ -74,8 +81,8 @@ class Rows:
         items = connection.execute(f"SELECT DISTINCT item FROM {source}", given).fetchall()
         found = frozenset(item for (item,) in items)
         n_rounds = self._n_rounds(connection, source, given) if found else 0
-        n_missing, n_outside, n_improbable = self._bad(connection, source, given)
-        return Facts(n_rounds, n_missing, n_outside, n_improbable, found)
+        n_rows, n_missing, n_outside, n_improbable = self._bad(connection, source, given)
+        return Facts(n_rows, n_rounds, n_missing, n_outside, n_improbable, found)
 
     def _n_rounds(self, connection: Any, source: str, given: list[Any]) -> int:
         # In the order of the rows: if rounds only grow, none comes twice, and none is remembered.
@@ -89,16 +96,18 @@ class Rows:
         return n_rounds
 
     def _bad(self, connection: Any, source: str, given: list[Any]) -> list[int]:
-        """How many outcomes are missing and outside [0, 1], and how many propensities are wrong."""
+        """How many rows, missing outcomes, outcomes outside [0, 1] and wrong propensities."""
         extremes = f"""
-            SELECT count(*) = count(outcome) AND count(*) = count(chance)
+            SELECT count(*), count(*) = count(outcome) AND count(*) = count(chance)
                 AND min(outcome) >= 0 AND max(outcome) <= 1 AND min(chance) > 0 AND max(chance) <= 1
             FROM {source}"""
         # They are quick to find, and mostly good. NaN is the largest number of DuckDB.
-        if connection.execute(extremes, given).fetchone()[0]:
-            return [0, 0, 0]
+        n_rows, is_good = connection.execute(extremes, given).fetchone()
+        if is_good:
+            return [n_rows, 0, 0, 0]
         query = f"""
-            SELECT count(*) - count(outcome), count(*) FILTER (outcome NOT BETWEEN 0 AND 1),
+            SELECT count(*), count(*) - count(outcome),
+                count(*) FILTER (outcome NOT BETWEEN 0 AND 1),
                 count(*) FILTER (chance IS NULL OR chance <= 0 OR chance > 1)
             FROM {source}"""
         return list(connection.execute(query, given).fetchone())
@@ -108,6 +117,7 @@ class Rows:
         connection: Any,
         part: Part,
         n_rounds: int,
+        kept: Path | None = None,
         *,
         weights: Mapping[Any, float],
         size: float,
@@ -116,27 +126,38 @@ class Rows:
         """The sums of a part with ``n_rounds`` rounds: see `ParquetLog.sums`.
 
         ``weights`` are the probabilities of the items of the target, and ``size`` their sum.
+        ``kept`` is a file for the rounds, so that they are found once.
         """
         value, mean = (0.0, 1.0) if around is None else (around.value, around.mean_weight)
-        source, given = self._source(part)
-        # Other items add nothing, so that only rows of the target are grouped.
+        rounds, given = self._rounds(part, weights, size)
+        if kept is not None:
+            rounds, given = _written(connection, rounds, given, kept)
         query = f"""
-            WITH target AS (SELECT unnest(?) AS item, unnest(?::DOUBLE[]) AS weight),
-            rounds AS (
-                SELECT sum(weight / chance * outcome) AS x, sum(weight / chance) / ?::DOUBLE AS w
-                FROM {source} JOIN target USING (item) GROUP BY round),
-            off AS (SELECT x, w, (x - w * ?::DOUBLE) / ?::DOUBLE AS r FROM rounds)
             SELECT count(*), sum(x), sum(w), sum(w * w), sum(r * r),
                 sum(abs(r + ?::DOUBLE)), max(abs(r + ?::DOUBLE))
-            FROM off"""
-        before = [list(weights), list(weights.values()), size, *given]
-        row = connection.execute(query, [*before, value, mean, value, value]).fetchone()
+            FROM (SELECT x, w, (x - w * ?::DOUBLE) / ?::DOUBLE AS r FROM ({rounds}))"""
+        row = connection.execute(query, [value, value, value, mean, *given]).fetchone()
         found = Sums(*(float(number or 0.0) for number in row))
         if around is None:
             return replace(found, n=n_rounds, rr=0.0, r=0.0, most=0.0)
         n_others = n_rounds - found.n  # rounds without any item of the target
         most = max(found.most, abs(value)) if n_others else found.most
         return replace(found, n=n_rounds, r=found.r + n_others * abs(value), most=most)
+
+    def _rounds(self, part: Part, weights: Mapping[Any, float], size: float) -> Query:
+        """The weighted outcome x and the weight w of the rounds with items of the target."""
+        source, given = self._source(part)
+        # Other items add nothing, so that only rows of the target are grouped.
+        query = f"""
+            WITH target AS (SELECT unnest(?) AS item, unnest(?::DOUBLE[]) AS weight)
+            SELECT sum(weight / chance * outcome) AS x, sum(weight / chance) / ?::DOUBLE AS w
+            FROM {source} JOIN target USING (item) GROUP BY round"""
+        return query, [list(weights), list(weights.values()), size, *given]
+
+    def n_rows(self, connection: Any, files: Sequence[str]) -> int:
+        """How many rows all parts must have together."""
+        query = f"SELECT count(*) FROM {self._files()}"
+        return connection.execute(query, [list(files)]).fetchone()[0]
 
     def is_complete(self, connection: Any, files: Sequence[str]) -> bool:
         """Whether the files say that every row has a round and an item."""
@@ -157,7 +178,7 @@ class Rows:
                 f"leave these rows out before"
             )
 
-    def _source(self, part: Part) -> tuple[str, list[Any]]:
+    def _source(self, part: Part) -> Query:
         """The rows of a part as a query, and its parameters."""
         by = ", ".join(quoted(name) for name in self.round)
         by = by if len(self.round) == 1 else f"row({by})"
@@ -173,6 +194,14 @@ class Rows:
     def _files(self) -> str:
         rows = "read_parquet(?)"
         return rows if self.where is None else f"(SELECT * FROM {rows} WHERE {self.where})"
+
+
+def _written(connection: Any, query: str, given: list[Any], path: Path) -> Query:
+    """A query that reads what another one finds, which is written once."""
+    if not path.exists():
+        name = str(path).replace("'", "''")
+        connection.execute(f"COPY ({query}) TO '{name}' (FORMAT parquet)", given)
+    return "SELECT * FROM read_parquet(?)", [str(path)]
 
 
 def _marks(values: Sequence[Any]) -> str:

@@ -15,6 +15,7 @@ KINDS = (
     "arm-needed",
     "decision-expired",
     "bandit-unknown",
+    "bandit-deleted",
     "decision-unknown",
     "rate-exceeded",
     "too-many-open",

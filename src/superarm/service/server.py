@@ -20,7 +20,7 @@ from typing import Any, Literal
 import uvicorn
 
 from superarm.service import logs
-from superarm.service.bandits import loading, parts
+from superarm.service.bandits import loading, parts, retention
 from superarm.service.bandits.engine import Engine
 from superarm.service.http.app import make_app
 from superarm.service.http.first_bandit import make_first
@@ -93,6 +93,7 @@ def _serve(settings: Settings, worker: Worker | None, own: parts.Factories) -> N
         team = None if worker is None else Team(worker.number, worker.channels, store)
         # Before the first request: nothing may be appended to a damaged log.
         check_logs(store, team, whole=settings.check_all)
+        retention.purge(store, store.to_purge())
         if with_keys and not store.key_rows():
             raise StartError(
                 f"{settings.host} can be reached by others, so keys are required, and there are "
@@ -189,7 +190,9 @@ def _raise_file_limit() -> None:
 def _uvicorn_config(service: Service, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         make_app(service),
-        http=FrontDoor(settings.limits, service.team),  # type: ignore[arg-type]
+        http=FrontDoor(  # type: ignore[arg-type]
+            settings.limits, service.team, settings.trusted_proxies
+        ),
         host=settings.host,
         port=settings.port,
         # `logs` has configured the loggers. Uvicorn would replace the handlers.
@@ -281,7 +284,7 @@ def open_store(
     # Imported here: psycopg is optional.
     from superarm.service.log.postgres import PostgresStore
 
-    return PostgresStore(database)
+    return PostgresStore(database, mode)
 
 
 def is_postgres(database: str) -> bool:

@@ -15,7 +15,7 @@ from superarm.sessions.decisions import Record
 
 
 class Feedback(NamedTuple):
-    """Arms, their outcomes, and their places; None if these are not known.
+    """Arms, their outcomes, and their places; None if these are not known, or not learnt from.
 
     The first ``n_before`` were told earlier. The others are in ascending order.
     """
@@ -38,7 +38,7 @@ def feedback_of(record: Record, outcomes: Mapping[int, float], belief: Any) -> F
         n_before = len(record.outcomes)
     arms = np.array(told, np.intp)
     places = None
-    if ranked:
+    if ranked and (n_before or offers(belief, LearnsPlaces)):  # other beliefs get none
         order = np.argsort(record.arms)
         places = order[np.searchsorted(record.arms, arms, sorter=order)]
     return Feedback(arms, np.array([known[arm] for arm in told]), places, n_before)

@@ -50,7 +50,7 @@ def encode(document: dict[str, Any]) -> bytes:
     names = main.pop("names", None)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        _put(archive, "session.json", json.dumps(main, indent=1).encode())
+        _put(archive, "session.json", _text(main).encode())
         if names is not None:
             _put(archive, "names.json", json.dumps(names, ensure_ascii=False).encode())
         for name, array in arrays.items():
@@ -165,6 +165,18 @@ def _sweep(path: Path) -> None:
                     name.unlink()
 
 
+def _text(main: dict[str, Any]) -> str:
+    """JSON with one member per line, and one decision per line. An indent takes far longer."""
+    lines = []
+    for name, value in main.items():
+        if name != "decisions" or not value:
+            text = json.dumps(value)
+        else:
+            text = "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
+        lines.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
 def _version(main: dict[str, Any], path: Path) -> int:
     version = main.get("version")
     if main.get("format") != _FORMAT or not isinstance(version, int):
@@ -194,8 +206,10 @@ def _without_arrays(value: Any, name: str, arrays: dict[str, Any]) -> Any:
             for key, item in value.items()
         }
     if isinstance(value, list):
-        kinds = set(map(type, value)) if len(value) >= _LONG else set()
-        if kinds in ({float}, {int}):
+        kinds = set(map(type, value))
+        if len(value) < _LONG and kinds.isdisjoint((dict, list)):
+            return value
+        if len(value) >= _LONG and kinds in ({float}, {int}):
             arrays[name] = np.array(value, np.float64 if float in kinds else np.int64)
             return {"$npy": name}
         return [

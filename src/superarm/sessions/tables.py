@@ -119,7 +119,8 @@ def session_html(session: UnlockedSession) -> str:
         known = mean is not None and not np.isnan(mean)
         picture = notebook.interval(low, mean, high) if known else ""
         rows.append([name, f"{mean:.3f}" if known else "", ends, picture])
-    note = f"{n_shown} of {len(session.arms):,} arms, by posterior mean"
+    some = f"{n_shown} of {len(session.arms):,} arms, " if n_shown < len(session.arms) else ""
+    note = f"{some}by posterior mean"
     head = ["arm", "mean", "95% interval", ""]
     return notebook.table(head, rows, title=session_line(session), note=note)
 

@@ -64,7 +64,9 @@ class Trace:
         title = "cumulative regret" if known else "cumulative value"
         values = self.regret() if known else np.cumsum(self.values)
         last = f"{title}: {values[-1]:,.4g} after {len(values):,} rounds" if len(values) else title
-        return f"<div>{escape(repr(self))}</div>{notebook.curve(values, title=last)}"
+        return (
+            f"<div><strong>{escape(repr(self))}</strong></div>{notebook.curve(values, title=last)}"
+        )
 
     def to_pandas(self) -> Any:
         """A DataFrame with one row per arm of each round, in the order in which it was shown."""

@@ -56,10 +56,10 @@ async def echo(scope, receive, send):
 
 
 @contextlib.asynccontextmanager
-async def listening(limits):
+async def listening(limits, proxies=()):
     config = uvicorn.Config(echo, lifespan="off", log_config=None)
     config.load()
-    door, state = FrontDoor(limits), ServerState()
+    door, state = FrontDoor(limits, proxies=proxies), ServerState()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
         lambda: door(config=config, server_state=state, app_state={}), "127.0.0.1", 0
@@ -79,11 +79,11 @@ async def listening(limits):
                 await writer.wait_closed()
 
 
-def played(client, limits=LIMITS):
+def played(client, limits=LIMITS, **options):
     """The result of ``client(connect)`` with a server."""
 
     async def play():
-        async with listening(limits) as connect, asyncio.timeout(_LONG_S):
+        async with listening(limits, **options) as connect, asyncio.timeout(_LONG_S):
             return await client(connect)
 
     with asyncio.Runner(loop_factory=Movable) as runner:
@@ -204,3 +204,14 @@ def test_the_application_sees_that_a_client_has_left():
         await GONE.wait()
 
     played(client)
+
+
+def test_a_trusted_proxy_has_the_connections_of_its_clients():
+    async def client(connect):
+        for _ in range(2 * LIMITS.connections):
+            reader, writer = await connect()
+            writer.write(GET + b"\r\n")
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200"), head
+
+    played(client, proxies=["10.0.0.0/8", "127.0.0.1"])

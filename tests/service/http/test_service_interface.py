@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import superarm.service
-from serving import client_of, create, decide, tell
+from serving import client_of, create, decide, events_of, tell
 from superarm.service.problems import KINDS
 from superarm.service.settings import Limits
 from superarm.theory import best_k
@@ -104,3 +104,108 @@ def test_a_verdict(client):
     refused = client.get(f"/v1/bandits/{other}/verdict")
     assert refused.status_code == 422
     assert "counts its outcomes" in refused.json()["detail"]
+
+
+def test_metadata_stays_with_a_decision(client):
+    bandit = create(client, name="metadata", keep=0)
+    sent = {"user": "u1", "visits": 3, "new": True, "share": 0.5, "from": None}
+    one = decide(client, bandit, metadata=sent)
+    several = decide(client, bandit, n=2, metadata={"page": "front"})["decisions"]
+    assert [made["metadata"] for made in (one, *several)] == [sent, *[{"page": "front"}] * 2]
+    address = f"/v1/decisions/{one['id']}"
+    assert client.get(address).json()["metadata"] == sent
+    assert client.get(f"{address}/explanation").json()["decision"]["metadata"] == sent
+    listed = client.get(f"/v1/bandits/{bandit}/decisions", params={"status": "open"}).json()
+    assert [made["metadata"] for made in listed["decisions"]] == [{"page": "front"}] * 2 + [sent]
+    assert events_of(client, bandit)[1]["ask"] == {"metadata": sent}
+    tell(client, one["id"], dict.fromkeys(one["arms"], 1.0))  # now only the log has it
+    assert client.get(address).json()["metadata"] == sent
+    many = {str(number): 1 for number in range(33)}
+    for bad in ({"x": [1]}, {"x": {}}, {"x": "y" * 1001}, many, []):
+        decide(client, bandit, status=422, metadata=bad)
+
+
+def test_repeated_answers_are_marked(client):
+    bandit = create(client, name="repeated")
+    again = {"headers": {"Idempotency-Key": "1"}}
+    for method, path, body in (
+        ("POST", "/v1/bandits", {"name": "made twice", "arms": 4, "k": 2}),
+        ("POST", f"/v1/bandits/{bandit}/decisions", {"k": 1}),
+        ("POST", f"/v1/bandits/{bandit}/arms", {"arms": ["eel"]}),
+    ):
+        again["headers"]["Idempotency-Key"] = path
+        said = [client.request(method, path, json=body, **again) for _ in range(2)]
+        assert [one.headers.get("Idempotent-Replayed") for one in said] == [None, "true"]
+        assert said[0].json() == said[1].json()
+    item = {"bandit": bandit, "key": "bulk"}
+    found = client.post("/v1/decisions", json={"decisions": [item, item]}).json()["results"]
+    assert [one.get("replayed") for one in found] == [None, True]
+
+
+def test_heads_are_those_of_answers(client):
+    bandit = create(client, name="heads")
+    for path in ("/v1/bandits", f"/v1/bandits/{bandit}", f"/v1/bandits/{bandit}/log?follow=true"):
+        head = client.request("HEAD", path)
+        assert head.status_code == 200
+        wanted = "x-ndjson" if "log" in path else "json"
+        assert wanted in head.headers["content-type"]
+    assert client.request("HEAD", "/v1/bandits/aaaaaaaaaa").status_code == 404
+    assert "HEAD" in client.put("/v1/bandits").headers["allow"]
+
+
+def test_seeds_are_exact_in_every_reader(client):
+    def seed_of(bandit):
+        return client.get(f"/v1/bandits/{bandit}").json()["spec"]["seed"]
+
+    drawn = seed_of(create(client, name="drawn"))
+    assert 0 <= drawn < 2**53
+    large = str(2**127 + 1)
+    bandit = create(client, name="large", seed=large)
+    assert seed_of(bandit) == events_of(client, bandit)[0]["spec"]["seed"] == large
+    assert create(client, name="large", seed=large) == bandit
+    small = [create(client, name=f"small {seed!r}", seed=seed) for seed in (7, "7")]
+    assert [seed_of(one) for one in small] == [7, 7]
+    assert decide(client, small[0])["values"] == decide(client, small[1])["values"]
+    for bad in (2**53 + 1, "-1", "x", str(2**128), 1.5):
+        spec = {"name": "bad", "arms": 3, "k": 1, "seed": bad}
+        assert client.post("/v1/bandits", json=spec).status_code == 422
+
+
+def test_errors_name_the_arms(client):
+    bandit = create(client, name="errors", arms=["ant", "arm 0", "cat", "dog"])
+    for body, says in (
+        ({"must": ["ant"], "must_not": ["ant"]}, "arms 'ant' are in both"),
+        ({"must": ["cat"], "available": ["ant", "dog"]}, "arms 'cat' must be in"),
+        ({"must": ["dog", "dog"]}, "got arm 'dog' more than once"),
+        ({"must": ["arm 7"]}, "got 'arm 7'"),
+        ({"weights": dict.fromkeys(["ant", "arm 0", "cat", "dog"], 5), "capacity": 2}, "capacity"),
+    ):
+        assert says in decide(client, bandit, status=422, **body)["detail"]
+
+
+def test_the_next_page_is_named_by_text(client):
+    bandit = create(client, name="pages")
+    decide(client, bandit, n=3)
+    found = client.get(f"/v1/bandits/{bandit}/decisions?limit=2").json()
+    assert found["next"] == "2"
+    found = client.get(f"/v1/bandits/{bandit}/decisions?limit=2&before={found['next']}").json()
+    assert ([one["id"][-2:] for one in found["decisions"]], found["next"]) == (["-1"], None)
+
+
+def test_impossible_numbers_of_tests_are_refused_at_once(client):
+    oracle = {"kind": "group_testing", "delta": 0.1, "n_tests": -1}
+    spec = {"name": "tests", "arms": 5, "k": 2, "oracle": oracle}
+    refused = client.post("/v1/bandits", json=spec)
+    assert refused.status_code == 422
+    assert "n_tests must be at least 1, got -1" in refused.json()["detail"]
+
+
+def test_arms_are_restored_but_not_added(client):
+    bandit = create(client, name="restored", arms=30, k=2)
+    path = f"/v1/bandits/{bandit}/arms"
+    client.delete(f"{path}/7")
+    refused = client.post(path, json={"arms": ["7", "new"], "known_only": True})
+    assert refused.status_code == 422
+    assert "got 'new'" in refused.json()["detail"]
+    found = client.post(path, json={"arms": ["7", "8"], "known_only": True}).json()
+    assert (found["added"], found["restored"]) == ([], ["7"])

@@ -84,7 +84,9 @@ def test_what_is_not_there(client):
     assert client.post("/v1/bandits/aaaaaaaaaa/decisions").status_code == 404
     assert client.get("/v1/nothing").json()["status"] == 404
     refused = client.put("/v1/bandits")
-    assert (refused.json()["status"], refused.headers["allow"]) == (405, "GET, POST")
-    assert client.put(f"/v1/bandits/{create(client)}/decisions").headers["allow"] == "GET, POST"
+    assert (refused.json()["status"], refused.headers["allow"]) == (405, "GET, HEAD, POST")
+    assert (
+        client.put(f"/v1/bandits/{create(client)}/decisions").headers["allow"] == "GET, HEAD, POST"
+    )
     text = client.post("/v1/bandits", content=b"name=x", headers={"content-type": "text/plain"})
     assert text.json()["status"] == 415

@@ -222,6 +222,32 @@ def test_a_lost_server_is_tried_again(visit, bandit):
     page.get_by_role("button", name="Live").wait_for()
 
 
+def test_a_server_that_hangs_and_recovers(visit, bandit):
+    page = visit(f"/#/b/{bandit['id']}")
+    page.locator(".arms .arm").first.wait_for()
+    held, hangs = [], True
+    page.route("**/log**", lambda route: held.append(route) if hangs else route.continue_())
+    page.get_by_role("button", name="Server hangs…").wait_for()
+    hangs = False
+    for route in held:
+        route.continue_()
+    wait_for_text(page.locator("#notes"), "The server answers again")
+    page.get_by_role("button", name="Live").wait_for()
+
+
+def test_a_bandit_is_deleted(visit, other):
+    spec = {"name": "short-lived", "arms": FRUIT, "k": 2}
+    bandit = other("POST", "/v1/bandits", spec)
+    page = visit(f"/#/b/{bandit['id']}")
+    page.get_by_role("button", name="Delete…").click()
+    dialog = page.get_by_role("dialog")
+    wait_for_text(dialog, "short-lived has 0 decisions")
+    dialog.get_by_role("button", name="Delete").click()
+    wait_for_text(page.locator("#notes"), "Deleted short-lived")
+    page.locator("[data-view=list]").wait_for()
+    wait_for_count(page.get_by_role("navigation").get_by_text("short-lived"), 0)
+
+
 def test_the_page_works_behind_a_prefix(browser, server, bandit):
     """As behind a proxy that removes the prefix."""
     context = browser.new_context()

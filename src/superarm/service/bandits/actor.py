@@ -30,12 +30,15 @@ class Waiting(NamedTuple):
         That of its answer. If it has ended, nobody waits for the answer any more.
     gone
         Whether the client has left.
+    deletes
+        Whether it deletes the bandit, instead of an operation.
     """
 
     operation: Operation
     writes: bool
     future: asyncio.Future[Any]
     gone: Callable[[], bool]
+    deletes: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -54,6 +57,7 @@ class Actor:
     def __init__(self, bandit: Bandit) -> None:
         self.bandit = bandit
         self.live: Live | None = None
+        self.is_deleted = False
         self._queue: deque[Waiting] = deque()
         self._lock = threading.Lock()
         self._busy = False

@@ -13,7 +13,7 @@ from typing import Any
 from superarm.service.bandits.changes import event_with, key_taken
 from superarm.service.bandits.features import Given, Rows, check_size, rows_of
 from superarm.service.bandits.live import Live
-from superarm.service.bandits.records import Answer
+from superarm.service.bandits.records import Answer, Repeated
 from superarm.service.log.events import Event
 from superarm.service.log.store import Turn
 from superarm.service.problems import Problem, shown, shown_error
@@ -31,10 +31,12 @@ def add_arms(
     key: str | None,
     now: Callable[[], float],
     most_arms: int,
+    known_only: bool = False,
 ) -> Answer:
-    """Add the arms that are new, and restore the arms that are retired."""
+    """Add the arms that are new, unless only known ones may come, and restore retired arms."""
     # Without features the digest is that of earlier versions, which logs have.
-    request = _digest("add", arms, prior, *(() if features is None else (features,)))
+    more = (*(() if features is None else (features,)), *(("known",) if known_only else ()))
+    request = _digest("add", arms, prior, *more)
     earlier = None if key is None else event_with(key, live, turn)
     if earlier is not None:
         return _same_answer(earlier, request)
@@ -42,6 +44,12 @@ def add_arms(
     session, names = live.session, dict.fromkeys(arms)
     added = [name for name in names if name not in session]
     restored = [name for name in names if name in session and session.is_retired(name)]
+    if known_only and added:
+        raise Problem(
+            422,
+            f"arms must be ones that the bandit has, got {shown(added[0])}",
+            fix="leave out known_only, and it is added",
+        )
     n_arms = session.policy.reward.n_arms + len(added)
     if n_arms > most_arms:
         raise Problem(
@@ -117,7 +125,7 @@ def _same_answer(event: Event, request: str) -> Answer:
     body = json.loads(event.body)
     if "again" not in body or body["again"]["request"] != request:
         raise key_taken()
-    return {**body["again"]["answer"], _MEMBERS[event.kind]: body["arms"]}
+    return Repeated({**body["again"]["answer"], _MEMBERS[event.kind]: body["arms"]})
 
 
 def _digest(*request: Any) -> str:

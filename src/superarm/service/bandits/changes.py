@@ -8,14 +8,15 @@ from typing import Any
 
 from numpy.linalg import LinAlgError
 
+from superarm.core.contexts import Contextual
 from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
 from superarm.service.bandits import parts
-from superarm.service.bandits.constraints import feasible_of
+from superarm.service.bandits.constraints import feasible_of, named_error
 from superarm.service.bandits.decisions import behind_its_log, find
 from superarm.service.bandits.features import check_context
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.patience import GivenUpError, given_up
-from superarm.service.bandits.records import Answer, answers_of
+from superarm.service.bandits.records import Answer, Repeated, answers_of
 from superarm.service.log.events import Event
 from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Fault, Problem, shown, shown_error
@@ -58,9 +59,12 @@ def _ask(live: Live, asked: dict[str, Any]) -> dict[str, Any]:
     """Let the session decide. Bad constraints and contexts are refused before any draw."""
     feasible = feasible_of(live.session, live.spec["k"], asked)
     try:
-        live.session.check(feasible, context=asked.get("context"))
+        # Of nothing, nothing can be refused, and `ask` checks all of it again.
+        if asked or issubclass(type(live.session.policy.belief), Contextual):
+            live.session.check(feasible, context=asked.get("context"))
     except (ValueError, TypeError) as error:
-        raise Problem(422, f"no decision can be made: {shown_error(error)}") from error
+        detail = f"no decision can be made: {named_error(error, live.session)}"
+        raise Problem(422, detail) from error
     # Sampling changes nothing, and takes longest. If it is given up, memory is still valid.
     before = live.session.mark() if "propensities" in asked else None
     try:
@@ -126,7 +130,7 @@ def _same_answer(live: Live, event: Event, asked: dict[str, Any]) -> Answer:
     body = json.loads(event.body)
     if event.kind != "decided" or body["ask"] != asked:
         raise key_taken()
-    return _answer(asked, answers_of(live.bandit.id, body, event.time))
+    return Repeated(_answer(asked, answers_of(live.bandit.id, body, event.time)))
 
 
 def event_with(key: str, live: Live, turn: Turn) -> Event | None:

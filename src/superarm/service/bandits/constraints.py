@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from superarm.service.problems import Problem, shown_error
+from superarm.service.problems import Problem, shown, shown_error
 from superarm.sessions import Session
 from superarm.sets.feasible import Group
 
-_NOT_CONSTRAINTS = ("n", "k", "propensities", "context")
+# "arm 3", or "arms [0 1]". A number before the word is a number of arms.
+_ARMS = re.compile(r"\b(arm|arms) (?:(?<=arm )|\[ *)(\d+(?: +\d+)*)\]?")
+_QUOTED = re.compile(r"got ['\"]")
+_NOT_CONSTRAINTS = ("n", "k", "propensities", "context", "metadata")
 
 
 def feasible_of(session: Session, k: int, asked: dict[str, Any]) -> Any:
@@ -29,7 +33,20 @@ def feasible_of(session: Session, k: int, asked: dict[str, Any]) -> Any:
     try:
         return session.feasible(size, **given)
     except (ValueError, TypeError) as error:
-        raise Problem(422, f"the constraints do not fit: {shown_error(error)}") from error
+        raise Problem(422, f"the constraints do not fit: {named_error(error, session)}") from error
+
+
+def named_error(error: Exception, session: Session) -> str:
+    """The message of an error of the library, with names of arms where it has numbers."""
+
+    def names(found: re.Match[str]) -> str:
+        return ", ".join(shown(session.names[int(number)]) for number in found[2].split())
+
+    text = str(error)
+    if not _QUOTED.search(text):  # a name that was sent may look like a number of an arm
+        text = _ARMS.sub(lambda found: f"{found[1]} {names(found)}", text)
+    # Over HTTP, budget limits evaluations.
+    return shown_error(ValueError(text.replace("budget", "capacity")))
 
 
 def check_k(k: int, n_arms: int) -> None:

@@ -1,11 +1,11 @@
-"""Find decisions, in memory or else in the log: one by its id, all of them, or some over time."""
+"""Find decisions, in memory or else in the log: one by its id, or some over time."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,6 @@ from superarm.service.log.store import Store, StoreError, Turn
 from superarm.service.problems import Problem, shown
 from superarm.sessions import decision_number
 
-_EVENTS_PER_READ = 20  # each event may have thousands of decisions
-_MOST_EXAMINED = 20_000  # decisions that one request looks through for those with one status
 ESTIMATE_IS = (
     "the reward of the set at its outcomes, once all are known; null for the operator's own rewards"
 )
@@ -37,8 +35,21 @@ def find(store: Store, live: Live, id: str) -> Answer:
         one = session.decision(id)
     except UnknownDecisionError:
         return _find_closed(store, live, id)
-    answer = answer_of(live.bandit.id, record_of(one), one.round, one.time, one.context)
+    metadata = _metadata(store, live, decision_number(id))
+    answer = answer_of(live.bandit.id, record_of(one), one.round, one.time, one.context, metadata)
     return {**answer, "status": session.status(id), "outcomes": session.outcomes(id)}
+
+
+def _metadata(store: Store, live: Live, number: int) -> Any:
+    """The metadata of a decision, which only its event has."""
+    # Newest first, as in the log.
+    made = [event for event in reversed(live.pending) if event.kind == "decided"]
+    made = [event for event in made if (event.decision or 0) <= number]
+    for event in made[:1] or store.decided_before(live.bandit.number, number, 1):
+        # Most decisions have none, and the event of a batch is long.
+        if '"metadata"' in event.body:
+            return json.loads(event.body)["ask"].get("metadata")
+    return None
 
 
 def _find_closed(store: Store, live: Live, id: str) -> Answer:
@@ -47,7 +58,7 @@ def _find_closed(store: Store, live: Live, id: str) -> Answer:
     # Events of this turn are not in the database yet.
     pending = [event for event in live.pending if event.kind == "decided"]
     for event in [*pending, *store.decided_before(live.bandit.number, number, 1)]:
-        for one in _answers(live, event):
+        for one in answers_in(live, event):
             if one["id"] == id:
                 if number > live.session.n_decisions:
                     raise behind_its_log(live)
@@ -55,7 +66,8 @@ def _find_closed(store: Store, live: Live, id: str) -> Answer:
     raise Problem(404, f"no decision has the id {shown(id)}", kind="decision-unknown")
 
 
-def _answers(live: Live, event: Event) -> list[Answer]:
+def answers_in(live: Live, event: Event) -> list[Answer]:
+    """The decisions of an event."""
     return answers_of(live.bandit.id, json.loads(event.body), event.time)
 
 
@@ -66,20 +78,23 @@ def behind_its_log(live: Live) -> StoreError:
     )
 
 
-def _with_outcomes(store: Store, live: Live, one: Answer) -> Answer:
-    """A decision from the log, with its status and outcomes."""
-    session, id = live.session, one["id"]
-    try:
-        return {**one, "status": session.status(id), "outcomes": session.outcomes(id)}
-    except UnknownDecisionError:
-        return _with_logged_outcomes(store, live, one)
-
-
 def _with_logged_outcomes(store: Store, live: Live, one: Answer) -> Answer:
     number = decision_number(one["id"])
     pending = [event for event in live.pending if event.kind == "told" and event.decision == number]
-    outcomes = _outcomes([*store.about(live.bandit.number, number), *pending], one["arms"])
-    status = "told" if len(outcomes) == len(one["arms"]) else "expired"
+    return _with_status(one, [*store.about(live.bandit.number, number), *pending], is_open=False)
+
+
+def logged(store: Store, live: Live, one: Answer, *, is_open: bool) -> Answer:
+    """A decision with its status and the outcomes in the log, which any thread may look up."""
+    told = store.about(live.bandit.number, decision_number(one["id"]))
+    return _with_status(one, told, is_open=is_open)
+
+
+def _with_status(one: Answer, told: Iterable[Event], *, is_open: bool) -> Answer:
+    outcomes = _outcomes(told, one["arms"])
+    closed = "told" if len(outcomes) == len(one["arms"]) else "expired"
+    # An open decision may be complete by now: its last outcome came after the list was begun.
+    status = "open" if is_open and len(outcomes) < len(one["arms"]) else closed
     return {**one, "status": status, "outcomes": outcomes}
 
 
@@ -92,57 +107,12 @@ def _outcomes(told: Iterable[Event], arms: Iterable[str]) -> dict[str, float]:
     return {arm: outcomes[arm] for arm in arms if arm in outcomes}
 
 
-def list_decisions(
-    live: Live, turn: Turn, status: str | None, limit: int, before: int | None
-) -> Answer:
-    """Decisions with numbers below ``before``, newest first."""
-    newest = live.session.n_decisions
-    if before is not None:
-        newest = min(before - 1, newest)
-    # Open decisions are all in memory. Looking for them in the log could take long.
-    if status == "open":
-        return _list_open(turn.store, live, newest, limit)
-    found: list[Answer] = []
-    reached = newest + 1
-    for one in islice(_newest_first(turn.store, live, newest, limit), _MOST_EXAMINED):
-        reached = decision_number(one["id"])
-        known = _with_outcomes(turn.store, live, one)
-        if status is None or known["status"] == status:
-            found.append(known)
-        if len(found) == limit:
-            break
-    return {"decisions": found, "next": reached if reached > 1 else None}
-
-
-def _list_open(store: Store, live: Live, newest: int, limit: int) -> Answer:
-    every = [one for one in reversed(live.session.open) if decision_number(one.id) <= newest]
-    found = [find(store, live, one.id) for one in every[:limit]]
-    return {
-        "decisions": found,
-        "next": decision_number(found[-1]["id"]) if len(every) > limit else None,
-    }
-
-
-def _newest_first(store: Store, live: Live, number: int, limit: int) -> Iterator[Answer]:
-    """Logged decisions with numbers up to ``number``, in descending order."""
-    n_events = min(limit, _EVENTS_PER_READ)
-    while number > 0:
-        events = store.decided_before(live.bandit.number, number, n_events)
-        if not events:
-            return
-        for event in events:
-            for one in reversed(_answers(live, event)):
-                if decision_number(one["id"]) <= number:
-                    # The next read begins here, perhaps in the middle of a batch.
-                    number = decision_number(one["id"]) - 1
-                    yield one
-
-
 def history(live: Live, turn: Turn, points: int) -> Callable[[], Answer]:
     """The bandit after decisions that are evenly spread over all decisions.
 
-    The operation itself reads nothing. It returns a function for another thread, which reads the
-    log alone, so that decisions need not wait for it.
+    The operation itself reads nothing, so that decisions need not wait for it. It returns a
+    function for another thread, which reads the log. From memory it takes the reward and the
+    numbers of the arms, which stay valid when arms are added.
     """
     return partial(_history, turn.store, live, live.session.n_decisions, points)
 
@@ -151,13 +121,13 @@ def _history(store: Store, live: Live, n: int, points: int) -> Answer:
     # Rounding may give a number twice if there are few decisions.
     spread = np.linspace(1, n, min(points, n)).round().astype(int)
     made = []
-    for one, counts in _with_counts(store, live, np.unique(spread).tolist()):
+    for one, counts in with_counts(store, live, np.unique(spread).tolist()):
         told = store.about(live.bandit.number, decision_number(one["id"]))
         made.append(_point(live, {**one, "outcomes": _outcomes(told, one["arms"])}, counts))
     return {"estimate_is": ESTIMATE_IS, "points": made}
 
 
-def _with_counts(
+def with_counts(
     store: Store, live: Live, numbers: Iterable[int]
 ) -> Iterator[tuple[Answer, list[int]]]:
     """Logged decisions by ascending number, with the counts of their events. Reads events once."""
@@ -167,11 +137,11 @@ def _with_counts(
         # Many points may fall into one batch of thousands of decisions.
         if not batch or number > decision_number(batch[-1]["id"]):
             for event in store.decided_before(live.bandit.number, number, 1):
-                batch = _answers(live, event)
+                batch = answers_in(live, event)
                 counts = json.loads(event.body)["counts"]
-        place = number - decision_number(batch[0]["id"]) if batch else 0
-        if place < len(batch):  # otherwise the decision is of this turn and not yet in the log
-            yield batch[place], counts
+        # Decisions have consecutive numbers, and all up to the last one are in the log: the
+        # operation that counted them is answered after its commit.
+        yield batch[number - decision_number(batch[0]["id"])], counts
 
 
 def _point(live: Live, known: Answer, counts: list[int]) -> Answer:

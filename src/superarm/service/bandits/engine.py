@@ -12,8 +12,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import re
-import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -23,29 +21,24 @@ from itertools import islice
 from typing import Any
 
 from superarm.core.stopping import stopping
-from superarm.service.bandits import loading, operations, parts
+from superarm.service.bandits import ids, loading, operations, parts, retention
 from superarm.service.bandits.actor import Actor, Operation, Waiting, look_all, resolve
 from superarm.service.bandits.checkpoints import Checkpoints
 from superarm.service.bandits.clocks import ClockWatch
-from superarm.service.bandits.failures import problem_of
+from superarm.service.bandits.failures import about_to_stop, no_bandit, problem_of
 from superarm.service.bandits.health import Health
 from superarm.service.bandits.live import Live
-from superarm.service.bandits.patience import CLIENT_GONE, GivenUpError, within
+from superarm.service.bandits.patience import CLIENT_GONE, within
 from superarm.service.bandits.spec import Spec
-from superarm.service.log.events import Bandit, DamagedLogError
-from superarm.service.log.store import Store, StoreError, Turn
+from superarm.service.log.events import Bandit
+from superarm.service.log.store import DeletedError, Store, StoreError, Turn
 from superarm.service.metrics import Metrics
-from superarm.service.problems import Problem, shown
+from superarm.service.problems import Problem
 
 _log = logging.getLogger("superarm.service")
 _N_READERS = 4
 _MOST_THREADS = 4096
 _MOST_CONNECTIONS = 64
-_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # of ids; without characters that look alike
-_ID_LENGTH = 10
-_ID = re.compile(r"[a-z2-9]{10}")  # other texts are never looked up in the database
-# The trace of a known kind of failure says nothing more than its message.
-_KNOWN = StoreError | DamagedLogError | Problem | GivenUpError
 
 
 class Engine:
@@ -128,32 +121,36 @@ class Engine:
 
     async def _actor(self, id: str) -> Actor | Problem:
         if self._closed:
-            return Problem(
-                503, "the server is about to stop", fix="repeat", headers={"Retry-After": "1"}
-            )
+            return about_to_stop()
         try:
             return self._actors.get(id) or self._actors.setdefault(id, Actor(await self.find(id)))
         except Problem as problem:
             return problem
 
     def _submit(
-        self, actor: Actor | Problem, operation: Operation, *, reads: bool = False
+        self, actor: Actor | Problem, do: Operation, *, reads: bool = False, deletes: bool = False
     ) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         if isinstance(actor, Problem):
             future.set_exception(actor)
         # Only the first request of an idle bandit sends a thread, which serves the later ones, too.
-        elif actor.put(Waiting(operation, not reads, future, CLIENT_GONE.get())):
+        elif actor.put(Waiting(do, not reads, future, CLIENT_GONE.get(), deletes)):
             self._pool.submit(self._work, actor, loop)
         return future
 
+    async def delete(self, id: str) -> None:
+        """Delete a bandit, its log, and whatever is in memory of it."""
+        number = await self._submit(await self._actor(id), lambda *_: None, deletes=True)
+        self._actors.pop(id, None), self._loaded.pop(id, None)
+        self._pool.submit(retention.purge, self.store, [number])
+
     async def find(self, id: str) -> Bandit:
         """The bandit with an id. Raises Problem if there is none."""
-        bandit = await self.in_thread(self.store.bandit, id) if _ID.fullmatch(id) else None
+        bandit = await self.in_thread(self.store.bandit, id) if ids.may_exist(id) else None
         if bandit is None:
-            fix, detail = "GET /v1/bandits lists them", f"no bandit has the id {shown(id)}"
-            raise Problem(404, detail, fix=fix, kind="bandit-unknown")
+            gone = ids.may_exist(id) and await self.in_thread(self.store.was_deleted, id)
+            raise problem_of(DeletedError()) if gone else no_bandit(id)
         return bandit
 
     async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -185,8 +182,7 @@ class Engine:
 
     def close(self) -> None:
         """Finish running operations, make checkpoints of changed bandits, close the database."""
-        self._closed = True
-        # First the operations, then the checkpoints: an operation may still change a bandit.
+        self._closed = True  # first the operations, which may still change a bandit
         self._pool.shutdown(wait=True)
         self._readers.shutdown(wait=True)
         for actor in self._actors.values():
@@ -196,8 +192,8 @@ class Engine:
 
     def make(self, spec: Spec) -> Actor:
         """Make a bandit, also before the event loop runs."""
-        id = "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
-        live = Live.new(Bandit(0, id, spec["name"], spec["k"], self.clock()), spec, self.own)
+        new = Bandit(0, ids.new_id(), spec["name"], spec["k"], self.clock())
+        live = Live.new(new, spec, self.own)
         try:
             # The database gives the number, and refuses a name that is taken.
             live.bandit = self.store.create(live.bandit, live.pending.pop())
@@ -232,6 +228,10 @@ class Engine:
         Returns their answers, which may be exceptions.
         """
         try:
+            if actor.is_deleted:
+                return [problem_of(DeletedError())] * len(batch)
+            if batch[0].deletes:
+                return [retention.delete(actor, self.store, self.checkpoints)]
             if jumped := self._watch.jump():
                 _log.warning("clock_jumped", extra={"fields": {"seconds": round(jumped, 3)}})
             to_write = any(waiting.writes for waiting in batch)
@@ -266,9 +266,7 @@ class Engine:
         """Drop the bandit from memory, which may be wrong now, and log the failure."""
         actor.live = None
         self.health.failed(error)
-        trace = None if isinstance(error, _KNOWN) else error
-        fields = {"bandit": actor.bandit.id, "why": str(error)}
-        _log.error("turn_failed", exc_info=trace, extra={"fields": fields})
+        operations.log_failure(actor.bandit, error)
 
     def _current(self, actor: Actor, turn: Turn) -> Live:
         """The bandit after its last event, also if another process made that event."""
@@ -285,6 +283,8 @@ class Engine:
 
     def _make_room(self, used: Actor) -> None:
         """Drop idle bandits from memory if there are too many, the least recently used first."""
+        if used.is_deleted:
+            return
         # An ordered dict is a queue of the least recently used.
         self._loaded[used.bandit.id] = used
         self._loaded.move_to_end(used.bandit.id)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from superarm.service.bandits.patience import GivenUpError, given_up
 from superarm.service.log.events import DamagedLogError
-from superarm.service.log.store import StoreError
-from superarm.service.problems import Problem
+from superarm.service.log.store import DeletedError, StoreError
+from superarm.service.problems import Problem, shown
 
 
 def problem_of(error: BaseException) -> Problem:
@@ -14,6 +14,8 @@ def problem_of(error: BaseException) -> Problem:
         return error
     if isinstance(error, GivenUpError):
         return given_up()
+    if isinstance(error, DeletedError):
+        return Problem(410, "the bandit was deleted", kind="bandit-deleted")
     if isinstance(error, StoreError):
         return _of_store(error)
     if isinstance(error, DamagedLogError):
@@ -25,6 +27,17 @@ def problem_of(error: BaseException) -> Problem:
     return Problem(
         500, "the server failed, and nothing was changed", fix="the log of the server says how"
     )
+
+
+def about_to_stop() -> Problem:
+    """The answer to a request that comes too late."""
+    return Problem(503, "the server is about to stop", fix="repeat", headers={"Retry-After": "1"})
+
+
+def no_bandit(id: str) -> Problem:
+    """The answer to a request about an id that no bandit has."""
+    detail = f"no bandit has the id {shown(id)}"
+    return Problem(404, detail, fix="GET /v1/bandits lists them", kind="bandit-unknown")
 
 
 def _of_store(error: StoreError) -> Problem:

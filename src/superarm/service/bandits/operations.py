@@ -12,11 +12,13 @@ from superarm.service.bandits.actor import Waiting
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.patience import GivenUpError, given_up
-from superarm.service.log.events import Bandit
-from superarm.service.log.store import NameTakenError, Turn
+from superarm.service.log.events import Bandit, DamagedLogError
+from superarm.service.log.store import NameTakenError, StoreError, Turn
 from superarm.service.problems import Fault, Problem
 
 _log = logging.getLogger("superarm.service")
+# The trace of a known kind of failure says nothing more than its message.
+_KNOWN = StoreError | DamagedLogError | Problem | GivenUpError
 LONGEST_S = 0.05  # a commit contains the operations of this time, so slow ones delay few others
 
 
@@ -31,6 +33,8 @@ def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Except
     # its answer does not wait for the operations behind it.
     end = time.perf_counter() + LONGEST_S
     for waiting in batch:
+        if waiting.deletes:  # in a turn of its own
+            break
         try:
             answers.append(_answer(waiting, live, turn))
         except Fault as fault:
@@ -59,6 +63,13 @@ def log_fault(bandit: Bandit, fault: Exception) -> None:
         _log.warning("given_up", extra={"fields": fields})
     else:
         _log.error("fault", exc_info=fault.__cause__, extra={"fields": fields})
+
+
+def log_failure(bandit: Bandit, error: BaseException) -> None:
+    """Say in the log of the server why a turn failed."""
+    trace = None if isinstance(error, _KNOWN) else error
+    fields = {"bandit": bandit.id, "why": str(error)}
+    _log.error("turn_failed", exc_info=trace, extra={"fields": fields})
 
 
 def result_of(waiting: Waiting, function: Callable[..., Any], *args: Any) -> Any:

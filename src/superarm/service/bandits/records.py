@@ -48,13 +48,22 @@ def decisions_of(body: dict[str, Any], time: float) -> list[Decision]:
     return made if context is None else [replace(one, context=context) for one in made]
 
 
-def answer_of(bandit: str, record: Record, round: int, time: float, context: Any) -> Answer:
-    """A decision as clients see it; without a context if there is none."""
+class Repeated(dict[str, Any]):
+    """The answer that an earlier request with the same idempotency key got."""
+
+
+def answer_of(
+    bandit: str, record: Record, round: int, time: float, context: Any, metadata: Any = None
+) -> Answer:
+    """A decision as clients see it; without context or metadata if there are none."""
     answer = {"id": record["id"], "bandit": bandit, **record, "round": round, "time": time}
-    return answer if context is None else {**answer, "context": context}
+    if context is not None:
+        answer["context"] = context
+    return answer if metadata is None else {**answer, "metadata": metadata}
 
 
 def answers_of(bandit: str, body: dict[str, Any], time: float) -> list[Answer]:
     """The decisions of an event as clients see them, from its body and time."""
-    round, context = body["round"], body["ask"].get("context")
-    return [answer_of(bandit, one, round, time, context) for one in body["decisions"]]
+    asked = body["ask"]
+    shared = body["round"], time, asked.get("context"), asked.get("metadata")
+    return [answer_of(bandit, one, *shared) for one in body["decisions"]]

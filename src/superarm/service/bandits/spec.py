@@ -18,6 +18,8 @@ from superarm.sessions import Expiry, Session
 
 Spec = dict[str, Any]
 _KEPT_NUMBERS = 2_000_000  # sampled values that explanations keep in memory, about
+_SEED_BITS = 53  # larger whole numbers are not exact in every JSON reader
+_MOST_SEED = 2**128
 _MOST_EXPLAINED = 100  # decisions that can be explained by default
 
 
@@ -46,7 +48,7 @@ def complete(given: Spec, own: parts.Factories, *, most_arms: int) -> Spec:
         "prior": prior,
         "expiry": given["expiry"],
         # A drawn seed is logged, too, so that replay needs nothing else.
-        "seed": secrets.randbits(64) if given["seed"] is None else given["seed"],
+        "seed": _seed(given["seed"]),
         "keep": given["keep"],
         "explain_last": explain_last,
     }
@@ -76,6 +78,15 @@ def _check_arms(arms: list[str] | int, k: int, most_arms: int) -> int:
         repeated = shown(_repeated(arms))
         raise Problem(422, f"names of arms must be distinct, got {repeated} more than once")
     return n_arms
+
+
+def _seed(given: int | str | None) -> int:
+    if given is None:
+        return secrets.randbits(_SEED_BITS)
+    seed = int(given)
+    if seed >= _MOST_SEED:
+        raise Problem(422, f"seed must be below 2**128, got {shown(given)}")
+    return seed
 
 
 def _with_name(part: str | Mapping[str, Any], member: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Problem, shown_error
 
 _LEVEL = 0.95  # of the interval of each arm
+_MOST_EXACT = 2**53
 _INTERNAL = ("mark", "again")  # members of an event that only the service needs
 
 
@@ -47,7 +48,7 @@ def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
         sizes["warm_start"] = {"strength": known["strength"], "rounds": len(known["arms"])}
     return {
         **summary(live.bandit, live.counts),
-        "spec": {**live.spec, **sizes},
+        "spec": _readable({**live.spec, **sizes}),
         "retired": [str(name) for name in session.retired],
         "events": live.seq,
         "posterior": _posterior(live, names, top, query),
@@ -119,12 +120,20 @@ def _largest(means: Any, among: Any, top: int) -> Any:
     return among[np.argsort(-means[among], kind="stable")]
 
 
+def _readable(spec: dict[str, Any]) -> dict[str, Any]:
+    """A spec whose seed is exact in every JSON reader: a large one is text."""
+    seed = spec.get("seed", 0)
+    return {**spec, "seed": str(seed)} if seed > _MOST_EXACT else spec
+
+
 def line(bandit: Bandit, event: Event) -> bytes:
     """An event as a line of the log that clients read."""
     body = json.loads(event.body)
     for name in _INTERNAL:
         body.pop(name, None)
     counts = dict(zip(COUNTS, body.pop("counts"), strict=True))
+    if "spec" in body:
+        body["spec"] = _readable(body["spec"])
     head = {"seq": event.seq, "time": event.time, "kind": event.kind, "bandit": bandit.id}
     if event.key is not None:
         head["key"] = event.key

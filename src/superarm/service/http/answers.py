@@ -75,6 +75,7 @@ class DecisionAnswer(BaseModel):
     context: list[float] | list[list[float]] | None = Field(
         None, description="What was known of the round, if a context was given."
     )
+    metadata: dict[str, Any] | None = Field(None, description="As the request had it.")
     ranked: bool | None = Field(
         None, description="True. Missing for decisions from before arms were ranked."
     )
@@ -97,7 +98,7 @@ class DecisionList(BaseModel):
     """Decisions, newest first. If there are more, ``next`` is the value of ``before`` for them."""
 
     decisions: list[DecisionState]
-    next: int | None
+    next: str | None
 
 
 class ToldAnswer(BaseModel):
@@ -126,6 +127,9 @@ class DecideResult(BaseModel):
 
     answer: DecisionAnswer | DecisionBatch | None = None
     problem: ProblemBody | None = None
+    replayed: bool | None = Field(
+        None, description="True for the answer to an earlier request with the same key."
+    )
 
 
 class DecideResults(BaseModel):

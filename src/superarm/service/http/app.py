@@ -11,14 +11,13 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
-from superarm.service.bandits.patience import CLIENT_GONE
 from superarm.service.http import bandit_routes, bulk_routes, decision_routes, server_routes
 from superarm.service.http.endpoint import Endpoint, json_response
-from superarm.service.http.front_door import GONE
+from superarm.service.http.express import Express, mark_client
 from superarm.service.http.guard import Guard
 from superarm.service.http.keys import Keys
 from superarm.service.http.openapi import description
@@ -46,9 +45,12 @@ def make_app(service: Service) -> Starlette:
 
     routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
     routes += [Route("/openapi.json", _describe(service), include_in_schema=False), *page_routes()]
+    express = Middleware(
+        Express, service=service, routes=routes, endpoints=decision_routes.MOST_OFTEN
+    )
     app = Starlette(
         routes=routes,
-        middleware=_middleware(service),
+        middleware=[*_middleware(service), express],
         exception_handlers={
             Problem: _answer_problem,
             HTTPException: _answer_routing,
@@ -81,21 +83,18 @@ class _Responder:
         self._endpoint, self._service = endpoint, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        CLIENT_GONE.set(scope.get(GONE, _never))
+        mark_client(scope)
         response = await self._endpoint.respond(self._service, Request(scope, receive))
+        if scope["method"] == "HEAD" and isinstance(response, StreamingResponse):
+            # The server leaves out bodies, but would wait for the end of this one.
+            response = Response(headers=dict(response.headers))
         await response(scope, receive, send)
-
-
-def _never() -> bool:
-    return False
 
 
 def _route(endpoint: Endpoint, service: Service) -> Route:
     responder = _Responder(endpoint, service)
-    route = Route(endpoint.path, responder, methods=[endpoint.method], name=endpoint.name)
-    # Starlette adds HEAD to GET, which the description does not have.
-    route.methods = {endpoint.method}
-    return route
+    # Starlette adds HEAD to GET.
+    return Route(endpoint.path, responder, methods=[endpoint.method], name=endpoint.name)
 
 
 def _describe(service: Service) -> Callable[[Request], Any]:

@@ -12,8 +12,8 @@ from starlette.responses import Response, StreamingResponse
 
 from superarm.service.bandits import arms, decisions, spec, views
 from superarm.service.bandits.engine import Engine
-from superarm.service.bandits.records import Answer
-from superarm.service.http import answers, bodies
+from superarm.service.bandits.records import Answer, Repeated
+from superarm.service.http import answers, bodies, queries
 from superarm.service.http.endpoint import Media, endpoint
 from superarm.service.http.service import Service
 from superarm.service.log import chain
@@ -37,6 +37,7 @@ _OF_REBUILDING = (404, 422, 500, 503)
     answer=Summary,
     links=("decide", "get_bandit", "add_arms"),
     problems=(400, 409, 413, 415, 422, 503, 507),
+    example={"name": "front page", "arms": ["budget", "storm", "derby", "quiz"], "k": 2},
 )
 async def create_bandit(service: Service, body: bodies.CreateBody, key: str | None) -> Answer:
     """Make a bandit. The same request again gets the same bandit."""
@@ -44,11 +45,12 @@ async def create_bandit(service: Service, body: bodies.CreateBody, key: str | No
     engine, limits, given = service.engine, service.limits, body.model_dump()
     wanted = await engine.slowly(lambda: spec.complete(given, engine.own, most_arms=limits.arms))
     try:
-        bandit = await engine.create(wanted)
+        bandit, made = await engine.create(wanted), True
     except NameTakenError:
         chosen = [name for name in ("belief", "seed") if given[name] is None]
-        bandit = await engine.in_thread(_same_bandit, engine, wanted, chosen)
-    return await engine.in_thread(views.logged_summary, engine.store, bandit)
+        bandit, made = await engine.in_thread(_same_bandit, engine, wanted, chosen), False
+    answer = await engine.in_thread(views.logged_summary, engine.store, bandit)
+    return answer if made else Repeated(answer)
 
 
 def _same_bandit(engine: Engine, wanted: spec.Spec, chosen: list[str]) -> Bandit:
@@ -76,7 +78,7 @@ def _same_bandit(engine: Engine, wanted: spec.Spec, chosen: list[str]) -> Bandit
 
 
 @endpoint("GET", "/v1/bandits", answer=answers.BanditList, problems=(404, 422, 503))
-async def list_bandits(service: Service, query: bodies.BanditsQuery) -> Answer:
+async def list_bandits(service: Service, query: queries.BanditsQuery) -> Answer:
     """List bandits in the order of their creation; with ``name``, the one with this name."""
     engine, limit, number = service.engine, query.limit, 0
     if query.after is not None:
@@ -95,9 +97,32 @@ async def list_bandits(service: Service, query: bodies.BanditsQuery) -> Answer:
 
 
 @endpoint("GET", "/v1/bandits/{id}", answer=answers.BanditState, problems=_OF_REBUILDING)
-async def get_bandit(service: Service, id: str, query: bodies.BanditQuery) -> Answer:
+async def get_bandit(service: Service, id: str, query: queries.BanditQuery) -> Answer:
     """Look up a bandit, and its best arms among those with ``query`` in their names."""
     return await service.engine.do(id, partial(views.state, **dict(query)), reads=True)
+
+
+@endpoint(
+    "DELETE",
+    "/v1/bandits/{id}",
+    status=204,
+    answer=Media("", "Deleted"),
+    problems=(404, 410, 422, 503, 507),
+)
+async def delete_bandit(service: Service, id: str, query: queries.DeleteQuery) -> Response:
+    """Delete a bandit with its decisions, outcomes and log. This cannot be undone."""
+    try:
+        bandit = await service.engine.find(id)
+        # Some HTTP libraries turn the address of an arm called ".." into that of the bandit.
+        if query.name != bandit.name:
+            raise Problem(
+                422, f"name must be that of the bandit to delete, got {shown(query.name)}"
+            )
+        await service.engine.delete(id)
+    except Problem as problem:
+        if problem.kind != "bandit-deleted":  # a request that is repeated has succeeded
+            raise
+    return Response(status_code=204)
 
 
 @endpoint(
@@ -105,6 +130,7 @@ async def get_bandit(service: Service, id: str, query: bodies.BanditQuery) -> An
     "/v1/bandits/{id}/arms",
     answer=answers.ArmsAnswer,
     problems=(400, 404, 409, 413, 415, 422, 503, 507),
+    example={"arms": ["recipe", "obituary"]},
 )
 async def add_arms(service: Service, id: str, body: bodies.ArmsBody, key: str | None) -> Answer:
     """Add arms, or restore retired ones. Arms that exist and are not retired do not change."""
@@ -114,6 +140,7 @@ async def add_arms(service: Service, id: str, body: bodies.ArmsBody, key: str | 
         arms=body.arms,
         prior=body.prior,
         features=body.features,
+        known_only=body.known_only,
         key=key,
         now=engine.clock,
         most_arms=service.limits.arms,
@@ -134,7 +161,7 @@ async def retire_arm(service: Service, id: str, name: str, key: str | None) -> A
 
 
 @endpoint("GET", "/v1/bandits/{id}/history", answer=answers.History, problems=_OF_REBUILDING)
-async def get_history(service: Service, id: str, query: bodies.HistoryQuery) -> Answer:
+async def get_history(service: Service, id: str, query: queries.HistoryQuery) -> Answer:
     """Show the bandit over time, at decisions that are evenly spread over all of them."""
     engine = service.engine
     look = await engine.do(id, partial(decisions.history, points=query.points), reads=True)
@@ -142,7 +169,7 @@ async def get_history(service: Service, id: str, query: bodies.HistoryQuery) -> 
 
 
 @endpoint("GET", "/v1/bandits/{id}/verdict", answer=answers.VerdictAnswer, problems=_OF_REBUILDING)
-async def get_verdict(service: Service, id: str, query: bodies.VerdictQuery) -> Answer:
+async def get_verdict(service: Service, id: str, query: queries.VerdictQuery) -> Answer:
     """Say whether the best arms are known. It may be asked at any time."""
     return await service.engine.do(id, partial(views.verdict, delta=query.delta), reads=True)
 
@@ -153,7 +180,7 @@ async def get_verdict(service: Service, id: str, query: bodies.VerdictQuery) -> 
     answer=Media("application/x-ndjson", "Events"),
     problems=(404, 422, 503),
 )
-async def read_log(service: Service, id: str, query: bodies.LogQuery) -> Response:
+async def read_log(service: Service, id: str, query: queries.LogQuery) -> Response:
     """Read the events after one, one per line; with ``follow``, wait for new events, too."""
     bandit = await service.engine.find(id)
     lines = _lines(service, bandit, query.after, query.follow)
@@ -178,8 +205,8 @@ async def _lines(
         after, text = await engine.in_thread(read, after)
         if text:
             yield text
-        elif not follow:
-            return
+        elif not follow or not await engine.in_thread(engine.store.bandit, bandit.id):
+            return  # at its end, or of a bandit that was deleted
         else:
             await asyncio.sleep(_POLL_S)
 
@@ -188,6 +215,7 @@ ENDPOINTS: tuple[Any, ...] = (
     create_bandit,
     list_bandits,
     get_bandit,
+    delete_bandit,
     add_arms,
     retire_arm,
     get_history,

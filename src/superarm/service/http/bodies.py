@@ -1,4 +1,4 @@
-"""The bodies and queries of requests. Bodies are strict: unknown members are refused."""
+"""The bodies of requests. They are strict: unknown members are refused."""
 
 from __future__ import annotations
 
@@ -37,6 +37,22 @@ Weight = Annotated[float, Field(ge=0.0, le=1e300)]
 Number = Annotated[float, Field(ge=-1e6, le=1e6)]
 Row = Annotated[list[Number], Field(min_length=1)]
 Rows = Annotated[list[Row], Field(min_length=1)]
+MOST_NUMBER = 2**53  # larger whole numbers are not exact in every JSON reader
+Seed = (
+    Annotated[int, Field(ge=0, le=MOST_NUMBER), _WHOLE]
+    | Annotated[str, StringConstraints(pattern=r"^[0-9]{1,39}$")]
+)
+Metadata = Annotated[
+    dict[
+        Text,
+        Annotated[str, StringConstraints(max_length=1000)]
+        | bool
+        | Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
+        | float
+        | None,
+    ],
+    Field(max_length=32),
+]
 _MOST_PARAMETERS = 32
 _MOST_ITEMS = 10_000  # of one request with many
 PartObject = Annotated[dict[str, Any], Field(min_length=1, max_length=_MOST_PARAMETERS)]
@@ -66,23 +82,27 @@ class Strict(BaseModel):
 class ExpiryBody(Strict):
     """When decisions expire, and what happens then: see `superarm.sessions.Expiry`."""
 
-    after_s: Positive | None = None
-    after_rounds: Count | None = None
-    late: Literal["refuse", "ignore"] = "refuse"
-    missing: Outcome | None = None
+    after_s: Positive | None = Field(None, description="Seconds until a decision expires.")
+    after_rounds: Count | None = Field(None, description="Later rounds until it expires.")
+    late: Literal["refuse", "ignore"] = Field(
+        "refuse", description="What happens to outcomes that come later."
+    )
+    missing: Outcome | None = Field(
+        None, description="The outcome that is learnt for arms without one."
+    )
 
 
 class RoundBody(Strict):
     """A round of an older system: the arms in the order of their places, and their outcomes."""
 
-    arms: Annotated[list[Text], Field(min_length=1)]
+    arms: Annotated[list[Text], Field(min_length=1)] = Field(description="Names of arms.")
     outcomes: list[Outcome | None] = Field(description="One per arm; null if it is not known.")
 
 
 class WarmStartBody(Strict):
     """What is known from before."""
 
-    rounds: Annotated[list[RoundBody], Field(min_length=1)]
+    rounds: Annotated[list[RoundBody], Field(min_length=1)] = Field(description="Oldest first.")
     strength: Annotated[float, Field(gt=0.0, le=1.0)] = Field(
         1.0, description="The share of the rounds that count, drawn at random."
     )
@@ -122,9 +142,11 @@ class CreateBody(Strict):
     warm_start: WarmStartBody | None = Field(
         None, description="Rounds that the bandit learns before its first decision."
     )
-    expiry: ExpiryBody | None = None
-    seed: Annotated[int, Field(ge=0, lt=2**128), _WHOLE] | None = Field(
-        None, description="Random by default."
+    expiry: ExpiryBody | None = Field(None, description="Never by default.")
+    seed: Seed | None = Field(
+        None,
+        description="Random by default. Above 2^53 as text, because not every JSON reader has such "
+        "numbers.",
     )
     keep: Annotated[int, Field(ge=0, le=1_000_000), _WHOLE] = Field(
         1000, description="Number of closed decisions in memory. The log keeps all of them."
@@ -139,23 +161,30 @@ class CreateBody(Strict):
 class GroupBody(Strict):
     """A group of arms. A set has at least ``least`` and at most ``most`` of them."""
 
-    arms: list[Text]
-    least: CountOrZero = 0
-    most: CountOrZero | None = None
+    arms: list[Text] = Field(description="Names of arms.")
+    least: CountOrZero = Field(0, description="How many of them a set has at least.")
+    most: CountOrZero | None = Field(None, description="How many a set has at most.")
 
 
 class DecideBody(Strict):
     """Constraints of this round; ``n`` for several decisions at once."""
 
-    n: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = None
-    k: Count | None = None
-    at_most: bool = False
-    available: list[Text] | None = None
-    must: list[Text] | None = None
-    must_not: list[Text] | None = None
-    groups: list[GroupBody] | None = None
-    weights: dict[Text, Weight] | None = None
-    capacity: Weight | None = None
+    n: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = Field(
+        None, description="Number of decisions, answered as a list: all are issued or none."
+    )
+    k: Count | None = Field(None, description="Number of arms, if not the bandit's own.")
+    at_most: bool = Field(False, description="Whether a set may have fewer than k arms.")
+    available: list[Text] | None = Field(None, description="The arms that exist in this round.")
+    must: list[Text] | None = Field(None, description="Arms that every set has.")
+    must_not: list[Text] | None = Field(None, description="Arms that no set has.")
+    groups: list[GroupBody] | None = Field(
+        None, description="Groups of arms with limits, which may overlap."
+    )
+    weights: dict[Text, Weight] | None = Field(None, description="Weights by arm; others have 0.")
+    capacity: Weight | None = Field(None, description="The most that a set may weigh.")
+    metadata: Metadata | None = Field(
+        None, description="Anything that you want to find again with the decision, and in the log."
+    )
     context: Row | Rows | None = Field(
         None,
         description="What is known of this round, for a belief made with context: "
@@ -171,7 +200,9 @@ class DecideBody(Strict):
 class TellBody(Strict):
     """Outcomes of some arms of a decision."""
 
-    outcomes: Annotated[dict[Text, Outcome], Field(min_length=1)]
+    outcomes: Annotated[dict[Text, Outcome], Field(min_length=1)] = Field(
+        description="Outcomes from 0 to 1, by arm."
+    )
 
 
 class DecideItem(DecideBody):
@@ -186,7 +217,9 @@ class DecideItem(DecideBody):
 class DecideAllBody(Strict):
     """Requests for decisions."""
 
-    decisions: Annotated[list[DecideItem], Field(min_length=1, max_length=_MOST_ITEMS)]
+    decisions: Annotated[list[DecideItem], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
+        description="One item per request. The result at the same place answers it."
+    )
 
 
 class TellItem(TellBody):
@@ -198,59 +231,21 @@ class TellItem(TellBody):
 class TellAllBody(Strict):
     """Outcomes of many decisions."""
 
-    outcomes: Annotated[list[TellItem], Field(min_length=1, max_length=_MOST_ITEMS)]
+    outcomes: Annotated[list[TellItem], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
+        description="One item per decision. The result at the same place answers it."
+    )
 
 
 class ArmsBody(Strict):
     """Arms to add, or retired arms to restore."""
 
-    arms: Annotated[list[Text], Field(min_length=1)]
-    prior: tuple[Positive, Positive] | None = None
+    arms: Annotated[list[Text], Field(min_length=1)] = Field(description="Names of arms.")
+    prior: tuple[Positive, Positive] | None = Field(
+        None, description="The prior of new arms, for beliefs that do not learn theirs."
+    )
+    known_only: bool = Field(
+        False, description="Refuse arms that the bandit does not have, instead of adding them."
+    )
     features: Rows | dict[Text, Row] | None = Field(
         None, description="Those of the arms, as for a new bandit. The default is average ones."
     )
-
-
-_MOST_NUMBER = 2**53  # larger whole numbers are not exact in every JSON reader
-
-
-class BanditsQuery(BaseModel):
-    """Which bandits to list."""
-
-    limit: int = Field(100, ge=1, le=1000)
-    after: str | None = Field(None, max_length=100)
-    name: str | None = Field(None, max_length=200)
-
-
-class BanditQuery(BaseModel):
-    """Which arms of a bandit to show."""
-
-    top: int = Field(20, ge=0, le=10_000)
-    query: str = Field("", max_length=200)
-
-
-class VerdictQuery(BaseModel):
-    """How sure a verdict must be."""
-
-    delta: float = Field(0.05, gt=0.0, lt=1.0, description="The error probability allowed.")
-
-
-class HistoryQuery(BaseModel):
-    """How many points of a history to show."""
-
-    points: int = Field(200, ge=1, le=1000)
-
-
-class LogQuery(BaseModel):
-    """Which events of a log to read."""
-
-    after: int = Field(0, ge=0, le=_MOST_NUMBER)
-    follow: bool = False
-
-
-class DecisionsQuery(BaseModel):
-    """Which decisions to list."""
-
-    status: Literal["open", "told", "expired"] | None = None
-    limit: int = Field(50, ge=1, le=1000)
-    before: int | None = Field(None, ge=1, le=_MOST_NUMBER)

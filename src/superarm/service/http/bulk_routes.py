@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from superarm.service.bandits import changes
 from superarm.service.bandits.actor import Operation
-from superarm.service.bandits.records import Answer
+from superarm.service.bandits.records import Answer, Repeated
 from superarm.service.http import answers, bodies
 from superarm.service.http.decision_routes import bandit_of
 from superarm.service.http.endpoint import endpoint
@@ -29,7 +29,12 @@ _PROBLEMS = (400, 413, 415, 422, 429, 503, 507)
 
 
 @endpoint(
-    "POST", "/v1/decisions", answer=answers.DecideResults, problems=_PROBLEMS, lines="decisions"
+    "POST",
+    "/v1/decisions",
+    answer=answers.DecideResults,
+    problems=_PROBLEMS,
+    lines="decisions",
+    example={"decisions": [{"bandit": "ers3m6njb8", "key": "page-view-1"}]},
 )
 async def decide_all(service: Service, body: bodies.DecideAllBody) -> Answer:
     """Issue decisions of any bandits. Each has its own result, and is in the log before that."""
@@ -45,7 +50,14 @@ async def decide_all(service: Service, body: bodies.DecideAllBody) -> Answer:
     return await _results(service, "decisions", body.decisions, wanted)
 
 
-@endpoint("POST", "/v1/outcomes", answer=answers.TellResults, problems=_PROBLEMS, lines="outcomes")
+@endpoint(
+    "POST",
+    "/v1/outcomes",
+    answer=answers.TellResults,
+    problems=_PROBLEMS,
+    lines="outcomes",
+    example={"outcomes": [{"decision": "ers3m6njb8-1", "outcomes": {"storm": 1.0}}]},
+)
 async def tell_all(service: Service, body: bodies.TellAllBody) -> Answer:
     """Learn outcomes of any decisions. Each has its own result, and is in the log before that."""
     now = service.engine.clock
@@ -114,7 +126,9 @@ async def _ask(team: Team, home: int, member: str, items: Sequence[BaseModel]) -
 
 
 def _result(said: Any) -> Answer:
-    return {"problem": said.body()} if isinstance(said, Problem) else {"answer": said}
+    if isinstance(said, Problem):
+        return {"problem": said.body()}
+    return {"answer": said, **({"replayed": True} if isinstance(said, Repeated) else {})}
 
 
 ENDPOINTS = (decide_all, tell_all)

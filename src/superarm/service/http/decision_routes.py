@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from superarm.service.bandits import changes, decisions, explanations
+from superarm.service.bandits import changes, decisions, explanations, listing
 from superarm.service.bandits.records import Answer
-from superarm.service.http import answers, bodies
+from superarm.service.http import answers, bodies, queries
 from superarm.service.http.endpoint import endpoint
 from superarm.service.http.service import Service
 from superarm.service.problems import Problem, shown
@@ -34,6 +34,7 @@ def bandit_of(decision: str) -> str:
     answer=answers.DecisionAnswer | answers.DecisionBatch,
     links=("tell", "get_decision", "explain_decision"),
     problems=(400, 404, 409, 413, 415, 422, 429, 500, 503, 507),
+    example={"must_not": ["quiz"], "metadata": {"page": "front"}},
 )
 async def decide(
     service: Service, id: str, key: str | None, body: bodies.DecideBody = _NO_CONSTRAINTS
@@ -53,6 +54,7 @@ async def decide(
     "/v1/decisions/{id}/outcomes",
     answer=answers.ToldAnswer,
     problems=(400, 404, 409, 410, 413, 415, 422, 503, 507),
+    example={"outcomes": {"storm": 1.0, "derby": 0.0}},
 )
 async def tell(service: Service, id: str, body: bodies.TellBody) -> Answer:
     """Learn outcomes of some arms. They are in the log before that is acknowledged."""
@@ -62,10 +64,11 @@ async def tell(service: Service, id: str, body: bodies.TellBody) -> Answer:
 
 
 @endpoint("GET", "/v1/bandits/{id}/decisions", answer=answers.DecisionList, problems=_OF_READING)
-async def list_decisions(service: Service, id: str, query: bodies.DecisionsQuery) -> Answer:
+async def list_decisions(service: Service, id: str, query: queries.DecisionsQuery) -> Answer:
     """List decisions, newest first; ``before`` is the number at the end of a decision's id."""
-    operation = partial(decisions.list_decisions, **dict(query))
-    return await service.engine.do(id, operation, reads=True)
+    operation = partial(listing.list_decisions, **dict(query))
+    look = await service.engine.do(id, operation, reads=True)
+    return await service.engine.in_thread(look)
 
 
 @endpoint("GET", "/v1/decisions/{id}", answer=answers.DecisionState, problems=_OF_READING)
@@ -85,4 +88,5 @@ async def explain_decision(service: Service, id: str) -> Answer:
     return await service.engine.do(bandit_of(id), partial(explanations.explain, id=id), reads=True)
 
 
+MOST_OFTEN = (decide, tell)
 ENDPOINTS = (decide, tell, list_decisions, get_decision, explain_decision)

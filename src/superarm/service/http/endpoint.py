@@ -18,16 +18,18 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from superarm.service.bandits.records import Repeated
 from superarm.service.http.service import Service
 from superarm.service.problems import Problem, shown
 
 Function = Callable[..., Awaitable[Any]]
+REPLAYED = "Idempotent-Replayed"  # the header of an answer that was given before
 NDJSON = "application/x-ndjson"  # JSON lines
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
-_ENCODER = json.JSONEncoder(allow_nan=False)  # json.dumps would make one per answer
 _MOST_ERRORS = 10  # errors of a body that one answer lists
 _LONGEST_TEXT = 300
 
@@ -55,6 +57,8 @@ class Endpoint:
         Where the thing with the id in the answer is, such as "/v1/bandits/{id}".
     lines
         The member of the body that may also come alone, as JSON lines with one item each.
+    example
+        A body, for the description.
     """
 
     method: str
@@ -67,6 +71,7 @@ class Endpoint:
     links: tuple[str, ...] = ()
     location: str | None = None
     lines: str | None = None
+    example: Any = None
 
     @property
     def name(self) -> str:
@@ -98,20 +103,26 @@ class Endpoint:
         """Read the request, call the function, and encode its answer."""
         given: dict[str, Any] = dict(request.path_params)
         if self.body is not None:
-            raw = await _body(request, self.lines)
-            # An empty body that is not needed leaves the default of the function.
-            if raw or self.needs_body:
-                given["body"] = _parsed(raw, self.body)
+            try:
+                raw = await request.body()
+            except ClientDisconnect:  # a part of a body is not the request
+                raise Problem(400, "the body is incomplete", fix="send it again") from None
+            body = body_of(raw, request.headers.get("content-type"), self)
+            if body is not None:
+                given["body"] = body
         if self.query is not None:
             given["query"] = _checked(request, self.query)
         if self.takes_key:
-            given["key"] = _idempotency_key(request)
+            key = request.headers.get("idempotency-key")
+            given["key"] = None if key is None else idempotency_key(key)
         answer = await self.function(service, **given)
         if isinstance(answer, Response):
             return answer
-        headers = None
+        headers = {}
         if self.location is not None and "id" in answer:
-            headers = {"Location": self.location.format(id=answer["id"])}
+            headers["Location"] = self.location.format(id=answer["id"])
+        if isinstance(answer, Repeated):
+            headers[REPLAYED] = "true"
         return json_response(answer, self.status, headers)
 
 
@@ -124,29 +135,35 @@ def json_response(
     members: Any, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """A response with JSON."""
-    return Response(_ENCODER.encode(members), status, headers, "application/json")
+    return Response(encoded(members), status, headers, "application/json")
+
+
+def encoded(members: Any) -> bytes:
+    """The bytes of an answer. JSON has no NaN and no infinities: they would become null."""
+    return to_json(members, inf_nan_mode="null")
 
 
 class Media(NamedTuple):
-    """An answer that is not JSON."""
+    """An answer that is not JSON; without a type, one that has no body."""
 
     type: str
     description: str
 
 
-async def _body(request: Request, lines: str | None = None) -> bytes:
-    """The bytes of the body, which must be declared as JSON, or as JSON lines of a member.
+def body_of(raw: bytes, sent: str | None, endpoint: Endpoint) -> BaseModel | None:
+    """The checked body, which must be declared as JSON, or as JSON lines; None to leave it out.
 
     Any website can make a browser send other types without asking the service first.
     """
-    try:
-        raw = await request.body()
-    except ClientDisconnect:  # a part of a body is not the request
-        raise Problem(400, "the body is incomplete", fix="send it again") from None
-    sent = request.headers.get("content-type")
-    if sent is None and not raw:
-        return raw
-    media = (sent or "").partition(";")[0].strip().lower()
+    if sent is not None or raw:
+        raw = _as_json(raw, (sent or "").partition(";")[0].strip().lower(), endpoint.lines)
+    # An empty body that is not needed leaves the default of the function.
+    if endpoint.body is None or not (raw or endpoint.needs_body):
+        return None
+    return _parsed(raw, endpoint.body)
+
+
+def _as_json(raw: bytes, media: str, lines: str | None) -> bytes:
     if lines is not None and media == NDJSON:
         items = [line for line in raw.splitlines() if line.strip()]
         return b'{"%s":[%s]}' % (lines.encode(), b",".join(items))
@@ -210,9 +227,9 @@ def _checked(request: Request, model: type[BaseModel]) -> BaseModel:
         raise Problem(422, detail, errors=errors) from None
 
 
-def _idempotency_key(request: Request) -> str | None:
-    key = request.headers.get("idempotency-key")
-    if key is not None and not _KEY.fullmatch(key):
+def idempotency_key(key: str) -> str:
+    """The key, if it may be one."""
+    if not _KEY.fullmatch(key):
         raise Problem(
             400,
             "Idempotency-Key must be 1 to 200 visible ASCII characters",

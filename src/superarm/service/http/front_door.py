@@ -7,8 +7,10 @@ them without end, must be stopped before that.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import socket
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -31,10 +33,16 @@ class FrontDoor:
         The limits of the server.
     team
         The workers of the server; None if it has no others.
+    proxies
+        Addresses and networks of trusted proxies. Their connections are those of many clients, so
+        they are not limited.
     """
 
-    def __init__(self, limits: Limits, team: Team | None = None) -> None:
+    def __init__(
+        self, limits: Limits, team: Team | None = None, proxies: Iterable[str] = ()
+    ) -> None:
         self.limits, self.team = limits, team
+        self._proxies = [ipaddress.ip_network(proxy) for proxy in proxies]
         self._open: Counter[str] = Counter()
         self._adopting: set[asyncio.Task[Any]] = set()
 
@@ -66,7 +74,14 @@ class FrontDoor:
     def enter(self, address: str) -> bool:
         """Count a connection. Returns whether the address may have it."""
         self._open[address] += 1
-        return self._open[address] <= self.limits.connections
+        return self._open[address] <= self.limits.connections or self._is_proxy(address)
+
+    def _is_proxy(self, address: str) -> bool:
+        try:
+            found = ipaddress.ip_address(address)
+        except ValueError:  # a socket of another kind has none
+            return False
+        return any(found in network for network in self._proxies)
 
     def leave(self, address: str) -> None:
         """Forget a connection."""

@@ -12,16 +12,29 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 from superarm.service.http.answers import ProblemBody
-from superarm.service.http.endpoint import NDJSON, Endpoint, Media
+from superarm.service.http.endpoint import NDJSON, REPLAYED, Endpoint, Media
 from superarm.service.problems import MEDIA_TYPE
 from superarm.version import __version__
 
 _REF = "#/components/schemas/{model}"
+_REPLAYED_HEADER = {
+    "description": "true for the answer to an earlier request with the same key.",
+    "schema": {"type": "string"},
+}
+# By the module of the endpoint.
+_TAGS = {
+    "bandit_routes": ("bandits", "Make, list, look up and delete bandits, and change their arms."),
+    "decision_routes": ("decisions", "Issue decisions, tell outcomes, look up, list, explain."),
+    "bulk_routes": ("many at once", "Decisions and outcomes of any bandits in one request."),
+    "server_routes": ("server", "The server itself: its parts, its health, its metrics."),
+}
+_OF_PATHS = {"name": "The name of the arm.", "id": "The id of the {thing}."}
 _OF_EVERY_ENDPOINT = (403, 429, 500, 504)
 _KEY_HEADER = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
+    "description": "The same key gets the same answer, and changes nothing again.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
 }
 
@@ -40,7 +53,14 @@ def description(endpoints: Sequence[Endpoint], *, with_keys: bool) -> dict[str, 
         "description": "Pick the best k of m, round after round, over HTTP.",
         "version": __version__,
     }
-    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": components}
+    tags = [{"name": name, "description": sentence} for name, sentence in _TAGS.values()]
+    return {
+        "openapi": "3.1.0",
+        "info": info,
+        "tags": tags,
+        "paths": paths,
+        "components": components,
+    }
 
 
 def _operation(endpoint: Endpoint, with_keys: bool) -> dict[str, Any]:
@@ -48,6 +68,7 @@ def _operation(endpoint: Endpoint, with_keys: bool) -> dict[str, Any]:
         "summary": endpoint.name.replace("_", " ").title(),
         "description": inspect.getdoc(endpoint.function),
         "operationId": endpoint.name,
+        "tags": [_TAGS[endpoint.function.__module__.rpartition(".")[2]][0]],
     }
     if parameters := [*_path_parameters(endpoint), *_query_parameters(endpoint)]:
         operation["parameters"] = parameters
@@ -58,6 +79,8 @@ def _operation(endpoint: Endpoint, with_keys: bool) -> dict[str, Any]:
             "required": endpoint.needs_body,
             "content": _content("application/json", _ref(endpoint.body)),
         }
+        if endpoint.example is not None:
+            operation["requestBody"]["content"]["application/json"]["example"] = endpoint.example
         if endpoint.lines is not None:
             operation["requestBody"]["content"] |= _content(NDJSON, {"type": "string"})
     needs_key = with_keys and (endpoint.path.startswith("/v1/") or endpoint.path == "/metrics")
@@ -71,7 +94,15 @@ def _operation(endpoint: Endpoint, with_keys: bool) -> dict[str, Any]:
 def _path_parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
     for name in re.findall(r"\{(\w+)", endpoint.path):
         schema = {"type": "string", "title": name.title()}
-        yield {"name": name, "in": "path", "required": True, "schema": schema}
+        thing = "decision" if endpoint.path.startswith("/v1/decisions") else "bandit"
+        about = _OF_PATHS[name].format(thing=thing)
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": about,
+            "schema": schema,
+        }
 
 
 def _query_parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
@@ -80,12 +111,20 @@ def _query_parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
     for name, schema in endpoint.query.model_json_schema()["properties"].items():
         if schema["default"] is None:
             del schema["default"]  # a query cannot say null
-        yield {"name": name, "in": "query", "required": False, "schema": schema}
+        about = schema.pop("description")
+        yield {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "description": about,
+            "schema": schema,
+        }
 
 
 def _responses(endpoint: Endpoint, needs_key: bool) -> dict[str, Any]:
     responses = {endpoint.status: _success(endpoint)}
     statuses = [*endpoint.problems, *_OF_EVERY_ENDPOINT, *([401] if needs_key else [])]
+    statuses += [410] if "{id}" in endpoint.path else []  # of a bandit that was deleted
     problem = {"description": "A problem", "content": _content(MEDIA_TYPE, _ref(ProblemBody))}
     responses |= dict.fromkeys(statuses, problem)
     if endpoint.failure is not None:
@@ -98,6 +137,8 @@ def _responses(endpoint: Endpoint, needs_key: bool) -> dict[str, Any]:
 
 def _success(endpoint: Endpoint) -> dict[str, Any]:
     answer = endpoint.answer
+    if isinstance(answer, Media) and not answer.type:
+        return {"description": answer.description}
     if isinstance(answer, Media):
         content = _content(answer.type, {"type": "string"})
         return {"description": answer.description, "content": content}
@@ -108,10 +149,12 @@ def _success(endpoint: Endpoint) -> dict[str, Any]:
         schema = {"anyOf": schema["anyOf"], "title": title}
     else:
         schema = _ref(answer)
-    response = {
+    response: dict[str, Any] = {
         "description": "Successful Response",
         "content": _content("application/json", schema),
     }
+    if endpoint.takes_key:
+        response["headers"] = {REPLAYED: _REPLAYED_HEADER}
     if endpoint.links:
         parameters = {"id": "$response.body#/id"}
         response["links"] = {

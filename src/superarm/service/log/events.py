@@ -6,8 +6,9 @@ import hashlib
 import json
 from typing import Any, NamedTuple
 
+from pydantic_core import to_json
+
 KINDS = ("created", "decided", "told", "arms_added", "arms_retired", "arms_restored", "expired")
-# Compact, and NaN is refused: other programs must be able to read the log.
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
@@ -86,24 +87,41 @@ def seal(
     body: dict[str, Any],
 ) -> Event:
     """Make the event that follows the digest ``before``."""
-    unsealed = Event(seq, time, kind, decision, key, _ENCODER.encode(body), b"")
-    return unsealed._replace(digest=_digest(before, unsealed))
+    text = _encoded(body)
+    digest = _digest(before, seq, time, kind, decision, key, text)
+    return Event(seq, time, kind, decision, key, text, digest)
 
 
 def check(before: bytes, seq: int, event: Event) -> None:
     """Raise unless ``event`` follows the event with this ``seq`` and digest."""
     if event.seq != seq + 1:
         raise DamagedLogError(f"event {seq + 1} is missing: event {seq} is followed by {event.seq}")
-    if _digest(before, event) != event.digest:
+    if _digest(before, *event[:-1]) != event.digest:
         raise DamagedLogError(
             f"event {event.seq} or an event before it was changed after it was written: "
             f"its digest differs"
         )
 
 
-def _digest(before: bytes, event: Event) -> bytes:
-    """The digest that the event must carry; the digest that it does carry is not read."""
+def _encoded(body: dict[str, Any]) -> str:
+    """Compact JSON, in which NaN is refused: other programs must be able to read the log."""
+    text = to_json(body).decode()
+    # Names may have these words and other letters, too, so the slower encoder decides.
+    is_plain = text.isascii() and "NaN" not in text and "Infinity" not in text
+    return text if is_plain else _ENCODER.encode(body)
+
+
+def _digest(
+    before: bytes,
+    seq: int,
+    time: float,
+    kind: str,
+    decision: int | None,
+    key: str | None,
+    body: str,
+) -> bytes:
+    """The digest that an event must carry."""
     # repr() of a float is exact, so that the digest does not depend on rounding. The body comes
     # last, so that no text in it can be taken for one of the fields before it.
-    head = f"{event.seq}\n{event.time!r}\n{event.kind}\n{event.decision}\n{event.key!r}\n"
-    return hashlib.sha256(before + head.encode() + event.body.encode()).digest()
+    head = f"{seq}\n{time!r}\n{kind}\n{decision}\n{key!r}\n{body}"
+    return hashlib.sha256(before + head.encode()).digest()

@@ -158,6 +158,24 @@ class FolderStore:
                 self._file_of[one.number] = place
                 yield one
 
+    def delete(self, number: int) -> None:
+        """Delete a bandit and its checkpoint, and give up its name."""
+        self._at(number).delete(number)
+
+    def was_deleted(self, id: str) -> bool:
+        """Whether the bandit with an id was deleted."""
+        return any(file.was_deleted(id) for file in self._files)
+
+    def to_purge(self) -> list[int]:
+        """The numbers of deleted bandits in the files of this process with events left."""
+        found = {number: place for place in self._own for number in self._files[place].to_purge()}
+        self._file_of |= found
+        return list(found)
+
+    def purge(self, number: int) -> None:
+        """Remove the events of a deleted bandit."""
+        self._at(number).purge(number)
+
     def events(self, number: int, after: int, limit: int) -> list[Event]:
         """Events with a seq above ``after``, in ascending order."""
         return self._at(number).events(number, after, limit)
@@ -173,6 +191,10 @@ class FolderStore:
     def about(self, number: int, decision: int) -> list[Event]:
         """The events with outcomes of a decision, in ascending order."""
         return self._at(number).about(number, decision)
+
+    def expired_before(self, number: int, seq: int, limit: int) -> list[Event]:
+        """Events with decisions that have expired, with a seq below ``seq``, newest first."""
+        return self._at(number).expired_before(number, seq, limit)
 
     def checkpoint(self, number: int) -> Checkpoint | None:
         """The last checkpoint."""

@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -22,9 +22,9 @@ from superarm.service.log.queries import (
     LogTurn,
     Statement,
 )
-from superarm.service.log.store import Checkpoint, NameTakenError, StoreError
+from superarm.service.log.store import Checkpoint, DeletedError, NameTakenError, StoreError
 
-VERSION = 1
+VERSION = 2  # see `superarm.service.log.sqlite_file`
 _TYPES = {
     "serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     "int": "BIGINT",
@@ -65,15 +65,20 @@ class PostgresStore:
     ----------
     address
         ``postgresql://user@host/database``, as psycopg takes it. Timeouts in it override ours.
+    mode
+        "serve" for a server, which brings a database of an earlier version to this one.
     """
 
     bandit, bandit_named, bandits = queries.bandit, queries.bandit_named, queries.bandits
     events, last, by_key = queries.events, queries.last, queries.by_key
     decided_before, about = queries.decided_before, queries.about
+    expired_before = queries.expired_before
+    delete, was_deleted = queries.delete, queries.was_deleted
+    to_purge, purge = queries.to_purge, queries.purge
     key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
     checkpoint = queries.checkpoint
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, mode: Literal["serve", "write", "read"] = "serve") -> None:
         self.name = "postgresql"
         self._address = address
         self._local = threading.local()
@@ -81,7 +86,7 @@ class PostgresStore:
         self._lock = threading.Lock()
         self._closed = False
         try:
-            self._do(_make_tables)
+            self._do(partial(_make_tables, serving=mode == "serve"))
         except BaseException:
             self.close()
             raise
@@ -119,8 +124,9 @@ class PostgresStore:
         try:
             # READ COMMITTED sees what other processes committed while this one waited.
             connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-            query = "SELECT 1 FROM bandits WHERE number = %s FOR UPDATE"
-            connection.execute(query, (bandit.number,))
+            query = "SELECT 1 FROM bandits WHERE number = %s AND k > 0 FOR UPDATE"
+            if connection.execute(query, (bandit.number,)).fetchone() is None:
+                raise DeletedError  # by another server
         except BaseException:
             self._end(connection)
             raise
@@ -222,7 +228,7 @@ def _append(connection: Connection, number: int, events: list[Event]) -> None:
     connection.execute("COMMIT")
 
 
-def _make_tables(connection: Connection) -> None:
+def _make_tables(connection: Connection, *, serving: bool) -> None:
     with connection.transaction():
         # Servers that start at the same time must not create the tables twice.
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
@@ -234,10 +240,11 @@ def _make_tables(connection: Connection) -> None:
                 f"the database must have version {VERSION} or earlier, got version {row[0]}; "
                 f"update superarm"
             )
-        if row is None:
-            connection.execute("INSERT INTO meta VALUES (%s)", (VERSION,))
+        if row is None or (row[0] < VERSION and serving):
             for table in TABLES:
                 connection.execute(table.format(**_TYPES))
+            connection.execute("DELETE FROM meta")
+            connection.execute("INSERT INTO meta VALUES (%s)", (VERSION,))
 
 
 @cache

@@ -17,6 +17,10 @@ from superarm.service.log.store import Checkpoint, KeyRow, Store
 Statement = tuple[str, Sequence[Any]]
 
 _BANDIT = "SELECT number, id, name, k, created FROM bandits"
+# The row of a deleted bandit stays, so that its number and its id are not used again.
+_EXISTS = "k > 0"
+_DELETED = "k = 0"
+_EVENTS_PER_PURGE = 1000  # other bandits commit between two portions
 _EVENT = "seq, time, kind, decision, key, body, digest"
 _KEY = "id, role, note, created, digest"
 _MOST_READ = 4 << 20  # characters of events that are read at once
@@ -29,7 +33,8 @@ PUT_CHECKPOINT = (
     "SET meta = excluded.meta, data = excluded.data, sha256 = excluded.sha256"
 )
 
-# Each database fills in its own names of the types.
+# Each database fills in its own names of the types. A database of an earlier version gets what it
+# lacks.
 TABLES = (
     "CREATE TABLE IF NOT EXISTS bandits (number {serial}, id TEXT NOT NULL UNIQUE, "
     "name TEXT NOT NULL UNIQUE, k INTEGER NOT NULL, created {real} NOT NULL)",
@@ -39,6 +44,7 @@ TABLES = (
     "CREATE UNIQUE INDEX IF NOT EXISTS events_by_key ON events (bandit, key) WHERE key IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS events_by_decision ON events (bandit, decision, seq) "
     "WHERE decision IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS events_expired ON events (bandit, seq) WHERE kind = 'expired'",
     "CREATE TABLE IF NOT EXISTS checkpoints (bandit {int} PRIMARY KEY, meta TEXT NOT NULL, "
     "data {blob} NOT NULL, sha256 {blob} NOT NULL)",
     "CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, role TEXT NOT NULL, "
@@ -71,17 +77,44 @@ class Database(Protocol):
 
 def bandit(self: Database, id: str) -> Bandit | None:
     """The bandit with an id."""
-    return next(_bandits(self, "WHERE id = ?", id), None)
+    return next(_bandits(self, f"WHERE id = ? AND {_EXISTS}", id), None)
 
 
 def bandit_named(self: Database, name: str) -> Bandit | None:
     """The bandit with a name."""
-    return next(_bandits(self, "WHERE name = ?", name), None)
+    return next(_bandits(self, f"WHERE name = ? AND {_EXISTS}", name), None)
 
 
 def bandits(self: Database, limit: int, after: int = 0) -> list[Bandit]:
     """Bandits with numbers above ``after``, in ascending order."""
-    return list(_bandits(self, "WHERE number > ? ORDER BY number LIMIT ?", after, limit))
+    where = f"WHERE number > ? AND {_EXISTS} ORDER BY number LIMIT ?"
+    return list(_bandits(self, where, after, limit))
+
+
+def delete(self: Database, number: int) -> None:
+    """Delete a bandit and its checkpoint, and give up its name. Its events are left to `purge`."""
+    # No bandit has such a name, because names have no control characters.
+    mark = f"UPDATE bandits SET k = 0, name = '\x01' || id WHERE number = ? AND {_EXISTS}"
+    self._write([(mark, (number,)), ("DELETE FROM checkpoints WHERE bandit = ?", (number,))])
+
+
+def was_deleted(self: Database, id: str) -> bool:
+    """Whether the bandit with an id was deleted."""
+    return next(_bandits(self, f"WHERE id = ? AND {_DELETED}", id), None) is not None
+
+
+def to_purge(self: Database) -> list[int]:
+    """The numbers of deleted bandits whose events are not all gone."""
+    left = "EXISTS (SELECT 1 FROM events WHERE events.bandit = bandits.number)"
+    return [row[0] for row in self._read(f"SELECT number FROM bandits WHERE {_DELETED} AND {left}")]
+
+
+def purge(self: Database, number: int) -> None:
+    """Remove the events of a deleted bandit, some at a time."""
+    newest, seq = last(self, number), 0
+    while newest is not None and seq < newest.seq:
+        seq += _EVENTS_PER_PURGE
+        self._write([("DELETE FROM events WHERE bandit = ? AND seq <= ?", (number, seq))])
 
 
 def events(self: Database, number: int, after: int, limit: int) -> list[Event]:
@@ -119,6 +152,12 @@ def about(self: Database, number: int, decision: int) -> list[Event]:
         "AND kind = 'told' ORDER BY decision, seq"
     )
     return list(_events(self, where, number, decision, decision))
+
+
+def expired_before(self: Database, number: int, seq: int, limit: int) -> list[Event]:
+    """Events with decisions that have expired, with a seq below ``seq``, newest first."""
+    where = "WHERE bandit = ? AND kind = 'expired' AND seq < ? ORDER BY seq DESC LIMIT ?"
+    return list(_events(self, where, number, seq, limit))
 
 
 def by_key(self: Database, number: int, key: str) -> Event | None:

@@ -69,6 +69,9 @@ class SQLiteStore:
     bandit, bandit_named, bandits = queries.bandit, queries.bandit_named, queries.bandits
     events, last, by_key = queries.events, queries.last, queries.by_key
     decided_before, about = queries.decided_before, queries.about
+    expired_before = queries.expired_before
+    delete, was_deleted = queries.delete, queries.was_deleted
+    to_purge, purge = queries.to_purge, queries.purge
     key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
     checkpoint, put_checkpoint = queries.checkpoint, queries.put_checkpoint
 
@@ -85,12 +88,13 @@ class SQLiteStore:
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
         try:
-            self._open(writable=mode != "read")
+            self._open(mode)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, *, writable: bool) -> None:
+    def _open(self, mode: str) -> None:
+        writable = mode != "read"
         try:
             self._reading = connect(self.path, read_only=not writable)
             version = self._check_version(self._reading, writable=writable)
@@ -101,7 +105,8 @@ class SQLiteStore:
                 raise StoreError(f"{self.path} must be on a file system that supports SQLite's WAL")
             # A commit returns when the data is on the disk. An acknowledgement promises that.
             writing.execute("PRAGMA synchronous = FULL")
-            if version == 0:
+            # A file of an earlier version becomes one of this version when it is served.
+            if version == 0 or (version < VERSION and mode == "serve"):
                 with _transaction(writing):
                     make_tables(writing)
         except sqlite3.Error as error:

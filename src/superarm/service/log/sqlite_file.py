@@ -10,7 +10,8 @@ import filelock
 from superarm.service.log.queries import TABLES
 from superarm.service.log.store import StoreError
 
-VERSION = 1
+# 1: the first. 2: arms of decisions are ranked, which servers of version 1 would not replay.
+VERSION = 2
 _BUSY_S = 30  # how long a statement waits for a lock that another process holds
 _ERROR_CLASS = 0xFF  # the low byte of an extended SQLite error code
 _TYPES = {
@@ -32,7 +33,7 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Turn a new file into a database of this version, in the transaction of the caller."""
+    """Turn a new or older file into one of this version, in the transaction of the caller."""
     for table in TABLES:
         connection.execute(table.format(**_TYPES))
     connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -19,6 +19,10 @@ class StoreError(Exception):
         self.full, self.read_only = full, read_only
 
 
+class DeletedError(Exception):
+    """The bandit was deleted."""
+
+
 class NameTakenError(Exception):
     """Another bandit has this name."""
 
@@ -90,6 +94,18 @@ class Store(Protocol):
     def bandits(self, limit: int, after: int = 0) -> list[Bandit]:
         """Bandits with numbers above ``after``, in ascending order."""
 
+    def delete(self, number: int) -> None:
+        """Delete a bandit and its checkpoint, and give up its name. `purge` removes its events."""
+
+    def was_deleted(self, id: str) -> bool:
+        """Whether the bandit with an id was deleted."""
+
+    def to_purge(self) -> list[int]:
+        """The numbers of deleted bandits whose events are not all gone."""
+
+    def purge(self, number: int) -> None:
+        """Remove the events of a deleted bandit, some at a time."""
+
     def events(self, number: int, after: int, limit: int) -> list[Event]:
         """Events with a seq above ``after``, in ascending order.
 
@@ -104,6 +120,9 @@ class Store(Protocol):
 
     def about(self, number: int, decision: int) -> list[Event]:
         """The events with outcomes of a decision, in ascending order."""
+
+    def expired_before(self, number: int, seq: int, limit: int) -> list[Event]:
+        """Events with decisions that have expired, with a seq below ``seq``, newest first."""
 
     def checkpoint(self, number: int) -> Checkpoint | None:
         """The last checkpoint."""

@@ -45,6 +45,8 @@ _OUTCOME = (
     "response",
 )
 _ROUND = (
+    "decision",  # before the round: an export of superarm has both
+    "decisionid",
     "round",
     "roundid",
     "request",

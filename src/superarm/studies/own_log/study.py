@@ -160,9 +160,13 @@ def _next(source: Source, columns: Columns, k: int) -> str:
     """How to go on in Python, with the names of this log."""
     given = {**asdict(columns), "round": list(columns.round)}
     options = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
+    read = source.python()
+    modules = {"duckdb.": "duckdb", "pd.": "pandas as pd", "sqlite3.": "sqlite3"}
+    imports = [name for used, name in modules.items() if used in read]
     return (
         "Start a session with what the log knows, in Python:\n"
-        f"    rows = {source.python()}\n"
+        + "".join(f"    import {name}\n" for name in (*imports, "superarm"))
+        + f"    rows = {read}\n"
         f"    log = superarm.offpolicy.ShownLog.of(rows, {options})\n"
         f"    session = superarm.Session.from_log(log, k={k})\n"
         "Or a bandit of the service, over HTTP:\n"
@@ -207,4 +211,5 @@ def _write(
             command=f"superarm run {source.command()} --k {k} {columns.options()}",
         )
     # The page comes last: whoever sees it finds all other files complete.
-    return [folders.write(folder / name, text) for name, text in files.items()][-1]
+    last = [folders.write(folder / name, text) for name, text in files.items()][-1]
+    return last if "report.html" in files else folder

@@ -30,6 +30,8 @@ _MOST_ARMS = 50  # on the page; arms.csv has all of them
 _BEST, _RANDOM = Look(RED, ":"), Look(INK, ":")
 _PICTURE = "Reward per round, and what was lost against the best fixed set, for each policy"
 
+_STAR = "★\N{NO-BREAK SPACE}"  # stays with the first word of the name
+
 
 def draw(figure: Any, analysis: Analysis) -> None:
     """Two panels: the reward per round so far, and what was lost against the best fixed set."""
@@ -196,7 +198,7 @@ def _arms_table(analysis: Analysis) -> Table:
     policies = [result.policy for result in analysis.results]
     rows = [
         [
-            f"{'★ ' if arm['in_best_fixed_set'] else ''}{arm['arm']}",
+            f"{_STAR if arm['in_best_fixed_set'] else ''}{arm['arm']}",
             f"{arm['mean_outcome']:.4f}",
             f"{arm['n_missing']:,}",
             *(f"{arm[f'shown_by_{policy}']:.1%}" for policy in policies),

@@ -106,6 +106,9 @@ const idempotent = () => ({
 /** @type {(after?: string | null) => Promise<{ bandits: Bandit[], next: string | null }>} */
 export const bandits = (after) => json("GET", `v1/bandits${search({ limit: 100, after })}`);
 
+/** @type {(bandit: Bandit) => Promise<unknown>} */
+export const deleteBandit = ({ id, name }) => send("DELETE", banditPath(id) + search({ name }));
+
 /** @type {(id: string, top: number, query: string) => Promise<Bandit>} */
 export const bandit = (id, top, query) => json("GET", banditPath(id) + search({ top, query }));
 

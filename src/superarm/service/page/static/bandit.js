@@ -10,7 +10,7 @@ import { HistoryChart } from "./chart.js";
 import { Button } from "./controls.js";
 import { Decisions } from "./decisions.js";
 import { useFeed } from "./feed.js";
-import { DecideForm, TellForm } from "./forms.js";
+import { DecideForm, DeleteForm, TellForm } from "./forms.js";
 import { count, moment, number, share } from "./format.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { Name, visible } from "./names.js";
@@ -33,24 +33,38 @@ const TILES = [
 ];
 
 const MOST_NAMED = 8; // arms of a verdict
+const GONE = [404, 410]; // there is no such bandit, or no more
 
-const CONNECTIONS = { live: "Live", paused: "Paused", lost: "Trying again…" };
+const CONNECTIONS = {
+  live: "Live",
+  paused: "Paused",
+  hanging: "Server hangs…",
+  lost: "Trying again…",
+};
 
 /**
- * @param {{ id: string, takesFocus: boolean, explain: (decision: string) => void }} props
+ * @param {{
+ *   id: string,
+ *   takesFocus: boolean,
+ *   explain: (decision: string) => void,
+ *   ondelete: () => void,
+ * }} props
  */
-export function BanditView({ id, takesFocus, explain }) {
-  const { announce, onproblem } = usePage();
+export function BanditView({ id, takesFocus, explain, ondelete }) {
+  const { announce, note, onproblem, open } = usePage();
   const [missing, setMissing] = useState(/** @type {Error | null} */ (null));
   const title = useRef(/** @type {HTMLHeadingElement | null} */ (null));
   const search = useRef(/** @type {HTMLInputElement | null} */ (null));
   const feed = useFeed(id, {
     onevents: (events) => announce(inWords(events)),
-    onproblem: (error) => (error.status === 404 ? setMissing(error) : onproblem(error)),
+    onproblem: (error) => (GONE.includes(error.status) ? setMissing(error) : onproblem(error)),
+    onrecovery: () => note("The server answers again."),
   });
   const actions = useActions(feed, explain);
   useShortcuts({ ...actions, "/": () => search.current?.focus() });
   const isLoaded = feed.bandit !== null;
+  const openDelete = () =>
+    open("Delete bandit", html`<${DeleteForm} bandit=${feed.bandit} done=${ondelete} />`);
   useEffect(() => {
     if (isLoaded && takesFocus) title.current?.focus();
   }, [isLoaded]);
@@ -79,6 +93,7 @@ export function BanditView({ id, takesFocus, explain }) {
           disabled=${feed.connection === null} onclick=${actions.p}>
           ${CONNECTIONS[feed.connection ?? "live"]}
         <//>
+        <${Button} class="quiet" disabled=${!isLoaded} onclick=${openDelete}>Delete…<//>
         <${Button} onclick=${actions.r}>With constraints…<//>
         <${Button} class="primary" onclick=${actions.d}>Decide<//>
       </div>

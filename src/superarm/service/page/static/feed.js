@@ -45,6 +45,7 @@ export class Feed {
    *   onchange: () => void,
    *   onevents: (events: LogEvent[]) => void,
    *   onproblem: (error: any) => void,
+   *   onrecovery: () => void,
    * }} callbacks
    */
   constructor(id, callbacks) {
@@ -100,6 +101,8 @@ export class Feed {
     this.#watcher ??= watch(this.id, bandit.events, {
       onevents: (events) => this.#arrived(events),
       onstate: (state) => {
+        const wasAway = this.connection === "hanging" || this.connection === "lost";
+        if (wasAway && state === "live") this.callbacks.onrecovery();
         this.connection = state;
         this.callbacks.onchange();
       },

@@ -2,7 +2,7 @@
 
 /** @import { Bandit, Decision } from "../types" */
 
-import { addArms, decide, key, Problem, tell } from "./api.js";
+import { addArms, decide, deleteBandit, key, Problem, tell } from "./api.js";
 import { Button, Field, numbersOf, TextArea, valueOf } from "./controls.js";
 import { lines, plural } from "./format.js";
 import { html, useRef } from "./html.js";
@@ -153,6 +153,21 @@ export function AddArmsForm({ id, nFeatures, done }) {
       html`<${TextArea} name="features" label="Features, one line per arm" rows="4"
         hint=${`${plural(nFeatures, "number")} per line. Without any, the arms are average ones.`} />`
     }
+  <//>`;
+}
+
+/** @param {{ bandit: Bandit, done: () => void }} props */
+export function DeleteForm({ bandit, done }) {
+  const { note } = usePage();
+  const deleted = () => {
+    note(`Deleted ${visible(bandit.name)}.`);
+    done();
+  };
+  return html`<${Form} submit="Delete" send=${() => deleteBandit(bandit)} done=${deleted}>
+    <p>
+      <${Name} name=${bandit.name} /> has ${plural(bandit.decisions, "decision")}. They are deleted
+      with their outcomes and the log. This cannot be undone.
+    </p>
   <//>`;
 }
 

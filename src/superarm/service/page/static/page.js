@@ -32,6 +32,10 @@ function App() {
     setVersion((n) => n + 1);
     location.hash = banditAddress(made.id);
   };
+  const deleted = () => {
+    setVersion((n) => n + 1);
+    location.hash = "#/";
+  };
   const keyChanged = () => {
     unlock();
     setVersion((n) => n + 1);
@@ -66,6 +70,7 @@ function App() {
       key=${id}
       id=${id}
       takesFocus=${hasNavigated}
+      ondelete=${deleted}
       explain=${(/** @type {string} */ decision) => {
         location.hash = explanationAddress(id, decision);
       }} />`;

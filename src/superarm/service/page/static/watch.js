@@ -7,8 +7,9 @@ import { events } from "./api.js";
 
 const EVERY_MS = 1000;
 const LONGEST_MS = 15000;
+const HANGS_AFTER_MS = 4000;
 
-/** @typedef {"live" | "paused" | "lost"} Connection */
+/** @typedef {"live" | "paused" | "hanging" | "lost"} Connection */
 
 /**
  * @param {string} id
@@ -29,6 +30,10 @@ export function watch(id, after, { onevents, onstate }) {
   async function look() {
     timer = undefined;
     if (document.hidden) return; // visibilitychange starts again
+    // An answer that does not come is no failure yet, but people should know.
+    const hanging = setTimeout(() => {
+      if (!isOver && !isPaused) onstate("hanging");
+    }, HANGS_AFTER_MS);
     try {
       const found = await events(id, last);
       if (isOver || isPaused) return;
@@ -39,6 +44,8 @@ export function watch(id, after, { onevents, onstate }) {
       if (isOver || isPaused) return;
       wait = Math.min(Math.max(wait, EVERY_MS) * 2, LONGEST_MS);
       onstate("lost");
+    } finally {
+      clearTimeout(hanging);
     }
     schedule();
   }

@@ -1,0 +1,269 @@
+"""The throughput of the service as ratios: against the framework, the library, and with workers.
+
+    python benchmarks/load.py [--rounds N] [--seconds S] [--postgres URL] [--events N]
+                              [--no-workers] [--out FILE.json]
+    python benchmarks/load.py --from FILE.json
+
+5 of 5,000 arms, 64 clients with one request at a time, everything durable. Ratios are of figures
+from the same round, and the table has their medians over the rounds:
+
+- single requests against a bare Starlette application with answers of the same size;
+- bulk requests of 100 against the library's own ``ask`` and ``tell``;
+- two workers against one, with two bandits;
+- the 99th percentile of the latency against the median, also while a page watches a bandit with
+  many events, another bandit has a million arms, and a third has a reward that sleeps.
+
+Clients and servers share the cores of the machine, and other programs may use them, too. So the
+ratios of processor time per request are shown as well: those of a machine with cores to spare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+import superarm as sa
+from load_beside import beside, make_old
+from server_process import Server
+from superarm.client import Client
+from superarm.service import server as service
+
+M, K, CLIENTS, BULK = 5_000, 5, 64, 100
+WIDE = 1_000_000
+HERE = Path(__file__).parent
+TARGETS = {
+    "single / bare": 0.40,
+    "bulk / library": 0.60,
+    "two workers / one": 1.8,
+    "p99 / median": 5.0,
+    "p99 / median, busy": 5.0,
+}
+AT_MOST = {name for name in TARGETS if name.startswith("p99")}
+
+
+class Bare(Server):
+    """The bare application, with the methods of a server."""
+
+    def __init__(self, log: Path) -> None:
+        super().__init__("", log)
+        self._arguments = [str(HERE / "load_bare.py"), str(self.port)]
+
+
+def library(seconds: float) -> dict[str, float]:
+    """Decisions and outcomes of a bare session, per second and in processor time."""
+    names = [str(number) for number in range(M)]
+    policy = sa.Policy(sa.BetaBelief(M), sa.TopK(), sa.LinearReward(M), K)
+    session, rng = sa.Session(policy, names, seed=1), random.Random(0)
+    n_done, start, cpu = 0, time.perf_counter(), time.process_time()
+    while (took := time.perf_counter() - start) < seconds:
+        decision = session.ask()
+        session.tell(decision, {arm: float(rng.random() < 0.3) for arm in decision.arms})
+        n_done += 2
+    return {"per_s": n_done / took, "cpu_ms": 1e3 * (time.process_time() - cpu) / n_done}
+
+
+def load(server: Server, bandits: list[str], seconds: float, **more: int) -> dict[str, float]:
+    """What clients measured, and the processor time of all processes of the server."""
+    given = [str(server.port), ",".join(bandits), "--seconds", str(seconds)]
+    for name, value in {"clients": CLIENTS, **more}.items():
+        given += [f"--{name}", str(value)]
+    before, http = _cpu_s(server), _http_s(server)
+    done = subprocess.run(
+        [sys.executable, str(HERE / "load_clients.py"), *given], capture_output=True, text=True
+    )
+    if done.returncode:
+        raise RuntimeError(f"the clients failed: {done.stderr[-2000:]}")
+    found = json.loads(done.stdout)
+    each = sorted(found["ask_s"] + found["tell_s"])
+    return {
+        "per_s": len(each) * found["per_request"] / found["seconds"],
+        "p50_ms": 1e3 * each[len(each) // 2],
+        "p99_ms": 1e3 * each[len(each) * 99 // 100],
+        "cpu_ms": 1e3 * (_cpu_s(server) - before) / found["n_all"],
+        "http_cpu_ms": 1e3 * (_http_s(server) - http) / found["n_all"],
+        "clients_cpu_ms": 1e3 * found["clients_cpu_s"] / found["n_all"],
+    }
+
+
+def _cpu_s(server: Server) -> float:
+    times = [one.cpu_times() for one in (psutil.Process(server.process.pid), *server.workers())]
+    return sum(one.user + one.system for one in times)
+
+
+def _http_s(server: Server) -> float:
+    """The processor time of the event loop, which is the first thread."""
+    pid = server.process.pid
+    return sum(
+        one.user_time + one.system_time for one in psutil.Process(pid).threads() if one.id == pid
+    )
+
+
+@contextlib.contextmanager
+def started(folder: Path, database: str, *options: str) -> Iterator[tuple[Server, list[str]]]:
+    """A server with two bandits."""
+    server = Server(database, folder / f"{time.time_ns()}.log", "--quiet", *options)
+    with server, Client(server.url, timeout_s=120) as client:
+        name = f"bench {time.time_ns()}"
+        made = [client.create(f"{name} {n}", M, K, belief="beta", seed=n) for n in range(2)]
+        yield server, [one.id for one in made]
+
+
+def rounds(folder: Path, databases: tuple[str, str], options: Any) -> list[dict[str, Any]]:
+    """Everything that is compared, one after the other, several times."""
+    seconds, found = options.seconds, []
+    with contextlib.ExitStack() as stack:
+        bare = stack.enter_context(Bare(folder / "bare.log"))
+        one, bandits = stack.enter_context(started(folder, databases[0]))
+        if options.workers:
+            two, others = stack.enter_context(started(folder, databases[1], "--workers", "2"))
+        for _ in range(options.rounds):
+            row: dict[str, Any] = {"library": library(seconds / 2)}
+            row["bare"] = load(bare, ["aaaaaaaaaa"], seconds)
+            row["single"] = load(one, bandits[:1], seconds)
+            row["bulk"] = load(one, bandits[:1], seconds, clients=2, bulk=BULK)
+            if options.workers:
+                row["one worker"] = load(one, bandits, seconds)
+                row["two workers"] = load(two, others, seconds)
+            found.append(row)
+    return found
+
+
+def busy(folder: Path, database: str, options: Any) -> dict[str, Any]:
+    """One bandit at full load while others have slow work."""
+    # In another process's database: a bandit is made before the server starts.
+    store = service.open_store(database)
+    old = make_old(store, options.events)
+    store.close()
+    path = f"{HERE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    os.environ["PYTHONPATH"] = path
+    with (
+        started(folder, database, "--rewards", "load_rewards") as (server, bandits),
+        Client(server.url, timeout_s=120) as client,
+    ):
+        wide = client.create("wide", WIDE, K, belief="beta", seed=1).id
+        sleeping = client.create("sleeping", 20, 2, reward="sleeping", belief="beta", seed=1).id
+        with beside(server.url, old, wide, sleeping) as counts:
+            found = load(server, bandits[:1], 3 * options.seconds)
+    return {**found, "events": options.events, "beside": counts}
+
+
+def ratios(found: dict[str, Any]) -> dict[str, float]:
+    """Medians over the rounds."""
+
+    def median(upper: str, lower: str, name: str = "per_s", below: str | None = None) -> float:
+        each = [row[upper][name] / row[lower][below or name] for row in found["rounds"]]
+        return statistics.median(each)
+
+    made = {
+        "single / bare": median("single", "bare"),
+        "single / bare, by processor time": median("bare", "single", "cpu_ms"),
+        "bulk / library": median("bulk", "library"),
+        "bulk / library, by processor time": median("library", "bulk", "cpu_ms"),
+        "p99 / median": median("single", "single", "p99_ms", "p50_ms"),
+    }
+    if "two workers" in found["rounds"][0]:
+        made["two workers / one"] = median("two workers", "one worker")
+        made["two workers / one, by processor time"] = 2 * median(
+            "one worker", "two workers", "cpu_ms"
+        )
+    if "busy" in found:
+        made["p99 / median, busy"] = found["busy"]["p99_ms"] / found["busy"]["p50_ms"]
+    return made
+
+
+def measure(options: argparse.Namespace, folder: Path, kind: str) -> dict[str, Any]:
+    databases = str(folder / "one.db"), str(folder / "two")
+    if kind == "postgresql":
+        databases = options.postgres, options.postgres
+    found: dict[str, Any] = {"rounds": rounds(folder, databases, options)}
+    if options.events:
+        own = options.postgres if kind == "postgresql" else str(folder / "busy.db")
+        found["busy"] = busy(folder, own, options)
+    return {**found, "ratios": ratios(found), "processor_ms": processor_ms(found["rounds"])}
+
+
+def rows(found: dict[str, Any]) -> list[list[str]]:
+    """The ratios, for people: target, then one column per database."""
+    kinds = [kind for kind in ("sqlite", "postgresql") if kind in found]
+    made = [["ratio", "target", *kinds]]
+    for name in found[kinds[0]]["ratios"]:
+        target = TARGETS.get(name)
+        sign = "at most" if name in AT_MOST else "at least"
+        said = "" if target is None else f"{sign} {target:g}"
+        made.append([name, said, *(f"{found[kind]['ratios'][name]:.2f}" for kind in kinds)])
+    for name, parts in found[kinds[0]]["processor_ms"].items():
+        each = [found[kind]["processor_ms"][name] for kind in kinds]
+        said = [", ".join(f"{one[part]:.2f} {part}" for part in parts) for one in each]
+        made.append([f"{name}: processor ms per request", "", *said])
+    return made
+
+
+def processor_ms(rounds: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Where the time goes: medians over the rounds."""
+
+    def median(name: str, part: str = "cpu_ms") -> float:
+        return statistics.median(row[name][part] for row in rounds)
+
+    belief = median("library")
+    made = {"bare": {"in all": median("bare")}}
+    for name in ("single", "bulk"):
+        whole, http = median(name), median(name, "http_cpu_ms")
+        made[name] = {
+            "in all": whole,
+            "HTTP": http,
+            "belief": belief,
+            "log and checkpoints": whole - http - belief,
+        }
+    for name in ("one worker", "two workers"):
+        if name in rounds[0]:
+            made[name] = {"in all": median(name)}
+    return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--postgres", help="postgresql://...; measured as well as SQLite")
+    parser.add_argument(
+        "--events", type=int, default=1_000_000, help="of the watched bandit; 0 for no busy server"
+    )
+    parser.add_argument("--no-workers", dest="workers", action="store_false")
+    parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--from", dest="given", type=Path, help="measure nothing; show this file")
+    options = parser.parse_args()
+    if options.given:
+        for row in rows(json.loads(options.given.read_text())):
+            print(f"| {' | '.join(row)} |")
+        return
+    found: dict[str, Any] = {"m": M, "k": K, "clients": CLIENTS, "cores": os.cpu_count()}
+    for kind in ("sqlite", "postgresql") if options.postgres else ("sqlite",):
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            found[kind] = measure(options, Path(folder), kind)
+    if options.out:
+        options.out.write_text(json.dumps(found, indent=1) + "\n")
+    head, *body = rows(found)
+    table = Table(*head)
+    for row in body:
+        table.add_row(*row)
+    Console(width=150).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The queries of requests. Unknown members are ignored, and texts are converted."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from superarm.service.http.bodies import MOST_NUMBER
+
+
+class BanditsQuery(BaseModel):
+    """Which bandits to list."""
+
+    limit: int = Field(100, ge=1, le=1000, description="Most bandits per page.")
+    after: str | None = Field(None, max_length=100, description="The next of the page before.")
+    name: str | None = Field(None, max_length=200, description="Only the bandit of this name.")
+
+
+class BanditQuery(BaseModel):
+    """Which arms of a bandit to show."""
+
+    top: int = Field(20, ge=0, le=10_000, description="How many of the best arms.")
+    query: str = Field("", max_length=200, description="Only arms with this text in their names.")
+
+
+class DeleteQuery(BaseModel):
+    """Which bandit to delete, once more."""
+
+    name: str = Field("", max_length=200, description="The name of the bandit, to confirm.")
+
+
+class VerdictQuery(BaseModel):
+    """How sure a verdict must be."""
+
+    delta: float = Field(0.05, gt=0.0, lt=1.0, description="The error probability allowed.")
+
+
+class HistoryQuery(BaseModel):
+    """How many points of a history to show."""
+
+    points: int = Field(200, ge=1, le=1000, description="Most points.")
+
+
+class LogQuery(BaseModel):
+    """Which events of a log to read."""
+
+    after: int = Field(0, ge=0, le=MOST_NUMBER, description="Only events with a higher seq.")
+    follow: bool = Field(False, description="Whether to wait for new events.")
+
+
+class DecisionsQuery(BaseModel):
+    """Which decisions to list."""
+
+    status: Literal["open", "told", "expired"] | None = Field(
+        None, description="Only decisions that are open, complete (told) or expired."
+    )
+    limit: int = Field(50, ge=1, le=1000, description="Most decisions per page.")
+    before: int | None = Field(
+        None,
+        ge=1,
+        le=MOST_NUMBER,
+        description="The next of the page before, or the number at the end of an id.",
+    )
