@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # mkdocs prints a notice about its own future, which does not concern our readers.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test check bench page docs wheel peers setup clean
+.PHONY: help demo test check bench page docs wheel versions peers setup clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -65,6 +65,9 @@ docs: $(VENV)/.dev ## build the documentation into site/
 
 wheel: $(VENV)/bin/python ## build dist/superarm-*.whl; REPOSITORY=https://... makes README links absolute
 	$(BIN)/python tools/wheel $(REPOSITORY)
+
+versions: $(VENV)/bin/python ## run some tests with every Python of this machine, and the oldest numpy and scipy
+	$(BIN)/python tools/versions
 
 peers: $(VENV)/.peers ## compare with independent libraries (installs about 800 MB, needs a C compiler)
 	$(BIN)/python -m pytest -q benchmarks/peers.py

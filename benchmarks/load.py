@@ -213,6 +213,23 @@ def rows(found: dict[str, Any]) -> list[list[str]]:
     return made
 
 
+def sentence(found: dict[str, Any]) -> str:
+    """The ratios by processor time, and those of latencies, for a page."""
+
+    def both(name: str) -> str:
+        kinds = [kind for kind in ("sqlite", "postgresql") if kind in found]
+        return " and ".join(f"{found[kind]['ratios'][name]:.2f}" for kind in kinds)
+
+    return (
+        f"At {found['clients']} clients, on SQLite and PostgreSQL, by processor time: single "
+        f"requests at {both('single / bare, by processor time')} of the rate of bare Starlette, "
+        f"{BULK} at once at {both('bulk / library, by processor time')} of the library's, two "
+        f"workers at {both('two workers / one, by processor time')} times one. The 99th percentile "
+        f"is {both('p99 / median')} times the median, and "
+        f"{both('p99 / median, busy')} beside slow bandits"
+    )
+
+
 def processor_ms(rounds: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     """Where the time goes: medians over the rounds."""
 
@@ -246,11 +263,12 @@ def main() -> None:
     parser.add_argument("--no-workers", dest="workers", action="store_false")
     parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--from", dest="given", type=Path, help="measure nothing; show this file")
+    parser.add_argument(
+        "--from", dest="given", type=Path, help="measure nothing; say it in a sentence"
+    )
     options = parser.parse_args()
     if options.given:
-        for row in rows(json.loads(options.given.read_text())):
-            print(f"| {' | '.join(row)} |")
+        print(sentence(json.loads(options.given.read_text())))
         return
     found: dict[str, Any] = {"m": M, "k": K, "clients": CLIENTS, "cores": os.cpu_count()}
     for kind in ("sqlite", "postgresql") if options.postgres else ("sqlite",):

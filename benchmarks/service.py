@@ -159,6 +159,7 @@ HEADS = (
     "cores: server, clients",
 )
 ON_THE_PAGE = (0, 1, 2, 3, 5, 7)  # columns
+SIZES_ON_THE_PAGE = (M, 1_000_000)  # the other sizes show nothing more
 
 
 def cells(row: dict[str, Any]) -> list[str]:
@@ -190,8 +191,9 @@ def show(found: dict[str, Any]) -> Table:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """Some of the columns, for a page."""
-    table = [[row[place] for place in ON_THE_PAGE] for row in (HEADS, *map(cells, found["rows"]))]
+    """Some of the columns and rows, for a page."""
+    shown = [row for row in found["rows"] if row["m"] in SIZES_ON_THE_PAGE]
+    table = [[row[place] for place in ON_THE_PAGE] for row in (HEADS, *map(cells, shown))]
     heading, *rows = (f"| {' | '.join(row)} |" for row in table)
     return "\n".join([heading, "|" + "---:|" * len(ON_THE_PAGE), *rows])
 

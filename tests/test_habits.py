@@ -9,7 +9,9 @@ import pytest
 
 import parts
 import superarm as sa
+from superarm.client import Client
 from superarm.core import notebook
+from superarm.features import Encoder
 
 RNG = np.random.default_rng
 NAMES = ["ant", "<b>bee</b>", "cat", "dog"]
@@ -45,6 +47,9 @@ def objects():
     yield "black box", lambda: sa.BlackBox(max, n_arms=3, lipschitz=1.0, upper=1.0)
     yield "group", lambda: sa.Group(range(100), most=2)
     yield "quantizer", lambda: sa.Quantizer(0.1, 1.0, 2.0)
+    yield "encoder", lambda: Encoder.fit({f"column {i}": [1.0, 2.0] for i in range(30)})
+    yield "sample", lambda: sa.thompson(sa.LinearReward(4), 2).decide(rng=RNG(0))[1]
+    yield "client", lambda: Client("http://127.0.0.1:8321", key="secret")
     yield "pools", lambda: sa.Pools.singletons(range(4), 4)
 
 
@@ -56,6 +61,7 @@ def test_every_object_prints_what_it_is_in_a_line(name, make):
     assert "\n" not in text
     assert " at 0x" not in text
     assert len(text) <= 200
+    assert "secret" not in text
 
 
 def test_what_is_not_a_default_is_shown():

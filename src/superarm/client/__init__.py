@@ -1,6 +1,7 @@
 """A Python client for the service. Needs the extra ``client``.
 
-`Client` makes blocking calls and `AsyncClient` has the same methods as coroutines.
+`Client` makes blocking calls and `AsyncClient` has the same methods as coroutines. `Batching` sends
+many calls in one request.
 """
 
 from superarm.version import how_to_install
@@ -15,6 +16,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from superarm.client.answers import Bandit, Decision
+from superarm.client.batching import Batching
 from superarm.client.clients import AsyncClient, Client
 from superarm.client.errors import (
     ClientError,
@@ -33,6 +35,7 @@ from superarm.client.retries import Retries
 __all__ = [
     "AsyncClient",
     "Bandit",
+    "Batching",
     "Client",
     "ClientError",
     "ConflictError",

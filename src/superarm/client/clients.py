@@ -94,6 +94,9 @@ class Client:
         self._retries = retries or Retries()
         self._http = httpx.Client(transport=transport, **_options(url, key, timeout_s))
 
+    def __repr__(self) -> str:
+        return _shown(self)
+
     create = _blocking(verbs.create)
     bandits = _blocking(verbs.bandits)
     bandit = _blocking(verbs.bandit)
@@ -194,6 +197,9 @@ class AsyncClient:
         self._retries = retries or Retries()
         self._http = httpx.AsyncClient(transport=transport, **_options(url, key, timeout_s))
 
+    def __repr__(self) -> str:
+        return _shown(self)
+
     create = _awaited(verbs.create)
     bandits = _awaited(verbs.bandits)
     bandit = _awaited(verbs.bandit)
@@ -276,3 +282,8 @@ def _options(url: str | None, key: str | None, timeout_s: float) -> dict[str, An
             )
         headers["Authorization"] = f"Bearer {key}"
     return {"base_url": url, "timeout": timeout_s, "headers": headers}
+
+
+def _shown(client: Client | AsyncClient) -> str:
+    # Without the key, which would end up in logs.
+    return f"{type(client).__name__}({str(client._http.base_url).rstrip('/')!r})"

@@ -145,7 +145,8 @@ class DeclaresConcave(Protocol):
 
 def is_concave(reward: Reward) -> bool:
     """Whether a reward declares ``concave``; False by default."""
-    return isinstance(reward, DeclaresConcave) and bool(reward.concave)
+    # Not isinstance: since Python 3.12 that does not look whether a property can be read.
+    return bool(getattr(reward, "concave", False))
 
 
 @runtime_checkable
@@ -162,7 +163,7 @@ class DeclaresDiminishing(Protocol):
 
 def is_diminishing(reward: Reward) -> bool:
     """Whether a reward declares ``diminishing``; False by default."""
-    return isinstance(reward, DeclaresDiminishing) and bool(reward.diminishing)
+    return bool(getattr(reward, "diminishing", False))
 
 
 # Environments

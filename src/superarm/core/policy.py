@@ -202,6 +202,12 @@ class Sample(NDArrayOperatorsMixin):
         self._theta: FloatArray | None = None
         self._top: tuple[IndexArray, FloatArray] | None = None
 
+    def __repr__(self) -> str:
+        # Without a look: that would draw.
+        n_top = 0 if self._top is None else len(self._top[0])
+        n_drawn = n_top if self._theta is None else self.n_arms
+        return f"Sample({n_drawn:,} of {self.n_arms:,} values drawn)"
+
     def top(self, k: int) -> tuple[IndexArray, FloatArray]:
         """The k arms of the largest values, ascending, and these values; ties as in `top_k`."""
         if self._top is not None and len(self._top[0]) == k:

@@ -1,4 +1,4 @@
-"""A server from its settings to its end, and the databases that it opens."""
+"""A server from its settings to its end."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import uvicorn
 
@@ -27,25 +26,36 @@ from superarm.service.http.first_bandit import make_first
 from superarm.service.http.front_door import FrontDoor
 from superarm.service.http.service import Service
 from superarm.service.http.team import Channel, Team
-from superarm.service.log import chain
-from superarm.service.log.events import DamagedLogError
-from superarm.service.log.folder import FolderStore, files_of
-from superarm.service.log.sqlite import SQLiteStore
-from superarm.service.log.store import Store, StoreError
+from superarm.service.log.store import StoreError
+from superarm.service.opening import (
+    StartError,
+    check_logs,
+    is_postgres,
+    open_store,
+    opened,
+    own_rewards,
+)
 from superarm.service.problems import Problem
 from superarm.service.processes import pool as processes
 from superarm.service.processes.remote import remote_rewards
 from superarm.service.settings import Settings
-from superarm.version import how_to_install
+
+__all__ = [
+    "StartError",
+    "Worker",
+    "check_logs",
+    "is_loopback",
+    "is_postgres",
+    "open_store",
+    "opened",
+    "own_rewards",
+    "serve",
+]
 
 _log = logging.getLogger("superarm.service")
 _GRACE_S = 20  # running requests may take this long after the server is told to stop
 _BACKLOG = 1024
 _SWITCH_S = 0.0005  # a reward that computes in Python gives way to requests after this time
-
-
-class StartError(Exception):
-    """The server cannot start. Nothing was changed."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +96,9 @@ def _serve(settings: Settings, worker: Worker | None, own: parts.Factories) -> N
     if with_keys is None:
         with_keys = not is_loopback(settings.host)
     try:
-        store = open_store(settings.database, worker=worker)
+        n_workers = 1 if worker is None else len(worker.channels)
+        number = 0 if worker is None else worker.number
+        store = open_store(settings.database, number=number, n_workers=n_workers)
     except StoreError as error:
         raise StartError(str(error)) from error
     try:
@@ -262,77 +274,3 @@ def is_loopback(host: str) -> bool:
     except ValueError:
         # Other names are not resolved: what they point to may change after the start.
         return host == "localhost"
-
-
-def open_store(
-    database: str,
-    mode: Literal["serve", "write", "read"] = "serve",
-    worker: Worker | None = None,
-) -> Store:
-    """Open a file of SQLite, a folder of them, or the address of a PostgreSQL database."""
-    if not is_postgres(database):
-        path = Path(database)
-        if not path.is_dir():
-            return SQLiteStore(path, mode)
-        own = None
-        if worker is not None:
-            n_workers = len(worker.channels)
-            own = range(worker.number, len(files_of(path)), n_workers)
-        return FolderStore(path, mode, own)
-    if find_spec("psycopg") is None:
-        raise StartError(f"PostgreSQL needs psycopg: {how_to_install('postgres')}")
-    # Imported here: psycopg is optional.
-    from superarm.service.log.postgres import PostgresStore
-
-    return PostgresStore(database, mode)
-
-
-def is_postgres(database: str) -> bool:
-    """Whether a database is an address, not a path."""
-    return database.startswith(("postgresql://", "postgres://"))
-
-
-@contextlib.contextmanager
-def opened(database: str, mode: Literal["write", "read"]) -> Iterator[Store]:
-    """Open a database that a server may be using."""
-    try:
-        store = open_store(database, mode)
-    except StoreError as error:
-        raise StartError(str(error)) from error
-    try:
-        yield store
-    except StoreError as error:
-        raise StartError(str(error)) from error
-    finally:
-        store.close()
-
-
-def own_rewards(module: str | None) -> dict[str, parts.Factory]:
-    """The operator's rewards. The module may also be in the current folder."""
-    if module is None:
-        return {}
-    # Installed programs do not look into the current folder by themselves.
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        return parts.own_rewards(module)
-    except (ImportError, ValueError) as error:
-        raise StartError(
-            f"--rewards must be a module with rewards, got {module!r}: {error}"
-        ) from error
-
-
-def check_logs(store: Store, team: Team | None = None, *, whole: bool = False) -> None:
-    """Refuse to serve a database with a damaged log. A worker checks its own bandits."""
-    try:
-        # Before serving: an event that is appended to a damaged log could hide the damage.
-        for bandit in chain.all_bandits(store):
-            if team is None or team.is_own(bandit):
-                chain.verify(store, bandit, whole=whole)
-    except DamagedLogError as error:
-        raise StartError(
-            f"the log is damaged, so nothing is served and nothing is written: {error}; "
-            f"restore a backup, or look at it with superarm replay"
-        ) from error
-    except StoreError as error:
-        raise StartError(str(error)) from error

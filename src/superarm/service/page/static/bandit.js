@@ -94,8 +94,8 @@ export function BanditView({ id, takesFocus, explain, ondelete }) {
           ${CONNECTIONS[feed.connection ?? "live"]}
         <//>
         <${Button} class="quiet" disabled=${!isLoaded} onclick=${openDelete}>Delete…<//>
-        <${Button} onclick=${actions.r}>With constraints…<//>
-        <${Button} class="primary" onclick=${actions.d}>Decide<//>
+        <${Button} disabled=${!isLoaded} onclick=${actions.r}>With constraints…<//>
+        <${Button} class="primary" disabled=${!isLoaded} onclick=${actions.d}>Decide<//>
       </div>
     </header>
     <dl class="tiles">

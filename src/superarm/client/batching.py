@@ -1,0 +1,97 @@
+"""Many calls in few requests, without any change of the calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Generic, TypeVar, Unpack
+
+from superarm.client.answers import Bandit, Decision
+from superarm.client.clients import AsyncClient
+from superarm.client.requests import AskOptions
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Batching:
+    """Sends the decisions and outcomes of many tasks together.
+
+    While a request is on its way, calls wait, and the next request has all of them. So a single
+    call is sent at once, and a thousand calls need few requests.
+
+    Parameters
+    ----------
+    client
+        The client that sends the requests.
+    most
+        The most calls per request. The service takes up to 10,000.
+
+    Examples
+    --------
+    >>> import httpx, json
+    >>> def service(request):  # stands for a service in this example
+    ...     print(request.url.path, len(json.loads(request.content)["outcomes"]))
+    ...     told = [{"answer": {"new": ["ant"]}}] * len(json.loads(request.content)["outcomes"])
+    ...     return httpx.Response(200, json={"results": told})
+    >>> async def main():
+    ...     async with AsyncClient(transport=httpx.MockTransport(service)) as client:
+    ...         batching = Batching(client)
+    ...         calls = [batching.tell(f"d-{n}", {"ant": 1.0}) for n in range(300)]
+    ...         return len(await asyncio.gather(*calls))
+    >>> asyncio.run(main())
+    /v1/outcomes 300
+    300
+    """
+
+    def __init__(self, client: AsyncClient, most: int = 1000) -> None:
+        self._asks: _Lane[tuple[Bandit | str, AskOptions], Decision]
+        self._asks = _Lane(client.ask_all, most)
+        self._tells: _Lane[tuple[Decision | str, Mapping[Any, float]], tuple[str, ...]]
+        self._tells = _Lane(client.tell_all, most)
+
+    async def ask(self, bandit: Bandit | str, **options: Unpack[AskOptions]) -> Decision:
+        """Decide which arms to pull now: see `AsyncClient.ask`."""
+        return await self._asks.call((bandit, options))
+
+    async def tell(
+        self, decision: Decision | str, outcomes: Mapping[Any, float]
+    ) -> tuple[str, ...]:
+        """Report outcomes of a decision: see `AsyncClient.tell`."""
+        return await self._tells.call((decision, outcomes))
+
+
+class _Lane(Generic[Item, Result]):
+    """Calls of one kind. At most one request is on its way."""
+
+    def __init__(self, send: Callable[[list[Item]], Awaitable[list[Any]]], most: int) -> None:
+        if most < 1:
+            raise ValueError(f"most must be at least 1, got {most}")
+        self._send, self._most = send, most
+        self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def call(self, item: Item) -> Result:
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, future))
+        if self._task is None or self._task.done():
+            # It starts after the calls that other tasks make in this turn of the event loop.
+            self._task = asyncio.ensure_future(self._work())
+        return await future
+
+    async def _work(self) -> None:
+        while self._waiting:
+            some, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+            # A task that was cancelled needs no answer any more.
+            some = [(item, future) for item, future in some if not future.done()]
+            try:
+                results = await self._send([item for item, _ in some])
+            except Exception as error:
+                results = [error] * len(some)
+            for (_, future), result in zip(some, results, strict=True):
+                if future.done():
+                    continue
+                if isinstance(result, Exception):
+                    future.set_exception(result)
+                else:
+                    future.set_result(result)

@@ -1,0 +1,108 @@
+"""Calls of many tasks that are sent together."""
+
+import asyncio
+import json
+
+import httpx
+import pytest
+from both_clients import NO_WAIT
+
+import superarm.client as sc
+
+
+def service(sent, *, fails=()):
+    """Answers bulk requests; decisions of the bandits in ``fails`` are problems."""
+
+    def answer(request):
+        (items,) = json.loads(request.content).values()
+        sent.append((request.url.path, items))
+        if len(sent) in fails:
+            return httpx.Response(503, json={"status": 503, "title": "", "detail": "not now"})
+        return httpx.Response(200, json={"results": [result(item) for item in items]})
+
+    def result(item):
+        if item.get("bandit") == "nobody":
+            return {"problem": {"status": 404, "title": "", "detail": "no bandit"}}
+        if "decision" in item:
+            return {"answer": {"new": list(item["outcomes"])}}
+        made = {"bandit": item["bandit"], "arms": ["ant"], "round": 1, "time": 0.0, "values": None}
+        return {"answer": {"id": f"{item['bandit']}-{item['key']}", "certified": True, **made}}
+
+    return httpx.MockTransport(answer)
+
+
+def run(transport, calls, **options):
+    async def main():
+        async with sc.AsyncClient("http://here", retries=NO_WAIT, transport=transport) as client:
+            return await calls(sc.Batching(client, **options))
+
+    return asyncio.run(main())
+
+
+def test_calls_of_one_turn_are_one_request_and_each_gets_its_own_answer():
+    sent = []
+
+    async def calls(batching):
+        asked = [batching.ask(f"b{n}", key=f"k{n}") for n in range(20)]
+        return await asyncio.gather(*asked, batching.tell("d-1", {"ant": 1}))
+
+    *decisions, new = run(service(sent), calls)
+    assert [one.id for one in decisions] == [f"b{n}-k{n}" for n in range(20)]
+    assert new == ("ant",)
+    assert sorted((path, len(items)) for path, items in sent) == [
+        ("/v1/decisions", 20),
+        ("/v1/outcomes", 1),
+    ]
+
+
+def test_requests_have_at_most_so_many_calls():
+    sent = []
+
+    async def calls(batching):
+        return await asyncio.gather(*(batching.tell(f"d-{n}", {"ant": 1}) for n in range(7)))
+
+    assert run(service(sent), calls, most=3) == [("ant",)] * 7
+    assert [len(items) for _, items in sent] == [3, 3, 1]
+
+
+def test_an_error_is_that_of_its_own_call():
+    async def calls(batching):
+        asked = [batching.ask(bandit) for bandit in ("a", "nobody", "b")]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    one, error, two = run(service([]), calls)
+    assert (one.bandit, two.bandit) == ("a", "b")
+    assert isinstance(error, sc.NotFoundError)
+
+
+def test_a_request_that_is_repeated_has_the_same_keys():
+    sent = []
+
+    async def calls(batching):
+        return await asyncio.gather(*(batching.ask("a") for _ in range(3)))
+
+    assert len(run(service(sent, fails={1}), calls)) == 3
+    first, second = sent
+    assert first == second
+    assert len({item["key"] for item in first[1]}) == 3
+
+
+def test_a_cancelled_call_stops_no_other_one():
+    sent = []
+
+    async def calls(batching):
+        gone = asyncio.ensure_future(batching.ask("a"))
+        kept = asyncio.ensure_future(batching.ask("b"))
+        await asyncio.sleep(0)
+        gone.cancel()
+        return await kept
+
+    assert run(service(sent), calls).bandit == "b"
+
+
+def test_most_is_checked():
+    async def calls(batching):
+        raise AssertionError("not called")
+
+    with pytest.raises(ValueError, match="most must be at least 1, got 0"):
+        run(service([]), calls, most=0)
