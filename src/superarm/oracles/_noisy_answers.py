@@ -61,8 +61,8 @@ class Answers:
     def none(cls, n_arms: int, n_levels: int) -> Answers:
         """Without answers."""
         shape = n_arms, 2**n_levels - 1
-        zeros = [np.zeros(shape) for _ in range(3)]
-        return cls(*zeros, np.full(shape, np.inf), np.full(shape, -np.inf))
+        n, sum_x, sum_y = (np.zeros(shape) for _ in range(3))
+        return cls(n, sum_x, sum_y, np.full(shape, np.inf), np.full(shape, -np.inf))
 
     @property
     def n_levels(self) -> int:

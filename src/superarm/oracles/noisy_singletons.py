@@ -140,7 +140,8 @@ class NoisySingletons:
         self.tolerance = float(as_finite([tolerance], "tolerance", ndim=1, least=0.0)[0])
         self.budget = as_count(budget, "budget", least=1)
         self.n_levels = as_count(n_levels, "n_levels", least=1)
-        self.forget()
+        self._reward: Reward | None = None
+        self._known: tuple[Answers, FloatArray] | None = None
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms worth most alone."""
@@ -176,8 +177,7 @@ class NoisySingletons:
 
     def forget(self) -> None:
         """Forget the reward and its answers."""
-        self._reward: Reward | None = None
-        self._known: tuple[Answers, FloatArray] | None = None
+        self._reward = self._known = None
 
     def _meet(self, reward: Reward) -> tuple[Answers, FloatArray]:
         """The answers about this reward, and in how many rounds each arm was evaluated."""
