@@ -112,7 +112,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(timeout=120)
+            return self.process.wait(timeout=30)
         except subprocess.TimeoutExpired:
             self.kill()
             raise

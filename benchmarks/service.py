@@ -159,7 +159,7 @@ HEADS = (
     "cores: server, clients",
 )
 ON_THE_PAGE = (0, 1, 2, 3, 5, 7)  # columns
-SIZES_ON_THE_PAGE = (M, 1_000_000)  # the sizes between them are between them in every column
+SIZES_ON_THE_PAGE = (M, 1_000_000)  # the other sizes show nothing more
 
 
 def cells(row: dict[str, Any]) -> list[str]:

@@ -96,7 +96,7 @@ BODIES = {
     "create": {
         "name": '"fuzz"', "arms": '["a", "b", "c", "d"]', "k": "2", "belief": '"beta"',
         "oracle": '"top_k"', "reward": '"linear"', "prior": "[1, 1]", "expiry": '{"after_s": 10}',
-        "seed": "1", "keep": "10", "explain_last": "1",
+        "seed": "1", "keep": "10", "explain_last": "1", "holdout": "0.1",
     },
     "create, belief": {**_NEW, "belief": '{"kind": "sliding", "window": %s}'},
     "create, oracle": {**_NEW, "oracle": '{"kind": "lazy_singletons", "budget": %s}'},
@@ -107,6 +107,7 @@ BODIES = {
         "name": '"fuzz"', "arms": "2", "k": "1",
         "reward": '{"name": "network", "W1": %s, "w2": [1]}',
     },
+    "create, holdout": {**_NEW, "holdout": '{"share": 0.1, "arms": %s}'},
     "create, expiry": {**_NEW, "expiry": '{"after_s": %s}'},
     "create, missing": {**_NEW, "expiry": '{"after_s": 9, "missing": %s}'},
     "decide": {

@@ -104,6 +104,11 @@ ORACLES = {
         False,
     ),
     "escb": (lambda: sa.oracles.ESCBIndex(all_seen(6)), True),
+    "clucb": (lambda: sa.oracles.CLUCB(all_seen(6)), False),
+    "lucb": (lambda: sa.oracles.LUCB(all_seen(6)), False),
+    "lucb, hoeffding": (lambda: sa.oracles.LUCB(all_seen(6), bounds="hoeffding"), False),
+    "top two": (lambda: sa.oracles.TopTwo(all_seen(6)), False),
+    "successive accepts": (lambda: sa.oracles.SuccessiveAccepts(all_seen(6), 100), False),
     "dependent rounding": (sa.oracles.DependentRounding, False),
     "group testing": (lambda: sa.GroupTesting(delta=0.25), False),
     "group testing, sparse": (lambda: sa.GroupTesting(delta=0.25, p=0.01, n_tests=50), False),
@@ -129,7 +134,7 @@ ORACLES = {
 }
 
 # Oracles that know no feasible sets, and refuse them.
-PLAIN_K = {"dependent rounding"}
+PLAIN_K = {"dependent rounding", "lucb", "lucb, hoeffding", "successive accepts"}
 
 # Every oracle with a budget: name, factory by budget, and whether a large budget certifies the set.
 BUDGETED = {

@@ -101,6 +101,10 @@ def test_every_oracle_that_evaluates_has_a_budget():
         sa.oracles.RandomSets,
         sa.TopK,
         sa.oracles.ESCBIndex,
+        sa.oracles.CLUCB,
+        sa.oracles.LUCB,
+        sa.oracles.TopTwo,
+        sa.oracles.SuccessiveAccepts,
         sa.oracles.DependentRounding,
     }
     assert made == {type(make()) for make, _ in parts.ORACLES.values()} - without

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import naive
 import superarm as sa
-from superarm.beliefs.kl_ucb import kl_bernoulli, kl_upper
+from superarm.theory.divergence import kl_bernoulli, kl_upper
 
 
 def test_ucb_is_the_formula_of_cucb():

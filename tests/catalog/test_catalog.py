@@ -66,10 +66,13 @@ def test_beliefs_are_made_from_a_number_of_arms(part):
 
 def test_oracles_are_made_from_their_required_parameters():
     values = {"oracle": oracles.Singletons(), "when": 3, "delta": 0.25, "n_explore": 2}
+    values["horizon"] = 9
     for part in catalog.ORACLES.values():
-        if part.label != "ESCBIndex":  # needs the belief that it reads
-            needed = {p.name: values[p.name] for p in part.parameters if p.required}
-            assert isinstance(part.make(**needed), Oracle)
+        # Some need the belief that they read besides.
+        reads = "belief" in inspect.signature(part.factory).parameters
+        needed = {p.name: values[p.name] for p in part.parameters if p.required}
+        assert isinstance(part.make(*[beliefs.MeanBelief(3)] * reads, **needed), Oracle)
+        assert not (reads and part.over_http)
 
 
 def test_rewards_are_made_from_a_number_of_arms_and_their_required_parameters():

@@ -22,6 +22,7 @@ COMMANDS = [
     "serve",
     "replay",
     "export",
+    "compact",
     "keys",
 ]
 

@@ -22,6 +22,7 @@ EXPONENTS = (-100, -43, -20, 100)
 # needs a B of at least 1/2, and a smaller one counts as 1/2: these oracles start from a large B.
 QUANTIZED, LARGE = ("group_testing", "regression", "centred"), 2.0**100
 CATALOG = {
+    "clucb": lambda unit: oracles.CLUCB(parts.all_seen(N_ARMS)),
     "dependent_rounding": lambda unit: oracles.DependentRounding(),
     "epsilon_random": lambda unit: oracles.EpsilonRandom(sa.LazySingletons(), 0.2),
     "escb": lambda unit: oracles.ESCBIndex(parts.all_seen(N_ARMS)),
@@ -32,10 +33,13 @@ CATALOG = {
     "lazy_greedy": lambda unit: sa.LazyGreedy(),
     "lazy_singletons": lambda unit: sa.LazySingletons(),
     "local_search": lambda unit: sa.LocalSearch(),
+    "lucb": lambda unit: oracles.LUCB(parts.all_seen(N_ARMS)),
     "random_sets": lambda unit: oracles.RandomSets(),
     "rarely": lambda unit: oracles.Scheduled(sa.Greedy(), when=2),
     "singletons": lambda unit: sa.Singletons(),
+    "successive_accepts": lambda unit: oracles.SuccessiveAccepts(parts.all_seen(N_ARMS), 100),
     "top_k": lambda unit: sa.TopK(),
+    "top_two": lambda unit: oracles.TopTwo(parts.all_seen(N_ARMS)),
 }
 VARIANTS = {
     "regression": lambda unit: sa.GroupTesting(
@@ -54,6 +58,8 @@ VARIANTS = {
     "local search, budget": lambda unit: sa.LocalSearch(sa.Greedy(budget=5), budget=20),
     "singletons, budget": lambda unit: sa.Singletons(budget=4),
 }
+# Oracles that refuse other rewards.
+ADDITIVE = ("top_k", "escb", "clucb", "lucb", "top_two", "successive_accepts")
 OF_UNIT = {**CATALOG, **VARIANTS}
 
 
@@ -145,7 +151,7 @@ def test_every_oracle_of_the_catalog_is_here():
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("name", OF_UNIT)
 def test_every_oracle_with_every_kind_of_set(name, choice):
-    reward = "linear" if name in ("top_k", "escb") else "weighted"
+    reward = "linear" if name in ADDITIVE else "weighted"
     check(name, REWARDS[reward](N_ARMS), CHOICES[choice], 4)
 
 

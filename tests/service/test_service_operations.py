@@ -142,6 +142,16 @@ def test_the_table_of_the_page_is_what_was_measured():
     assert service.markdown(found) in (ROOT / "docs" / "service.md").read_text()
 
 
+def test_the_ratios_of_the_page_are_what_was_measured():
+    import load
+
+    found = json.loads((ROOT / "docs" / "load.json").read_text())
+    assert load.sentence(found) in (ROOT / "docs" / "service.md").read_text()
+    # Medians of the recorded rounds, not written by hand.
+    for kind in ("sqlite", "postgresql"):
+        assert load.ratios(found[kind]) == found[kind]["ratios"]
+
+
 def test_the_dashboard_shows_the_metrics_that_there_are():
     made = runpy.run_path(str(ROOT / "deploy" / "grafana.py"))["dashboard"]()
     assert json.loads((ROOT / "deploy" / "grafana.json").read_text()) == made

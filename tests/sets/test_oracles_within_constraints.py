@@ -20,10 +20,10 @@ def test_every_oracle_keeps_to_the_constraints(name, of):
             if name != "group testing, singletons"
             else sa.GroupTesting(delta=0.25)
         )
-        if name in ("top k", "escb"):
+        if name in ("top k", "escb", "clucb", "top two"):
             reward = sa.LinearReward(7)
-        if name == "escb":
-            oracle = sa.oracles.ESCBIndex(parts.all_seen(7))
+        if name in ("escb", "clucb", "top two"):
+            oracle = type(oracle)(parts.all_seen(7))
         feasible = draw_feasible(rng, 7)
         for _ in range(2):
             arms = oracle.select(reward, rng.random(7), feasible, rng=rng)

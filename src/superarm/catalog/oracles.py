@@ -22,7 +22,18 @@ _AUDITS = Parameter(
 # Of kind "oracle": its value is the description of another oracle, so that oracles nest.
 _INNER = Parameter("oracle", "oracle", "The oracle that picks the best set.", REQUIRED)
 
+# Oracles that read the counts of a belief must be made with it, so that they are not over HTTP.
+_ERROR = Parameter("delta", "float", "Error probability.", 0.05, least=0.0, most=1.0)
+
 ORACLES = by_name(
+    Part(
+        "clucb",
+        "CLUCB",
+        oracles.CLUCB,
+        "The arms that tell the best set from its rival, until it is certified. For sums.",
+        (_ERROR,),
+        over_http=False,
+    ),
     Part(
         "dependent_rounding",
         "DependentRounding",
@@ -173,6 +184,17 @@ ORACLES = by_name(
         (Parameter("start", "oracle", "The oracle that picks the first set."), _BUDGET),
     ),
     Part(
+        "lucb",
+        "LUCB",
+        oracles.LUCB,
+        "The arms at the border of the best k, until these are certified. For sums.",
+        (
+            _ERROR,
+            Parameter("bounds", "choice", "Kind of bounds.", "kl", choices=("kl", "hoeffding")),
+        ),
+        over_http=False,
+    ),
+    Part(
         "random_sets",
         "RandomSets",
         oracles.RandomSets,
@@ -197,9 +219,25 @@ ORACLES = by_name(
         (_BUDGET,),
     ),
     Part(
+        "successive_accepts",
+        "SuccessiveAccepts",
+        oracles.SuccessiveAccepts,
+        "Decides arm by arm which are the best, in a given number of rounds. For sums.",
+        (Parameter("horizon", "int", "Number of rounds.", REQUIRED, least=1),),
+        over_http=False,
+    ),
+    Part(
         "top_k",
         "TopK",
         oracles.TopK,
         "Picks the k largest means, without an evaluation. For additive rewards only.",
+    ),
+    Part(
+        "top_two",
+        "TopTwo",
+        oracles.TopTwo,
+        "The arms that tell the best set of a sample from those of other samples. For sums.",
+        (Parameter("n_draws", "int", "Other samples per round.", 4, least=1),),
+        over_http=False,
     ),
 )

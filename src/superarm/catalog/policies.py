@@ -7,6 +7,7 @@ import math
 from superarm import beliefs, oracles, policies
 from superarm.catalog.entries import PolicyPart, Task, by_name
 from superarm.catalog.group_testing import GROUP_TESTING
+from superarm.catalog.identification import IDENTIFICATION
 from superarm.core import Belief, Oracle, Policy
 from superarm.oracles.epsilon_random import decaying
 from superarm.oracles.scheduled import growing
@@ -278,5 +279,6 @@ POLICIES = by_name(
         "#882255",
         code="`exp3`, gamma for the horizon",
     ),
+    *IDENTIFICATION,
     *GROUP_TESTING,
 )

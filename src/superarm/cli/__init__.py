@@ -8,11 +8,23 @@ from __future__ import annotations
 
 import click
 
-from superarm.cli import compare, demo, export, inspect, keys, plan, replay, reproduce, run, serve
+from superarm.cli import (
+    compact,
+    compare,
+    demo,
+    export,
+    inspect,
+    keys,
+    plan,
+    replay,
+    reproduce,
+    run,
+    serve,
+)
 from superarm.version import __version__
 
 # In the order of the help: first look, studies, choosing an oracle, service.
-_COMMANDS = (demo, run, compare, reproduce, inspect, plan, serve, replay, export, keys)
+_COMMANDS = (demo, run, compare, reproduce, inspect, plan, serve, replay, export, compact, keys)
 
 # Defaults are shown for every option. Lines of help may be longer than the 80 columns of click.
 _SETTINGS = {"show_default": True, "max_content_width": 100}

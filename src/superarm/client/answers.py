@@ -40,6 +40,8 @@ class Decision:
         What `ask` was given to be kept with the decision; None without it.
     ranked
         Whether the arms are best first. False for decisions from before they were ranked.
+    holdout
+        Whether the decision is of the hold-out, so that the policy did not make it.
     """
 
     id: str
@@ -57,6 +59,7 @@ class Decision:
     context: tuple[Any, ...] | None = None
     metadata: dict[str, Any] | None = None
     ranked: bool = False
+    holdout: bool = False
 
     @property
     def places(self) -> dict[str, int]:

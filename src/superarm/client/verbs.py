@@ -48,6 +48,7 @@ def create(
     seed: int | None = None,
     keep: int | None = None,
     explain_last: int | None = None,
+    holdout: float | Mapping[str, Any] | None = None,
     key: str | None = None,
 ) -> Steps[Bandit]:
     """Create a bandit that picks ``k`` of the arms.
@@ -71,6 +72,7 @@ def create(
         "seed": str(seed) if seed is not None and seed > _MOST_EXACT else seed,
         "keep": keep,
         "explain_last": explain_last,
+        "holdout": holdout,
     }
     # Members that are None stay out, so that the defaults are those of the service, whichever
     # version it has.
@@ -207,6 +209,14 @@ def verdict(bandit: Bandit | str, delta: float = 0.05) -> Steps[dict[str, Any]]:
     The members are those of the library's `Verdict`. ``"text"`` is the verdict in words.
     """
     return (yield Request("GET", bandit_path(bandit, "verdict"), {"delta": delta}))
+
+
+def lift(bandit: Bandit | str, delta: float = 0.05) -> Steps[dict[str, Any]]:
+    """Say what the policy of a bandit gains over its hold-out, with an interval.
+
+    The members are those of the library's `Lift`. ``"text"`` is the lift in words.
+    """
+    return (yield Request("GET", bandit_path(bandit, "lift"), {"delta": delta}))
 
 
 def explain(decision: Decision | str) -> Steps[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """What picks the set: one algorithm per file."""
 
+from superarm.oracles.clucb import CLUCB
 from superarm.oracles.dependent_rounding import DependentRounding
 from superarm.oracles.epsilon_random import EpsilonRandom
 from superarm.oracles.escb import ESCBIndex
@@ -10,12 +11,17 @@ from superarm.oracles.group_testing import GroupTesting
 from superarm.oracles.lazy_greedy import LazyGreedy
 from superarm.oracles.lazy_singletons import LazySingletons
 from superarm.oracles.local_search import LocalSearch
+from superarm.oracles.lucb import LUCB
 from superarm.oracles.random_sets import RandomSets
 from superarm.oracles.scheduled import Scheduled
 from superarm.oracles.singletons import Singletons
+from superarm.oracles.successive_accepts import SuccessiveAccepts
 from superarm.oracles.top_k import TopK
+from superarm.oracles.top_two import TopTwo
 
 __all__ = [
+    "CLUCB",
+    "LUCB",
     "DependentRounding",
     "ESCBIndex",
     "EpsilonRandom",
@@ -29,5 +35,7 @@ __all__ = [
     "RandomSets",
     "Scheduled",
     "Singletons",
+    "SuccessiveAccepts",
     "TopK",
+    "TopTwo",
 ]

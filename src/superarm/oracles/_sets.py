@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superarm.core import FeasibleSets, is_uniform
-from superarm.core.arguments import FloatArray
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import Completable, Enumerable, Extendable
 
 # Which types are known to offer which Protocol, since asking takes longer than a step of greedy.
@@ -37,6 +38,15 @@ def tie_noise(
     0, without a draw, where ``best`` does this already. Matchings, paths and trees need not.
     """
     return 0.0 if is_uniform(feasible) else rng.random(n_arms)
+
+
+def most_unseen(
+    theta: FloatArray, unseen: NDArray[np.bool_], feasible: FeasibleSets, rng: np.random.Generator
+) -> IndexArray:
+    """As many arms without feedback as a set can have, and the largest means for the rest."""
+    # More than all means of a set together, so that no means outweigh an arm without feedback.
+    first = 2.0 + feasible.n_most + tie_noise(feasible, len(theta), rng=rng) / 2
+    return feasible.best(np.where(unseen, first, theta), rng=rng)
 
 
 def _able(oracle: object, feasible: FeasibleSets, protocol: Any, member: str) -> Any:

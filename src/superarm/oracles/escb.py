@@ -12,15 +12,15 @@ from itertools import chain, islice
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, as_selection, is_uniform
+from superarm.core import KOrSets, Pools, Reward, Sample, as_selection, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.optional import CountsOutcomes, Enumerable
 from superarm.core.showing import one_line
 from superarm.oracles._branch_and_bound import largest_root
 from superarm.oracles._rounding import rounding_at
-from superarm.oracles._sets import enumerable, tie_noise
+from superarm.oracles._sets import enumerable, most_unseen
 
 # A bound within this share of the index proves that the set is the best.
 _PROVED = 1e-9
@@ -119,7 +119,7 @@ class ESCBIndex:
         unseen = (counts == 0) & feasible.undecided
         if unseen.any():
             self.report = ESCBReport(math.inf, math.inf, 0)
-            return _most_unseen(theta, unseen, feasible, rng)
+            return most_unseen(theta, unseen, feasible, rng)
         # The variance per arm: the root of its sum over a set is the width.
         var = self._level(feasible.n_most) / 2 / np.maximum(counts, 1)
         if is_uniform(feasible):
@@ -165,12 +165,3 @@ class ESCBIndex:
         best = np.flatnonzero(values >= most - rounding_at(most))
         self.report = ESCBReport(most, most, len(seen))
         return np.array(seen[int(best[rng.integers(len(best))] if len(best) > 1 else best[0])])
-
-
-def _most_unseen(
-    theta: FloatArray, unseen: NDArray[np.bool_], feasible: FeasibleSets, rng: np.random.Generator
-) -> IndexArray:
-    """As many arms without feedback as a set can have, and the largest means for the rest."""
-    # More than all means of a set together, so that no means outweigh an arm without feedback.
-    first = 2.0 + feasible.n_most + tie_noise(feasible, len(theta), rng=rng) / 2
-    return feasible.best(np.where(unseen, first, theta), rng=rng)

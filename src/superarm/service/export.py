@@ -9,21 +9,23 @@ from typing import Any
 from superarm.offpolicy.export import Export
 from superarm.service.bandits.spec import names_of
 from superarm.service.log import chain
-from superarm.service.log.events import Bandit, Event, check, root
+from superarm.service.log.events import Bandit, Event, check
 from superarm.service.log.store import Store
 from superarm.sessions import decision_number
 
 
 def export(store: Store, bandit: Bandit, folder: Path) -> list[Path]:
-    """Write all decisions of a bandit, and return the paths of the files.
+    """Write all decisions in the log of a bandit, and return the paths of the files.
 
     Raises DamagedLogError if the log is not what was written. The outcomes are those that were
     told, even if the bandit's expiry replaced missing ones.
     """
-    arms: list[str] = []
-    seq, digest = 0, root(bandit.id)
+    arms = names_of(chain.spec_of(chain.first_event(store, bandit)))
+    seq, digest = chain.beginning(store, bandit)
+    base = store.base(bandit.number)
+    arms += [] if base is None else json.loads(base.meta)["added"]
     with Export() as found:
-        for event in chain.events_after(store, bandit, 0):
+        for event in chain.events_after(store, bandit, seq):
             check(digest, seq, event)
             seq, digest = event.seq, event.digest
             _follow(event, json.loads(event.body), found, arms)
@@ -32,9 +34,7 @@ def export(store: Store, bandit: Bandit, folder: Path) -> list[Path]:
 
 def _follow(event: Event, body: dict[str, Any], found: Export, arms: list[str]) -> None:
     """Add what one event says."""
-    if event.kind == "created":
-        arms += names_of(body["spec"])
-    elif event.kind == "arms_added":
+    if event.kind == "arms_added":
         arms += body["arms"]
     elif event.kind == "decided":
         # The event has these once for all its decisions.

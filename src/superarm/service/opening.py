@@ -53,8 +53,8 @@ def is_postgres(database: str) -> bool:
 
 
 @contextlib.contextmanager
-def opened(database: str, mode: Literal["write", "read"]) -> Iterator[Store]:
-    """Open a database that a server may be using."""
+def opened(database: str, mode: Literal["serve", "write", "read"]) -> Iterator[Store]:
+    """Open a database that a server may be using, unless ``mode`` is "serve"."""
     try:
         store = open_store(database, mode)
     except StoreError as error:

@@ -5,7 +5,18 @@ The exceptions are in `superarm.errors`.
 
 from superarm.sessions.decisions import Decision, Expiry, decision_number
 from superarm.sessions.explain import Explanation, Reason
+from superarm.sessions.holdout import Holdout, Lift
 from superarm.sessions.session import Session
 from superarm.sessions.verdict import Verdict
 
-__all__ = ["Decision", "Expiry", "Explanation", "Reason", "Session", "Verdict", "decision_number"]
+__all__ = [
+    "Decision",
+    "Expiry",
+    "Explanation",
+    "Holdout",
+    "Lift",
+    "Reason",
+    "Session",
+    "Verdict",
+    "decision_number",
+]

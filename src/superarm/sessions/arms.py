@@ -67,6 +67,15 @@ class NamedArms:
             raise ValueError(f"names must be of the session's arms, got {unknown[0]!r}")
         return [self.numbers[name] for name in given]
 
+    def fixed_set(self, names: Iterable[Name] | None) -> IndexArray | None:
+        """The numbers of some distinct arms, in their order; None for none."""
+        if names is None:
+            return None
+        numbers = self.of(names)
+        if len(set(numbers)) < len(numbers):
+            raise ValueError(f"arms of a hold-out must be distinct, got {list(names)!r}")
+        return np.array(numbers, np.intp)
+
     def retiring(self, names: Iterable[Name], retired: bool) -> NDArray[np.bool_]:
         """Which arms are retired once some more, or some fewer, are."""
         changed = self.is_retired.copy()

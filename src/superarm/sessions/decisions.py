@@ -59,6 +59,8 @@ class Decision:
     ranked
         Whether the arms are best first. False for decisions of files and logs from before
         decisions were ranked: their arms are in the order of their numbers.
+    holdout
+        Whether the decision is of the hold-out, so that the policy did not make it.
 
     Examples
     --------
@@ -80,6 +82,7 @@ class Decision:
     n_samples: int = 0
     context: Context | None = None
     ranked: bool = True
+    holdout: bool = False
 
     def __repr__(self) -> str:
         arms = ", ".join(map(str, self.arms[:_SHOWN]))
@@ -120,6 +123,8 @@ class Decision:
             plain["context"] = np.array(self.context).tolist()
         if self.ranked:  # older versions did not write it
             plain["ranked"] = True
+        if self.holdout:
+            plain["holdout"] = True
         return plain
 
     @classmethod
@@ -143,6 +148,7 @@ class Decision:
             time=float(plain["time"]),
             context=as_plain_context(plain.get("context")),
             ranked=bool(plain.get("ranked", False)),
+            holdout=bool(plain.get("holdout", False)),
             **sampled,
         )
 

@@ -16,6 +16,7 @@ from superarm.sessions import files, state
 from superarm.sessions.arms import NamedArms, add_arms
 from superarm.sessions.decisions import Decision, Expiry, Name
 from superarm.sessions.feedback import check_places
+from superarm.sessions.holdout import Holdout, Trial
 from superarm.sessions.ledger import Ledger
 from superarm.sessions.seeding import Seeding
 from superarm.sessions.unlocked import AskOptions, Sets, UnlockedSession
@@ -54,8 +55,10 @@ class Session(SessionView):
         Returns seconds, like ``time.time``. They are saved in the file, so they must mean the same
         after a restart.
     key
-        The beginning of the ids of decisions. The default is made from the seed. Give one if you
-        keep several sessions whose seeds may be equal.
+        The beginning of the ids of decisions. The default is made from the seed.
+    holdout
+        The share of decisions with a random set instead of the policy's, or a `Holdout`. They teach
+        the belief, too; `lift` says what the policy gains.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class Session(SessionView):
         explain_last: int = 1,
         clock: Callable[[], float] = time.time,
         key: str | None = None,
+        holdout: float | Holdout | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
             raise TypeError(f"policy must be a Policy, got {type(policy).__name__}")
@@ -102,6 +106,7 @@ class Session(SessionView):
             explain_last=as_count(explain_last, "explain_last"),
             rewards=rewards,
             clock=clock,
+            trial=Trial.of(holdout, arms.fixed_set, policy.feasible),
         )
         super().__init__(made)
 

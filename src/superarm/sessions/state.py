@@ -12,6 +12,7 @@ from superarm.core import FeasibleSets, KOfM, Policy
 from superarm.core.optional import Adopts, HasLevel, Stateful, offers
 from superarm.errors import SessionFileError
 from superarm.sessions.decisions import Expiry, Record
+from superarm.sessions.holdout import Holdout
 from superarm.version import __version__
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def session_state(session: UnlockedSession) -> dict[str, Any]:
         state["names"] = list(arms.names)
     if seeding.own_key is not None:
         state["key"] = seeding.own_key
+    if session.trial is not None:
+        state["holdout"] = session.trial.state()
     # Open decisions first: the order in the file is the order in the ledger when it is loaded.
     records = [*ledger.open.values(), *ledger.closed.values()]
     state["decisions"] = [record.state() for record in records]
@@ -77,7 +80,18 @@ def settings(state: dict[str, Any]) -> dict[str, Any]:
         "keep": state["keep"],
         "explain_last": state["explain_last"],
         "key": state.get("key"),
+        "holdout": _holdout(state),
     }
+
+
+def _holdout(state: dict[str, Any]) -> Holdout | None:
+    saved = state.get("holdout")  # not in files of earlier versions
+    if saved is None:
+        return None
+    if saved["arms"] is None:
+        return Holdout(saved["share"])
+    names = state.get("names")
+    return Holdout(saved["share"], tuple(names[arm] if names else arm for arm in saved["arms"]))
 
 
 def load_state(session: UnlockedSession, state: dict[str, Any]) -> None:
@@ -94,6 +108,8 @@ def load_state(session: UnlockedSession, state: dict[str, Any]) -> None:
         ledger = session.ledger
         records = ledger.open if record.status == "open" else ledger.closed
         records[record.decision.id] = record
+    if session.trial is not None:
+        session.trial.load(state["holdout"])
     # The generator of the seed, so that the increment of its stream is right; then its position.
     session.rng = session.seeding.generator()
     session.rng.bit_generator.state = state["rng"]
@@ -137,6 +153,8 @@ def load_mark(
         belief.level = None if level is None else (int(level[0]), float(level[1]))
     if isinstance(oracle, Adopts):
         for record in records:
+            if record.decision.holdout:
+                continue  # the oracle did not pick it
             oracle.adopt(np.sort(record.arms), feasible, policy.reward.n_arms)
 
 

@@ -29,6 +29,7 @@ from superarm.sessions.decisions import (
 from superarm.sessions.evidence import Evidence, known_of
 from superarm.sessions.explain import Explanation, explain
 from superarm.sessions.feedback import check_places, feedback_of
+from superarm.sessions.holdout import Trial
 from superarm.sessions.ledger import Ledger
 from superarm.sessions.seeding import Seeding
 
@@ -58,6 +59,7 @@ class UnlockedSession:
     explain_last: int
     rewards: Callable[[int], Reward] | None
     clock: Callable[[], float]
+    trial: Trial | None = None
     rounds: int = 0
     n_decisions: int = 0
     rng: np.random.Generator = field(init=False)
@@ -94,12 +96,13 @@ class UnlockedSession:
         self.expire(now)
         # All or none: nothing is issued before the last decision is made.
         made = [self._decide(feasible, place, now, n_samples, known) for place in range(1, n + 1)]
-        self.issue([Record(decision, evidence.ranked) for decision, evidence in made])
-        for decision, evidence in made:
-            self.evidence[decision.id] = evidence
+        self.issue([Record(decision, ranked) for decision, ranked, _ in made])
+        for decision, _, evidence in made:
+            if evidence is not None:
+                self.evidence[decision.id] = evidence
         while len(self.evidence) > self.explain_last:
             self.evidence.popitem(last=False)
-        return [decision for decision, _ in made]
+        return [decision for decision, _, _ in made]
 
     def tell(self, decision: Decision | str, outcomes: Mapping[Name, float]) -> tuple[Name, ...]:
         """Learn outcomes of a decision. Returns the arms whose outcomes were new."""
@@ -112,6 +115,7 @@ class UnlockedSession:
         record.outcomes.update(new)
         if len(record.outcomes) == len(record.arms):
             self.ledger.close(record, "told")
+            self._count(record, record.outcomes)
         return tuple([self.arms.names[arm] for arm in new])
 
     def expire(self, now: float) -> list[Decision]:
@@ -124,10 +128,17 @@ class UnlockedSession:
         closed = []
         for record in self.ledger.due(self.expiry, now=now, rounds=self.rounds):
             if self.expiry.missing is not None:
-                self._tell(record, dict.fromkeys(record.missing(), self.expiry.missing))
+                missing = dict.fromkeys(record.missing(), self.expiry.missing)
+                self._tell(record, missing)
+                self._count(record, {**record.outcomes, **missing})
             self.ledger.close(record, "expired")
             closed.append(record.decision)
         return closed
+
+    def _count(self, record: Record, outcomes: Mapping[int, float]) -> None:
+        """A complete decision counts for the lift."""
+        if self.trial is not None:
+            self.trial.add(list(outcomes.values()), record.decision.holdout)
 
     def _tell(self, record: Record, outcomes: dict[int, float]) -> None:
         context = record.context(self.policy.reward.n_arms)
@@ -161,6 +172,11 @@ class UnlockedSession:
     def explain(self, decision: Decision | str) -> Explanation:
         """Why a decision was made."""
         known = self.ledger.find(decision).decision
+        if known.holdout:
+            raise UnknownDecisionError(
+                f"decision must be one that the policy made, got {known.id}, which is of the "
+                f"hold-out"
+            )
         if known.id not in self.evidence:
             raise UnknownDecisionError(
                 f"decision must be one of the last {self.explain_last} since the session was "
@@ -179,6 +195,7 @@ class UnlockedSession:
             arms=self.arms.copy(),
             ledger=Ledger(self.ledger.keep),
             seeding=seeding,
+            trial=None if self.trial is None else self.trial.fresh(),
             rounds=0,
             n_decisions=0,
         )
@@ -193,15 +210,16 @@ class UnlockedSession:
         now: float,
         n_samples: int,
         context: Context | None,
-    ) -> tuple[Decision, Evidence]:
-        """Make one decision, the ``place``-th of this round."""
+    ) -> tuple[Decision, IndexArray, Evidence | None]:
+        """Make one decision, the ``place``-th of this round; its arms in order, and why."""
         number = self.n_decisions + place
         sampled = None
         if n_samples:  # before the decision, which may change what the oracle remembers
-            rng = self.seeding.samples(number)
-            sampled = propensities(
-                self.policy, n_samples, rng=rng, feasible=feasible, context=context
-            )
+            sampled = self._sampled(number, n_samples, feasible, context)
+        if self.trial is not None and self.trial.is_due(rng=self.rng):
+            shown = self.trial.draw(self.policy, feasible, rng=self.rng)
+            about: dict[str, Any] = {"values": None, "certified": False, "holdout": True}
+            return self._decision(number, shown, about, sampled, now, context), shown, None
         before = self.policy.oracle.report
         arms, theta = self.policy.decide(rng=self.rng, feasible=feasible, context=context)
         report = self.policy.oracle.report
@@ -213,18 +231,43 @@ class UnlockedSession:
         oracle = self.policy.oracle
         ranked = best_first(arms, theta, oracle=oracle, report=report, belief=belief)
         drawn, places = theta.drawn(arms), np.searchsorted(arms, ranked)
-        decision = Decision(
+        about = {
+            "values": None if drawn is None else tuple(drawn[places].tolist()),
+            "certified": report is not None and bool(report.certified),
+        }
+        decision = self._decision(number, ranked, about, sampled, now, context)
+        posterior, parts = known_of(belief, arms) if self.explain_last else (None, None)
+        evidence = Evidence(arms, ranked, theta, report, posterior, feasible, parts)
+        return decision, ranked, evidence
+
+    def _decision(
+        self,
+        number: int,
+        ranked: IndexArray,
+        about: dict[str, Any],
+        sampled: Propensities | None,
+        now: float,
+        context: Context | None,
+    ) -> Decision:
+        arms = np.sort(ranked)
+        shares = {} if sampled is None else _shares(sampled.counting(arms), arms, ranked)
+        return Decision(
             id=self._id(number),
             arms=tuple([self.arms.names[arm] for arm in ranked.tolist()]),
-            values=None if drawn is None else tuple(drawn[places].tolist()),
-            certified=report is not None and bool(report.certified),
             round=self.rounds + 1,
             time=now,
             context=context,
-            **({} if sampled is None else _shares(sampled.counting(arms), arms, ranked)),
+            **about,
+            **shares,
         )
-        posterior, parts = known_of(belief, arms) if self.explain_last else (None, None)
-        return decision, Evidence(arms, ranked, theta, report, posterior, feasible, parts)
+
+    def _sampled(
+        self, number: int, n: int, feasible: FeasibleSets, context: Context | None
+    ) -> Propensities:
+        rng = self.seeding.samples(number)
+        if self.trial is not None:
+            return self.trial.sampled(self.policy, n, feasible, context, rng=rng)
+        return propensities(self.policy, n, rng=rng, feasible=feasible, context=context)
 
     def _id(self, number: int) -> str:
         return f"{self.seeding.key}-{number}"  # decision_number reads it

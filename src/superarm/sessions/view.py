@@ -17,6 +17,7 @@ from superarm.sessions import files, state, tables
 from superarm.sessions.arms import size_of
 from superarm.sessions.decisions import Decision, Name, Status
 from superarm.sessions.explain import Explanation
+from superarm.sessions.holdout import Holdout, Lift
 from superarm.sessions.unlocked import Sets, UnlockedSession
 from superarm.sessions.verdict import Verdict, verdict_of
 from superarm.sets import Feasible
@@ -213,6 +214,36 @@ class SessionView:
             arms = self._unlocked.arms
             kept = np.flatnonzero(~arms.is_retired)
             return verdict_of(self.policy, arms.names, kept, size_of(self.policy.feasible), delta)
+
+    @property
+    def holdout(self) -> Holdout | None:
+        """The hold-out, as given to the session."""
+        return None if self._unlocked.trial is None else self._unlocked.trial.holdout
+
+    def lift(self, delta: float = 0.05) -> Lift:
+        """What the policy gains over the hold-out, by the complete decisions: see `Lift`.
+
+        It may be asked at any time: the interval holds at all times at once, except with
+        probability ``delta``. Decisions must be completed alike in both groups: if outcomes of
+        one are lost more often, or the more so the worse they are, the lift is not right. Expired
+        decisions count if ``expiry.missing`` is given.
+
+        Examples
+        --------
+        >>> import superarm as sa
+        >>> policy = sa.thompson(sa.LinearReward(3), k=1)
+        >>> session = sa.Session(policy, ["tea", "jam", "pie"], seed=0, holdout=0.2)
+        >>> for _ in range(300):
+        ...     decision = session.ask()
+        ...     _ = session.tell(decision, {arm: float(arm == "tea") for arm in decision.arms})
+        >>> found = session.lift()
+        >>> found.n_holdout, 0 < found.low < found.high
+        (48, True)
+        """
+        with self._lock:
+            if self._unlocked.trial is None:
+                raise ValueError("a lift needs a hold-out, got none; make the session with holdout")
+            return self._unlocked.trial.lift(delta)
 
     def save(self, path: str | Path) -> None:
         """Write everything that later decisions depend on into one file.

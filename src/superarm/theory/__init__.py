@@ -20,6 +20,7 @@ from superarm.theory.decoding import (
     signal_to_noise,
 )
 from superarm.theory.evidence import best_k
+from superarm.theory.identification import identification_floor, optimal_shares
 from superarm.theory.lower_bounds import first_failure_regret, regret_constant
 from superarm.theory.quantizer import Quantizer
 from superarm.theory.sharing import optimistic_probability
@@ -34,11 +35,13 @@ __all__ = [
     "estimate_q",
     "first_failure_regret",
     "gap_range",
+    "identification_floor",
     "log10_q_limit",
     "n_tests",
     "n_tests_order",
     "n_tests_repaired",
     "non_repeated",
+    "optimal_shares",
     "optimistic_probability",
     "q_sample_size",
     "quantization_level",

@@ -71,6 +71,27 @@ def _log_likelihood(n: FloatArray, s: FloatArray, p: FloatArray) -> FloatArray:
     return np.asarray(xlogy(s, p) + xlog1py(n - s, -p), np.float64)
 
 
+def information(
+    counts: ArrayLike, sums: ArrayLike, rivals: tuple[ArrayLike, ArrayLike]
+) -> tuple[FloatArray, FloatArray]:
+    """n_i kl(mean_i, p) and n_j kl(mean_j, p), with the mean p of the outcomes of both arms.
+
+    What each arm of a pair adds to telling them apart. To pull arm i with the probability that is
+    its share of the sum balances the pair: Qin, You, "Dual-directed algorithm design for efficient
+    pure exploration", 2023.
+    """
+    n, s = np.asarray(counts, np.float64), np.asarray(sums, np.float64)
+    i, j = (np.asarray(arms, np.intp) for arms in rivals)
+    pooled = (s[i] + s[j]) / np.maximum(n[i] + n[j], 1)
+
+    def of(arms: IndexArray) -> FloatArray:
+        own = _log_likelihood(n[arms], s[arms], s[arms] / np.maximum(n[arms], 1))
+        # Not below 0 but for rounding.
+        return np.maximum(own - _log_likelihood(n[arms], s[arms], pooled), 0.0)
+
+    return of(i), of(j)
+
+
 def closest_pair(counts: ArrayLike, sums: ArrayLike, best: IndexArray) -> tuple[int, int, float]:
     """The arm of a set and the arm outside of it with the least evidence, and its logarithm."""
     n, s = np.asarray(counts, np.float64), np.asarray(sums, np.float64)

@@ -10,20 +10,23 @@ import superarm as sa
 from forked_server import ForkedServer
 from serving import client_of, create, decide, events_of
 from superarm.core.stopping import stopping
-from superarm.service.http import app
+from superarm.service.http import express
 
 LONG = {"propensities": 10_000}  # with the reward below, more than a minute
 
 
 class Slow:
-    """A reward whose evaluations wait for ``pause``, or for 2 ms."""
+    """A reward whose evaluations wait for ``pause``, or for 2 ms. The first one calls ``first``."""
 
     def __init__(self):
         self.begun, self.pause = threading.Event(), threading.Event()
+        self.first = lambda: None
 
     def __call__(self, n_arms):
         def value(arms, means):
-            self.begun.set()
+            if not self.begun.is_set():
+                self.begun.set()
+                self.first()
             self.pause.wait(0.002)
             return float(means.sum())
 
@@ -39,9 +42,22 @@ def kinds(client, bandit):
     return [event["kind"] for event in events_of(client, bandit)]
 
 
+async def current_loop():
+    return asyncio.get_running_loop()
+
+
 def test_a_request_has_a_deadline(tmp_path, slow):
-    with client_of(tmp_path / "s.db", own={"slow": slow}, deadline_s=0.2) as client:
+    """The deadline passes when the work has begun: the reward moves the clock of the loop."""
+    with client_of(tmp_path / "s.db", own={"slow": slow}, deadline_s=1000.0) as client:
         bandit = create(client, reward="slow", oracle="singletons")
+        loop = client.run(current_loop())
+        now = loop.time
+
+        def move_clock():
+            loop.time = lambda: now() + 1000
+            loop.call_soon_threadsafe(int)  # wakes the loop up
+
+        slow.first = move_clock
         late = client.post(f"/v1/bandits/{bandit}/decisions", json=LONG)
         assert late.status_code == 504
         assert late.json()["type"] == "urn:superarm:deadline-exceeded"
@@ -61,7 +77,7 @@ def test_the_same_is_decided_after_a_request_was_given_up(tmp_path, slow, monkey
         one, other = (create(client, name=name, **spec) for name in ("one", "other"))
         for n_looks in range(9):  # in the sample, and then in the decision itself
             looks = iter(range(n_looks))
-            monkeypatch.setattr(app, "_never", lambda looks=looks: next(looks, None) is None)
+            monkeypatch.setattr(express, "_never", lambda looks=looks: next(looks, None) is None)
             given_up = client.post(f"/v1/bandits/{one}/decisions", json={"propensities": 1})
             monkeypatch.undo()
             assert given_up.status_code == 499
@@ -78,7 +94,7 @@ def test_work_ends_when_its_client_has_left(tmp_path, slow):
         async def leave():
             asked = asyncio.ensure_future(client.async_request("POST", path, json=LONG))
             behind = asyncio.ensure_future(client.async_request("POST", path))
-            await asyncio.to_thread(slow.begun.wait, 20)
+            await asyncio.to_thread(slow.begun.wait, 120)
             for task in (asked, behind):
                 task.cancel()
             await asyncio.wait([asked, behind])
@@ -92,9 +108,9 @@ def test_work_ends_when_its_client_has_left(tmp_path, slow):
 
 def test_slow_bandits_keep_no_other_one_waiting(tmp_path, slow):
     slow.pause = gate = threading.Event()
-    gate.wait, opened = lambda seconds: opened.wait(20), threading.Event()
+    gate.wait, opened = lambda seconds: opened.wait(120), threading.Event()
     with client_of(tmp_path / "s.db", own={"slow": slow}) as client:
-        bandits = [create(client, name=f"{i}", reward="slow") for i in range(80)]
+        bandits = [create(client, name=f"{i}", reward="slow") for i in range(66)]
         quick = create(client)
 
         async def race():
@@ -115,7 +131,7 @@ def test_slow_bandits_keep_no_other_one_waiting(tmp_path, slow):
 
 def test_a_server_stops_while_it_draws_samples(tmp_path):
     with ForkedServer(str(tmp_path / "s.db"), tmp_path / "log") as server:
-        with httpx.Client(base_url=server.url) as http:
+        with httpx.Client(base_url=server.url, timeout=60) as http:
             spec = {"name": "s", "arms": 5000, "k": 5, "oracle": "singletons"}
             id = http.post("/v1/bandits", json=spec).json()["id"]
             with pytest.raises(httpx.TimeoutException):

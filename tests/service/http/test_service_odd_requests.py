@@ -120,6 +120,7 @@ MEMBERS = {
         "seed",
         "keep",
         "explain_last",
+        "holdout",
     ],
     "decide": [
         "n",

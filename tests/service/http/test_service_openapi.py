@@ -54,6 +54,12 @@ ADDED = [
     ("paths", "/v1/outcomes"),
     ("paths", "/v1/bandits/{id}/verdict"),
     ("components", "schemas", "VerdictAnswer"),
+    ("paths", "/v1/bandits/{id}/lift"),
+    ("components", "schemas", "LiftAnswer"),
+    ("components", "schemas", "HoldoutBody"),
+    ("components", "schemas", "CreateBody", "properties", "holdout"),
+    ("components", "schemas", "DecisionAnswer", "properties", "holdout"),
+    ("components", "schemas", "DecisionState", "properties", "holdout"),
     ("paths", "/v1/bandits", "get", "parameters", 2),  # name
     *(
         ("components", "schemas", name)

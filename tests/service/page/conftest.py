@@ -76,7 +76,7 @@ def new_context(browser, **more):
 
 def forget(tab):
     """Leave the page, and remove what it has stored. The empty page stays in the same process."""
-    tab.unroute_all(behavior="wait")
+    tab.unroute_all(behavior="ignoreErrors")
     with tab.expect_navigation(url="about:blank"):
         tab.evaluate(
             "localStorage.clear(), sessionStorage.clear(), void location.replace('about:blank')"

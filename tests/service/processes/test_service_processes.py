@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -71,6 +72,7 @@ def test_a_reward_is_killed_when_nobody_waits_for_it(remote, tmp_path):
             os.kill(pid, 0)
         except ProcessLookupError:
             break
+        time.sleep(0.005)
 
 
 def test_more_requests_than_processes_wait_for_one(remote, tmp_path):
@@ -92,7 +94,7 @@ def test_more_requests_than_processes_wait_for_one(remote, tmp_path):
     for thread in threads:
         thread.start()
     while not all(folder.is_dir() and list(folder.iterdir()) for folder in folders):
-        pass
+        time.sleep(0.005)
     # Both processes are taken: a request that may not wait gets none.
     looks = iter(range(2))
     with stopping(lambda: next(looks)), pytest.raises(StopIteration):

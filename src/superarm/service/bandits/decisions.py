@@ -118,8 +118,9 @@ def history(live: Live, turn: Turn, points: int) -> Callable[[], Answer]:
 
 
 def _history(store: Store, live: Live, n: int, points: int) -> Answer:
+    first = store.first_decision(live.bandit.number)
     # Rounding may give a number twice if there are few decisions.
-    spread = np.linspace(1, n, min(points, n)).round().astype(int)
+    spread = np.linspace(first, n, min(points, n + 1 - first)).round().astype(int)
     made = []
     for one, counts in with_counts(store, live, np.unique(spread).tolist()):
         told = store.about(live.bandit.number, decision_number(one["id"]))

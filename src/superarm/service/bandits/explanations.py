@@ -65,6 +65,8 @@ def _from_log(known: Answer) -> Answer:
         "the other reasons are no longer in memory (explain_last); sampled values from the log:",
         *(f"  {reason['arm']}: {reason['value']}" for reason in reasons),
     ]
+    if known.get("holdout"):
+        lines[1:] = ["of the hold-out: the policy did not make this decision"]
     return {
         "score_is": None,
         "reasons": reasons,

@@ -49,13 +49,13 @@ def _list(
     newest: int,
     limit: int,
 ) -> Answer:
-    is_open = partial(_is_open, still_open)
+    is_open, first = partial(_is_open, still_open), store.first_decision(live.bandit.number)
     if status is None:
         made = list(islice(_newest_first(store, live, newest, limit), limit))
         last = newest - len(made) + 1
-        more = last > 1
+        more = last > first
     else:
-        numbers, last, more = _numbers(store, live, is_open, status, newest, limit)
+        numbers, last, more = _numbers(store, live, is_open, status, (first, newest), limit)
         made = [one for one, _ in with_counts(store, live, reversed(numbers))][::-1]
     found = [logged(store, live, one, is_open=is_open(decision_number(one["id"]))) for one in made]
     return {"decisions": found, "next": str(last) if more else None}
@@ -66,21 +66,24 @@ def _numbers(
     live: Live,
     is_open: Callable[[int], bool],
     status: str,
-    newest: int,
+    between: tuple[int, int],
     limit: int,
 ) -> tuple[list[int], int, bool]:
     """Numbers of decisions with a status, the last number looked at, and whether more may come."""
+    first, newest = between
     expired = _expired(store, live, newest)
     some = expired if status == "expired" else _complete(is_open, newest, expired)
     numbers: list[int] = []
     for number, fits in some:
+        if number < first:  # only in the archive
+            break
         if len(numbers) == limit:
             return numbers, numbers[-1], True
         if fits:
             numbers.append(number)
         elif newest - number >= _MOST_EXAMINED:  # few are complete: the next page goes on here
-            return numbers, number, number > 1
-    return numbers, 1, False
+            return numbers, number, number > first
+    return numbers, first, False
 
 
 def _complete(

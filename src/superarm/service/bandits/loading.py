@@ -9,7 +9,7 @@ from superarm.errors import SessionFileError
 from superarm.service.bandits import parts
 from superarm.service.bandits.live import Live
 from superarm.service.log import chain
-from superarm.service.log.events import Bandit
+from superarm.service.log.events import Bandit, DamagedLogError
 from superarm.service.log.store import Checkpoint, Store
 from superarm.service.problems import Problem
 
@@ -24,10 +24,25 @@ def load(
     if use_checkpoint:
         live = from_checkpoint(store, bandit, own, store.checkpoint(bandit.number))
     if live is None:
-        live = created(store, bandit, own)
+        live = begin(store, bandit, own)
     for event in chain.events_after(store, bandit, live.seq):
         live.apply(event)
     return live
+
+
+def begin(store: Store, bandit: Bandit, own: parts.Factories) -> Live:
+    """The bandit after its first event, or at the base of a log that was compacted."""
+    base = store.base(bandit.number)
+    if base is None:
+        return created(store, bandit, own)
+    meta = chain.base_meta(store, bandit, base)
+    spec = chain.spec_of(chain.first_event(store, bandit))
+    try:
+        return Live.from_checkpoint(bandit, spec, own, meta, base.data)
+    except Problem as problem:
+        raise _no_reward(bandit, problem) from problem
+    except (SessionFileError, KeyError, ValueError) as error:
+        raise DamagedLogError(f"the base of bandit {bandit.id} cannot be used: {error}") from error
 
 
 def created(store: Store, bandit: Bandit, own: parts.Factories) -> Live:
@@ -36,12 +51,16 @@ def created(store: Store, bandit: Bandit, own: parts.Factories) -> Live:
     try:
         return Live.of(bandit, first, own)
     except Problem as problem:
-        # The spec was accepted once, so the request is not to blame: a reward is missing.
-        raise Problem(
-            500,
-            f"bandit {bandit.id} cannot be rebuilt: {problem.detail}",
-            fix="start with the --rewards that it was made with",
-        ) from problem
+        raise _no_reward(bandit, problem) from problem
+
+
+def _no_reward(bandit: Bandit, problem: Problem) -> Problem:
+    # The spec was accepted once, so the request is not to blame: a reward is missing.
+    return Problem(
+        500,
+        f"bandit {bandit.id} cannot be rebuilt: {problem.detail}",
+        fix="start with the --rewards that it was made with",
+    )
 
 
 def from_checkpoint(

@@ -33,14 +33,14 @@ class Replayed:
 
 
 def replay(store: Store, bandit: Bandit, own: parts.Factories, *, decide: bool = False) -> Replayed:
-    """Rebuild the bandit from its first event on.
+    """Rebuild the bandit from its first event on, or from the base of a compacted log.
 
     Raises DamagedLogError if the log is not what was written, and Problem if the operator's own
     reward is missing. With ``decide``, every decision is made again and must be the same.
     """
     # Read first: a server may continue meanwhile and store a later checkpoint.
     checkpoint = store.checkpoint(bandit.number)
-    live = loading.created(store, bandit, own)
+    live = loading.begin(store, bandit, own)
     for event in chain.events_after(store, bandit, live.seq):
         live.apply(event, decide=decide)
     kept = loading.from_checkpoint(store, bandit, own, checkpoint)
@@ -64,5 +64,6 @@ def fingerprint(live: Live) -> dict[str, Any]:
         "belief": session.policy.belief.state(),
         "mark": session.mark(),
         "retired": session.retired,
+        "lift": None if session.holdout is None else session.lift(),
         "open": [(one, session.outcomes(one)) for one in session.open],
     }

@@ -14,7 +14,7 @@ from superarm.service.bandits import parts, warm_start
 from superarm.service.bandits.constraints import check_k
 from superarm.service.bandits.features import check_size, rows_of
 from superarm.service.problems import Problem, shown, shown_error
-from superarm.sessions import Expiry, Session
+from superarm.sessions import Expiry, Holdout, Session
 
 Spec = dict[str, Any]
 _KEPT_NUMBERS = 2_000_000  # sampled values that explanations keep in memory, about
@@ -52,6 +52,8 @@ def complete(given: Spec, own: parts.Factories, *, most_arms: int) -> Spec:
         "keep": given["keep"],
         "explain_last": explain_last,
     }
+    if given.get("holdout") is not None:  # no member without one, as before there were any
+        spec["holdout"] = given["holdout"]
     if given["features"] is not None:
         spec["features"] = rows_of(given["features"], names_of(spec), belief)
     if given.get("warm_start") is not None:
@@ -123,6 +125,10 @@ def names_of(spec: Spec) -> list[str]:
     return [str(number) for number in range(arms)] if isinstance(arms, int) else arms
 
 
+def _holdout_of(given: float | Mapping[str, Any] | None) -> Holdout | float | None:
+    return Holdout(**given) if isinstance(given, Mapping) else given
+
+
 def _default_oracle(reward: Spec, n_arms: int, own: parts.Factories) -> str:
     return "top_k" if parts.reward(reward, n_arms, own).additive else "lazy_singletons"
 
@@ -180,6 +186,7 @@ def session_of(id: str, spec: Spec, own: parts.Factories, clock: Callable[[], fl
             explain_last=spec["explain_last"],
             clock=clock,
             key=id,
+            holdout=_holdout_of(spec.get("holdout")),
         )
     except (ValueError, TypeError, OverflowError) as error:
         raise Problem(422, shown_error(error)) from None

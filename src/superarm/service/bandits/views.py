@@ -64,6 +64,14 @@ def verdict(live: Live, turn: Turn, delta: float) -> Answer:
     return {**asdict(found), "text": str(found)}
 
 
+def lift(live: Live, turn: Turn, delta: float) -> Answer:
+    """What the policy gains over the hold-out, as an operation."""
+    if live.session.holdout is None:
+        raise Problem(422, "a lift needs a hold-out, got none", fix="create it with holdout")
+    found = live.session.lift(delta)
+    return {**asdict(found), "text": str(found)}
+
+
 def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
     session, belief = live.session, _shown_belief(live)
     # An arm without outcomes may have no mean. It comes last.

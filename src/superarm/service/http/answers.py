@@ -55,6 +55,20 @@ class VerdictAnswer(BaseModel):
     text: str
 
 
+class LiftAnswer(BaseModel):
+    """What the policy gains over the hold-out, in mean outcome: see `superarm.sessions.Lift`."""
+
+    lift: float
+    low: float = Field(description="The end of an interval that holds at all times at once.")
+    high: float
+    delta: float
+    policy: float | None
+    holdout: float | None
+    n_policy: int
+    n_holdout: int
+    text: str
+
+
 class DecisionAnswer(BaseModel):
     """A set of arms to pull. Propensities and context are there if the request had them."""
 
@@ -78,6 +92,9 @@ class DecisionAnswer(BaseModel):
     metadata: dict[str, Any] | None = Field(None, description="As the request had it.")
     ranked: bool | None = Field(
         None, description="True. Missing for decisions from before arms were ranked."
+    )
+    holdout: bool | None = Field(
+        None, description="True for decisions of the hold-out. Missing for all others."
     )
 
 

@@ -174,6 +174,12 @@ async def get_verdict(service: Service, id: str, query: queries.VerdictQuery) ->
     return await service.engine.do(id, partial(views.verdict, delta=query.delta), reads=True)
 
 
+@endpoint("GET", "/v1/bandits/{id}/lift", answer=answers.LiftAnswer, problems=_OF_REBUILDING)
+async def get_lift(service: Service, id: str, query: queries.VerdictQuery) -> Answer:
+    """Say what the policy gains over the hold-out. It may be asked at any time."""
+    return await service.engine.do(id, partial(views.lift, delta=query.delta), reads=True)
+
+
 @endpoint(
     "GET",
     "/v1/bandits/{id}/log",
@@ -220,5 +226,6 @@ ENDPOINTS: tuple[Any, ...] = (
     retire_arm,
     get_history,
     get_verdict,
+    get_lift,
     read_log,
 )

@@ -31,6 +31,7 @@ Text = Annotated[
 Count = Annotated[int, Field(ge=1, le=_MOST_COUNT), _WHOLE]
 CountOrZero = Annotated[int, Field(ge=0, le=_MOST_COUNT), _WHOLE]
 Outcome = Annotated[float, Field(ge=0.0, le=1.0)]
+Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 Positive = Annotated[float, Field(gt=0.0, le=1e12)]
 Weight = Annotated[float, Field(ge=0.0, le=1e300)]
 # Models of features and contexts multiply these numbers, and lose precision with larger ones.
@@ -89,6 +90,15 @@ class ExpiryBody(Strict):
     )
     missing: Outcome | None = Field(
         None, description="The outcome that is learnt for arms without one."
+    )
+
+
+class HoldoutBody(Strict):
+    """Which decisions the policy does not make: see `superarm.sessions.Holdout`."""
+
+    share: Share = Field(description="The probability that a decision is of the hold-out.")
+    arms: Annotated[list[Text], Field(min_length=1)] | None = Field(
+        None, description="The arms that it gets, in their order. Random by default."
     )
 
 
@@ -155,6 +165,11 @@ class CreateBody(Strict):
         None,
         description="Number of decisions that can be explained in full. "
         "The default depends on the number of arms.",
+    )
+    holdout: Share | HoldoutBody | None = Field(
+        None,
+        description="The share of decisions that get a random set, or an object with share and "
+        "arms for a fixed one. The lift says what the policy gains over them.",
     )
 
 

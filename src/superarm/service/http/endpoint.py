@@ -118,12 +118,16 @@ class Endpoint:
         answer = await self.function(service, **given)
         if isinstance(answer, Response):
             return answer
+        return json_response(answer, self.status, self.headers(answer))
+
+    def headers(self, answer: Any) -> dict[str, str]:
+        """The headers of an answer, without those of its body."""
         headers = {}
         if self.location is not None and "id" in answer:
             headers["Location"] = self.location.format(id=answer["id"])
         if isinstance(answer, Repeated):
             headers[REPLAYED] = "true"
-        return json_response(answer, self.status, headers)
+        return headers
 
 
 def endpoint(method: str, path: str, **declared: Any) -> Callable[[Function], Endpoint]:

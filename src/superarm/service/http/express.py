@@ -24,7 +24,7 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 _PATH = re.compile(r"/v1/(bandits|decisions)/([a-z0-9-]+)/(decisions|outcomes)")
 _READ = {b"content-type", b"idempotency-key"}
-_JSON = (b"content-type", b"application/json")
+_JSON = b"application/json"
 
 
 class Express:
@@ -69,16 +69,13 @@ class Express:
         mark_client(scope)
         try:
             answer = await self._answer(endpoint, place[2], scope, receive)
-            headers = [_JSON]
-            if endpoint.location is not None and "id" in answer:
-                at = endpoint.location.format(id=answer["id"])
-                headers.append((b"location", at.encode()))
-            status, content = endpoint.status, encoded(answer)
+            status, content, media = endpoint.status, encoded(answer), _JSON
+            more = endpoint.headers(answer)
         except Problem as problem:
-            status, content = problem.status, problem.encoded()
-            headers = [(b"content-type", MEDIA_TYPE.encode())]
-            headers += [(name.lower().encode(), x.encode()) for name, x in problem.headers.items()]
-        headers.append((b"content-length", b"%d" % len(content)))
+            status, content, media = problem.status, problem.encoded(), MEDIA_TYPE.encode()
+            more = problem.headers
+        headers = [(b"content-type", media), (b"content-length", b"%d" % len(content))]
+        headers += [(name.lower().encode(), value.encode()) for name, value in more.items()]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": content})
 

@@ -58,7 +58,7 @@ class FrontDoor:
             protocol = _Connection(self, **options)
             protocol.before = data
             if inside:
-                protocol.app = _from_inside(protocol.app)
+                protocol.app, protocol.is_limited = _from_inside(protocol.app), False
             return protocol
 
         connection.setblocking(False)
@@ -98,13 +98,14 @@ class _Connection(HttpToolsProtocol):
         self._door, self._limits = door, door.limits
         self._address, self._gone = "", False
         self.before = b""  # what another worker has read from the connection
+        self.is_limited = True  # not so connections of other workers, which have no address
         self._deadline: asyncio.TimerHandle | None = None
         self._head: int | None = 0  # bytes of an incomplete head; None while a body arrives
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._address = self.client[0] if self.client else ""
-        if not self._door.enter(self._address):
+        if not self._door.enter(self._address) and self.is_limited:
             self._refuse(
                 Problem(
                     503,

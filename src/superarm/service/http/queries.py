@@ -31,7 +31,7 @@ class DeleteQuery(BaseModel):
 
 
 class VerdictQuery(BaseModel):
-    """How sure a verdict must be."""
+    """How sure a verdict or an interval must be."""
 
     delta: float = Field(0.05, gt=0.0, lt=1.0, description="The error probability allowed.")
 

@@ -59,7 +59,7 @@ def verify(store: Store, bandit: Bandit, *, whole: bool = False) -> int:
     """
     first_event(store, bandit)
     meta = checkpoint_meta(bandit, store.checkpoint(bandit.number))
-    seq, digest = 0, root(bandit.id)
+    seq, digest = beginning(store, bandit)
     if meta is not None:
         # Also before a whole check: events cut off at the end leave the chain intact.
         check_checkpoint(store, bandit, meta)
@@ -70,6 +70,24 @@ def verify(store: Store, bandit: Bandit, *, whole: bool = False) -> int:
         check(digest, seq, event)
         seq, digest, n_verified = event.seq, event.digest, n_verified + 1
     return n_verified
+
+
+def base_meta(store: Store, bandit: Bandit, base: Checkpoint) -> dict[str, Any]:
+    """The description of the base of a compacted log, which is all that is left of its events."""
+    if _sha256(base.meta, base.data) != base.sha256:
+        raise DamagedLogError(f"the base of the log of bandit {bandit.id} was changed")
+    meta = json.loads(base.meta)
+    check_checkpoint(store, bandit, meta)
+    return meta
+
+
+def beginning(store: Store, bandit: Bandit) -> tuple[int, bytes]:
+    """The seq and the digest after which all events are in the log."""
+    base = store.base(bandit.number)
+    if base is None:
+        return 0, root(bandit.id)
+    meta = base_meta(store, bandit, base)
+    return meta["seq"], bytes.fromhex(meta["digest"])
 
 
 def make_checkpoint(meta: dict[str, Any], encode: Callable[[], bytes]) -> Checkpoint:

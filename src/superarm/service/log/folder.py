@@ -204,6 +204,18 @@ class FolderStore:
         """Store a checkpoint and replace the last one."""
         self._at(number).put_checkpoint(number, checkpoint)
 
+    def base(self, number: int) -> Checkpoint | None:
+        """The bandit at the first event that was not removed."""
+        return self._at(number).base(number)
+
+    def compact(self, number: int, seq: int, base: Checkpoint) -> None:
+        """Remove the events before ``seq``."""
+        self._at(number).compact(number, seq, base)
+
+    def first_decision(self, number: int) -> int:
+        """The number of the oldest decision whose event was not removed."""
+        return self._at(number).first_decision(number)
+
     def key_rows(self) -> list[KeyRow]:
         """All API keys."""
         return self._files[0].key_rows()

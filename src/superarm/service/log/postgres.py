@@ -24,7 +24,7 @@ from superarm.service.log.queries import (
 )
 from superarm.service.log.store import Checkpoint, DeletedError, NameTakenError, StoreError
 
-VERSION = 2  # see `superarm.service.log.sqlite_file`
+VERSION = 3  # see `superarm.service.log.sqlite_file`
 _TYPES = {
     "serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     "int": "BIGINT",
@@ -75,6 +75,7 @@ class PostgresStore:
     expired_before = queries.expired_before
     delete, was_deleted = queries.delete, queries.was_deleted
     to_purge, purge = queries.to_purge, queries.purge
+    base, compact, first_decision = queries.base, queries.compact, queries.first_decision
     key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
     checkpoint = queries.checkpoint
 
@@ -86,7 +87,8 @@ class PostgresStore:
         self._lock = threading.Lock()
         self._closed = False
         try:
-            self._do(partial(_make_tables, serving=mode == "serve"))
+            version = self._do(partial(_make_tables, serving=mode == "serve"))
+            self.has_bases = version == VERSION
         except BaseException:
             self.close()
             raise
@@ -228,7 +230,8 @@ def _append(connection: Connection, number: int, events: list[Event]) -> None:
     connection.execute("COMMIT")
 
 
-def _make_tables(connection: Connection, *, serving: bool) -> None:
+def _make_tables(connection: Connection, *, serving: bool) -> int:
+    """Make what is missing, and return the version of the database."""
     with connection.transaction():
         # Servers that start at the same time must not create the tables twice.
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
@@ -245,6 +248,8 @@ def _make_tables(connection: Connection, *, serving: bool) -> None:
                 connection.execute(table.format(**_TYPES))
             connection.execute("DELETE FROM meta")
             connection.execute("INSERT INTO meta VALUES (%s)", (VERSION,))
+            return VERSION
+        return row[0]
 
 
 @cache

@@ -20,6 +20,7 @@ _BANDIT = "SELECT number, id, name, k, created FROM bandits"
 # The row of a deleted bandit stays, so that its number and its id are not used again.
 _EXISTS = "k > 0"
 _DELETED = "k = 0"
+_OF_BANDITS = ("checkpoints", "bases")  # tables with a row for a bandit
 _EVENTS_PER_PURGE = 1000  # other bandits commit between two portions
 _EVENT = "seq, time, kind, decision, key, body, digest"
 _KEY = "id, role, note, created, digest"
@@ -27,11 +28,12 @@ _MOST_READ = 4 << 20  # characters of events that are read at once
 INSERT_BANDIT = "INSERT INTO bandits (id, name, k, created) VALUES (?, ?, ?, ?)"
 INSERT_EVENT = f"INSERT INTO events (bandit, {_EVENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_KEY = f"INSERT INTO keys ({_KEY}) VALUES (?, ?, ?, ?, ?)"
-PUT_CHECKPOINT = (
-    "INSERT INTO checkpoints AS old (bandit, meta, data, sha256) VALUES (?, ?, ?, ?) "
+_PUT = (
+    "INSERT INTO {table} AS old (bandit, meta, data, sha256) VALUES (?, ?, ?, ?) "
     "ON CONFLICT (bandit) DO UPDATE "
     "SET meta = excluded.meta, data = excluded.data, sha256 = excluded.sha256"
 )
+PUT_CHECKPOINT = _PUT.format(table="checkpoints")
 
 # Each database fills in its own names of the types. A database of an earlier version gets what it
 # lacks.
@@ -46,6 +48,8 @@ TABLES = (
     "WHERE decision IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS events_expired ON events (bandit, seq) WHERE kind = 'expired'",
     "CREATE TABLE IF NOT EXISTS checkpoints (bandit {int} PRIMARY KEY, meta TEXT NOT NULL, "
+    "data {blob} NOT NULL, sha256 {blob} NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS bases (bandit {int} PRIMARY KEY, meta TEXT NOT NULL, "
     "data {blob} NOT NULL, sha256 {blob} NOT NULL)",
     "CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, role TEXT NOT NULL, "
     "note TEXT NOT NULL, created {real} NOT NULL, digest {blob} NOT NULL)",
@@ -64,6 +68,8 @@ class LogTurn:
 
 class Database(Protocol):
     """What a store adds to the functions below. Statements have ``?`` where a value goes."""
+
+    has_bases: bool  # whether the database has a table of them
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """The rows of a query."""
@@ -95,7 +101,8 @@ def delete(self: Database, number: int) -> None:
     """Delete a bandit and its checkpoint, and give up its name. Its events are left to `purge`."""
     # No bandit has such a name, because names have no control characters.
     mark = f"UPDATE bandits SET k = 0, name = '\x01' || id WHERE number = ? AND {_EXISTS}"
-    self._write([(mark, (number,)), ("DELETE FROM checkpoints WHERE bandit = ?", (number,))])
+    caches = [(f"DELETE FROM {name} WHERE bandit = ?", (number,)) for name in _OF_BANDITS]
+    self._write([(mark, (number,)), *caches])
 
 
 def was_deleted(self: Database, id: str) -> bool:
@@ -111,10 +118,23 @@ def to_purge(self: Database) -> list[int]:
 
 def purge(self: Database, number: int) -> None:
     """Remove the events of a deleted bandit, some at a time."""
-    newest, seq = last(self, number), 0
-    while newest is not None and seq < newest.seq:
-        seq += _EVENTS_PER_PURGE
-        self._write([("DELETE FROM events WHERE bandit = ? AND seq <= ?", (number, seq))])
+    newest = last(self, number)
+    _remove(self, number, 0, 0 if newest is None else newest.seq + 1)
+
+
+def compact(self: Database, number: int, seq: int, base: Checkpoint) -> None:
+    """Store the bandit at event ``seq``, and remove the events before it but for the first."""
+    self._write([(_PUT.format(table="bases"), (number, *base))])
+    _remove(self, number, 1, seq)
+
+
+def _remove(self: Database, number: int, after: int, before: int) -> None:
+    """Remove the events with a seq between two others, some at a time."""
+    where = "bandit = ? AND seq > ? AND seq < ?"
+    while after < before - 1:
+        upto = min(after + 1 + _EVENTS_PER_PURGE, before)
+        self._write([(f"DELETE FROM events WHERE {where}", (number, after, upto))])
+        after = upto - 1
 
 
 def events(self: Database, number: int, after: int, limit: int) -> list[Event]:
@@ -170,6 +190,21 @@ def checkpoint(self: Database, number: int) -> Checkpoint | None:
     """The last checkpoint."""
     query = "SELECT meta, data, sha256 FROM checkpoints WHERE bandit = ?"
     return next((Checkpoint(*row) for row in self._read(query, (number,))), None)
+
+
+def base(self: Database, number: int) -> Checkpoint | None:
+    """The bandit at the first event that was not removed; None if none was."""
+    if not self.has_bases:  # of an earlier version
+        return None
+    query = "SELECT meta, data, sha256 FROM bases WHERE bandit = ?"
+    return next((Checkpoint(*row) for row in self._read(query, (number,))), None)
+
+
+def first_decision(self: Database, number: int) -> int:
+    """The number of the oldest decision whose event was not removed; 1 without decisions."""
+    where = "WHERE bandit = ? AND decision IS NOT NULL AND kind = 'decided'"
+    query = f"SELECT decision FROM events {where} ORDER BY decision, seq LIMIT 1"
+    return next((row[0] for row in self._read(query, (number,))), 1)
 
 
 def put_checkpoint(self: Database, number: int, checkpoint: Checkpoint) -> None:

@@ -72,6 +72,7 @@ class SQLiteStore:
     expired_before = queries.expired_before
     delete, was_deleted = queries.delete, queries.was_deleted
     to_purge, purge = queries.to_purge, queries.purge
+    base, compact, first_decision = queries.base, queries.compact, queries.first_decision
     key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
     checkpoint, put_checkpoint = queries.checkpoint, queries.put_checkpoint
 
@@ -98,6 +99,7 @@ class SQLiteStore:
         try:
             self._reading = connect(self.path, read_only=not writable)
             version = self._check_version(self._reading, writable=writable)
+            self.has_bases = mode == "serve" or version in (0, VERSION)
             if not writable:
                 return
             writing = self._writing = connect(self.path)

@@ -130,6 +130,15 @@ class Store(Protocol):
     def put_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
         """Store a checkpoint and replace the last one."""
 
+    def base(self, number: int) -> Checkpoint | None:
+        """The bandit at the first event that was not removed; None if none was."""
+
+    def compact(self, number: int, seq: int, base: Checkpoint) -> None:
+        """Store the bandit at event ``seq``, and remove the events before it but for the first."""
+
+    def first_decision(self, number: int) -> int:
+        """The number of the oldest decision whose event was not removed."""
+
     def key_rows(self) -> list[KeyRow]:
         """All API keys."""
 

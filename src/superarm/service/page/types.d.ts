@@ -29,6 +29,7 @@ export interface Bandit {
     reward: { name: string };
     oracle: { kind: string };
     belief: { kind: string; context?: number };
+    holdout?: unknown;
     features?: number;
   };
   retired: string[];
@@ -45,6 +46,17 @@ export interface Verdict {
   loss: number | null;
 }
 
+export interface Lift {
+  lift: number;
+  low: number;
+  high: number;
+  delta: number;
+  policy: number | null;
+  holdout: number | null;
+  n_policy: number;
+  n_holdout: number;
+}
+
 export interface Decision {
   id: string;
   arms: string[];
@@ -55,6 +67,8 @@ export interface Decision {
   outcomes?: Record<string, number>;
   // Missing for decisions from before arms were ranked.
   ranked?: boolean;
+  // Missing for decisions that the policy made.
+  holdout?: boolean;
 }
 
 export interface Reason extends ArmFigures {

@@ -1,7 +1,7 @@
 // The HTTP API of the server. Paths are relative, so that the page works behind a prefix.
 
 /** @import { Bandit, Decision, Explanation, History, LogEvent } from "../types" */
-/** @import { Parts, ProblemBody, Verdict } from "../types" */
+/** @import { Lift, Parts, ProblemBody, Verdict } from "../types" */
 
 const KEY_ITEM = "superarm-key";
 
@@ -142,6 +142,9 @@ export const retire = (id, arm) => json("DELETE", `${banditPath(id)}/arms/${segm
 
 /** @type {(id: string) => Promise<Verdict>} */
 export const verdict = (id) => json("GET", `${banditPath(id)}/verdict`);
+
+/** @type {(id: string) => Promise<Lift>} */
+export const lift = (id) => json("GET", `${banditPath(id)}/lift`);
 
 /** @type {(id: string, points: number) => Promise<History>} */
 export const history = (id, points) =>

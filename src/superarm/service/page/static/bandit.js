@@ -1,6 +1,6 @@
 // One bandit: its name, numbers and buttons, the chart, its decisions and its arms.
 
-/** @import { Bandit, Verdict } from "../types" */
+/** @import { Bandit } from "../types" */
 /** @import { Feed } from "./feed.js" */
 
 import { decide } from "./api.js";
@@ -11,11 +11,12 @@ import { Button } from "./controls.js";
 import { Decisions } from "./decisions.js";
 import { useFeed } from "./feed.js";
 import { DecideForm, DeleteForm, TellForm } from "./forms.js";
-import { count, moment, number, share } from "./format.js";
+import { count, moment, number } from "./format.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { Name, visible } from "./names.js";
 import { ProblemBox, usePage } from "./panels.js";
 import { useShortcuts } from "./shortcuts.js";
+import { LiftLine, VerdictLine } from "./verdict.js";
 
 /** @type {[string, string, (bandit: Bandit) => string][]} */
 const TILES = [
@@ -32,7 +33,6 @@ const TILES = [
   ],
 ];
 
-const MOST_NAMED = 8; // arms of a verdict
 const GONE = [404, 410]; // there is no such bandit, or no more
 
 const CONNECTIONS = {
@@ -94,8 +94,8 @@ export function BanditView({ id, takesFocus, explain, ondelete }) {
           ${CONNECTIONS[feed.connection ?? "live"]}
         <//>
         <${Button} class="quiet" disabled=${!isLoaded} onclick=${openDelete}>Delete…<//>
-        <${Button} onclick=${actions.r}>With constraints…<//>
-        <${Button} class="primary" onclick=${actions.d}>Decide<//>
+        <${Button} disabled=${!isLoaded} onclick=${actions.r}>With constraints…<//>
+        <${Button} class="primary" disabled=${!isLoaded} onclick=${actions.d}>Decide<//>
       </div>
     </header>
     <dl class="tiles">
@@ -108,6 +108,7 @@ export function BanditView({ id, takesFocus, explain, ondelete }) {
       )}
     </dl>
     ${feed.verdict && html`<${VerdictLine} verdict=${feed.verdict} />`}
+    ${feed.lift && html`<${LiftLine} lift=${feed.lift} />`}
     <div class="columns">
       <div>
         <${HistoryChart} history=${feed.history} />
@@ -149,24 +150,6 @@ function useActions(feed, explain) {
     },
     p: feed.toggle,
   };
-}
-
-/** @param {{ verdict: Verdict }} props */
-function VerdictLine({ verdict: { arms, done, error, closest, probability, loss } }) {
-  const named = arms.slice(0, MOST_NAMED).map(visible).join(", ");
-  const best = arms.length > MOST_NAMED ? `${named}, …` : named;
-  const [inside, outside] = closest.map(visible);
-  if (done)
-    return html`<p class="verdict">
-      <strong>Done: ${best}</strong> are the best, except with probability ${number(error)}.
-    </p>`;
-  const sure =
-    probability === null
-      ? ""
-      : `The best arms so far are the best with probability ${share(probability)}; stopping now would cost ${number(loss)} per decision.`;
-  return html`<p class="verdict muted">
-    Not done: ${inside} may not be better than ${outside}. ${sure}
-  </p>`;
 }
 
 /** @param {{ bandit: Bandit }} props */

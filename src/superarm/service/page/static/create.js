@@ -56,7 +56,7 @@ export function CreateForm({ done }) {
     <${Field} name="k" label="Arms per decision (k)" type="number" min="1" step="1"
       defaultValue="2" />
     <details>
-      <summary>More: reward, oracle, belief, expiry, seed</summary>
+      <summary>More: reward, oracle, belief, expiry, seed, hold-out</summary>
       ${error && html`<${ProblemBox} error=${error} />`}
       ${partFields("reward", "Reward of a set", known?.rewards)}
       ${partFields("oracle", "Oracle that picks the set", known?.oracles)}
@@ -77,6 +77,8 @@ export function CreateForm({ done }) {
         <${NumberField} name="seed" label="Seed" placeholder="random"
           hint="The same seed and calls give the same decisions." />
       </div>
+      <${NumberField} name="holdout" label="Hold-out (share of decisions)" placeholder="none" max="1"
+        hint="These decisions get a random set. The page shows what the policy gains over them." />
       <${TextArea} name="more" label="Anything else, as JSON"
         hint="Has priority over the fields above." rows="2" placeholder=${'{"keep": 100}'} />
     </details>
@@ -173,6 +175,7 @@ function bodyOf(form, known, chosen) {
     belief: described(form, "belief", "kind", known?.beliefs, chosen.belief),
     features: rowsOf(valueOf(form, "features")),
     seed: numberOf(form, "seed"),
+    holdout: numberOf(form, "holdout"),
     expiry: Object.values(expiry).some((value) => value !== undefined) ? expiry : undefined,
     ...objectOf(valueOf(form, "more")),
   };

@@ -66,6 +66,7 @@ function Row({ feed, decision, explain }) {
         ${clock(time)}
       </time>
       <span class=${`status ${status}`}>${STATUSES[status]}</span>
+      ${decision.holdout && html`<span class="status held">hold-out</span>`}
       <span class="muted round">round ${round}</span>
       <code class="muted id">${id}</code>
       <span class="space"></span>

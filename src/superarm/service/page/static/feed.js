@@ -1,6 +1,6 @@
 // The data of one bandit, kept up to date while the bandit is shown.
 
-/** @import { Bandit, Decision, History, LogEvent, Verdict } from "../types" */
+/** @import { Bandit, Decision, History, Lift, LogEvent, Verdict } from "../types" */
 /** @import { Connection } from "./watch.js" */
 
 import * as api from "./api.js";
@@ -10,7 +10,7 @@ import { watch } from "./watch.js";
 export const DECISIONS_PER_PAGE = 30;
 const HISTORY_POINTS = 200;
 // Beliefs that count outcomes, which a verdict needs.
-const JUDGED = ["learned_beta", "gaussian", "flat_gaussian", "ucb", "kl_ucb"];
+const JUDGED = ["learned_beta", "gaussian", "flat_gaussian", "mean", "ucb", "kl_ucb"];
 const MOST_ARMS_JUDGED = 20_000; // a verdict on more arms would keep decisions waiting
 const HISTORY_EVERY_MS = 3000; // the history of a long log is expensive for the server
 
@@ -24,14 +24,18 @@ export class Feed {
   history = { points: [], estimate_is: "" };
   /** @type {Verdict | null} */
   verdict = null;
+  /** @type {Lift | null} */
+  lift = null;
   /** @type {Connection | null} */
   connection = null;
 
   #firstRound = Infinity;
   #historyAt = -Infinity;
-  #verdictAt = -Infinity;
+  #judgedAt = -Infinity;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #historyTimer;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #judgedTimer;
   /** @type {Promise<void> | null} */
   #running = null;
   #isStale = false;
@@ -84,6 +88,7 @@ export class Feed {
   stop() {
     this.#isOver = true;
     clearTimeout(this.#historyTimer);
+    clearTimeout(this.#judgedTimer);
     this.#watcher?.stop();
   }
 
@@ -108,16 +113,27 @@ export class Feed {
       },
     });
     this.callbacks.onchange();
-    await this.#loadVerdict(bandit);
+    await this.#judge();
   }
 
-  /** @param {Bandit} bandit */
-  async #loadVerdict({ n_arms, k, retired, spec }) {
-    const now = performance.now();
-    const can = JUDGED.includes(spec.belief.kind) && k < n_arms - retired.length;
-    if (!can || n_arms > MOST_ARMS_JUDGED || now < this.#verdictAt + HISTORY_EVERY_MS) return;
-    this.#verdictAt = now;
-    this.verdict = await api.verdict(this.id);
+  // The verdict and the lift: as rarely as the history.
+  async #judge() {
+    const wait = this.#judgedAt + HISTORY_EVERY_MS - performance.now();
+    if (this.bandit === null) return;
+    if (wait > 0) {
+      this.#judgedTimer ??= setTimeout(() => {
+        this.#judgedTimer = undefined;
+        this.#judge().catch(() => {}); // the next reload tries again
+      }, wait);
+      return;
+    }
+    this.#judgedAt = performance.now();
+    const { n_arms, k, retired, spec } = this.bandit;
+    const isJudged = JUDGED.includes(spec.belief.kind) && k < n_arms - retired.length;
+    [this.verdict, this.lift] = await Promise.all([
+      isJudged && n_arms <= MOST_ARMS_JUDGED ? api.verdict(this.id) : null,
+      spec.holdout ? api.lift(this.id) : null,
+    ]);
     if (!this.#isOver) this.callbacks.onchange();
   }
 

@@ -45,6 +45,16 @@ export function share(x) {
 }
 
 /**
+ * A probability. It is not rounded to 0% or 100% unless it is.
+ * @param {number} p
+ */
+export function percent(p) {
+  if (p > 0 && p < 0.001) return "below 0.1%";
+  if (p < 1 && p > 0.999) return "above 99.9%";
+  return `${Number((100 * p).toPrecision(3))}%`;
+}
+
+/**
  * What is added to a mean.
  * @param {MaybeNumber} x
  */

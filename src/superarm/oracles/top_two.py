@@ -1,0 +1,160 @@
+"""Top-two Thompson sampling for sets: the arms that decide which set is the best.
+
+Russo: "Simple Bayesian algorithms for best-arm identification", COLT 2016, for single arms; which
+arm of a pair is pulled follows Qin, You: "Dual-directed algorithm design for efficient pure
+exploration", 2023.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from superarm.core import FeasibleSets, KOrSets, Reward, Sample, as_selection, is_uniform
+from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.showing import one_line
+from superarm.oracles._counts import as_counting, outcomes_of
+from superarm.oracles._sets import most_unseen
+from superarm.theory.evidence import information, log_evidence
+
+
+@dataclass(frozen=True)
+class TopTwoReport:
+    """What the sets differ in.
+
+    Attributes
+    ----------
+    leader
+        The best set for the sample.
+    wanted
+        The arms by which challengers were told from the leader, the first challenger first.
+    """
+
+    leader: IndexArray
+    wanted: tuple[int, ...]
+    certified: bool = False
+
+    def ranking(self, arms: IndexArray, theta: Sample) -> None:
+        """None: arms are picked by what they tell, not by their values."""
+
+
+class TopTwo:
+    """Picks the arms that tell the best set from its challengers.
+
+    theta is a sample of the belief, and its best set is the leader. The best set of another sample,
+    if it is a different one, is a challenger. A pair of arms, one that only the leader has and one
+    that only the challenger has, is drawn at random, and one of the two is wanted: each with the
+    probability that is its share of the evidence so far (`information`). Each of ``n_draws``
+    samples can add an arm. When challengers have become rare, the remaining places go to the pairs
+    of an arm of the k largest means and an arm outside that are hardest to tell apart
+    (`log_evidence`), one arm of each, in the same way. Nothing here depends on when one stops, so
+    use `Session.verdict` for that, or stop when the budget is used.
+
+    For additive rewards, without evaluations. Among feasible sets other than k of m, the set with
+    the wanted arms is picked, the first ones first, and otherwise the arms with the fewest
+    outcomes. A round costs n_draws + 1 samples of the belief and calls of ``best``, and
+    O(k · n_arms) time for a plain k. Arms without outcomes are picked first. Make the oracle with
+    the belief of its policy, as `top_two` does.
+
+    Parameters
+    ----------
+    belief
+        The belief of the policy: it must have ``sample`` and count its outcomes.
+    n_draws
+        How many samples may become challengers.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> policy, rng = sa.policies.top_two(sa.LinearReward(5), k=1), np.random.default_rng(0)
+    >>> for _ in range(200):
+    ...     arms = policy.ask(rng=rng)
+    ...     policy.tell(arms, rng.random(1) < [0.9, 0.8, 0.2, 0.1, 0.1][arms[0]], rng=rng)
+    >>> policy.belief.outcomes.counts  # the first two are hard to tell apart
+    array([106.,  88.,   2.,   2.,   2.])
+    """
+
+    report: TopTwoReport | None = None
+
+    __repr__ = one_line
+
+    def __init__(self, belief: Any, *, n_draws: int = 4) -> None:
+        self.belief: Any = as_counting(belief)
+        self.n_draws = as_count(n_draws, "n_draws", least=1)
+
+    def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
+        """The arms that decide."""
+        theta, feasible = as_selection(reward, theta, k)
+        outcomes = outcomes_of(self, self.belief, reward)
+        unseen = (outcomes.counts == 0) & feasible.undecided
+        if unseen.any():
+            self.report = None
+            return most_unseen(theta, unseen, feasible, rng)
+        leader = feasible.best(theta, rng=rng)
+        wanted = self._wanted(leader, feasible, outcomes, rng)
+        self.report = TopTwoReport(leader, tuple(wanted))
+        n_arms = reward.n_arms
+        if is_uniform(feasible) and feasible.n_most < n_arms:
+            rest = _closeness(outcomes, feasible.n_most, rng=rng)
+        else:
+            rest = 1 / (1 + outcomes.counts + rng.random(n_arms))
+        return feasible.best(_urgency(wanted, rest, feasible), rng=rng)
+
+    def _wanted(
+        self, leader: IndexArray, feasible: FeasibleSets, outcomes: Any, rng: np.random.Generator
+    ) -> list[int]:
+        """One arm for each challenger, without repetitions."""
+        wanted: dict[int, None] = {}  # keeps the order
+        for _ in range(self.n_draws):
+            challenger = feasible.best(self.belief.sample(rng=rng), rng=rng)
+            mine, its = np.setdiff1d(leader, challenger), np.setdiff1d(challenger, leader)
+            if len(mine) and len(its):
+                wanted[_one_of(rng.choice(mine), rng.choice(its), outcomes, rng)] = None
+            elif len(mine) or len(its):  # one of the sets has more arms
+                wanted[int(rng.choice(np.append(mine, its)))] = None
+        return list(wanted)
+
+
+def _one_of(i: int, j: int, outcomes: Any, rng: np.random.Generator) -> int:
+    """One arm of a pair, by its share of the evidence."""
+    shares = _share(*information(outcomes.counts, outcomes.sums, ([i], [j])))
+    return int(i if rng.random() < shares[0] else j)
+
+
+def _share(mine: FloatArray, its: FloatArray) -> FloatArray:
+    """The first number as a share of both; a half if both are 0."""
+    total = mine + its
+    return np.where(total > 0, mine / np.where(total > 0, total, 1.0), 0.5)
+
+
+def _closeness(outcomes: Any, k: int, *, rng: np.random.Generator) -> FloatArray:
+    """Shape (n_arms,), from 0 to 1: the place of each arm when the closest pairs come first."""
+    counts, sums = outcomes.counts, outcomes.sums
+    noise = rng.random(len(counts))
+    order = np.lexsort((noise, -outcomes.mean()))  # arms with equal means draw lots
+    pair = order[:k, None], order[None, k:]
+    evidence = log_evidence(counts, sums, pair)
+    is_inside = rng.random(evidence.shape) < _share(*information(counts, sums, pair))
+    least = np.empty(len(counts))
+    least[order[:k]] = np.where(is_inside, evidence, np.inf).min(axis=1)
+    least[order[k:]] = np.where(is_inside, np.inf, evidence).min(axis=0)
+    closeness = np.empty(len(counts))
+    closeness[np.lexsort((noise, least))] = np.linspace(1, 0, len(counts))
+    return closeness
+
+
+def _urgency(wanted: list[int], rest: FloatArray, feasible: FeasibleSets) -> FloatArray:
+    """Values whose best set has as many of the wanted arms as possible, the first ones first."""
+    if is_uniform(feasible):
+        values = rest.copy()
+        values[wanted] = 1 + np.arange(len(wanted), 0, -1)
+        return values
+    # Halves, so that no arm is outweighed by all those that come after it.
+    halves = 0.5 ** np.arange(len(wanted))
+    values = rest * 0.5 ** len(wanted) / (4 * max(1, feasible.n_most))
+    values[wanted] = halves
+    return values

@@ -1,0 +1,77 @@
+"""Policies that find out which arms are the best, and spend no round on anything else."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from superarm.beliefs import LearnedBetaBelief, MeanBelief
+from superarm.core import FeasibleSets, Policy, Reward
+from superarm.oracles import CLUCB, LUCB, SuccessiveAccepts, TopTwo
+
+
+def top_two(reward: Reward, k: int | FeasibleSets, *, n_draws: int = 4) -> Policy:
+    """Top-two Thompson sampling for sets (Russo 2016): the default for finding the best k.
+
+    Stop when `Session.verdict` says so, or after a number of rounds. The prior is learned from all
+    arms. ``n_draws`` is that of `TopTwo`. For additive rewards.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> policy = top_two(sa.LinearReward(5), k=2)
+    >>> type(policy.belief).__name__, type(policy.oracle).__name__
+    ('LearnedBetaBelief', 'TopTwo')
+    """
+    # With these settings draws have the law of the posteriors.
+    belief = LearnedBetaBelief(
+        reward.n_arms, shared=0.0, optimism=0.0, spread=1.0, stay_after=0, wide=False
+    )
+    return Policy(belief, TopTwo(belief, n_draws=n_draws), reward, k)
+
+
+def clucb(reward: Reward, k: int | FeasibleSets, *, delta: float = 0.05) -> Policy:
+    """CLUCB (Chen and others 2014): finds the best of any feasible sets, and certifies it.
+
+    Stop when ``policy.oracle.report.certified``: the set is wrong with probability ``delta`` at
+    most. For additive rewards.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> clucb(sa.LinearReward(5), k=2, delta=0.01).oracle.delta
+    0.01
+    """
+    belief = MeanBelief(reward.n_arms)
+    return Policy(belief, CLUCB(belief, delta), reward, k)
+
+
+def lucb(
+    reward: Reward, k: int, *, delta: float = 0.05, bounds: Literal["kl", "hoeffding"] = "kl"
+) -> Policy:
+    """LUCB (Kalyanakrishnan and others 2012), or KL-LUCB: finds the best k, and certifies them.
+
+    Stop as with `clucb`. For additive rewards.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> lucb(sa.LinearReward(5), k=2).oracle.bounds
+    'kl'
+    """
+    belief = MeanBelief(reward.n_arms)
+    return Policy(belief, LUCB(belief, delta, bounds=bounds), reward, k)
+
+
+def successive_accepts(reward: Reward, k: int, *, horizon: int) -> Policy:
+    """Successive accepts and rejects (Bubeck and others 2013): the best k in ``horizon`` rounds.
+
+    After these it picks the arms that it has accepted. For additive rewards.
+
+    Examples
+    --------
+    >>> import superarm as sa
+    >>> successive_accepts(sa.LinearReward(5), k=2, horizon=300).oracle.horizon
+    300
+    """
+    belief = MeanBelief(reward.n_arms)
+    return Policy(belief, SuccessiveAccepts(belief, horizon), reward, k)

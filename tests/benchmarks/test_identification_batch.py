@@ -1,0 +1,104 @@
+"""The rules of the benchmark for many runs at once are those of the library for one run."""
+
+import numpy as np
+import pytest
+
+import identification_batch as batch
+import superarm as sa
+from superarm.beliefs import MeanBelief
+from superarm.oracles import CLUCB, LUCB, TopTwo
+from superarm.theory import best_k
+
+K = 2
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Counts and sums of 60 runs with 5 arms; some arms have no outcomes, some are equal."""
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 40, (60, 5)).astype(float)
+    counts[30:] = rng.integers(1, 4000, (30, 5))
+    sums = np.floor(counts * rng.random((60, 5)))
+    sums[::5] = counts[::5] * rng.random((12, 5))  # measured outcomes
+    return counts, sums
+
+
+def belief_of(counts, sums, cls=MeanBelief):
+    belief = cls(len(counts))
+    belief.outcomes.counts, belief.outcomes.sums = counts.copy(), sums.copy()
+    belief.outcomes.rounds = int(counts.max())
+    return belief
+
+
+def test_errors_are_those_of_best_k(runs):
+    found = batch.errors(*runs, K)
+    wanted = [best_k(n, s, K)[2] for n, s in zip(*runs, strict=True)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-8)
+    assert 0 < (found <= 0.05).sum() < len(found)
+    named = [best_k(n, s, K)[0].tolist() for n, s in zip(*runs, strict=True)]
+    assert np.sort(batch.ordered(*runs)[:, :K], axis=1).tolist() == named
+    over = batch.top_two(*runs, K, 0, np.random.default_rng(0))[1]
+    np.testing.assert_array_equal(over, found <= 0.05)
+    np.testing.assert_array_equal(batch.verdict(*runs, None, K), over)
+
+
+@pytest.mark.parametrize("rule", ["clucb", "lucb", "kl"])
+def test_rules_of_the_papers_stop_when_the_oracles_do(runs, rule):
+    """And a run that goes on pulls an arm that the oracle picks."""
+    n_stopped, rng = 0, np.random.default_rng(1)
+    for n, s in zip(*runs, strict=True):
+        belief = belief_of(n, s)
+        oracle = (
+            CLUCB(belief)
+            if rule == "clucb"
+            else LUCB(belief, bounds="kl" if rule == "kl" else "hoeffding")
+        )
+        theta = belief.sample(rng=rng)
+        arms = oracle.select(sa.LinearReward(5), theta, K, rng=rng)
+        options = {} if rule == "clucb" else {"kl": rule == "kl"}
+        play = batch.clucb if rule == "clucb" else batch.lucb
+        pulled, over = play(n[None], s[None], K, belief.outcomes.rounds, rng, **options)
+        certified = oracle.report is not None and oracle.report.certified
+        assert over[0] == certified
+        n_stopped += certified
+        if not certified and (n > 0).all() and len(np.unique(s / n)) == 5:
+            assert set(pulled[0].tolist()) & set(arms.tolist())
+    assert 0 < n_stopped < 60
+
+
+class Flat(MeanBelief):
+    """Samples of flat Beta posteriors."""
+
+    def sample(self, *, rng):
+        return rng.beta(1 + self.outcomes.sums, 1 + self.outcomes.counts - self.outcomes.sums)
+
+
+def test_top_two_pulls_arms_as_often_as_the_oracle():
+    """The frequencies of 5 arms: 200 rounds of the oracle and 2,000 at once, up to 5 deviations."""
+    counts, sums = np.array([30.0, 40, 25, 20, 30]), np.array([24.0, 26, 13, 8, 3])
+    belief, rng = belief_of(counts, sums, Flat), np.random.default_rng(2)
+    oracle, reward = TopTwo(belief), sa.LinearReward(5)
+    picked = [oracle.select(reward, belief.sample(rng=rng), K, rng=rng) for _ in range(200)]
+    by_oracle = np.bincount(np.ravel(picked), minlength=5) / 200
+    many = np.repeat(counts[None], 2000, 0), np.repeat(sums[None], 2000, 0)
+    at_once = np.bincount(batch.top_two(*many, K, 0, rng)[0].ravel(), minlength=5) / 2000
+    spread = np.sqrt(at_once * (1 - at_once) / 200 * 1.1)
+    assert (np.abs(by_oracle - at_once) <= 5 * spread + 1e-9).all()
+
+
+def test_a_run_stops_with_what_it_has_seen():
+    """Play counts every outcome, and names wrong arms as such."""
+    mu, rng = np.array([0.95, 0.5, 0.05]), np.random.default_rng(3)
+
+    def coins(means, rng):
+        return (rng.random(means.shape) < means).astype(float)
+
+    samples, stopped, wrong = batch.play(mu, 1, 20, rng, both=batch.top_two, outcomes=coins)
+    assert stopped.all()
+    assert wrong.sum() <= 3
+    assert (samples >= 3).all()
+    samples, stopped, _ = batch.play(
+        mu, 2, 4, rng, pull=batch.uniform, stop=batch.habit, outcomes=coins, most=6
+    )
+    assert (samples == 12).all()
+    assert not stopped.any()
