@@ -28,6 +28,7 @@ from scipy.stats import norm
 import superarm as sa
 from lazy_rewards import REWARDS, Sum
 from superarm.oracles import NoisySingletons
+from superarm.oracles._noisy_answers import radius
 
 NAMES = ("linear", "network, std 0.3", "coverage", "plateaus", "steep", "waves", "roots")
 NOISE, DELTA, K = 0.1, 0.05, 5
@@ -97,6 +98,16 @@ def play(name: str, m: int, rounds: int, share: float, seed: int) -> dict[str, A
     return {"reward": name, "rounds": rounds, **found, "spent": policy.evaluations}
 
 
+def union_cost(m: int, rounds: int, share: float, j: int) -> float:
+    """Answers about one deciding arm in its j-th round, as a multiple of "gap known".
+
+    For two arms that differ by the tolerance: the bounds of each may be off by half of it.
+    """
+    alpha, n = DELTA / 2 * 6 / (np.pi * j) ** 2 / m, np.arange(1.0, 1e6)
+    enough = n[np.argmax(radius(n, alpha, NOISE) <= share / 2)]
+    return float(enough / (2 * (NOISE * norm.isf(DELTA / rounds) / share) ** 2))
+
+
 def main() -> None:
     """Print the table, and keep it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -123,6 +134,9 @@ def main() -> None:
             f"| {total['wrong']} of {total['rounds']} | {total['uncertified']} |",
             flush=True,
         )
+    for j in (1, given.rounds):
+        cost = union_cost(given.arms, given.rounds, given.tolerance, j)
+        print(f"An arm that decides takes {cost:.1f} times the repeats of gap known, round {j}.")
     if given.out is not None:
         given.out.write_text(json.dumps(kept, indent=1) + "\n")
 
