@@ -86,6 +86,12 @@ def test_declared_noise_is_no_error_and_gets_an_oracle_without_memory():
     assert found["deterministic"].verdict == "fails"
     assert found.recommendation.case == "separable, unreliable", str(found)
     assert "NoisySingletons" in str(found.recommendation)
+    # Noise that no probe shows is believed, too: the oracles that remember would refuse it.
+    quiet = sa.inspect(box(total, noisy=True), k=3, probes=80).recommendation
+    assert (quiet.case, quiet.oracle) == ("separable, unreliable", "Singletons")
+    plans = sa.plan(n_arms=12, k=3, cost_s=0.1, horizon=2, reward=noisy)
+    assert {"Singletons", "Greedy"} < {row.oracle for row in plans.rows}
+    assert not any(row.oracle.startswith(("Lazy", "Local")) for row in plans.rows)
     assert "deterministic" in [row.name for row in sa.inspect(silent, k=3, probes=40).errors]
 
 

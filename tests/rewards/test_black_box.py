@@ -109,7 +109,12 @@ def test_waits_double_and_a_request_to_stop_is_not_retried(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("oracle", "instead"), [("LazySingletons", "use .*Singletons"), ("LazyGreedy", "use Greedy")]
+    ("oracle", "instead"),
+    [
+        ("LazySingletons", "use NoisySingletons or Singletons"),
+        ("LazyGreedy", "use Greedy"),
+        ("LocalSearch", "use Greedy, or another start"),
+    ],
 )
 def test_oracles_that_remember_refuse_noise_before_the_first_evaluation(oracle, instead):
     calls = []

@@ -103,6 +103,13 @@ def make_oracle(label: str) -> Oracle:
     return oracle
 
 
+def refuses(label: str, reward: Reward) -> bool:
+    """Whether an oracle refuses a reward for what it declares."""
+    if label == "TopK":
+        return not reward.additive
+    return label in ("LazySingletons", "LazyGreedy", "LocalSearch") and is_noisy(reward)
+
+
 class Timed:
     """A reward that adds up the seconds that it takes, by a clock of your choice.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.advice.oracle_costs import ORACLE_COSTS, measure
+from superarm.advice.oracle_costs import ORACLE_COSTS, measure, refuses
 from superarm.advice.text import aligned, row_of, shown_s
 from superarm.core import Reward, notebook
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k
@@ -226,9 +226,8 @@ def _rewards(reward: Reward | None, measured: Reward, n_arms: int, k: int) -> di
         del rewards["Exhaustive"]
     if reward is None:
         rewards["TopK"] = LinearReward(measured.n_arms)  # the only kind of reward that it is for
-    elif not reward.additive:
-        del rewards["TopK"]
-    return rewards
+        return rewards
+    return {name: own for name, own in rewards.items() if not refuses(name, reward)}
 
 
 def _chosen(oracles: Sequence[str] | None, able: dict[str, Reward]) -> list[str]:

@@ -155,8 +155,8 @@ def _case(rows: dict[str, Property], n_arms: int, k: int) -> tuple[str, str]:
     separable = rows["separable"].holds or k == n_arms
     # The order of the rules is their priority.
     unreliable = [name for name in _RELIED_ON if rows[name].is_error]
-    if rows["deterministic"].n_violated and not unreliable:
-        unreliable = ["deterministic"]  # noise that the reward declares is no error
+    if rows["deterministic"].kind == "undeclared" and not unreliable:
+        unreliable = ["deterministic"]  # declared noise: no error, but such oracles refuse it
     # First: every later rule relies on remembered answers or on what the reward declares.
     if unreliable:
         why = f"remembered answers prove nothing while this is violated: {', '.join(unreliable)}"
@@ -211,7 +211,8 @@ def _fix(row: Property) -> str:
 
 
 def _suggestions(rows: dict[str, Property], used: float, case: str, loss: float) -> list[str]:
-    if rows["answers"].n_violated or rows["deterministic"].n_violated:
+    declares_noise = rows["deterministic"].kind == "undeclared"
+    if rows["answers"].n_violated or rows["deterministic"].n_violated or declares_noise:
         # Noise and failures hide what holds. Undeclared noise is to be fixed first.
         errs = rows["answers"].n_violated or rows["deterministic"].is_error
         return [_NOISY] if case == "separable, unreliable" and not errs else []

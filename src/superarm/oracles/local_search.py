@@ -18,7 +18,7 @@ from superarm.oracles._budget import as_budget
 from superarm.oracles._lazy.certificates import AUDITS
 from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import completable
-from superarm.oracles._state import check_state
+from superarm.oracles._state import check_state, refuse_noisy
 from superarm.oracles.lazy_singletons import LazySingletons
 
 
@@ -99,6 +99,8 @@ class LocalSearch:
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """A set that no swap of one arm improves."""
+        if isinstance(self.start, LazySingletons):  # the default, which would refuse it, too
+            refuse_noisy(self, reward, "Greedy, or another start, as in LocalSearch(Singletons())")
         theta, feasible = as_selection(reward, theta, k)
         if self._counted is None or self._counted.uncounted is not reward:
             # The same one in every round: a start that remembers answers knows its reward by
