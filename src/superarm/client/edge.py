@@ -14,9 +14,9 @@ from superarm.client.clients import Client
 from superarm.client.requests import id_of, new_key
 from superarm.core import Reward
 from superarm.core.arguments import as_count
-from superarm.service.bandits.spec import policy_of, rewards_of
 from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session
+from superarm.sessions.decisions import Name
 from superarm.sessions.edge import merge, take_over
 from superarm.sessions.unlocked import AskOptions
 
@@ -28,7 +28,7 @@ class _Made(NamedTuple):
     """A decision and its outcomes so far."""
 
     decision: Decision
-    outcomes: dict[str, float]
+    outcomes: dict[Name, float]
 
 
 class _Batch(NamedTuple):
@@ -189,6 +189,9 @@ class EdgeBandit:
 
     def _fetched(self) -> tuple[Session, str]:
         """A session of a new snapshot, and the version of the snapshot."""
+        # Here, because it loads most of scipy, which other clients do not need.
+        from superarm.service.bandits.spec import policy_of, rewards_of
+
         answer = self._client.snapshot(self._bandit)
         data, spec = base64.b64decode(answer["session"]), answer["spec"]
         try:

@@ -35,13 +35,6 @@ def snapshot(live: Live, turn: Turn) -> Callable[[], Answer]:
 
     It returns a function for another thread, so that decisions need not wait for the encoding.
     """
-    if live.spec["belief"]["kind"] == "exp3":
-        raise Problem(
-            422,
-            "a belief at the edge must learn late outcomes, got exp3, which weighs them by the "
-            "probabilities of now",
-            fix="decide over HTTP",
-        )
     key = f"{live.bandit.id}.{ids.new_id()}"
     # A hash, because a client must not be able to predict the decisions of the server.
     seed = hashlib.sha256(f"{live.spec['seed']} {key}".encode()).hexdigest()[:32]

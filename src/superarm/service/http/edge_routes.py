@@ -28,6 +28,19 @@ async def take_snapshot(service: Service, id: str) -> Answer:
     "/v1/bandits/{id}/batches",
     answer=answers.BatchAnswer,
     problems=(400, 404, 409, 413, 415, 422, 503, 507),
+    example={
+        "version": "1-0123456789abcdef",
+        "decisions": [
+            {
+                "id": "ers3m6njb8.k4w7n2x9qa-1",
+                "arms": ["storm", "derby"],
+                "outcomes": {"storm": 1.0, "derby": 0.0},
+                "round": 1,
+                "time": 1767225600.0,
+                "ranked": True,
+            }
+        ],
+    },
 )
 async def merge_batch(service: Service, id: str, body: bodies.BatchBody, key: str | None) -> Answer:
     """Learn decisions that were made with snapshots. The Idempotency-Key is needed."""

@@ -1,0 +1,419 @@
+"""Decisions at the edge: batches count once, however they come, and the log replays them."""
+
+import sqlite3
+import threading
+
+import duckdb
+import httpx
+import numpy as np
+import pytest
+
+import superarm as sa
+from edge_clients import ONCE, Line, batch, play
+from forked_server import ForkedServer
+from serving import client_of, create, decide, events_of, tell
+from superarm.client import Client, EdgeBandit, ExpiredError, ServerError, UnreachableError
+from superarm.errors import ConflictError
+from superarm.offpolicy import Log
+from superarm.service.bandits.compaction import compact
+from superarm.service.bandits.replay import replay
+from superarm.service.bandits.spec import policy_of
+from superarm.service.export import export
+from superarm.service.http.guard import _needed_role
+from superarm.service.log.chain import first_event, spec_of
+from superarm.service.log.sqlite import SQLiteStore
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "bandits.db"
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory):
+    """A line to a service that the tests share. Each test has its own bandit."""
+    with client_of(tmp_path_factory.mktemp("edge") / "bandits.db") as client:
+        yield Line(client)
+
+
+@pytest.fixture
+def bandit(line, request):
+    line.lost = None
+    return create(line.service, name=request.node.name, seed=3)
+
+
+def belief_of(line, bandit):
+    """What the service believes, from a new snapshot."""
+    return line.edge(bandit).session.policy.belief.state()
+
+
+def taught(line, bandit):
+    """A slow, obvious twin: a new policy that is told the outcomes of the log, one by one."""
+    engine = line.service.app.state.service.engine
+    spec = spec_of(first_event(engine.store, engine.store.bandit(bandit)))
+    names, policy = list(spec["arms"]), policy_of(spec, {})(len(spec["arms"]))
+    rng = np.random.default_rng(spec["seed"])
+    for event in events_of(line.service, bandit):
+        for one in event.get("decisions", ()) if event["kind"] == "merged" else ():
+            told = sorted((names.index(arm), x) for arm, x in one["outcomes"].items())
+            policy.tell([arm for arm, _ in told], [x for _, x in told], rng=rng)
+    return policy.belief.state()
+
+
+def merged(line, bandit):
+    return [
+        one
+        for event in events_of(line.service, bandit)
+        if event["kind"] == "merged"
+        for one in event["decisions"]
+    ]
+
+
+def check_replay(path, bandit, same=True):
+    store = SQLiteStore(path, "read")
+    try:
+        found = replay(store, store.bandit(bandit), {}, decide=True)
+        assert found.same is same
+        return found.live
+    finally:
+        store.close()
+
+
+def test_a_round_trip(line, bandit):
+    edge, other = line.edge(bandit), line.edge(bandit)
+    made = play(edge, 30, propensities=20)
+    assert events_of(line.service, bandit)[-1]["kind"] == "created"
+    assert (edge.n_unsent, edge.sync(), edge.n_unsent) == (30, 30, 0)
+    play(other, 5)
+    assert other.sync() == 5
+    logged = merged(line, bandit)
+    assert [one["id"] for one in logged[:30]] == [one.id for one in made]
+    assert len({one["id"] for one in logged}) == 35
+    assert [tuple(one["propensities"]) for one in logged[:30]] == [one.propensities for one in made]
+    assert belief_of(line, bandit) == other.session.policy.belief.state() == taught(line, bandit)
+    # Propensities at the edge serve off-policy evaluation as those of the service do.
+    log = Log.from_events(events_of(line.service, bandit))
+    assert len(log) == 30
+    assert not np.isnan(log.outcomes).any()
+
+
+def test_shares_have_own_ids_and_draws(line, bandit):
+    first, second = line.edge(bandit), line.edge(bandit)
+    firsts, seconds = ([one.ask() for _ in range(20)] for one in (first, second))
+    assert {one.id for one in firsts}.isdisjoint(one.id for one in seconds)
+    assert [one.values for one in firsts] != [one.values for one in seconds]
+    assert decide(line.service, bandit)["id"] == f"{bandit}-1"
+    # The seed of the bandit stays at the service: the draws of a share do not tell it.
+    assert first.session._unlocked.seeding.entropy != 3
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+def test_a_batch_that_is_sent_twice_counts_once(line, bandit, lost):
+    edge = line.edge(bandit)
+    play(edge, 6)
+    line.lost = lost
+    with pytest.raises(UnreachableError):
+        edge.sync()
+    play(edge, 2)  # goes on without the service
+    assert edge.n_unsent == 8
+    line.lost = None
+    assert edge.sync() == 8
+    assert len(merged(line, bandit)) == 8
+    assert edge.session.policy.belief.state() == taught(line, bandit)
+    again = [answer for noun, _, answer in line.passed if noun == "batches"][-2]
+    assert again.headers.get("Idempotent-Replayed") == ("true" if lost == "answer" else None)
+    assert again.json() == {"decisions": 6, "outcomes": 12}
+
+
+def test_late_batches_are_learnt(line, bandit):
+    late, early = line.edge(bandit), line.edge(bandit)
+    play(late, 4, good="bee")
+    open_one = late.ask()
+    play(early, 4)
+    early.sync()
+    service = line.service
+    service.post(f"/v1/bandits/{bandit}/arms", json={"arms": ["eel"]})
+    service.delete(f"/v1/bandits/{bandit}/arms/dog")
+    assert late.sync() == 4
+    assert late.session.names[-1] == "eel"
+    # The decision was made with an older snapshot, and is told to the newer one.
+    assert late.session.open == [open_one]
+    late.tell(open_one, dict.fromkeys(open_one.arms, 1.0))
+    assert late.tell(open_one, dict.fromkeys(open_one.arms, 1.0)) == ()
+    with pytest.raises(ConflictError):
+        late.tell(open_one, {open_one.arms[0]: 0.0})
+    late.sync()
+    assert [one["id"] for one in merged(line, bandit)[8:]] == [open_one.id]
+    assert all("dog" not in late.ask().arms for _ in range(20))
+
+
+def test_a_batch_that_is_never_sent_changes_nothing(line, bandit):
+    lost, edge = line.edge(bandit), line.edge(bandit)
+    play(lost, 9, good="dog")
+    del lost
+    play(edge, 3)
+    edge.sync()
+    assert len(merged(line, bandit)) == 3
+    assert belief_of(line, bandit) == taught(line, bandit)
+
+
+def test_decisions_that_are_closed_during_a_sync_are_kept(line, bandit):
+    edge = line.edge(bandit)
+    play(edge, 2)
+    line.before["snapshots"] = lambda: play(edge, 3)
+    assert edge.sync() == 2
+    assert edge.n_unsent == 3
+    known = edge.session.policy.belief.outcomes.counts.sum()
+    assert known == 10  # 2 arms of 5 decisions
+    assert edge.sync() == 3
+
+
+def test_threads_share_an_edge_bandit(line, bandit):
+    edge = line.edge(bandit)
+    threads = [threading.Thread(target=play, args=(edge, 10)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert edge.sync() == 30
+    assert len({one["id"] for one in merged(line, bandit)}) == 30
+
+
+def test_long_batches_are_split_and_closing_sends_all(line, bandit, monkeypatch):
+    monkeypatch.setattr("superarm.client.edge._MOST_ARMS", 7)
+    with line.edge(bandit) as edge:
+        play(edge, 7)
+        open_one = edge.ask()
+        edge.tell(open_one, {open_one.arms[0]: 1.0})
+        assert edge.sync() == 7
+        edge.ask(2)
+    kinds = [event["kind"] for event in events_of(line.service, bandit)]
+    assert kinds == ["created", *["merged"] * 4]
+    assert merged(line, bandit)[7]["outcomes"] == {open_one.arms[0]: 1.0}
+    assert [one["outcomes"] for one in merged(line, bandit)[8:]] == [{}, {}]
+
+
+def plain(edge, **more):
+    one = edge.ask().as_dict()
+    del one["values"]
+    return {**one, "outcomes": dict.fromkeys(one["arms"], 1.0), **more}
+
+
+BAD = [
+    ({"arms": ["ant", "eel"], "outcomes": {}}, "eel"),
+    ({"arms": ["ant", "ant"], "outcomes": {}}, "distinct"),
+    ({"outcomes": {"eel": 1.0}}, "eel"),
+    ({"outcomes": {"ant": 2.0}}, "less than or equal to 1"),
+    ({"id": "aaaaaaaaaa.bbbbbbbbbb-1"}, "snapshot"),
+    ({"values": [0.5]}, "values"),
+    ({"propensities": [0.5, 0.5]}, "n_samples"),
+    ({"context": [1.0]}, "context"),
+]
+
+
+def test_what_does_not_fit_is_refused_as_a_whole(line, bandit):
+    edge = line.edge(bandit)
+    version, before = edge._version, belief_of(line, bandit)
+    for more, words in BAD:
+        answer = batch(line, bandit, [plain(edge), plain(edge, **more)], version)
+        assert answer.status_code == 422, more
+        assert words in answer.text
+    assert batch(line, bandit, [plain(edge)], version, key=None).status_code == 422
+    assert len(events_of(line.service, bandit)) == 1
+    assert belief_of(line, bandit) == before
+    sent = [plain(edge)]
+    assert batch(line, bandit, sent, version).status_code == 200
+    assert batch(line, bandit, sent, version).headers["Idempotent-Replayed"] == "true"
+    other = batch(line, bandit, [plain(edge)], version)
+    assert (other.status_code, other.json()["type"]) == (409, "urn:superarm:key-taken")
+
+
+def test_snapshots_of_another_history_are_refused(line, bandit):
+    edge = line.edge(bandit)
+    for version in ("1-0123456789abcdef", "9-0123456789abcdef"):
+        answer = batch(line, bandit, [plain(edge)], version)
+        assert (answer.status_code, answer.json()["type"]) == (409, "urn:superarm:snapshot-unknown")
+    play(edge, 1)
+    line.service.delete(f"/v1/bandits/{bandit}", params={"name": f"{_name(line, bandit)}"})
+    with pytest.raises(ExpiredError, match="deleted"):
+        edge.sync()
+    assert edge.drop() == 1
+    assert edge.n_unsent == 0
+
+
+def _name(line, bandit):
+    return line.service.get(f"/v1/bandits/{bandit}").json()["name"]
+
+
+def test_a_batch_cannot_count_again_after_its_event_was_compacted(path):
+    day = [100.0]
+    with client_of(path, clock=lambda: day[0] * 86_400) as client:
+        line, bandit = Line(client), create(client, seed=1)
+        first = line.edge(bandit)
+        play(first, 2)
+        first.sync()
+        again = next(request for noun, request, _ in line.passed if noun == "batches")
+        play(first, 1)
+        first.sync()  # the last event before the removal stays
+        day[0] = 102.0
+        decision = decide(client, bandit)
+        tell(client, decision["id"], dict.fromkeys(decision["arms"], 1.0))
+    store = SQLiteStore(path)
+    assert compact(store, store.bandit(bandit), {}, 101.5 * 86_400) > 0
+    store.close()
+    with client_of(path) as client:
+        line = Line(client)
+        before = belief_of(line, bandit)
+        sent = {"content": again.content, "headers": again.headers}
+        answer = client.post(again.url.raw_path.decode(), **sent)
+        assert (answer.status_code, answer.json()["type"]) == (409, "urn:superarm:snapshot-unknown")
+        assert belief_of(line, bandit) == before
+        edge = line.edge(bandit)
+        play(edge, 1)
+        assert edge.sync() == 1
+
+
+def test_a_commit_that_fails_is_no_loss(path, monkeypatch):
+    with client_of(path) as client:
+        line, bandit = Line(client), create(client, seed=1)
+        edge = line.edge(bandit)
+        play(edge, 5)
+        with monkeypatch.context() as patch:
+            patch.setattr(SQLiteStore, "_write", _broken)
+            with pytest.raises(ServerError, match="nothing was changed"):
+                edge.sync()
+        assert edge.n_unsent == 5
+    # A server that was killed has no checkpoint of what it did last.
+    with client_of(path, checkpoints=False) as client:
+        line.service = client
+        assert edge.sync() == 5
+        assert edge.session.policy.belief.state() == taught(line, bandit)
+        line.lost = "answer"
+        play(edge, 3)
+        with pytest.raises(UnreachableError):
+            edge.sync()
+    with client_of(path, checkpoints=False) as client:
+        line.service, line.lost = client, None
+        assert edge.sync() == 3
+        assert len(merged(line, bandit)) == 8
+        assert edge.session.policy.belief.state() == taught(line, bandit)
+
+
+def _broken(self, statements):
+    raise sqlite3.OperationalError("the disk is broken")
+
+
+class Killing(httpx.BaseTransport):
+    """Kills the server after it has answered a batch, so that the answer is lost."""
+
+    def __init__(self, server):
+        self.server, self.inner, self.is_armed = server, httpx.HTTPTransport(), False
+
+    def handle_request(self, request):
+        answer = self.inner.handle_request(request)
+        if self.is_armed and request.url.path.endswith("/batches"):
+            self.server.kill()
+            answer.close()
+            raise httpx.ReadError("killed")
+        return answer
+
+    def close(self):
+        self.inner.close()
+
+
+def test_a_server_that_is_killed_loses_and_doubles_nothing(tmp_path):
+    server = ForkedServer(str(tmp_path / "killed.db"), tmp_path / "server.log").start()
+    line = Killing(server)
+    with Client(server.url, transport=line, retries=ONCE) as client:
+        bandit = client.create("canteen", ["ant", "bee", "cat", "dog"], 2)
+        edge = EdgeBandit(client, bandit)
+        sent = play(edge, 50)
+        line.is_armed = True
+        with pytest.raises(UnreachableError):
+            edge.sync()
+        line.is_armed = False
+        server.start()
+        sent += play(edge, 5)
+        assert edge.sync() == 55
+        ids = [
+            one["id"]
+            for event in client.log(bandit)
+            if event["kind"] == "merged"
+            for one in event["decisions"]
+        ]
+    server.kill()
+    assert ids == [one.id for one in sent]
+
+
+SPECS = {
+    "expiry and hold-out": {"expiry": {"after_s": 60, "missing": 0.25}, "holdout": 0.3},
+    "contexts": {
+        "belief": {"kind": "linear", "context": 2},
+        "features": [[1.0], [0.0], [1.0], [2.0]],
+    },
+    "places": {"belief": {"kind": "cascading"}},
+    "an oracle with a memory": {
+        "belief": "ucb",
+        "oracle": {"kind": "rarely", "oracle": "greedy", "when": 3},
+    },
+}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_replay_is_the_same_bit_for_bit(path, name):
+    rng, now = np.random.default_rng(0), [1e9]
+    with client_of(path, checkpoint_every=3, clock=lambda: now[0]) as client:
+        line, bandit = Line(client), create(client, seed=1, **SPECS[name])
+        edge = line.edge(bandit, clock=lambda: now[0])
+        for _ in range(4):
+            context = {"context": rng.random(2).tolist()} if name == "contexts" else {}
+            for _ in range(3):
+                one = edge.ask(**context)
+                # Fractions: some beliefs round them at random, with the generator of the session.
+                edge.tell(one, {arm: round(rng.random(), 3) for arm in one.arms})
+            edge.ask(**context)
+            made = decide(client, bandit, **context)
+            tell(client, made["id"], dict.fromkeys(made["arms"], 0.75))
+            now[0] += 90.0
+            edge.sync()
+        n_merged = len(merged(line, bandit))
+        client.app.state.service.engine.checkpoints.wait()
+        lift = client.get(f"/v1/bandits/{bandit}/lift").json() if "hold" in name else None
+    assert n_merged == (15 if "expiry" in name else 12)
+    live = check_replay(path, bandit)
+    if lift is not None:
+        assert (lift["n_policy"], lift["n_holdout"]) == tuple(live.session._unlocked.trial.counts)
+        assert lift["n_policy"] + lift["n_holdout"] == n_merged + 4
+
+
+def test_decisions_of_the_edge_are_exported(line, bandit, tmp_path):
+    edge = line.edge(bandit)
+    made = decide(line.service, bandit)
+    tell(line.service, made["id"], dict.fromkeys(made["arms"], 1.0))
+    remote = play(edge, 2, propensities=10)
+    remote.append(edge.ask())
+    edge.close()
+    engine = line.service.app.state.service.engine
+    export(engine.store, engine.store.bandit(bandit), tmp_path)
+    query = f"SELECT decision, arm, outcome, status FROM read_parquet('{tmp_path}/*/*.parquet')"
+    with duckdb.connect() as connection:
+        rows = connection.sql(query).fetchall()
+    assert len(rows) == 8
+    assert [row[0] for row in rows[::2]] == [made["id"], *(one.id for one in remote)]
+    assert [row[3] for row in rows[::2]] == ["told", "told", "told", "expired"]
+    assert rows[2][2] == float(rows[2][1] == "ant")
+
+
+def test_rewards_of_the_operator_are_given_to_the_edge(path):
+    with client_of(path, own={"basket": sa.LinearReward}) as client:
+        line, bandit = Line(client), create(client, reward="basket", oracle="top_k")
+        with pytest.raises(ValueError, match="give it to EdgeBandit"):
+            line.edge(bandit)
+        edge = line.edge(bandit, rewards={"basket": sa.LinearReward})
+        play(edge, 2)
+        assert edge.sync() == 2
+
+
+def test_who_may_decide_may_decide_at_the_edge():
+    for noun in ("decisions", "snapshots", "batches"):
+        assert _needed_role("POST", f"/v1/bandits/abcdefghij/{noun}") == "decide"
