@@ -40,15 +40,17 @@ def simulated(
         least = height + np.log(rng.random(n_chains))
         angle = 2 * np.pi * rng.random(n_chains)
         low, high = angle - 2 * np.pi, angle.copy()
-        todo, new, found = np.ones(n_chains, bool), here.copy(), height.copy()
-        while todo.any():
-            there = np.cos(angle)[:, None] * here + np.sin(angle)[:, None] * other
+        new, found, left = here.copy(), height.copy(), np.arange(n_chains)
+        while len(left):  # only these chains have not found their next place
+            turned = angle[left, None]
+            there = np.cos(turned) * here[left] + np.sin(turned) * other[left]
             value = log_likelihood(there)
-            accepted = todo & (value > least)
-            new[accepted], found[accepted] = there[accepted], value[accepted]
-            todo &= ~accepted
-            high, low = np.where(angle > 0, angle, high), np.where(angle <= 0, angle, low)
-            angle = np.where(todo, low + rng.random(n_chains) * (high - low), angle)
+            accepted = value > least[left]
+            new[left[accepted]], found[left[accepted]] = there[accepted], value[accepted]
+            left, tried = left[~accepted], angle[left[~accepted]]
+            high[left] = np.where(tried > 0, tried, high[left])
+            low[left] = np.where(tried <= 0, tried, low[left])
+            angle[left] = low[left] + rng.random(n_chains)[left] * (high[left] - low[left])
         here, height = new, found
         if step >= n_first and step % 3 == 0:
             draws.append(here)

@@ -69,13 +69,13 @@ def _means(*parts: tuple[float, int]) -> tuple[float, ...]:
 PROBLEMS = {
     "one of ten": Problem(_means((0.6, 1), (0.4, 9)), 1),
     "two of ten": Problem(_means((0.5, 2), (0.3, 8)), 2),
-    "steps": Problem(tuple(np.linspace(0.9, 0.1, 10)), 3),
+    "steps": Problem(tuple(np.linspace(0.95, 0.05, 7)), 3),
     "five of twenty": Problem(_means((0.3, 5), (0.1, 15)), 5),
-    "low rates": Problem(_means((0.12, 2), (0.04, 6)), 2),
+    "low rates": Problem(_means((0.2, 2), (0.06, 6)), 2),
     "high rates": Problem((0.97, 0.96, 0.95, 0.85, 0.8, 0.7, 0.6, 0.5), 3),
-    "close": Problem((0.6, 0.55, 0.47, 0.45, 0.45, 0.45), 2),
+    "close": Problem((0.6, 0.55, 0.43, 0.42, 0.41, 0.4), 2),
     "half": Problem(_means((0.65, 5), (0.45, 5)), 5),
-    "measured, steps": Problem(tuple(np.linspace(0.9, 0.1, 10)), 3, beta),
+    "measured, steps": Problem(tuple(np.linspace(0.95, 0.05, 7)), 3, beta),
     "measured, even": Problem((0.5, 0.45, 0.3, 0.25, 0.2, 0.2, 0.1, 0.1), 2, even),
     "near tie": Problem((0.5, 0.49), 1, most=2000),
 }

@@ -32,6 +32,19 @@ def pytest_collection_finish():
     gc.enable()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _files_are_read_once(tmp_path_factory):
+    """Test processes share what they have read, in the folder of this run."""
+    from shared_readings import shared
+    from superarm.environments import datasets
+
+    folder = tmp_path_factory.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else None
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("purchases", "read_flights") if folder else ():
+            patch.setattr(datasets, name, shared(getattr(datasets, name), folder))
+        yield
+
+
 @pytest.fixture(scope="module")
 def forked_workers():
     """The workers of studies are forked: a spawned one takes a second to start."""

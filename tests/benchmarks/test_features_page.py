@@ -48,7 +48,8 @@ def test_gaps_closed_on_real_tables():
     assert found.keys() >= {"yeast", "flights, late", "digits", "ta-feng"}
     for name in (name for name in features.TITLES if name in found):
         assert all(len(row["gaps"]) >= 20 for row in found[name].values())
-        rows = features.with_random(found, name)
+    for name in features.WITH_RANDOM:
+        rows = found[name]
         of_random = [len(rows[one]["gaps"]) for one in rows if one.startswith("random")]
         assert len(rows["neither"]["gaps"]) >= max(of_random)
         assert all(f"|{n}|" in features.of_random(found) for n in of_random)

@@ -74,15 +74,15 @@ class Flat(MeanBelief):
 
 
 def test_top_two_pulls_arms_as_often_as_the_oracle():
-    """The frequencies of 5 arms: 400 rounds of the oracle and 4,000 at once, up to 5 deviations."""
+    """The frequencies of 5 arms: 200 rounds of the oracle and 2,000 at once, up to 5 deviations."""
     counts, sums = np.array([30.0, 40, 25, 20, 30]), np.array([24.0, 26, 13, 8, 3])
     belief, rng = belief_of(counts, sums, Flat), np.random.default_rng(2)
     oracle, reward = TopTwo(belief), sa.LinearReward(5)
-    picked = [oracle.select(reward, belief.sample(rng=rng), K, rng=rng) for _ in range(400)]
-    by_oracle = np.bincount(np.ravel(picked), minlength=5) / 400
-    many = np.repeat(counts[None], 4000, 0), np.repeat(sums[None], 4000, 0)
-    at_once = np.bincount(batch.top_two(*many, K, 0, rng)[0].ravel(), minlength=5) / 4000
-    spread = np.sqrt(at_once * (1 - at_once) / 400 * 1.1)
+    picked = [oracle.select(reward, belief.sample(rng=rng), K, rng=rng) for _ in range(200)]
+    by_oracle = np.bincount(np.ravel(picked), minlength=5) / 200
+    many = np.repeat(counts[None], 2000, 0), np.repeat(sums[None], 2000, 0)
+    at_once = np.bincount(batch.top_two(*many, K, 0, rng)[0].ravel(), minlength=5) / 2000
+    spread = np.sqrt(at_once * (1 - at_once) / 200 * 1.1)
     assert (np.abs(by_oracle - at_once) <= 5 * spread + 1e-9).all()
 
 

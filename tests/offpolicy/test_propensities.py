@@ -54,6 +54,20 @@ def test_at_once_and_one_by_one_are_the_same_in_law(oracle):
     assert stats.chi2_contingency(table).pvalue > 0.001
 
 
+def test_of_the_default_policy_they_are_how_often_it_picks_arms():
+    """After 20 outcomes per arm; 400 samples of each, within 4.5 errors (error rate 1e-4)."""
+    means, n = np.array([0.35, 0.3, 0.25, 0.25, 0.2, 0.1]), 400
+    policy, rng = sa.thompson(sa.LinearReward(6), 2), np.random.default_rng(3)
+    for _ in range(20):
+        policy.tell(np.arange(6), 1.0 * (rng.random(6) < means), rng=rng)
+    found = propensities(policy, n, rng=rng).arms
+    picked = np.bincount(np.concatenate([policy.ask(rng=rng) for _ in range(n)]), minlength=6) / n
+    errors = np.sqrt(np.maximum(found * (1 - found), 1 / n) * 2 / n)
+    assert np.abs((picked - found) / errors).max() < 4.5
+    assert np.count_nonzero((found > 0.05) & (found < 0.95)) > 1
+    assert found.sum() == pytest.approx(2.0)
+
+
 def test_ties_are_broken_by_chance_when_many_are_picked_at_once():
     theta = np.array([[0.5, 0.5, 0.5, 0.1]] * 3000 + [[0.1, 0.2, 0.3, 0.4]])
     arms = sa.TopK().select_many(sa.LinearReward(4), theta, 2, rng=np.random.default_rng(0))

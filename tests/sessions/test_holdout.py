@@ -33,13 +33,13 @@ def play(session, n, rng):
 @pytest.fixture(scope="module")
 def played():
     session = made()
-    return session, play(session, 600, np.random.default_rng(2))
+    return session, play(session, 300, np.random.default_rng(2))
 
 
 def test_the_share_and_the_sets_are_those_that_were_asked_for(played):
-    """Up to 4 standard deviations, for 600 decisions and for each of the six sets."""
+    """Up to 4 standard deviations, for 300 decisions and for each of the six sets."""
     held = [one for one, _ in played[1] if one.holdout]
-    assert len(held) == pytest.approx(180, abs=4 * np.sqrt(600 * 0.3 * 0.7))
+    assert len(held) == pytest.approx(90, abs=4 * np.sqrt(300 * 0.3 * 0.7))
     sets = [tuple(sorted(one.arms)) for one in held]
     for each in itertools.combinations("abcd", 2):
         assert sets.count(each) == pytest.approx(len(held) / 6, abs=4 * np.sqrt(len(held) * 5 / 36))
@@ -50,7 +50,7 @@ def test_the_share_and_the_sets_are_those_that_were_asked_for(played):
 
 def test_the_hold_out_teaches_the_belief_too(played):
     session, _ = played
-    assert session.policy.belief.outcomes.counts.sum() == 1200
+    assert session.policy.belief.outcomes.counts.sum() == 600
 
 
 def slow_lift(rows, share, delta):
@@ -84,28 +84,28 @@ def slow_lift(rows, share, delta):
 def test_the_lift_is_its_definition(played):
     session, rows = played
     found = session.lift(0.1)
-    lift, half = slow_lift([(one.holdout, x) for one, x in rows[:600]], 0.3, 0.1)
+    lift, half = slow_lift([(one.holdout, x) for one, x in rows], 0.3, 0.1)
     assert found.lift == pytest.approx(lift)
     assert found.high - found.lift == pytest.approx(half, rel=1e-6)
     assert found.lift - found.low == pytest.approx(half, rel=1e-6)
     held = [x for one, x in rows if one.holdout]
     assert (found.n_holdout, found.holdout) == (len(held), pytest.approx(np.mean(held)))
-    assert found.n_policy + found.n_holdout == 600
+    assert found.n_policy + found.n_holdout == 300
     # The best set has 0.75 on average, a random one 0.5.
     assert 0 < found.low < 0.25 < found.high
     assert str(found).startswith("lift +0.2")
 
 
 def test_the_interval_holds_at_all_times():
-    """80 trials of 200 decisions with a lift that grows: 10% may leave it at any time.
+    """60 trials of 200 decisions with a lift that grows: 10% may leave it at any time.
 
-    The average gain up to each decision must be inside. With an error of 10%, more than 19 misses
+    The average gain up to each decision must be inside. With an error of 10%, more than 16 misses
     have probability 2e-4. Intervals for one moment miss more often, if one looks ten times.
     """
     rng, missed, missed_by_habit = np.random.default_rng(3), 0, 0
     gain = np.linspace(0, 0.4, 200)
     true = np.cumsum(gain) / np.arange(1, 201)
-    for _ in range(80):
+    for _ in range(60):
         trial = Trial(Holdout(0.5), None)
         is_held = rng.random(200) < 0.5
         x = rng.random(200) < np.where(is_held, 0.5, 0.5 + gain)
@@ -118,7 +118,7 @@ def test_the_interval_holds_at_all_times():
         halves = np.array([width(vars_[t], 0.1) * 2 / n[t] for t in looks])
         missed += (off > halves).any()
         missed_by_habit += (off > 1.645 * 2 * np.sqrt(vars_[looks]) / n[looks]).any()
-    assert missed <= 19 < missed_by_habit
+    assert missed <= 16 < missed_by_habit
 
 
 def test_propensities_are_those_of_both_kinds_of_decisions():

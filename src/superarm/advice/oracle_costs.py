@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from superarm.catalog import ORACLES
 from superarm.core import Oracle, Pools, Reward
 from superarm.core.arguments import FloatArray
-from superarm.core.optional import is_concave, is_diminishing
+from superarm.core.optional import evaluations_per_value, is_concave, is_diminishing, is_noisy
 from superarm.environments import BernoulliArms
 from superarm.policies import cts
 from superarm.theory import n_tests_order
@@ -114,6 +114,7 @@ class Timed:
         self.monotone, self.additive = reward.monotone, reward.additive
         self.zero_is_absent = reward.zero_is_absent
         self.concave, self.diminishing = is_concave(reward), is_diminishing(reward)
+        self.noisy, self.repeats = is_noisy(reward), evaluations_per_value(reward)
         self.took_s, self._reward, self._clock = 0.0, reward, clock
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:

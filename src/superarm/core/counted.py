@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray
-from superarm.core.optional import is_concave, is_diminishing
+from superarm.core.optional import evaluations_per_value, is_concave, is_diminishing, is_noisy
 from superarm.core.pools import Pools
 from superarm.core.protocols import Reward
 from superarm.core.stopping import may_stop
@@ -33,11 +33,13 @@ class Counted:
     additive = property(lambda self: self.uncounted.additive)
     concave = property(lambda self: is_concave(self.uncounted))
     diminishing = property(lambda self: is_diminishing(self.uncounted))
+    noisy = property(lambda self: is_noisy(self.uncounted))
+    repeats = property(lambda self: evaluations_per_value(self.uncounted))
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
-        """The value of one set; counts one evaluation."""
+        """The value of one set; counts one evaluation, or as many as the reward averages."""
         may_stop()
-        self.evaluations += 1
+        self.evaluations += evaluations_per_value(self.uncounted)
         value = float(self.uncounted(arms, means))
         if not np.isfinite(value):
             raise ValueError(
@@ -46,9 +48,9 @@ class Counted:
         return value
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
-        """The values of many sets; counts one evaluation per set."""
+        """The values of many sets; counts one evaluation per set, times ``repeats`` if it has."""
         may_stop()
-        self.evaluations += len(pools)
+        self.evaluations += len(pools) * evaluations_per_value(self.uncounted)
         values = np.asarray(self.uncounted.batch(pools, theta), np.float64)
         if values.shape != (len(pools),):
             raise ValueError(

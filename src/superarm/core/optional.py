@@ -166,6 +166,16 @@ def is_diminishing(reward: Reward) -> bool:
     return bool(getattr(reward, "diminishing", False))
 
 
+def is_noisy(reward: Reward) -> bool:
+    """Whether a reward declares ``noisy``: equal questions can have different answers."""
+    return bool(getattr(reward, "noisy", False))
+
+
+def evaluations_per_value(reward: Reward) -> int:
+    """How many evaluations one value takes: ``repeats`` of a reward that averages; 1 by default."""
+    return int(getattr(reward, "repeats", 1))
+
+
 # Environments
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from superarm.core import Reward
+from superarm.core.optional import is_noisy
 
 
 def check_state(state: Any, oracle: str, *keys: str) -> None:
@@ -23,3 +24,12 @@ def check_loaded(n_arms: int, reward: Reward) -> None:
     """Refuse a loaded state of ``n_arms`` arms for a reward of other arms."""
     if n_arms != reward.n_arms:
         raise ValueError(f"the loaded state is of {n_arms} arms, got a reward of {reward.n_arms}")
+
+
+def refuse_noisy(oracle: object, reward: Reward, instead: str) -> None:
+    """Refuse a reward that declares ``noisy``, before the first evaluation."""
+    if is_noisy(reward):
+        raise ValueError(
+            f"{type(oracle).__name__} needs a reward without noise, because it remembers answers, "
+            f"and the reward declares noisy; use {instead}"
+        )

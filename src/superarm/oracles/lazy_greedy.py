@@ -27,7 +27,7 @@ from superarm.oracles._lazy.certificates import AUDITS
 from superarm.oracles._lazy.greedy_round import ContradictionError, GreedyRound, KnownSets
 from superarm.oracles._lazy.stage import Stage
 from superarm.oracles._sets import extendable
-from superarm.oracles._state import check_loaded, check_state
+from superarm.oracles._state import check_loaded, check_state, refuse_noisy
 from superarm.oracles.lazy_singletons import LazySingletons, LazySingletonsReport
 from superarm.sets.feasible import Feasible
 
@@ -113,9 +113,8 @@ class LazyGreedy:
     batch
         How many arms are evaluated together at least, as for `LazySingletons`.
     budget
-        The largest number of evaluations per round; None for no limit. It is shared among the
-        steps, and what one step leaves goes to the next. A step without evaluations adds the arm of
-        the largest bound.
+        The largest number of evaluations per round; None for no limit. The steps share it, and what
+        one step leaves goes to the next. A step without any adds the arm of the largest bound.
     audits
         As for `LazySingletons`, once for single arms and once for larger sets. A budget is for the
         steps, so there are no audits within one.
@@ -202,6 +201,7 @@ class LazyGreedy:
 
     def _meet(self, reward: Reward) -> KnownSets:
         """What is known about this reward: nothing if it is new. A loaded state fits any."""
+        refuse_noisy(self, reward, "Greedy or LocalSearch")
         if self._known is None or (self._reward is not None and reward is not self._reward):
             self._alone, self._known = self._new_alone(), KnownSets.new(reward, self.n_answers)
         elif self._reward is None:

@@ -17,7 +17,7 @@ from superarm.oracles._lazy.certificates import AUDITS, as_audits, best_and_riva
 from superarm.oracles._lazy.look_ahead import NEW, PLAINLY_TOO_LARGE, last_place, look_ahead
 from superarm.oracles._lazy.saved_arms import from_state, state_of
 from superarm.oracles._lazy.single_arms import SingleArms
-from superarm.oracles._state import check_loaded, check_state
+from superarm.oracles._state import check_loaded, check_state, refuse_noisy
 
 # A batch is at least this share of the evaluations so far, so that there are O(log) batches.
 _SHARE_PER_BATCH = 1 / 8
@@ -185,6 +185,7 @@ class LazySingletons:
 
     def _meet(self, reward: Reward) -> SingleArms:
         """What is known about this reward: nothing if it is new. A loaded state fits any."""
+        refuse_noisy(self, reward, "Singletons")
         if self._known is None or (self._reward is not None and reward is not self._reward):
             self._known = SingleArms.new(reward, self.n_points)
         elif self._reward is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +15,16 @@ from superarm.core.arguments import (
     IndexArray,
     as_count,
     as_finite,
+    as_flag,
     as_positive,
     as_set,
     as_theta,
 )
 from superarm.core.showing import one_line
 from superarm.core.stopping import may_stop
+from superarm.rewards._attempts import Attempts
+
+T = TypeVar("T")
 
 _CHUNKS_PER_WORKER = 4
 # For executors other than the standard library's, which have an attribute for it.
@@ -55,6 +60,24 @@ class BlackBox:
     executor
         Any ``concurrent.futures.Executor``, to evaluate the sets of a batch in parallel. The
         results do not depend on it. Processes need a picklable ``fn``.
+    noisy
+        Whether the same set at the same means can have different values. Oracles that remember
+        answers, such as `LazySingletons`, refuse a noisy reward at once.
+    repeats
+        How many calls of ``fn`` are averaged for one value. Each call counts as an evaluation.
+    retries
+        How often a call is repeated that raises, takes too long, or returns no finite number. After
+        the last retry, RuntimeError names the arms.
+    backoff_s
+        How many seconds to wait before the first retry. The wait doubles with each retry.
+    timeout_s
+        After how many seconds a call has failed; None for no limit. Such a call goes on in the
+        background, because Python cannot end it.
+
+    Attributes
+    ----------
+    n_failed
+        How many calls have failed so far and were repeated. They do not count as evaluations.
 
     Examples
     --------
@@ -63,6 +86,17 @@ class BlackBox:
     >>> reward = BlackBox(largest, n_arms=3, lipschitz=1, upper=1)
     >>> reward.batch(Pools.of([[0, 1], [2], []], 3), [0.25, 0.5, 0.125])
     array([0.5  , 0.125, 0.   ])
+
+    A simulator with noise, whose values are averages of 100 calls:
+
+    >>> rng = np.random.default_rng(0)
+    >>> def simulator(arms, means):
+    ...     return float(means.sum() + rng.normal(0, 0.1))
+    >>> reward = BlackBox(
+    ...     simulator, n_arms=3, lipschitz=1, upper=3, noisy=True, repeats=100, retries=2
+    ... )
+    >>> round(reward([0, 2], [0.5, 0.25]), 1)
+    0.8
     """
 
     additive = False
@@ -81,6 +115,11 @@ class BlackBox:
         concave: bool = False,
         diminishing: bool = False,
         executor: Executor | None = None,
+        noisy: bool = False,
+        repeats: int = 1,
+        retries: int = 0,
+        backoff_s: float = 0.1,
+        timeout_s: float | None = None,
     ) -> None:
         if not callable(fn):
             raise TypeError(f"fn must be callable as fn(arms, means), got {fn!r}")
@@ -93,12 +132,21 @@ class BlackBox:
         self.concave = concave
         self.diminishing = diminishing
         self.executor = executor
+        self.noisy = as_flag(noisy, "noisy")
+        self.repeats = as_count(repeats, "repeats", least=1)
+        self.retries = as_count(retries, "retries")
+        self.backoff_s = as_positive(backoff_s, "backoff_s")
+        self.timeout_s = None if timeout_s is None else as_positive(timeout_s, "timeout_s")
+        self.n_failed = 0
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
         """The value of one set."""
         arms, means = as_set(arms, means, self.n_arms)
         order = np.argsort(arms)
-        return float(self.fn(arms[order], means[order]))
+        arms, means = arms[order], means[order]
+        if self._is_plain:
+            return float(self.fn(arms, means))
+        return self._averages([self._attempts(arms, means)])[0]
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         """The values of many sets, with the executor if there is one."""
@@ -106,19 +154,39 @@ class BlackBox:
         # Copies: a function that writes to its arguments must not change the pools.
         sets = [arms.copy() for arms in pools]
         means = [theta[arms] for arms in sets]
+        if self._is_plain:
+            return np.fromiter(self._map(self.fn, sets, means), np.float64, len(sets))
+        return np.array(self._averages(self._map(self._attempts, sets, means)), np.float64)
+
+    @property
+    def _is_plain(self) -> bool:
+        return self.repeats == 1 and self.retries == 0 and self.timeout_s is None
+
+    @property
+    def _attempts(self) -> Attempts:
+        return Attempts(self.fn, self.repeats, self.retries, self.backoff_s, self.timeout_s)
+
+    def _map(
+        self,
+        evaluate: Callable[[IndexArray, FloatArray], T],
+        sets: list[IndexArray],
+        means: list[FloatArray],
+    ) -> Iterator[T]:
         if self.executor is None:
-            values = map(self._value, sets, means)
-            return np.fromiter(values, np.float64, len(sets))
+            return map(_stoppable(evaluate), sets, means)
         # One message per set would cost more than a quick function. One message per worker would
         # leave workers waiting for the slowest one.
         n_workers = getattr(self.executor, "_max_workers", _USUAL_WORKERS)
         n_chunks = _CHUNKS_PER_WORKER * n_workers
-        answers = self.executor.map(self.fn, sets, means, chunksize=max(1, len(sets) // n_chunks))
-        return np.fromiter(answers, np.float64, len(sets))
+        return self.executor.map(evaluate, sets, means, chunksize=max(1, len(sets) // n_chunks))
 
-    def _value(self, arms: IndexArray, means: FloatArray) -> float:
-        may_stop()  # a batch of slow evaluations may take long
-        return self.fn(arms, means)
+    def _averages(self, answers: Iterable[tuple[float, int]]) -> list[float]:
+        """The averages; the failed attempts are added to ``n_failed``."""
+        values = []
+        for value, n_failed in answers:
+            values.append(value)
+            self.n_failed += n_failed
+        return values
 
     def _as_lipschitz(self, lipschitz: ArrayLike) -> float | FloatArray:
         if np.ndim(lipschitz) == 0:
@@ -130,3 +198,11 @@ class BlackBox:
                 f"got shape {each.shape}"
             )
         return each
+
+
+def _stoppable(evaluate: Callable[[IndexArray, FloatArray], T]) -> Callable[..., T]:
+    def value(arms: IndexArray, means: FloatArray) -> T:
+        may_stop()  # a batch of slow evaluations may take long
+        return evaluate(arms, means)
+
+    return value

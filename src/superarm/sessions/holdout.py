@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from superarm.core import FeasibleSets, Policy, Pools
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction
@@ -241,6 +240,8 @@ def width(var: float, delta: float) -> float:
     >>> round(width(100.0, 0.05), 1)
     36.3
     """
+    from scipy.optimize import brentq  # slow to import, and few programs need it
+
     goal = math.log(2 / delta)
 
     def excess(u: float) -> float:

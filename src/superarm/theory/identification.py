@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 from scipy.special import rel_entr
 
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_k, as_unit
@@ -86,6 +85,8 @@ def _best_shares(
     means: FloatArray, n_each: FloatArray, i: IndexArray, j: IndexArray, most: float
 ) -> tuple[FloatArray, float]:
     """The shares of kinds of arms, and the value, by sequential quadratic programming."""
+    from scipy.optimize import minimize  # slow to import, and few programs need it
+
     rows = np.arange(len(i))
 
     def values(x: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,11 +14,11 @@ ARMS = ["a", "b", "c", "d"]
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """A database with one bandit, its id, and its 40 decisions; the outcomes are 1 and 0."""
+    """A database with one bandit, its id, and its 24 decisions; the outcomes are 1 and 0."""
     path = tmp_path_factory.mktemp("holdout") / "bandits.db"
     with client_of(path) as client:
         bandit = create(client, name="held", arms=ARMS, k=2, seed=7, holdout=0.4)
-        decisions = [ask_and_tell(client, bandit) for _ in range(40)]
+        decisions = [ask_and_tell(client, bandit) for _ in range(24)]
     return path, bandit, decisions
 
 
@@ -29,8 +29,10 @@ def ask_and_tell(client, bandit):
     return made
 
 
-def session_like(decisions):
+@pytest.fixture(scope="module")
+def session_like(played):
     """A session of the library that does the same."""
+    decisions = played[2]
     policy = sa.thompson(sa.LinearReward(4), 2, oracle=sa.TopK())
     session = sa.Session(policy, ARMS, seed=7, holdout=0.4, key=decisions[0]["bandit"])
     for logged in decisions:
@@ -42,10 +44,10 @@ def session_like(decisions):
     return session
 
 
-def test_the_service_decides_and_counts_as_a_session_does(played):
+def test_the_service_decides_and_counts_as_a_session_does(played, session_like):
     path, bandit, decisions = played
-    wanted = session_like(decisions).lift(0.1)
-    assert 0 < wanted.n_holdout < 40
+    wanted = session_like.lift(0.1)
+    assert 0 < wanted.n_holdout < 24
     with client_of(path) as client:
         found = client.get(f"/v1/bandits/{bandit}/lift", params={"delta": 0.1}).json()
         assert found.pop("text") == str(wanted)
@@ -67,12 +69,12 @@ def test_the_service_decides_and_counts_as_a_session_does(played):
 
 
 @pytest.mark.parametrize("decide", [False, True])
-def test_replay_counts_alike(played, decide):
-    path, bandit, decisions = played
+def test_replay_counts_alike(played, session_like, decide):
+    path, bandit, _ = played
     store = SQLiteStore(path, "read")
     found = replay(store, store.bandit(bandit), {}, decide=decide)
     store.close()
-    assert found.live.session.lift() == session_like(decisions).lift()
+    assert found.live.session.lift() == session_like.lift()
     assert found.same is not False
 
 

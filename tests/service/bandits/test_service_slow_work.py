@@ -110,7 +110,7 @@ def test_slow_bandits_keep_no_other_one_waiting(tmp_path, slow):
     slow.pause = gate = threading.Event()
     gate.wait, opened = lambda seconds: opened.wait(120), threading.Event()
     with client_of(tmp_path / "s.db", own={"slow": slow}) as client:
-        bandits = [create(client, name=f"{i}", reward="slow") for i in range(80)]
+        bandits = [create(client, name=f"{i}", reward="slow") for i in range(66)]
         quick = create(client)
 
         async def race():

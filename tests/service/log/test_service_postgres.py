@@ -7,6 +7,7 @@ import pytest
 
 import postgres
 from serving import client_on, create, events_of, play
+from superarm.service.bandits.compaction import compact
 from superarm.service.bandits.engine import Engine
 from superarm.service.bandits.replay import fingerprint, replay
 from superarm.service.http.service import Service
@@ -203,3 +204,36 @@ def test_a_dump_is_restored(address, postgres_server, tmp_path):
         assert events_of(client, bandit) == before
         play(client, bandit, 3)
         assert client.get(f"/v1/bandits/{bandit}").json()["posterior"] == known["posterior"]
+
+
+def test_a_bandit_that_another_server_deletes_is_gone(address):
+    with client_of(address) as one:
+        bandit = create(one)
+        play(one, bandit, 3)
+        other = PostgresStore(address)
+        (row,) = other.bandits(10)
+        assert compact(other, row, {}, before=0.0) == 0
+        other.delete(row.number)
+        gone = one.post(f"/v1/bandits/{bandit}/decisions")
+        assert (gone.status_code, gone.json()["type"]) == (410, "urn:superarm:bandit-deleted")
+        assert other.to_purge() == [row.number]
+        other.purge(row.number)
+        assert other.to_purge() == other.bandits(10) == []
+        other.close()
+
+
+def test_a_log_is_compacted(address):
+    with client_of(address, clock=lambda: 1e9) as client:
+        bandit = create(client, keep=0)
+        decision = client.post(f"/v1/bandits/{bandit}/decisions").json()
+        outcomes = {"outcomes": dict.fromkeys(decision["arms"], 1.0)}
+        client.post(f"/v1/decisions/{decision['id']}/outcomes", json=outcomes)
+    store = PostgresStore(address)
+    (row,) = store.bandits(10)
+    before = fingerprint(replay(store, row, {}).live)
+    assert compact(store, row, {}, before=2e9) == 2
+    assert len(store.events(row.number, 0, 10)) == 2  # the first, and that of the base
+    found = replay(store, row, {})
+    assert found.same
+    assert fingerprint(found.live) == before
+    store.close()

@@ -16,7 +16,8 @@ and so the score of every point. The derivative of a point by its score is phi(s
 quintic polynomials lead from the scores of the points to even scores.
 
 In units of the score, rows are off by less than 1e-7 for a and b from 1 to 10^7, and draws by less
-than 1e-5. With a and b from 0.3 draws are off by less than 1e-4, and by less than 1e-2 from 0.05.
+than 1e-5. For a and b up to 10^5 draws are off by less than 1e-4 from 0.3 on, and by less than 1e-2
+from 0.05 on. In float32 the last digit of a value is added to that.
 """
 
 from __future__ import annotations
