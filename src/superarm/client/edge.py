@@ -14,6 +14,7 @@ from superarm.client.clients import Client
 from superarm.client.requests import id_of, new_key
 from superarm.core import Reward
 from superarm.core.arguments import as_count
+from superarm.service.bandits.spec import policy_of, rewards_of
 from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session
 from superarm.sessions.decisions import Name
@@ -189,9 +190,6 @@ class EdgeBandit:
 
     def _fetched(self) -> tuple[Session, str]:
         """A session of a new snapshot, and the version of the snapshot."""
-        # Here, because it loads most of scipy, which other clients do not need.
-        from superarm.service.bandits.spec import policy_of, rewards_of
-
         answer = self._client.snapshot(self._bandit)
         data, spec = base64.b64decode(answer["session"]), answer["spec"]
         try:
