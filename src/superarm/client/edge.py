@@ -62,6 +62,26 @@ class EdgeBandit:
     ----------
     session
         The session that decides now. `sync` replaces it.
+
+    Examples
+    --------
+    >>> import httpx, superarm as sa
+    >>> from superarm.sessions.edge import share
+    >>> home = sa.Session(sa.Policy(sa.BetaBelief(4), sa.TopK(), sa.LinearReward(4), 2), seed=1)
+    >>> parts = {"belief": {"kind": "beta"}, "oracle": {"kind": "top_k"}}
+    >>> spec = {**parts, "k": 2, "prior": None, "reward": {"name": "linear"}}
+    >>> def service(request):  # stands for a service in this example
+    ...     if request.url.path.endswith("/batches"):
+    ...         return httpx.Response(200, json={"decisions": 1, "outcomes": 2})
+    ...     data = base64.b64encode(share(home, "b1.s1", 2)()).decode()
+    ...     return httpx.Response(200, json={"version": "1-0", "spec": spec, "session": data})
+    >>> with Client(transport=httpx.MockTransport(service)) as client:
+    ...     edge = EdgeBandit(client, "b1")
+    ...     decision = edge.ask()
+    ...     edge.tell(decision, dict.fromkeys(decision.arms, 1.0))
+    ...     decision.id, edge.sync()
+    (1, 2)
+    ('b1.s1-1', 1)
     """
 
     def __init__(
