@@ -27,16 +27,14 @@ test: $(VENV)/.dev ## set up, then run every test, doctest and documented exampl
 	$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 check: $(VENV)/.dev ## lint, types, layers; the docs build
-	@$(MAKE) --no-print-directory -j 2 .style .types .typed .layers .docs
+	@$(MAKE) --no-print-directory -j 2 .types .docs .style .layers
 
 # Types take the longest, so that they begin early.
-.PHONY: .style .types .typed .layers .docs
+.PHONY: .style .types .layers .docs
 .style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 .types:
-	$(BIN)/mypy
-.typed:
 	$(BIN)/python tools/typed_docs
 .layers:
 	$(BIN)/lint-imports
