@@ -13,7 +13,7 @@ from edge_clients import ONCE, Line, batch, play
 from forked_server import ForkedServer
 from serving import client_of, create, decide, events_of, tell
 from superarm.client import Client, EdgeBandit, ExpiredError, ServerError, UnreachableError
-from superarm.errors import ConflictError
+from superarm.errors import ConflictError, ExpiredDecisionError
 from superarm.offpolicy import Log
 from superarm.service.bandits.compaction import compact
 from superarm.service.bandits.replay import replay
@@ -125,6 +125,17 @@ def test_a_batch_that_is_sent_twice_counts_once(line, bandit, lost):
     assert again.json() == {"decisions": 6, "outcomes": 12}
 
 
+def test_the_same_batch_may_come_at_the_same_time(line, bandit):
+    edge = line.edge(bandit)
+    body = {"version": edge._version, "decisions": [plain(edge)]}
+    sent = {"json": body, "headers": {"Idempotency-Key": "k2"}}
+    answers = line.service.together([("POST", f"/v1/bandits/{bandit}/batches", sent)] * 4)
+    assert [answer.status_code for answer in answers] == [200] * 4
+    assert sum("Idempotent-Replayed" in answer.headers for answer in answers) == 3
+    assert len(merged(line, bandit)) == 1
+    assert belief_of(line, bandit) == taught(line, bandit)
+
+
 def test_late_batches_are_learnt(line, bandit):
     late, early = line.edge(bandit), line.edge(bandit)
     play(late, 4, good="bee")
@@ -180,13 +191,15 @@ def test_threads_share_an_edge_bandit(line, bandit):
 
 
 def test_long_batches_are_split_and_closing_sends_all(line, bandit, monkeypatch):
-    monkeypatch.setattr("superarm.client.edge._MOST_ARMS", 7)
+    monkeypatch.setattr("superarm.client.edge._MOST_SIZE", 7)
     with line.edge(bandit) as edge:
         play(edge, 7)
         open_one = edge.ask()
         edge.tell(open_one, {open_one.arms[0]: 1.0})
         assert edge.sync() == 7
         edge.ask(2)
+    with pytest.raises(ExpiredDecisionError):
+        edge.tell(open_one, {open_one.arms[1]: 1.0})
     kinds = [event["kind"] for event in events_of(line.service, bandit)]
     assert kinds == ["created", *["merged"] * 4]
     assert merged(line, bandit)[7]["outcomes"] == {open_one.arms[0]: 1.0}
@@ -343,6 +356,17 @@ def test_a_server_that_is_killed_loses_and_doubles_nothing(tmp_path):
         ]
     server.kill()
     assert ids == [one.id for one in sent]
+
+
+def test_batches_with_long_contexts_are_short(line, monkeypatch):
+    monkeypatch.setattr("superarm.client.edge._MOST_SIZE", 25)
+    belief = {"kind": "linear", "context": 2}
+    bandit = create(line.service, name="long contexts", belief=belief)
+    edge = line.edge(bandit)
+    play(edge, 5, context=[[1.0, 0.5]] * 4)  # two arms and eight numbers each
+    assert edge.sync() == 5
+    kinds = [event["kind"] for event in events_of(line.service, bandit)]
+    assert kinds == ["created", *["merged"] * 3]
 
 
 SPECS = {
