@@ -1,9 +1,13 @@
 """Edge bandits of a service in the process of the tests, over a line that can break."""
 
 import httpx
+import numpy as np
 
+from serving import events_of
 from superarm.client import Client, EdgeBandit, Retries
 from superarm.client.requests import Request
+from superarm.service.bandits.spec import policy_of
+from superarm.service.log.chain import first_event, spec_of
 
 ONCE = Retries(tries=1)
 
@@ -49,3 +53,30 @@ def batch(line, bandit, decisions, version, key="k1"):
     return line.service.request(
         "POST", request["url"], content=request["content"], headers=request["headers"]
     )
+
+
+def belief_of(line, bandit):
+    """What the service believes, from a new snapshot."""
+    return line.edge(bandit).session.policy.belief.state()
+
+
+def taught(line, bandit):
+    """A slow, obvious twin: a new policy that is told the outcomes of the log, one by one."""
+    engine = line.service.app.state.service.engine
+    spec = spec_of(first_event(engine.store, engine.store.bandit(bandit)))
+    names, policy = list(spec["arms"]), policy_of(spec, {})(len(spec["arms"]))
+    rng = np.random.default_rng(spec["seed"])
+    for event in events_of(line.service, bandit):
+        for one in event.get("decisions", ()) if event["kind"] == "merged" else ():
+            told = sorted((names.index(arm), x) for arm, x in one["outcomes"].items())
+            policy.tell([arm for arm, _ in told], [x for _, x in told], rng=rng)
+    return policy.belief.state()
+
+
+def merged(line, bandit):
+    return [
+        one
+        for event in events_of(line.service, bandit)
+        if event["kind"] == "merged"
+        for one in event["decisions"]
+    ]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple, Self, Unpack, overload
 
+import numpy as np
+
 from superarm.client.answers import Bandit
 from superarm.client.clients import Client
 from superarm.client.requests import id_of, new_key
@@ -18,10 +20,10 @@ from superarm.service.bandits.spec import policy_of, rewards_of
 from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session
 from superarm.sessions.decisions import Name
-from superarm.sessions.edge import merge, take_over
+from superarm.sessions.edge import give_up, merge, take_over
 from superarm.sessions.unlocked import AskOptions
 
-_MOST_ARMS = 100_000  # names in a batch; the service takes twice as many
+_MOST_SIZE = 100_000  # arms and numbers of contexts in a batch; the service takes twice as many
 _MOST_DECISIONS = 1000
 
 
@@ -171,8 +173,8 @@ class EdgeBandit:
         """Send everything, open decisions with the outcomes so far. Nothing can be told later."""
         with self._sending:
             with self._lock:
-                for id in list(self._open):
-                    self._close(id)
+                for one in give_up(self.session):
+                    self._close(one.id)
             self._send()
 
     def __enter__(self) -> Self:
@@ -203,7 +205,7 @@ class EdgeBandit:
     def _next_batch(self) -> _Batch | None:
         with self._lock:
             if self._batch is None and self._closed:
-                n = _n_fitting([len(one.decision.arms) for one in self._closed[:_MOST_DECISIONS]])
+                n = _n_fitting([one.decision for one in self._closed[:_MOST_DECISIONS]])
                 made, self._closed = self._closed[:n], self._closed[n:]
                 self._batch = _Batch(new_key(), self._version, made)
             return self._batch
@@ -221,9 +223,11 @@ class EdgeBandit:
         return session, answer["version"]
 
 
-def _n_fitting(sizes: list[int]) -> int:
-    """How many decisions with these numbers of arms fit into a batch; at least one does."""
-    return max(1, sum(total <= _MOST_ARMS for total in accumulate(sizes)))
+def _n_fitting(decisions: list[Decision]) -> int:
+    """How many of the first decisions fit into a batch; at least one does."""
+    # A context may have numbers for each of many arms.
+    sizes = (len(one.arms) + np.size(one.context or ()) for one in decisions)
+    return max(1, sum(total <= _MOST_SIZE for total in accumulate(sizes)))
 
 
 def _plain(made: _Made) -> dict[str, Any]:

@@ -60,6 +60,16 @@ def take_over(session: Session, before: Session) -> None:
         new.ledger, new.rounds = old.ledger, old.rounds
 
 
+def give_up(session: Session) -> list[Decision]:
+    """Close all open decisions as if they had expired, and return them."""
+    with session._lock:
+        ledger = session._unlocked.ledger
+        records = list(ledger.open.values())
+        for record in records:
+            ledger.close(record, "expired")
+        return [record.decision for record in records]
+
+
 def merge(session: Session, made: Sequence[Remote]) -> None:
     """Learn from remote decisions, in their order. Refuses all of them if one does not fit.
 

@@ -1,27 +1,19 @@
-"""Decisions at the edge: batches count once, however they come, and the log replays them."""
+"""Decisions at the edge: batches count once, however they come, and those that do not fit never."""
 
-import sqlite3
 import threading
 
 import duckdb
-import httpx
 import numpy as np
 import pytest
 
 import superarm as sa
-from edge_clients import ONCE, Line, batch, play
-from forked_server import ForkedServer
+from edge_clients import Line, batch, belief_of, merged, play, taught
 from serving import client_of, create, decide, events_of, tell
-from superarm.client import Client, EdgeBandit, ExpiredError, ServerError, UnreachableError
-from superarm.errors import ConflictError
+from superarm.client import ExpiredError, UnreachableError
+from superarm.errors import ConflictError, ExpiredDecisionError
 from superarm.offpolicy import Log
-from superarm.service.bandits.compaction import compact
-from superarm.service.bandits.replay import replay
-from superarm.service.bandits.spec import policy_of
 from superarm.service.export import export
 from superarm.service.http.guard import _needed_role
-from superarm.service.log.chain import first_event, spec_of
-from superarm.service.log.sqlite import SQLiteStore
 
 
 @pytest.fixture
@@ -40,43 +32,6 @@ def line(tmp_path_factory):
 def bandit(line, request):
     line.lost = None
     return create(line.service, name=request.node.name, seed=3)
-
-
-def belief_of(line, bandit):
-    """What the service believes, from a new snapshot."""
-    return line.edge(bandit).session.policy.belief.state()
-
-
-def taught(line, bandit):
-    """A slow, obvious twin: a new policy that is told the outcomes of the log, one by one."""
-    engine = line.service.app.state.service.engine
-    spec = spec_of(first_event(engine.store, engine.store.bandit(bandit)))
-    names, policy = list(spec["arms"]), policy_of(spec, {})(len(spec["arms"]))
-    rng = np.random.default_rng(spec["seed"])
-    for event in events_of(line.service, bandit):
-        for one in event.get("decisions", ()) if event["kind"] == "merged" else ():
-            told = sorted((names.index(arm), x) for arm, x in one["outcomes"].items())
-            policy.tell([arm for arm, _ in told], [x for _, x in told], rng=rng)
-    return policy.belief.state()
-
-
-def merged(line, bandit):
-    return [
-        one
-        for event in events_of(line.service, bandit)
-        if event["kind"] == "merged"
-        for one in event["decisions"]
-    ]
-
-
-def check_replay(path, bandit, same=True):
-    store = SQLiteStore(path, "read")
-    try:
-        found = replay(store, store.bandit(bandit), {}, decide=True)
-        assert found.same is same
-        return found.live
-    finally:
-        store.close()
 
 
 def test_a_round_trip(line, bandit):
@@ -123,6 +78,17 @@ def test_a_batch_that_is_sent_twice_counts_once(line, bandit, lost):
     again = [answer for noun, _, answer in line.passed if noun == "batches"][-2]
     assert again.headers.get("Idempotent-Replayed") == ("true" if lost == "answer" else None)
     assert again.json() == {"decisions": 6, "outcomes": 12}
+
+
+def test_the_same_batch_may_come_at_the_same_time(line, bandit):
+    edge = line.edge(bandit)
+    body = {"version": edge._version, "decisions": [plain(edge)]}
+    sent = {"json": body, "headers": {"Idempotency-Key": "k2"}}
+    answers = line.service.together([("POST", f"/v1/bandits/{bandit}/batches", sent)] * 4)
+    assert [answer.status_code for answer in answers] == [200] * 4
+    assert sum("Idempotent-Replayed" in answer.headers for answer in answers) == 3
+    assert len(merged(line, bandit)) == 1
+    assert belief_of(line, bandit) == taught(line, bandit)
 
 
 def test_late_batches_are_learnt(line, bandit):
@@ -180,13 +146,15 @@ def test_threads_share_an_edge_bandit(line, bandit):
 
 
 def test_long_batches_are_split_and_closing_sends_all(line, bandit, monkeypatch):
-    monkeypatch.setattr("superarm.client.edge._MOST_ARMS", 7)
+    monkeypatch.setattr("superarm.client.edge._MOST_SIZE", 7)
     with line.edge(bandit) as edge:
         play(edge, 7)
         open_one = edge.ask()
         edge.tell(open_one, {open_one.arms[0]: 1.0})
         assert edge.sync() == 7
         edge.ask(2)
+    with pytest.raises(ExpiredDecisionError):
+        edge.tell(open_one, {open_one.arms[1]: 1.0})
     kinds = [event["kind"] for event in events_of(line.service, bandit)]
     assert kinds == ["created", *["merged"] * 4]
     assert merged(line, bandit)[7]["outcomes"] == {open_one.arms[0]: 1.0}
@@ -245,145 +213,15 @@ def _name(line, bandit):
     return line.service.get(f"/v1/bandits/{bandit}").json()["name"]
 
 
-def test_a_batch_cannot_count_again_after_its_event_was_compacted(path):
-    day = [100.0]
-    with client_of(path, clock=lambda: day[0] * 86_400) as client:
-        line, bandit = Line(client), create(client, seed=1)
-        first = line.edge(bandit)
-        play(first, 2)
-        first.sync()
-        again = next(request for noun, request, _ in line.passed if noun == "batches")
-        play(first, 1)
-        first.sync()  # the last event before the removal stays
-        day[0] = 102.0
-        decision = decide(client, bandit)
-        tell(client, decision["id"], dict.fromkeys(decision["arms"], 1.0))
-    store = SQLiteStore(path)
-    assert compact(store, store.bandit(bandit), {}, 101.5 * 86_400) > 0
-    store.close()
-    with client_of(path) as client:
-        line = Line(client)
-        before = belief_of(line, bandit)
-        sent = {"content": again.content, "headers": again.headers}
-        answer = client.post(again.url.raw_path.decode(), **sent)
-        assert (answer.status_code, answer.json()["type"]) == (409, "urn:superarm:snapshot-unknown")
-        assert belief_of(line, bandit) == before
-        edge = line.edge(bandit)
-        play(edge, 1)
-        assert edge.sync() == 1
-
-
-def test_a_commit_that_fails_is_no_loss(path, monkeypatch):
-    with client_of(path) as client:
-        line, bandit = Line(client), create(client, seed=1)
-        edge = line.edge(bandit)
-        play(edge, 5)
-        with monkeypatch.context() as patch:
-            patch.setattr(SQLiteStore, "_write", _broken)
-            with pytest.raises(ServerError, match="nothing was changed"):
-                edge.sync()
-        assert edge.n_unsent == 5
-    # A server that was killed has no checkpoint of what it did last.
-    with client_of(path, checkpoints=False) as client:
-        line.service = client
-        assert edge.sync() == 5
-        assert edge.session.policy.belief.state() == taught(line, bandit)
-        line.lost = "answer"
-        play(edge, 3)
-        with pytest.raises(UnreachableError):
-            edge.sync()
-    with client_of(path, checkpoints=False) as client:
-        line.service, line.lost = client, None
-        assert edge.sync() == 3
-        assert len(merged(line, bandit)) == 8
-        assert edge.session.policy.belief.state() == taught(line, bandit)
-
-
-def _broken(self, statements):
-    raise sqlite3.OperationalError("the disk is broken")
-
-
-class Killing(httpx.BaseTransport):
-    """Kills the server after it has answered a batch, so that the answer is lost."""
-
-    def __init__(self, server):
-        self.server, self.inner, self.is_armed = server, httpx.HTTPTransport(), False
-
-    def handle_request(self, request):
-        answer = self.inner.handle_request(request)
-        if self.is_armed and request.url.path.endswith("/batches"):
-            self.server.kill()
-            answer.close()
-            raise httpx.ReadError("killed")
-        return answer
-
-    def close(self):
-        self.inner.close()
-
-
-def test_a_server_that_is_killed_loses_and_doubles_nothing(tmp_path):
-    server = ForkedServer(str(tmp_path / "killed.db"), tmp_path / "server.log").start()
-    line = Killing(server)
-    with Client(server.url, transport=line, retries=ONCE) as client:
-        bandit = client.create("canteen", ["ant", "bee", "cat", "dog"], 2)
-        edge = EdgeBandit(client, bandit)
-        sent = play(edge, 50)
-        line.is_armed = True
-        with pytest.raises(UnreachableError):
-            edge.sync()
-        line.is_armed = False
-        server.start()
-        sent += play(edge, 5)
-        assert edge.sync() == 55
-        ids = [
-            one["id"]
-            for event in client.log(bandit)
-            if event["kind"] == "merged"
-            for one in event["decisions"]
-        ]
-    server.kill()
-    assert ids == [one.id for one in sent]
-
-
-SPECS = {
-    "expiry and hold-out": {"expiry": {"after_s": 60, "missing": 0.25}, "holdout": 0.3},
-    "contexts": {
-        "belief": {"kind": "linear", "context": 2},
-        "features": [[1.0], [0.0], [1.0], [2.0]],
-    },
-    "places": {"belief": {"kind": "cascading"}},
-    "an oracle with a memory": {
-        "belief": "ucb",
-        "oracle": {"kind": "rarely", "oracle": "greedy", "when": 3},
-    },
-}
-
-
-@pytest.mark.parametrize("name", SPECS)
-def test_replay_is_the_same_bit_for_bit(path, name):
-    rng, now = np.random.default_rng(0), [1e9]
-    with client_of(path, checkpoint_every=3, clock=lambda: now[0]) as client:
-        line, bandit = Line(client), create(client, seed=1, **SPECS[name])
-        edge = line.edge(bandit, clock=lambda: now[0])
-        for _ in range(4):
-            context = {"context": rng.random(2).tolist()} if name == "contexts" else {}
-            for _ in range(3):
-                one = edge.ask(**context)
-                # Fractions: some beliefs round them at random, with the generator of the session.
-                edge.tell(one, {arm: round(rng.random(), 3) for arm in one.arms})
-            edge.ask(**context)
-            made = decide(client, bandit, **context)
-            tell(client, made["id"], dict.fromkeys(made["arms"], 0.75))
-            now[0] += 90.0
-            edge.sync()
-        n_merged = len(merged(line, bandit))
-        client.app.state.service.engine.checkpoints.wait()
-        lift = client.get(f"/v1/bandits/{bandit}/lift").json() if "hold" in name else None
-    assert n_merged == (15 if "expiry" in name else 12)
-    live = check_replay(path, bandit)
-    if lift is not None:
-        assert (lift["n_policy"], lift["n_holdout"]) == tuple(live.session._unlocked.trial.counts)
-        assert lift["n_policy"] + lift["n_holdout"] == n_merged + 4
+def test_batches_with_long_contexts_are_short(line, monkeypatch):
+    monkeypatch.setattr("superarm.client.edge._MOST_SIZE", 25)
+    belief = {"kind": "linear", "context": 2}
+    bandit = create(line.service, name="long contexts", belief=belief)
+    edge = line.edge(bandit)
+    play(edge, 5, context=[[1.0, 0.5]] * 4)  # two arms and eight numbers each
+    assert edge.sync() == 5
+    kinds = [event["kind"] for event in events_of(line.service, bandit)]
+    assert kinds == ["created", *["merged"] * 3]
 
 
 def test_decisions_of_the_edge_are_exported(line, bandit, tmp_path):
