@@ -79,7 +79,7 @@ def test_declared_noise_is_no_error_and_gets_an_oracle_without_memory():
     rng = np.random.default_rng(0)
     fn = lambda arms, means: float(means.sum() + 0.01 * rng.random())  # noqa: E731
     noisy, silent = (
-        box(fn, upper=13.0, lipschitz=2.0, noisy=declared) for declared in (True, False)
+        box(fn, upper=13.0, lipschitz=2.0, noisy=declared, repeats=2) for declared in (True, False)
     )
     found = sa.inspect(noisy, k=3, probes=80)
     assert "deterministic" not in [row.name for row in found.errors]
@@ -91,6 +91,7 @@ def test_declared_noise_is_no_error_and_gets_an_oracle_without_memory():
     assert (quiet.case, quiet.oracle) == ("separable, unreliable", "Singletons")
     plans = sa.plan(n_arms=12, k=3, cost_s=0.1, horizon=2, reward=noisy)
     assert {"Singletons", "Greedy"} < {row.oracle for row in plans.rows}
+    assert plans["Singletons"].evaluations == 12 * 2  # repeats count
     assert not any(row.oracle.startswith(("Lazy", "Local")) for row in plans.rows)
     assert "deterministic" in [row.name for row in sa.inspect(silent, k=3, probes=40).errors]
 

@@ -14,6 +14,7 @@ from superarm.advice.oracle_costs import ORACLE_COSTS, measure, refuses
 from superarm.advice.text import aligned, row_of, shown_s
 from superarm.core import Reward, notebook
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k
+from superarm.core.optional import evaluations_per_value
 from superarm.environments import BernoulliArms
 from superarm.oracles import Exhaustive
 from superarm.rewards import LinearReward, NetworkReward
@@ -265,7 +266,8 @@ def _row(
     # Overhead is measured at `size` and scaled by how it grows: overhead(asked) / overhead(size).
     overhead_s = float(besides_s.mean()) * cost.overhead(*asked) / cost.overhead(*size)
     if cost.exact:
-        evaluations, evaluations_are = float(cost.most(*asked)), "exact"
+        evaluations = float(cost.most(*asked) * evaluations_per_value(reward))
+        evaluations_are = "exact"
     else:
         # Remembered answers make rounds cheaper over time, so the last third stands for the rest.
         later = float(spent[-max(1, rounds // 3) :].mean()) * (horizon - rounds)
