@@ -27,7 +27,7 @@ test: $(VENV)/.dev ## set up, then run every test, doctest and documented exampl
 	$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 check: $(VENV)/.dev ## lint, types, layers; the docs build
-	@$(MAKE) --no-print-directory -j 2 .types .docs .style .layers
+	@$(MAKE) --no-print-directory -j 2 .style .types .layers .docs
 
 # Types take the longest, so that they begin early.
 .PHONY: .style .types .layers .docs

@@ -16,6 +16,7 @@ FOLLOWED = {
     "README.md",
     "choosing.md",
     "client.md",
+    "edge.md",
     "index.md",
     "logs.md",
     "service.md",

@@ -82,12 +82,20 @@ BELIEFS = {
     "exp3": lambda n: sa.beliefs.Exp3Belief(n, k=2, gamma=0.3),
 }
 
+
+def noisy_singletons(budget):
+    """For rewards without noise: next to none is declared, so that a few answers suffice."""
+    most = 10_000 if budget is None else budget
+    return sa.oracles.NoisySingletons(noise_std=1e-9, tolerance=1e-8, budget=most)
+
+
 # Name: (factory, whether it finds the best set of an additive reward and draws for ties only).
 ORACLES = {
     "exhaustive": (sa.Exhaustive, True),
     "singletons": (sa.Singletons, True),
     "lazy singletons": (sa.LazySingletons, True),
     "lazy singletons, batches": (lambda: sa.LazySingletons(n_points=5, batch=3), True),
+    "noisy singletons": (lambda: noisy_singletons(None), False),
     "greedy": (sa.Greedy, True),
     "lazy greedy": (sa.LazyGreedy, True),
     "lazy greedy, batches": (lambda: sa.LazyGreedy(n_points=5, n_answers=2, batch=3), True),
@@ -134,13 +142,20 @@ ORACLES = {
 }
 
 # Oracles that know no feasible sets, and refuse them.
-PLAIN_K = {"dependent rounding", "lucb", "lucb, hoeffding", "successive accepts"}
+PLAIN_K = {
+    "dependent rounding",
+    "lucb",
+    "lucb, hoeffding",
+    "noisy singletons",
+    "successive accepts",
+}
 
 # Every oracle with a budget: name, factory by budget, and whether a large budget certifies the set.
 BUDGETED = {
     "exhaustive": (lambda b: sa.Exhaustive(budget=b), True),
     "singletons": (lambda b: sa.Singletons(budget=b), True),
     "lazy singletons": (lambda b: sa.LazySingletons(budget=b), True),
+    "noisy singletons": (lambda b: noisy_singletons(b), True),
     "greedy": (lambda b: sa.Greedy(budget=b), False),
     "lazy greedy": (lambda b: sa.LazyGreedy(budget=b), True),
     "lazy greedy, batches": (lambda b: sa.LazyGreedy(budget=b, n_answers=2, batch=3), True),

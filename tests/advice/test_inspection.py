@@ -77,7 +77,7 @@ def test_the_bound_on_the_rate_is_that_of_clopper_and_pearson():
             assert binom.cdf(row.n_violated, row.n_probes, row.rate_upper) == pytest.approx(0.05)
         elif row.n_probes:
             assert row.rate_upper == pytest.approx(
-                1 - 0.05 ** (1 / row.n_probes) if row.holds else 1.0
+                1 - 0.05 ** (1 / row.n_probes) if row.n_violated == 0 else 1.0
             )
 
 

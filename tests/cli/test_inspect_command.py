@@ -39,7 +39,7 @@ def shop(tmp_path, monkeypatch):
 
 
 def test_inspect_prints_what_it_found_and_fails_on_an_error(shop):
-    result = run("inspect", f"{shop}:steep", "--probes", "40", "--k", "3")
+    result = run("inspect", f"{shop}:steep", "--probes", "80", "--k", "3")
     assert result.exit_code == 1, result.output
     for words in (
         "lipschitz",

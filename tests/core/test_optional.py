@@ -29,7 +29,7 @@ def test_which_feasible_sets_offer_what():
 def test_which_oracles_remember():
     made = {name: make() for name, (make, _) in parts.ORACLES.items()}
     stateful = {name for name, oracle in made.items() if isinstance(oracle, optional.Stateful)}
-    words = ("lazy", "local", "scheduled", "epsilon", "explore", "group", "successive")
+    words = ("lazy", "local", "noisy", "scheduled", "epsilon", "explore", "group", "successive")
     assert stateful == {name for name in made if name.startswith(words)}
     assert {name for name, one in made.items() if isinstance(one, optional.Forgetful)} == stateful
 

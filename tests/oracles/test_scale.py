@@ -34,6 +34,9 @@ CATALOG = {
     "lazy_singletons": lambda unit: sa.LazySingletons(),
     "local_search": lambda unit: sa.LocalSearch(),
     "lucb": lambda unit: oracles.LUCB(parts.all_seen(N_ARMS)),
+    "noisy_singletons": lambda unit: oracles.NoisySingletons(
+        noise_std=1e-9 * unit, tolerance=1e-8 * unit, budget=1000
+    ),
     "random_sets": lambda unit: oracles.RandomSets(),
     "rarely": lambda unit: oracles.Scheduled(sa.Greedy(), when=2),
     "singletons": lambda unit: sa.Singletons(),

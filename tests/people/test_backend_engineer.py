@@ -16,7 +16,7 @@ from commands import run
 from doc_pages import blocks, commands, doc, printed, run_python
 from forked_server import ForkedServer
 
-SERVICE, CLIENT = doc("service.md"), doc("client.md")
+SERVICE, CLIENT, EDGE = doc("service.md"), doc("client.md"), doc("edge.md")
 # What the page calls the server, the bandit and the decision. Others have other names.
 ADDRESS, BANDIT = "http://127.0.0.1:8321", "ers3m6njb8"
 
@@ -85,6 +85,7 @@ def test_the_page_of_the_client_runs(tmp_path, tmp_path_factory, monkeypatch):
     with ForkedServer(str(folder / "service.db"), folder / "log") as server:
         monkeypatch.setenv("SUPERARM_URL", server.url)
         run_python(CLIENT)
+        run_python(EDGE)
     assert not list(tmp_path.iterdir())
 
 

@@ -23,7 +23,8 @@ def auto(
 ) -> Policy:
     """`thompson` with the oracle that `inspect` recommends for this reward.
 
-    Warns if the reward violates what is required or declared. The evaluations of the inspection
+    Warns if the reward violates what is required or declared, and if too few probes leave open what
+    the choice depends on. The evaluations of the inspection
     are not counted as the policy's.
 
     Parameters
@@ -48,6 +49,13 @@ def auto(
         warnings.warn(
             f"the reward violates {violated}; print(superarm.inspect(reward, k={k})) shows how. "
             f"Going on with {found.recommendation.oracle}",
+            stacklevel=2,
+        )
+    elif found.recommendation.undecided:
+        names = " and ".join(found.recommendation.undecided)
+        warnings.warn(
+            f"{probes} probes leave undecided whether the reward is {names}. Going on with "
+            f"{found.recommendation.oracle}; more probes may find a cheaper oracle",
             stacklevel=2,
         )
     return thompson(reward, k, prior=prior, oracle=make_oracle(found.recommendation.oracle))

@@ -17,7 +17,7 @@ from superarm.advice.recommendation import recommend
 from superarm.advice.results import Inspection, Property, Witness
 from superarm.core import Reward
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k, as_positive
-from superarm.core.optional import is_concave, is_diminishing
+from superarm.core.optional import is_concave, is_diminishing, is_noisy
 
 Kind: TypeAlias = Literal["required", "declared", "undeclared"]
 
@@ -145,6 +145,7 @@ def _claims(reward: Reward) -> set[str]:
         "additive": reward.additive,
         "concave": is_concave(reward),
         "diminishing": is_diminishing(reward),
+        "noisy": is_noisy(reward),
     }
     return {name for name, declared in claims.items() if declared}
 
@@ -155,9 +156,11 @@ def _checks(n_arms: int, k: int, declared: set[str], kept: _Kept) -> list[_Check
     def kind(attribute: str) -> Kind:
         return "declared" if attribute in declared else "undeclared"
 
+    deterministic: Kind = "undeclared" if "noisy" in declared else "required"
     per_separable = shape.Separable.n_evaluations(n_arms, k)
     return [
-        _Check("deterministic", "required", required.repeat, 4),
+        # Declared noise is no error, but oracles that remember answers cannot use the reward.
+        _Check("deterministic", deterministic, required.repeat, 4),
         _Check("batch = single", "required", required.batch_equals_single, 6),
         _Check("mean-only", "required", required.mean_only, 2),
         _Check("order", "required", required.order, 2),

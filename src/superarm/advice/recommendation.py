@@ -16,6 +16,7 @@ CHOICES: dict[str, str] = {
     "submodular": "LazyGreedy",
     "small": "Exhaustive",
     "other": "LocalSearch",
+    "undecided": "LocalSearch",
     "separable, unreliable": "Singletons",
     "other, unreliable": "Greedy",
 }
@@ -29,6 +30,11 @@ _RELIED_ON = (
     "lipschitz",
     "zero_is_absent",
 )
+# Up to this many sets, all are evaluated unless a cheaper oracle promises as much.
+_FEW_SETS = 2000
+# What the choice of an oracle depends on.
+_DECISIVE = ("separable", "submodular")
+_NOISY = "superarm.oracles.NoisySingletons if you know a bound on the noise: it certifies its sets"
 _STEEP = 0.5  # of the declared B: below it, a smaller B is suggested
 _DECLARE = {
     "monotone": "each single arm is worth no less when its mean rises",
@@ -60,6 +66,9 @@ class Recommendation:
         What the reward should no longer do or declare.
     suggestions
         What else the reward could declare, or declare better.
+    undecided
+        The properties that the choice depends on and that had too few probes. With more probes,
+        another oracle may be recommended.
     """
 
     oracle: str
@@ -69,10 +78,14 @@ class Recommendation:
     cost: str
     fix_first: tuple[str, ...]
     suggestions: tuple[str, ...]
+    undecided: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"Fix first: {line}." for line in self.fix_first]
         lines.append(f"Recommended: {self.oracle}, since {self.why}.")
+        if self.undecided:
+            names = " and ".join(self.undecided)
+            lines.append(f"Not certain: {names} undecided. More probes may change the advice.")
         lines.append(f"Cost per round: {self.cost}.")
         return "\n".join(lines + [f"Consider: {line}." for line in self.suggestions])
 
@@ -113,7 +126,17 @@ def recommend(
         cost=_cost(oracle, evaluations, took),
         fix_first=tuple(f"{row.name}: {_fix(row)}" for row in rows.values() if row.is_error),
         suggestions=tuple(_suggestions(rows, used, case, loss)),
+        undecided=tuple(_undecided(rows, case)),
     )
+
+
+def _undecided(rows: dict[str, Property], case: str) -> list[str]:
+    """What more probes may show, and would change the choice."""
+    if case in ("additive", "separable", "small"):
+        return []  # declared, decided, or exact anyway
+    names = [name for name in _DECISIVE if rows[name].undecided]
+    # Without separability it is submodularity that decides, except among unreliable rewards.
+    return names[:1] if case == "other, unreliable" else names
 
 
 def _cost(oracle: str, evaluations: int, took_s: float | None) -> str:
@@ -132,11 +155,14 @@ def _case(rows: dict[str, Property], n_arms: int, k: int) -> tuple[str, str]:
     separable = rows["separable"].holds or k == n_arms
     # The order of the rules is their priority.
     unreliable = [name for name in _RELIED_ON if rows[name].is_error]
+    if rows["deterministic"].n_violated and not unreliable:
+        unreliable = ["deterministic"]  # noise that the reward declares is no error
     # First: every later rule relies on remembered answers or on what the reward declares.
     if unreliable:
         why = f"remembered answers prove nothing while this is violated: {', '.join(unreliable)}"
         return ("separable, unreliable" if separable else "other, unreliable"), why
-    if rows["additive"].holds and rows["additive"].kind == "declared":
+    # Declared, and not violated: a declaration is trusted even after few probes.
+    if rows["additive"].kind == "declared" and not rows["additive"].is_error:
         why = "the reward is additive, as it declares: the arms worth most alone are the best set"
         return "additive", why
     if k == n_arms:
@@ -144,21 +170,36 @@ def _case(rows: dict[str, Property], n_arms: int, k: int) -> tuple[str, str]:
     if separable:
         why = "no swap improved the set of the arms worth most alone, and the declared B held"
         return "separable", why
-    share = rows["separable"].n_violated / max(rows["separable"].n_probes, 1)
-    swaps = f"a swap improved the set of the arms worth most alone in {share:.0%} of the probes"
+    swaps = _swaps(rows["separable"])
+    n_sets = math.comb(n_arms, k)
     # Evaluating all sets is cheaper than greedy, which needs about n_arms k evaluations.
-    if math.comb(n_arms, k) <= n_arms * k:
+    if n_sets <= n_arms * k:
         return "small", f"{swaps}, and there are few enough sets to evaluate all of them"
     if rows["submodular"].holds:
         return "submodular", f"{swaps}, and the reward is submodular in all probes"
-    return "other", f"{swaps}, and the reward is not submodular"
+    if n_sets <= _FEW_SETS:
+        return "small", f"{swaps}, and {n_sets:,} sets are few enough to evaluate all of them"
+    if rows["separable"].undecided:
+        return "undecided", f"{swaps}, and LocalSearch relies on no property of the reward"
+    submodular = "undecided" if rows["submodular"].undecided else "violated"
+    return "other", f"{swaps}, and that the reward is submodular is {submodular}"
+
+
+def _swaps(row: Property) -> str:
+    if row.undecided:
+        return (
+            f"it is undecided whether swaps improve the set of the arms worth most alone "
+            f"(none did in {row.n_probes} of the 19 probes it takes)"
+        )
+    share = row.n_violated / max(row.n_probes, 1)
+    return f"a swap improved the set of the arms worth most alone in {share:.0%} of the probes"
 
 
 def _fix(row: Property) -> str:
     return {
         "answers": "every subset of the arms, even the empty one, needs a finite number",
         "deterministic": "the same set at the same means must have the same value; "
-        "fix the seed, or average",
+        "fix the seed, average, or declare noisy",
         "batch = single": "a batch must give what single calls give; "
         "for single precision set tolerance to 1e-5",
         "mean-only": "the value of a set may depend on the means of its own arms only",
@@ -170,8 +211,13 @@ def _fix(row: Property) -> str:
 
 
 def _suggestions(rows: dict[str, Property], used: float, case: str, loss: float) -> list[str]:
-    if not (rows["answers"].holds and rows["deterministic"].holds):
-        return []  # noise and failures hide what holds
+    if rows["answers"].n_violated or rows["deterministic"].n_violated:
+        # Noise and failures hide what holds. Undeclared noise is to be fixed first.
+        errs = rows["answers"].n_violated or rows["deterministic"].is_error
+        return [_NOISY] if case == "separable, unreliable" and not errs else []
+    if used == 0.0 and rows["lipschitz"].n_probes:
+        # Every declaration about means holds trivially, so that none is worth a suggestion.
+        return [_nothing_learned(rows["lipschitz"].n_probes), *_cheaper(case, loss)]
     lines = [
         f"declare {name} ({meaning}): it held in all {rows[name].n_probes} probes, "
         f"and saves evaluations"
@@ -188,10 +234,24 @@ def _suggestions(rows: dict[str, Property], used: float, case: str, loss: float)
             f"what is declared; probes can miss steeper ones, so lower it only as far as you can "
             f"prove"
         )
-    if case in ("submodular", "other"):
-        lines.append(
-            f"LazySingletons if an evaluation is expensive: it makes at most n_arms evaluations "
-            f"per round, usually a few; the arms worth most alone were {loss:.2%} worse on average "
-            f"than with the best swap tried"
-        )
-    return lines
+    return lines + _cheaper(case, loss)
+
+
+def _cheaper(case: str, loss: float) -> list[str]:
+    if case == "small":
+        return ["LocalSearch if evaluating all sets takes too long; it may miss the best set"]
+    if case not in ("submodular", "other"):
+        return []
+    return [
+        f"LazySingletons if an evaluation is expensive: it makes at most n_arms evaluations "
+        f"per round, usually a few; the arms worth most alone were {loss:.2%} worse on average "
+        f"than with the best swap tried"
+    ]
+
+
+def _nothing_learned(n_probes: int) -> str:
+    return (
+        f"that nothing here is learned from outcomes: no value changed with the means in "
+        f"{n_probes} probes, so one search for the best set (Greedy, LocalSearch) does; for plain "
+        f"set optimisation, Optuna, Ax or BoFire may be the better tool"
+    )

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from superarm.advice.recommendation import Recommendation
 
 _SHOWN = 8  # numbers of a set in a text
+# A property holds if at most this share of probes violates it, with 95% confidence: 19 probes.
+_DECIDED = 0.15
 _HEAD = ("property", "verdict", "violated", "rate (95%)", "worst")
 
 
@@ -97,8 +99,13 @@ class Property:
 
     @property
     def holds(self) -> bool:
-        """Whether it was probed, and no probe showed a violation."""
-        return self.n_probes > 0 and self.n_violated == 0
+        """Whether no probe showed a violation, and there were enough probes to say so."""
+        return self.n_violated == 0 and self.rate_upper is not None and self.rate_upper < _DECIDED
+
+    @property
+    def undecided(self) -> bool:
+        """Whether no probe showed a violation, but there were too few probes to say more."""
+        return self.n_violated == 0 and not self.holds
 
     @property
     def is_error(self) -> bool:
@@ -107,9 +114,14 @@ class Property:
 
     @property
     def verdict(self) -> str:
-        """One of "ok" and "ERROR", "holds" and "fails" if it is undeclared, and "not probed"."""
+        """One of "ok" and "ERROR", "holds" and "fails" if it is undeclared, and "undecided".
+
+        "not probed" without a probe.
+        """
         if not self.n_probes:
             return "not probed"
+        if self.undecided:
+            return "undecided"
         if self.kind == "undeclared":
             return "holds" if self.holds else "fails"
         return "ok" if self.holds else "ERROR"
@@ -120,7 +132,8 @@ class Inspection:
     """What the probes of a reward showed: print it, or read its ``rows``.
 
     A property that held in all probes is not proved. ``rate_upper`` bounds, with 95% confidence,
-    the share of probes drawn in the same way that would show a violation.
+    the share of probes drawn in the same way that would show a violation. If it is above 15%, the
+    property is "undecided".
 
     Attributes
     ----------

@@ -195,6 +195,20 @@ ORACLES = by_name(
         over_http=False,
     ),
     Part(
+        "noisy_singletons",
+        "NoisySingletons",
+        oracles.NoisySingletons,
+        # Not over HTTP: the rewards of the service have no noise.
+        "The arms worth most alone from noisy answers, certified with an error probability.",
+        (
+            _ERROR,
+            Parameter("noise_std", "float", "Bound on the noise of an answer.", least=0.0),
+            Parameter("tolerance", "float", "How much better an arm outside may be.", 0.0, least=0),
+            Parameter("budget", "int", "Most evaluations per round.", 100_000, least=1),
+        ),
+        over_http=False,
+    ),
+    Part(
         "random_sets",
         "RandomSets",
         oracles.RandomSets,

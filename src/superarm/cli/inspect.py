@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from superarm.advice import Inspection
 
 _DEFAULT_K = 5
-_STYLES = {"ERROR": "bold red", "fails": "yellow", "ok": "green", "holds": "green"}
+_STYLES = {
+    "ERROR": "bold red",
+    "fails": "yellow",
+    "undecided": "yellow",
+    "ok": "green",
+    "holds": "green",
+}
 
 
 @click.command("inspect")

@@ -1,7 +1,7 @@
 """A Python client for the service. Needs the extra ``client``.
 
 `Client` makes blocking calls and `AsyncClient` has the same methods as coroutines. `Batching` sends
-many calls in one request.
+many calls in one request. `EdgeBandit` decides without requests.
 """
 
 from superarm.version import how_to_install
@@ -18,6 +18,7 @@ except ModuleNotFoundError as error:
 from superarm.client.answers import Bandit, Decision
 from superarm.client.batching import Batching
 from superarm.client.clients import AsyncClient, Client
+from superarm.client.edge import EdgeBandit
 from superarm.client.errors import (
     ClientError,
     ConflictError,
@@ -40,6 +41,7 @@ __all__ = [
     "ClientError",
     "ConflictError",
     "Decision",
+    "EdgeBandit",
     "ExpiredError",
     "InvalidError",
     "NotAllowedError",

@@ -112,6 +112,8 @@ class Client:
     add_arms = _blocking(verbs.add_arms)
     retire = _blocking(verbs.retire)
     restore = _blocking(verbs.restore)
+    snapshot = _blocking(verbs.snapshot)
+    merge = _blocking(verbs.merge)
     health = _blocking(verbs.health)
 
     def log(
@@ -215,6 +217,8 @@ class AsyncClient:
     add_arms = _awaited(verbs.add_arms)
     retire = _awaited(verbs.retire)
     restore = _awaited(verbs.restore)
+    snapshot = _awaited(verbs.snapshot)
+    merge = _awaited(verbs.merge)
     health = _awaited(verbs.health)
 
     async def log(

@@ -262,6 +262,19 @@ def restore(bandit: Bandit | str, *names: Name) -> Steps[None]:
         yield Request("POST", bandit_path(bandit, "arms"), body=body, key=new_key())
 
 
+def snapshot(bandit: Bandit | str) -> Steps[dict[str, Any]]:
+    """Take a snapshot to decide with elsewhere, for `EdgeBandit`."""
+    return (yield Request("POST", bandit_path(bandit, "snapshots")))
+
+
+def merge(
+    bandit: Bandit | str, version: str, decisions: Sequence[Mapping[str, Any]], *, key: str
+) -> Steps[dict[str, Any]]:
+    """Send decisions that were made with snapshots. The same ``key`` counts once."""
+    body = {"version": version, "decisions": list(decisions)}
+    return (yield Request("POST", bandit_path(bandit, "batches"), body=body, key=key))
+
+
 def health() -> Steps[dict[str, Any]]:
     """Ask the service for its state."""
     return (yield Request("GET", "/healthz"))

@@ -79,6 +79,12 @@ def _follow(
                 # The context of all decisions of an event is in its request.
                 row["context"] = event.get("ask", {}).get("context")
                 decided[one["id"]] = {**row, "outcomes": dict.fromkeys(one["arms"])}
+    elif kind == "merged" and event["seq"] > after:
+        for one in event["decisions"]:
+            if one.get("propensities") is not None:
+                row = {name: one.get(name) for name in (*_KEPT, "context")}
+                known = {arm: one["outcomes"].get(arm) for arm in one["arms"]}
+                decided[one["id"]] = {**row, "outcomes": known}
     elif kind == "told" and event["decision"] in decided:
         _fill(decided[event["decision"]]["outcomes"], event)
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 # One row per arm of each decision.
 SCHEMA = {
     "decision": "VARCHAR",  # the id
-    "number": "BIGINT",  # of the decision: 1, 2, 3, ...
+    "number": "BIGINT",  # of the decision: 1, 2, 3, ...; from 2^53 on at the edge
     "round": "BIGINT",  # decisions of one call of ask share it
     "time": "DOUBLE",  # seconds since 1970
     "status": "VARCHAR",  # open, told (all outcomes are known) or expired
@@ -36,6 +36,7 @@ _DECISION = {
     "ranked": "BOOLEAN",
     **dict.fromkeys(("values", "outcomes", "propensities"), "DOUBLE[]"),
 }
+_FIRST_REMOTE = 2**53
 _SMALLEST_OBJECT = 16 << 20  # bytes of a JSON line that DuckDB takes without being told
 
 
@@ -58,6 +59,7 @@ class Export:
             for name in names
         }
         self._longest = _SMALLEST_OBJECT
+        self._n_remote = 0
 
     def __enter__(self) -> Self:
         return self
@@ -78,6 +80,15 @@ class Export:
             context = [context]
         row = {**plain, **more, "decision": plain["id"], "number": number, "context": context}
         self._write("decisions", row)
+
+    def remote(self, plain: Mapping[str, Any]) -> None:
+        """Add a closed decision of a client, with its outcomes by arm."""
+        known = [plain["outcomes"].get(arm) for arm in plain["arms"]]
+        status = "expired" if None in known else "told"
+        # Numbers of its own: those at the end of the ids begin anew with each snapshot.
+        number = _FIRST_REMOTE + self._n_remote
+        self._n_remote += 1
+        self.decide(plain, number=number, status=status, outcomes=known)
 
     def tell(self, number: int, outcomes: Mapping[Any, float]) -> None:
         """Add outcomes of a decision, by arm."""

@@ -12,6 +12,7 @@ from superarm.oracles.lazy_greedy import LazyGreedy
 from superarm.oracles.lazy_singletons import LazySingletons
 from superarm.oracles.local_search import LocalSearch
 from superarm.oracles.lucb import LUCB
+from superarm.oracles.noisy_singletons import NoisySingletons
 from superarm.oracles.random_sets import RandomSets
 from superarm.oracles.scheduled import Scheduled
 from superarm.oracles.singletons import Singletons
@@ -32,6 +33,7 @@ __all__ = [
     "LazyGreedy",
     "LazySingletons",
     "LocalSearch",
+    "NoisySingletons",
     "RandomSets",
     "Scheduled",
     "Singletons",

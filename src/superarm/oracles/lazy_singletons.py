@@ -185,7 +185,7 @@ class LazySingletons:
 
     def _meet(self, reward: Reward) -> SingleArms:
         """What is known about this reward: nothing if it is new. A loaded state fits any."""
-        refuse_noisy(self, reward, "Singletons")
+        refuse_noisy(self, reward, "NoisySingletons or Singletons")
         if self._known is None or (self._reward is not None and reward is not self._reward):
             self._known = SingleArms.new(reward, self.n_points)
         elif self._reward is None:

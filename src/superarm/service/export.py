@@ -43,6 +43,9 @@ def _follow(event: Event, body: dict[str, Any], found: Export, arms: list[str]) 
             found.decide({**one, **shared}, number=decision_number(one["id"]))
     elif event.kind == "told":
         found.tell(decision_number(body["decision"]), body["outcomes"])
+    elif event.kind == "merged":
+        for one in body["decisions"]:
+            found.remote(one)
     elif event.kind == "expired":
         for id in body["decisions"]:
             found.expire(decision_number(id))

@@ -17,6 +17,7 @@ KINDS = (
     "bandit-unknown",
     "bandit-deleted",
     "decision-unknown",
+    "snapshot-unknown",
     "rate-exceeded",
     "too-many-open",
     "database-full",

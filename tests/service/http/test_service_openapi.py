@@ -52,6 +52,12 @@ ADDED = [
     ("paths", "/v1/parts"),
     ("paths", "/v1/decisions"),
     ("paths", "/v1/outcomes"),
+    ("paths", "/v1/bandits/{id}/snapshots"),
+    ("paths", "/v1/bandits/{id}/batches"),
+    *(
+        ("components", "schemas", name)
+        for name in ("SnapshotAnswer", "BatchBody", "BatchAnswer", "RemoteDecision")
+    ),
     ("paths", "/v1/bandits/{id}/verdict"),
     ("components", "schemas", "VerdictAnswer"),
     ("paths", "/v1/bandits/{id}/lift"),
@@ -200,13 +206,19 @@ def test_the_examples_work(client):
         for _, operation in operations(client.get("/openapi.json").json())
         if "requestBody" in operation
     }
-    assert set(bodies) == {"decide", "tell", "decide_all", "tell_all", "create_bandit", "add_arms"}
+    names = {"decide", "tell", "decide_all", "tell_all", "create_bandit", "add_arms"}
+    assert set(bodies) == names | {"merge_batch"}
     bandit = client.post("/v1/bandits", json=bodies["create_bandit"]).json()["id"]
     assert client.post(f"/v1/bandits/{bandit}/arms", json=bodies["add_arms"]).is_success
     decided = client.post(f"/v1/bandits/{bandit}/decisions", json=bodies["decide"])
     assert decided.json()["metadata"] == bodies["decide"]["metadata"]
     both = client.post(f"/v1/bandits/{bandit}/decisions", json={"must": ["storm", "derby"]}).json()
     assert client.post(f"/v1/decisions/{both['id']}/outcomes", json=bodies["tell"]).is_success
+    taken = client.post(f"/v1/bandits/{bandit}/snapshots").json()
+    batch = bodies["merge_batch"] | {"version": taken["version"]}
+    batch["decisions"][0]["id"] = f"{taken['id']}-1"
+    headers = {"Idempotency-Key": "first"}
+    assert client.post(f"/v1/bandits/{bandit}/batches", json=batch, headers=headers).is_success
     bodies["decide_all"]["decisions"][0]["bandit"] = bandit
     bodies["tell_all"]["outcomes"][0]["decision"] = both["id"]
     for name in ("decisions", "outcomes"):

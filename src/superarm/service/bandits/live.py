@@ -12,7 +12,7 @@ from typing import Any
 
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of
-from superarm.service.bandits.records import decisions_of, like, record_of
+from superarm.service.bandits.records import decisions_of, like, record_of, remote_of
 from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
 from superarm.service.log.chain import spec_of
 from superarm.service.log.events import (
@@ -26,6 +26,7 @@ from superarm.service.log.events import (
 )
 from superarm.service.problems import Problem
 from superarm.sessions import Session
+from superarm.sessions.edge import merge
 
 # Every event contains these numbers of the bandit, as they are after the event.
 COUNTS = ("rounds", "decisions", "evaluations", "open", "told", "expired", "n_arms")
@@ -216,6 +217,8 @@ class Live:
             self.told += sum(not one.arms for one in made)
         elif kind == "told":
             self.tell(body["decision"], body["outcomes"])
+        elif kind == "merged":
+            merge(session, remote_of(body))
         elif kind == "expired":
             # The clock stands at the time of the event, so the same decisions expire.
             self.expired += len(session.expire())

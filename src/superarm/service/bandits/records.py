@@ -10,6 +10,7 @@ import numpy as np
 
 from superarm.sessions import Decision
 from superarm.sessions.decisions import as_plain_context
+from superarm.sessions.edge import Remote
 
 Record = dict[str, Any]
 Answer = dict[str, Any]
@@ -46,6 +47,12 @@ def decisions_of(body: dict[str, Any], time: float) -> list[Decision]:
     context = as_plain_context(body["ask"].get("context"))
     # One tuple for all decisions: a context may have a row for each of many arms.
     return made if context is None else [replace(one, context=context) for one in made]
+
+
+def remote_of(body: dict[str, Any]) -> list[Remote]:
+    """The decisions that a client made by itself, with their outcomes, from the body of a batch."""
+    made = [{"values": None, "certified": False, **one} for one in body["decisions"]]
+    return [(Decision.from_dict(one), one["outcomes"]) for one in made]
 
 
 class Repeated(dict[str, Any]):

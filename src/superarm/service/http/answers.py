@@ -168,6 +168,23 @@ class TellResults(BaseModel):
     results: list[TellResult]
 
 
+class SnapshotAnswer(BaseModel):
+    """What a client needs to decide by itself."""
+
+    id: str = Field(description="The beginning of the ids of the decisions, before -1, -2, ...")
+    bandit: str
+    version: str = Field(description="For the batches: which events the snapshot has seen.")
+    spec: dict[str, Any] = Field(description="The parts of the policy.")
+    session: str = Field(description="A file of a session of superarm, in base64.")
+
+
+class BatchAnswer(BaseModel):
+    """How much of a batch is in the log: all of it."""
+
+    decisions: int
+    outcomes: int
+
+
 class ArmsAnswer(BaseModel):
     """The arms that were added, restored or retired, and the numbers of arms now."""
 

@@ -15,7 +15,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
-from superarm.service.http import bandit_routes, bulk_routes, decision_routes, server_routes
+from superarm.service.http import (
+    bandit_routes,
+    bulk_routes,
+    decision_routes,
+    edge_routes,
+    server_routes,
+)
 from superarm.service.http.endpoint import Endpoint, json_response
 from superarm.service.http.express import Express, mark_client
 from superarm.service.http.guard import Guard
@@ -31,6 +37,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *decision_routes.ENDPOINTS,
     *bulk_routes.ENDPOINTS,
     *bandit_routes.ENDPOINTS,
+    *edge_routes.ENDPOINTS,
     *server_routes.ENDPOINTS,
 )
 

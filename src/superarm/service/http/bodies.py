@@ -31,6 +31,8 @@ Text = Annotated[
 Count = Annotated[int, Field(ge=1, le=_MOST_COUNT), _WHOLE]
 CountOrZero = Annotated[int, Field(ge=0, le=_MOST_COUNT), _WHOLE]
 Outcome = Annotated[float, Field(ge=0.0, le=1.0)]
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+Time = Annotated[float, Field(ge=0.0, le=2e11)]  # until the year 8307
 Share = Annotated[float, Field(gt=0.0, lt=1.0)]
 Positive = Annotated[float, Field(gt=0.0, le=1e12)]
 Weight = Annotated[float, Field(ge=0.0, le=1e300)]
@@ -43,17 +45,9 @@ Seed = (
     Annotated[int, Field(ge=0, le=MOST_NUMBER), _WHOLE]
     | Annotated[str, StringConstraints(pattern=r"^[0-9]{1,39}$")]
 )
-Metadata = Annotated[
-    dict[
-        Text,
-        Annotated[str, StringConstraints(max_length=1000)]
-        | bool
-        | Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
-        | float
-        | None,
-    ],
-    Field(max_length=32),
-]
+_Words = Annotated[str, StringConstraints(max_length=1000)]
+_Integer = Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
+Metadata = Annotated[dict[Text, _Words | bool | _Integer | float | None], Field(max_length=32)]
 _MOST_PARAMETERS = 32
 _MOST_ITEMS = 10_000  # of one request with many
 PartObject = Annotated[dict[str, Any], Field(min_length=1, max_length=_MOST_PARAMETERS)]
@@ -263,4 +257,37 @@ class ArmsBody(Strict):
     )
     features: Rows | dict[Text, Row] | None = Field(
         None, description="Those of the arms, as for a new bandit. The default is average ones."
+    )
+
+
+class RemoteDecision(Strict):
+    """A decision that a client made with a snapshot, with all its outcomes."""
+
+    id: Text = Field(description="Begins with the id of the snapshot.")
+    arms: list[Text] = Field(description="Best first, if they are ranked.")
+    outcomes: dict[Text, Outcome] = Field(
+        description="By arm. An arm without one has expired: nothing comes later."
+    )
+    values: list[float] | None = Field(None, description="The sampled value of each arm.")
+    certified: bool = Field(False, description="Whether the oracle has proved its promise.")
+    round: CountOrZero = Field(description="Of the client.")
+    time: Time = Field(description="Seconds since 1970, by the clock of the client.")
+    propensities: list[Probability] | None = Field(
+        None, description="The probability of each arm to be in the set."
+    )
+    set_propensity: Probability | None = Field(None, description="The probability of the set.")
+    n_samples: CountOrZero = Field(0, description="Number of samples behind the probabilities.")
+    context: Row | Rows | None = Field(None, description="What was known of the round.")
+    ranked: bool = Field(False, description="Whether the arms are best first.")
+    holdout: bool = Field(False, description="Whether the decision is of the hold-out.")
+
+
+class BatchBody(Strict):
+    """Decisions that a client made with snapshots. They are learnt in this order."""
+
+    version: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,17}-[0-9a-f]{16}$")] = Field(
+        description="That of the last snapshot that the client took before it made the batch."
+    )
+    decisions: Annotated[list[RemoteDecision], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
+        description="Each decision is in one batch only."
     )

@@ -19,7 +19,8 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 _DECIDES = re.compile(
-    r"/v1/(bandits/[^/]+/decisions|decisions/[^/]+/outcomes|decisions|outcomes)/?"
+    r"/v1/(bandits/[^/]+/(decisions|snapshots|batches)|decisions/[^/]+/outcomes|decisions|outcomes)"
+    r"/?"
 )
 _HEADERS = {b"authorization", b"x-api-key", b"content-length"} | visitors.HEADERS
 _HEALTH = "/healthz"

@@ -26,6 +26,7 @@ _TAGS = {
     "bandit_routes": ("bandits", "Make, list, look up and delete bandits, and change their arms."),
     "decision_routes": ("decisions", "Issue decisions, tell outcomes, look up, list, explain."),
     "bulk_routes": ("many at once", "Decisions and outcomes of any bandits in one request."),
+    "edge_routes": ("edge", "Snapshots to decide with elsewhere, and batches of what came of it."),
     "server_routes": ("server", "The server itself: its parts, its health, its metrics."),
 }
 _OF_PATHS = {"name": "The name of the arm.", "id": "The id of the {thing}."}

@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
-KINDS = ("created", "decided", "told", "arms_added", "arms_retired", "arms_restored", "expired")
+KINDS = (
+    *("created", "decided", "told", "expired", "merged"),
+    *("arms_added", "arms_retired", "arms_restored"),
+)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 

@@ -26,6 +26,7 @@ const WORDS = {
   created: () => "Created",
   decided: ({ decisions }) => `Decided: ${decided(decisions)}`,
   told: ({ outcomes }) => `Told: ${withOutcomes(outcomes)}`,
+  merged: ({ decisions }) => `Merged: ${plural(decisions.length, "decision")} of the edge`,
   expired: ({ decisions }) => `Expired: ${plural(decisions.length, "decision")}`,
   arms_added: ({ arms }) => `Added: ${listed(arms)}`,
   arms_retired: ({ arms }) => `Retired: ${listed(arms)}`,

@@ -1,0 +1,238 @@
+"""Decide here, with a snapshot of a bandit of the service."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Callable, Mapping
+from itertools import accumulate
+from typing import Any, NamedTuple, Self, Unpack, overload
+
+import numpy as np
+
+from superarm.client.answers import Bandit
+from superarm.client.clients import Client
+from superarm.client.requests import id_of, new_key
+from superarm.core import Reward
+from superarm.core.arguments import as_count
+from superarm.service.bandits.spec import policy_of, rewards_of
+from superarm.service.problems import Problem
+from superarm.sessions import Decision, Session
+from superarm.sessions.decisions import Name
+from superarm.sessions.edge import give_up, merge, take_over
+from superarm.sessions.unlocked import AskOptions
+
+_MOST_SIZE = 100_000  # arms and numbers of contexts in a batch; the service takes twice as many
+_MOST_DECISIONS = 1000
+
+
+class _Made(NamedTuple):
+    """A decision and its outcomes so far."""
+
+    decision: Decision
+    outcomes: dict[Name, float]
+
+
+class _Batch(NamedTuple):
+    """Decisions on their way to the service. It is sent again as it is, until it arrives."""
+
+    key: str
+    version: str
+    made: list[_Made]
+
+
+class EdgeBandit:
+    """A bandit of the service that decides in this process, without requests.
+
+    `ask` and `tell` are those of a `Session`. `sync` sends the closed decisions to the service, and
+    takes a new snapshot, which knows what all other clients have sent. Decisions that are not sent
+    are lost if this process dies. Threads may share an edge bandit, and decide during `sync`.
+
+    Parameters
+    ----------
+    client
+        The client to reach the service with.
+    bandit
+        The bandit or its id.
+    rewards
+        The operator's own rewards by name, if the bandit has one: ``rewards[name](n_arms)``.
+    clock
+        Returns seconds since 1970.
+
+    Attributes
+    ----------
+    session
+        The session that decides now. `sync` replaces it.
+
+    Examples
+    --------
+    >>> import httpx, superarm as sa
+    >>> from superarm.sessions.edge import share
+    >>> home = sa.Session(sa.Policy(sa.BetaBelief(4), sa.TopK(), sa.LinearReward(4), 2), seed=1)
+    >>> parts = {"belief": {"kind": "beta"}, "oracle": {"kind": "top_k"}}
+    >>> spec = {**parts, "k": 2, "prior": None, "reward": {"name": "linear"}}
+    >>> def service(request):  # stands for a service in this example
+    ...     if request.url.path.endswith("/batches"):
+    ...         return httpx.Response(200, json={"decisions": 1, "outcomes": 2})
+    ...     data = base64.b64encode(share(home, "b1.s1", 2)()).decode()
+    ...     return httpx.Response(200, json={"version": "1-0", "spec": spec, "session": data})
+    >>> with Client(transport=httpx.MockTransport(service)) as client:
+    ...     edge = EdgeBandit(client, "b1")
+    ...     decision = edge.ask()
+    ...     edge.tell(decision, dict.fromkeys(decision.arms, 1.0))
+    ...     decision.id, edge.sync()
+    (1, 2)
+    ('b1.s1-1', 1)
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        bandit: Bandit | str,
+        *,
+        rewards: Mapping[str, Callable[..., Reward]] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._client, self._bandit = client, id_of(bandit)
+        self._rewards, self._clock = dict(rewards or {}), clock
+        # One thread sends at a time, and the others may decide meanwhile.
+        self._sending, self._lock = threading.Lock(), threading.RLock()
+        self._now = clock()
+        self._open: dict[str, _Made] = {}
+        self._closed: list[_Made] = []
+        self._batch: _Batch | None = None
+        self.session, self._version = self._fetched()
+
+    def __repr__(self) -> str:
+        return f"EdgeBandit({self._bandit!r}, {self.n_unsent} decisions to send)"
+
+    @property
+    def n_unsent(self) -> int:
+        """How many closed decisions the service does not know to have."""
+        on_its_way = self._batch
+        return len(self._closed) + (0 if on_its_way is None else len(on_its_way.made))
+
+    @overload
+    def ask(self, n: None = None, **options: Unpack[AskOptions]) -> Decision: ...
+    @overload
+    def ask(self, n: int, **options: Unpack[AskOptions]) -> list[Decision]: ...
+    def ask(self, n: int | None = None, **options: Unpack[AskOptions]) -> Any:
+        """The arms to pull now, or ``n`` decisions: see `Session.ask`.
+
+        ``feasible`` is made by ``edge.session.feasible``.
+        """
+        with self._lock:
+            self._advance()
+            count = 1 if n is None else as_count(n, "n", least=1)
+            made = self.session.ask(count, **options)
+            for one in made:
+                self._open[one.id] = _Made(one, {})
+                if not one.arms:
+                    self._close(one.id)
+            return made[0] if n is None else made
+
+    def tell(self, decision: Decision | str, outcomes: Mapping[Any, float]) -> tuple[Any, ...]:
+        """Learn outcomes of a decision, here and later at the service: see `Session.tell`."""
+        with self._lock:
+            self._advance()
+            new = self.session.tell(decision, outcomes)
+            if new:
+                id = decision if isinstance(decision, str) else decision.id
+                made = self._open[id]
+                made.outcomes.update({arm: float(outcomes[arm]) for arm in new})
+                if len(made.outcomes) == len(made.decision.arms):
+                    self._close(id)
+            return new
+
+    def sync(self) -> int:
+        """Send the closed decisions, and take a new snapshot. Returns how many were sent.
+
+        Decisions are closed when all outcomes are known, or when they have expired. If the service
+        cannot be reached, nothing is lost: the next call sends the same batch first, and the
+        service counts it once, whether it had arrived or not. If the service refuses the batch,
+        `drop` it to go on.
+        """
+        with self._sending:
+            n_sent = self._send()
+            session, version = self._fetched()
+            with self._lock:
+                take_over(session, self.session)
+                # What was closed since the snapshot is known here only.
+                merge(session, [(one.decision, one.outcomes) for one in self._closed])
+                self.session, self._version = session, version
+            return n_sent
+
+    def drop(self) -> int:
+        """Forget the batch that the service has refused. Returns how many decisions it had."""
+        with self._sending:
+            batch, self._batch = self._batch, None
+            return 0 if batch is None else len(batch.made)
+
+    def close(self) -> None:
+        """Send everything, open decisions with the outcomes so far. Nothing can be told later."""
+        with self._sending:
+            with self._lock:
+                for one in give_up(self.session):
+                    self._close(one.id)
+            self._send()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _advance(self) -> None:
+        """Move the clock, and close what has expired. The session has the same time until then."""
+        self._now = max(self._now, self._clock())
+        for one in self.session.expire():
+            self._close(one.id)
+
+    def _close(self, id: str) -> None:
+        self._closed.append(self._open.pop(id))
+
+    def _send(self) -> int:
+        # Not more than there are now: other threads may close decisions faster than they are sent.
+        n_sent, n_wanted = 0, self.n_unsent
+        while n_sent < n_wanted and (batch := self._next_batch()):
+            plain = [_plain(one) for one in batch.made]
+            self._client.merge(self._bandit, batch.version, plain, key=batch.key)
+            self._batch = None
+            n_sent += len(batch.made)
+        return n_sent
+
+    def _next_batch(self) -> _Batch | None:
+        with self._lock:
+            if self._batch is None and self._closed:
+                n = _n_fitting([one.decision for one in self._closed[:_MOST_DECISIONS]])
+                made, self._closed = self._closed[:n], self._closed[n:]
+                self._batch = _Batch(new_key(), self._version, made)
+            return self._batch
+
+    def _fetched(self) -> tuple[Session, str]:
+        """A session of a new snapshot, and the version of the snapshot."""
+        answer = self._client.snapshot(self._bandit)
+        data, spec = base64.b64decode(answer["session"]), answer["spec"]
+        try:
+            rewards = rewards_of(spec, self._rewards)
+            policy = policy_of(spec, self._rewards)
+            session = Session.from_bytes(data, policy, rewards=rewards, clock=lambda: self._now)
+        except Problem as problem:
+            raise ValueError(f"{problem.detail}; give it to EdgeBandit as rewards") from problem
+        return session, answer["version"]
+
+
+def _n_fitting(decisions: list[Decision]) -> int:
+    """How many of the first decisions fit into a batch; at least one does."""
+    # A context may have numbers for each of many arms.
+    sizes = (len(one.arms) + np.size(one.context or ()) for one in decisions)
+    return max(1, sum(total <= _MOST_SIZE for total in accumulate(sizes)))
+
+
+def _plain(made: _Made) -> dict[str, Any]:
+    """A decision as a batch has it."""
+    plain = made.decision.as_dict()
+    if plain["values"] is None:
+        del plain["values"]
+    return {**plain, "outcomes": made.outcomes}

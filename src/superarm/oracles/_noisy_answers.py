@@ -1,0 +1,136 @@
+"""What noisy answers about single arms prove: confidence bounds that hold at any time.
+
+An answer about an arm at the mean x is f(x) plus noise. The noise has mean 0 given all that
+happened before, and is sub-Gaussian with a known standard deviation. The arm and x may depend on
+everything before. For any rule that says before each answer whether it belongs to a group, the
+sum of the noise of a group is a martingale. So one boundary holds for all sizes of the group, with
+probability 1 - alpha (Robbins 1970, a mixture of normals; Howard, Ramdas, McAuliffe, Sekhon 2021):
+
+    |sum of n noises| < std · root((n + rho) · log((n + rho) / (rho · alpha²))).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from superarm.core.arguments import FloatArray, IndexArray
+
+# At about this many answers times 10 the boundary is the tightest.
+_RHO = 8.0
+_COLUMNS = ("n", "sum_x", "sum_y", "least_x", "most_x")
+
+
+def radius(n: FloatArray, alpha: FloatArray | float, std: float) -> FloatArray:
+    """How far the mean of n answers may be off, at any n, except with probability alpha.
+
+    Examples
+    --------
+    >>> radius(np.array([1.0, 100.0, 10_000.0]), 0.05, std=1.0).round(3)
+    array([7.415, 0.305, 0.036])
+    """
+    with np.errstate(divide="ignore"):
+        return std * np.sqrt((n + _RHO) * (np.log((n + _RHO) / _RHO) - 2 * np.log(alpha))) / n
+
+
+@dataclass(eq=False)
+class Answers:
+    """The answers about every arm alone, added up over nested intervals of its mean.
+
+    The intervals are [0, 1], its halves, its quarters, and so on for ``n_levels`` levels. Wide
+    intervals have many answers, narrow ones have answers close to each other. Each array has shape
+    (n_arms, 2^n_levels - 1).
+
+    Attributes
+    ----------
+    n, sum_x, sum_y
+        How many answers there are, the sum of their means, and the sum of the answers.
+    least_x, most_x
+        The smallest and the largest mean.
+    """
+
+    n: FloatArray
+    sum_x: FloatArray
+    sum_y: FloatArray
+    least_x: FloatArray
+    most_x: FloatArray
+
+    @classmethod
+    def none(cls, n_arms: int, n_levels: int) -> Answers:
+        """Without answers."""
+        shape = n_arms, 2**n_levels - 1
+        n, sum_x, sum_y = (np.zeros(shape) for _ in range(3))
+        return cls(n, sum_x, sum_y, np.full(shape, np.inf), np.full(shape, -np.inf))
+
+    @property
+    def n_levels(self) -> int:
+        """How many levels of intervals there are."""
+        return int(self.n.shape[1] + 1).bit_length() - 1
+
+    def add(self, arm: int, x: float, answers: FloatArray) -> None:
+        """Add answers about an arm at the mean x."""
+        halves = 2 ** np.arange(self.n_levels)
+        cells = halves - 1 + np.minimum((x * halves).astype(np.intp), halves - 1)
+        self.n[arm, cells] += len(answers)
+        self.sum_x[arm, cells] += len(answers) * x
+        self.sum_y[arm, cells] += answers.sum()
+        self.least_x[arm, cells] = np.minimum(self.least_x[arm, cells], x)
+        self.most_x[arm, cells] = np.maximum(self.most_x[arm, cells], x)
+
+    def alphas(self, delta: float) -> FloatArray:
+        """Shape (2^n_levels - 1,): delta shared among all intervals of all arms.
+
+        Levels have equal shares, so a narrow interval costs one log 2 per level.
+        """
+        levels = np.repeat(np.arange(self.n_levels), 2 ** np.arange(self.n_levels))
+        return delta / (self.n.shape[0] * self.n_levels * 2.0**levels)
+
+    def bounds(
+        self,
+        arms: IndexArray,
+        x: FloatArray,
+        *,
+        lipschitz: FloatArray,
+        monotone: bool,
+        delta: float,
+        std: float,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bounds on f(x) of these arms from all their intervals, shape (len(arms),) each.
+
+        All bounds of all arms hold at all times, except with probability delta.
+        """
+        n, x = self.n[arms], x[:, None]
+        known = n > 0
+        n = np.where(known, n, 1.0)
+        mean_x, mean_y = self.sum_x[arms] / n, self.sum_y[arms] / n
+        low, high = self.least_x[arms], self.most_x[arms]
+        # How far the answers lie above x on average. Within (low, high) the positions are not kept:
+        # (x_j - x)+ is convex in x_j, so that it is largest if all answers are at the two ends.
+        between = known & (low < x) & (x < high)
+        width = np.where(between, high - low, 1.0)
+        inside = np.where(between, high - x, 0.0) * np.where(between, mean_x - low, 0.0) / width
+        over = np.where(between, inside, np.maximum(mean_x - x, 0.0))
+        under = over + x - mean_x
+        slope = lipschitz[:, None]
+        # A monotone f falls from answers above x only, and rises from answers below only.
+        fall, rise = (over, under) if monotone else (over + under, over + under)
+        off = radius(n, self.alphas(delta), std)
+        lower = np.where(known, mean_y - off - slope * fall, -np.inf).max(axis=1)
+        return lower, np.where(known, mean_y + off + slope * rise, np.inf).min(axis=1)
+
+    def state(self) -> dict[str, Any]:
+        """The intervals that have answers, as plain JSON."""
+        arms, cells = np.nonzero(self.n)
+        columns = {name: getattr(self, name)[arms, cells].tolist() for name in _COLUMNS}
+        return {"shape": self.n.shape, "arms": arms.tolist(), "cells": cells.tolist(), **columns}
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> Answers:
+        """What ``state()`` described."""
+        n_arms, n_cells = state["shape"]
+        answers = cls.none(n_arms, int(n_cells + 1).bit_length() - 1)
+        for name in _COLUMNS:
+            getattr(answers, name)[state["arms"], state["cells"]] = state[name]
+        return answers
