@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from superarm.beliefs import LinearBelief, LogisticBelief
 from superarm.cli import app
 from superarm.features import Encoder
+from superarm.studies.cells.knowing import Known
 from superarm.studies.cells.table import prepare, run
 from superarm.studies.own_table import TableError, read
 from superarm.studies.own_table.features_file import read_contexts
@@ -121,7 +122,7 @@ def test_wide_tables_and_measured_ones_have_the_linear_model():
     wide, narrow = np.ones((20, 100)), np.ones((20, 3))
 
     def model(cells, contexts):
-        return replace(prepare(cells, "abc", 1, 20, "given"), contexts=contexts).model
+        return replace(prepare(cells, "abc", 1, 20, "given"), known=Known(contexts=contexts)).model
 
     assert model(cells, narrow) is LogisticBelief
     assert model(cells, wide) is LinearBelief
@@ -132,7 +133,7 @@ def test_workers_map_the_contexts(tmp_path):
     rng = np.random.default_rng(0)
     cells = rng.integers(2, size=(20, 3)).astype(np.uint8)
     problem = prepare(cells, "abc", 1, 20, "shuffled")
-    problem = replace(problem, contexts=rng.normal(size=(20, 2)))
+    problem = replace(problem, known=Known(contexts=rng.normal(size=(20, 2))))
     problem.save(tmp_path)
     [cell] = _cells(Scale(runs=1), problem, ["contexts"], {"folder": str(tmp_path), "prior": None})
     assert sum(run(cell).row["n_shown"]) == 20

@@ -1,17 +1,50 @@
-"""What the beliefs with Beta posteriors share: checks of priors and counts, and a coin."""
+"""What the beliefs with Beta posteriors share: checks of priors and counts, and a coin.
+
+Beliefs with the attributes ``a`` and ``b`` take over `mean`, `posterior` and `sample` as methods.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, as_count, as_finite
+from superarm.beliefs._scores import beta_draw
+from superarm.beliefs.posteriors import BetaPosterior
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 
 _CERTAIN = frozenset((0.0, 1.0))
 # Up to this many outcomes a Python set is faster than numpy.
 _FEW = 16
+
+
+class HasBetas(Protocol):
+    """A belief with one Beta distribution per arm."""
+
+    a: FloatArray
+    b: FloatArray
+
+
+class SharesScores(HasBetas, Protocol):
+    """The same, where arms may share a part of the draw."""
+
+    shared: float
+
+
+def mean(self: HasBetas) -> FloatArray:
+    """The posterior means, shape (n_arms,)."""
+    return self.a / (self.a + self.b)
+
+
+def posterior(self: HasBetas, arms: IndexArray) -> BetaPosterior:
+    """The posteriors of some arms at this moment. Later updates do not change the answer."""
+    return BetaPosterior(self.a[arms], self.b[arms])
+
+
+def sample(self: SharesScores, *, rng: np.random.Generator) -> FloatArray:
+    """One draw from every arm's Beta distribution, in the order of the arms."""
+    return beta_draw(self.a, self.b, self.shared, rng=rng)
 
 
 def as_prior(prior: tuple[ArrayLike, ArrayLike], n_arms: int) -> tuple[FloatArray, FloatArray]:

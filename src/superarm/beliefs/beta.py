@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.beliefs import _beta
 from superarm.beliefs._beta import as_counts, as_prior, flip, grown
 from superarm.beliefs.beta_top_k import BetaTopK
-from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -63,15 +63,12 @@ class BetaBelief:
     """
 
     __repr__ = one_line
+    mean, posterior = _beta.mean, _beta.posterior
 
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.a, self.b = as_prior(prior, self.n_arms)
         self._top = BetaTopK()  # what sample_top keeps from call to call
-
-    def mean(self) -> FloatArray:
-        """The posterior means, shape (n_arms,)."""
-        return self.a / (self.a + self.b)
 
     def sample(self, *, rng: np.random.Generator) -> FloatArray:
         """One draw from every posterior, in the order of the arms."""
@@ -123,10 +120,6 @@ class BetaBelief:
         won, lost = as_counts(successes, trials, strength)
         a, b = as_prior(prior, len(won))
         return cls(len(won), (a + won, b + lost))
-
-    def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """The posteriors of some arms at this moment. Later updates do not change the answer."""
-        return BetaPosterior(self.a[arms], self.b[arms])
 
     def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
         """Append n arms with a prior of their own, (1, 1) by default. O(n_arms)."""

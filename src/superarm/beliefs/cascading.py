@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from superarm.beliefs import _beta
 from superarm.beliefs._beta import as_prior, grown
 from superarm.beliefs._looked_at import matched
-from superarm.beliefs._scores import beta_draw
-from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -24,7 +24,7 @@ from superarm.core.arguments import (
     as_fraction,
     as_state,
 )
-from superarm.core.places import as_places
+from superarm.core.places import Places, as_places
 from superarm.core.showing import one_line
 
 # The failures of an arm: certainly looked at; or after the last click, perhaps not looked at.
@@ -58,8 +58,7 @@ class CascadingBelief:
         The probability that a reader goes on after a click, from 0 (the first click ends the
         list) to 1 (everything is looked at).
     prior, shared
-        The (a, b) that every arm starts with, and how much of the seed all arms share, as in
-        `SharedSeedBelief`.
+        As in `PositionBiasedBelief`.
 
     Attributes
     ----------
@@ -76,6 +75,7 @@ class CascadingBelief:
     """
 
     __repr__ = one_line
+    mean, posterior, sample = _beta.mean, _beta.posterior, _beta.sample
 
     def __init__(
         self,
@@ -97,25 +97,8 @@ class CascadingBelief:
         """How many places a list may have: as many as there are arms."""
         return self.n_arms
 
-    def mean(self) -> FloatArray:
-        """The posterior means, shape (n_arms,)."""
-        return self.a / (self.a + self.b)
-
-    def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """The posteriors of some arms at this moment. Later updates do not change the answer."""
-        return BetaPosterior(self.a[arms], self.b[arms])
-
-    def sample(self, *, rng: np.random.Generator) -> FloatArray:
-        """One draw from every arm's Beta distribution, in the order of the arms."""
-        return beta_draw(self.a, self.b, self.shared, rng=rng)
-
     def update(
-        self,
-        arms: ArrayLike,
-        outcomes: ArrayLike,
-        *,
-        rng: np.random.Generator,
-        places: ArrayLike | None = None,
+        self, arms: ArrayLike, outcomes: ArrayLike, *, rng: Generator, places: Places = None
     ) -> None:
         """Learn the outcomes of a list, in the places 0, 1, 2, ... by default. Draws nothing.
 
@@ -128,8 +111,8 @@ class CascadingBelief:
         arms: ArrayLike,
         outcomes: ArrayLike,
         *,
-        rng: np.random.Generator,
-        places: ArrayLike | None = None,
+        rng: Generator,
+        places: Places = None,
         n_before: int = 0,
     ) -> None:
         """The same as ``update``, where the first ``n_before`` outcomes were learned earlier.

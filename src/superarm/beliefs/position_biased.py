@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from superarm.beliefs import _beta
 from superarm.beliefs._beta import as_prior, flip
 from superarm.beliefs._looked_at import matched
-from superarm.beliefs._scores import beta_draw, with_shared
-from superarm.beliefs.posteriors import BetaPosterior
+from superarm.beliefs._scores import with_shared
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -25,7 +26,7 @@ from superarm.core.arguments import (
     as_place_weights,
     as_state,
 )
-from superarm.core.places import as_places
+from superarm.core.places import Places, as_places
 from superarm.core.showing import one_line
 
 
@@ -70,6 +71,7 @@ class PositionBiasedBelief:
     """
 
     __repr__ = one_line
+    mean, posterior, sample = _beta.mean, _beta.posterior, _beta.sample
 
     def __init__(
         self,
@@ -92,10 +94,6 @@ class PositionBiasedBelief:
         """How many places have a weight."""
         return len(self.weights)
 
-    def mean(self) -> FloatArray:
-        """The posterior means, shape (n_arms,)."""
-        return self.a / (self.a + self.b)
-
     def unbiased(self) -> FloatArray:
         """Successes divided by the sum of the weights of their places, shape (n_arms,).
 
@@ -106,21 +104,8 @@ class PositionBiasedBelief:
         seen = self._looks > 0
         return np.divide(self._successes, self._looks, out=np.full(self.n_arms, np.nan), where=seen)
 
-    def posterior(self, arms: IndexArray) -> BetaPosterior:
-        """The posteriors of some arms at this moment. Later updates do not change the answer."""
-        return BetaPosterior(self.a[arms], self.b[arms])
-
-    def sample(self, *, rng: np.random.Generator) -> FloatArray:
-        """One draw from every arm's Beta distribution, in the order of the arms."""
-        return beta_draw(self.a, self.b, self.shared, rng=rng)
-
     def update(
-        self,
-        arms: ArrayLike,
-        outcomes: ArrayLike,
-        *,
-        rng: np.random.Generator,
-        places: ArrayLike | None = None,
+        self, arms: ArrayLike, outcomes: ArrayLike, *, rng: Generator, places: Places = None
     ) -> None:
         """Learn one outcome per arm, in the places 0, 1, 2, ... by default.
 

@@ -10,12 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import IndexArray
 
 if TYPE_CHECKING:
     from superarm.core.policy import Sample
+
+# The place of each arm, from 0 on; None means the places 0, 1, 2, ...
+Places = ArrayLike | None
 
 
 @runtime_checkable
@@ -35,12 +39,7 @@ class LearnsPlaces(Protocol):
         """How many places a list has."""
 
     def update(
-        self,
-        arms: ArrayLike,
-        outcomes: ArrayLike,
-        *,
-        rng: np.random.Generator,
-        places: ArrayLike | None = None,
+        self, arms: ArrayLike, outcomes: ArrayLike, *, rng: Generator, places: Places = None
     ) -> None:
         """The same as `Belief.update`; arm ``arms[j]`` was in place ``places[j]``, from 0 on.
 
@@ -57,18 +56,12 @@ class LearnsLists(LearnsPlaces, Protocol):
     """
 
     def update_list(
-        self,
-        arms: ArrayLike,
-        outcomes: ArrayLike,
-        *,
-        rng: np.random.Generator,
-        places: ArrayLike | None = None,
-        n_before: int = 0,
+        self, arms: ArrayLike, outcomes: ArrayLike, *, rng: Generator, places: Places, n_before: int
     ) -> None:
         """The same as ``update``, where the first ``n_before`` outcomes were learned earlier."""
 
 
-def as_places(places: ArrayLike | None, n: int, n_places: int, what: str = "places") -> IndexArray:
+def as_places(places: Places, n: int, n_places: int, what: str = "places") -> IndexArray:
     """The place of each of n arms, from 0 to n_places - 1; None means 0, 1, 2, ..."""
     where = np.arange(n) if places is None else np.asarray(places)
     if where.shape != (n,) or (n and where.dtype.kind not in "iu"):

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
-from superarm.core import Reward
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from superarm.core import FeasibleSets, KOrSets, Reward, as_selection
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import CountsOutcomes
+from superarm.oracles._sets import unseen_first
+
+
+class ReadsCounts(Protocol):
+    """An oracle that reads the counts of the belief of its policy."""
+
+    belief: Any
+    report: Any
 
 
 def as_counting(belief: Any) -> CountsOutcomes:
@@ -31,3 +43,18 @@ def outcomes_of(oracle: object, belief: CountsOutcomes, reward: Reward) -> Any:
             f"got one of {len(outcomes.counts)}"
         )
     return outcomes
+
+
+def begun(
+    oracle: ReadsCounts, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator
+) -> tuple[FloatArray, FeasibleSets, Any, IndexArray | None]:
+    """theta, the feasible sets, the outcomes so far, and the set to pick if arms have none yet.
+
+    There is no report on such a set. It is None once all arms that matter have outcomes.
+    """
+    theta, feasible = as_selection(reward, theta, k)
+    outcomes = outcomes_of(oracle, oracle.belief, reward)
+    first = unseen_first(theta, outcomes.counts, feasible, rng=rng)
+    if first is not None:
+        oracle.report = None
+    return theta, feasible, outcomes, first

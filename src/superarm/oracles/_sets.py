@@ -40,6 +40,15 @@ def tie_noise(
     return 0.0 if is_uniform(feasible) else rng.random(n_arms)
 
 
+def unseen_first(
+    theta: FloatArray, counts: FloatArray, feasible: FeasibleSets, *, rng: np.random.Generator
+) -> IndexArray | None:
+    """`most_unseen`, or None, without a draw, if no choice between sets lacks feedback."""
+    # Arms that are in every set or in none need no feedback.
+    unseen = (counts == 0) & feasible.undecided
+    return most_unseen(theta, unseen, feasible, rng) if unseen.any() else None
+
+
 def most_unseen(
     theta: FloatArray, unseen: NDArray[np.bool_], feasible: FeasibleSets, rng: np.random.Generator
 ) -> IndexArray:

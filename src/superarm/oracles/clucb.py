@@ -14,13 +14,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, Sample, as_selection
+from superarm.core import KOrSets, Reward, Sample
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction
 from superarm.core.optional import CountsOutcomes
 from superarm.core.showing import one_line
-from superarm.oracles._counts import as_counting, outcomes_of
+from superarm.oracles._counts import as_counting, begun
 from superarm.oracles._rounding import rounding_at
-from superarm.oracles._sets import most_unseen
 
 
 @dataclass(frozen=True)
@@ -91,12 +90,9 @@ class CLUCB:
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The best set if it is certified, else the arms that decide."""
-        theta, feasible = as_selection(reward, theta, k)
-        outcomes = outcomes_of(self, self.belief, reward)
-        unseen = (outcomes.counts == 0) & feasible.undecided
-        if unseen.any():
-            self.report = None
-            return most_unseen(theta, unseen, feasible, rng)
+        theta, feasible, outcomes, first = begun(self, reward, theta, k, rng=rng)
+        if first is not None:
+            return first
         widths = self._widths(outcomes)
         best = feasible.best(theta, rng=rng)
         least = np.where(_mask(best, len(theta)), theta - widths, theta + widths)

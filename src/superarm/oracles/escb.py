@@ -19,8 +19,9 @@ from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite
 from superarm.core.optional import CountsOutcomes, Enumerable
 from superarm.core.showing import one_line
 from superarm.oracles._branch_and_bound import largest_root
+from superarm.oracles._counts import as_counting
 from superarm.oracles._rounding import rounding_at
-from superarm.oracles._sets import enumerable, most_unseen
+from superarm.oracles._sets import enumerable, unseen_first
 
 # A bound within this share of the index proves that the set is the best.
 _PROVED = 1e-9
@@ -95,11 +96,7 @@ class ESCBIndex:
     __repr__ = one_line
 
     def __init__(self, belief: CountsOutcomes, *, c: float = 0.0, limit: int = 10_000) -> None:
-        if not isinstance(belief, CountsOutcomes):
-            raise TypeError(
-                f"belief must have outcomes, as MeanBelief has, got a {type(belief).__name__}"
-            )
-        self.belief = belief
+        self.belief = as_counting(belief)
         self.c = float(as_finite([c], "c", ndim=1, least=0.0)[0])
         self.limit = as_count(limit, "limit", least=1)
 
@@ -116,10 +113,10 @@ class ESCBIndex:
             raise ValueError(
                 f"belief must be about the reward's {reward.n_arms} arms, got one of {len(counts)}"
             )
-        unseen = (counts == 0) & feasible.undecided
-        if unseen.any():
+        first = unseen_first(theta, counts, feasible, rng=rng)
+        if first is not None:
             self.report = ESCBReport(math.inf, math.inf, 0)
-            return most_unseen(theta, unseen, feasible, rng)
+            return first
         # The variance per arm: the root of its sum over a set is the width.
         var = self._level(feasible.n_most) / 2 / np.maximum(counts, 1)
         if is_uniform(feasible):

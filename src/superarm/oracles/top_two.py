@@ -14,11 +14,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOrSets, Reward, Sample, as_selection, is_uniform
+from superarm.core import FeasibleSets, KOrSets, Reward, Sample, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.showing import one_line
-from superarm.oracles._counts import as_counting, outcomes_of
-from superarm.oracles._sets import most_unseen
+from superarm.oracles._counts import as_counting, begun
 from superarm.theory.evidence import information, log_evidence
 
 
@@ -88,12 +87,9 @@ class TopTwo:
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The arms that decide."""
-        theta, feasible = as_selection(reward, theta, k)
-        outcomes = outcomes_of(self, self.belief, reward)
-        unseen = (outcomes.counts == 0) & feasible.undecided
-        if unseen.any():
-            self.report = None
-            return most_unseen(theta, unseen, feasible, rng)
+        theta, feasible, outcomes, first = begun(self, reward, theta, k, rng=rng)
+        if first is not None:
+            return first
         leader = feasible.best(theta, rng=rng)
         wanted = self._wanted(leader, feasible, outcomes, rng)
         self.report = TopTwoReport(leader, tuple(wanted))

@@ -36,12 +36,8 @@ class AnySuccess:
     0.75
     """
 
-    lipschitz = 1.0
-    upper = 1.0
-    monotone = True
-    zero_is_absent = True
-    concave = True
-    diminishing = True
+    lipschitz = upper = 1.0
+    monotone = zero_is_absent = concave = diminishing = True
     additive = False
 
     __repr__ = one_line

@@ -36,10 +36,7 @@ class CoverageReward:
     (array([2., 2.]), 3.0)
     """
 
-    monotone = True
-    zero_is_absent = True
-    concave = True
-    diminishing = True
+    monotone = zero_is_absent = concave = diminishing = True
     additive = False
 
     __repr__ = one_line

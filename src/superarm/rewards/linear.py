@@ -34,10 +34,7 @@ class LinearReward:
     (1.0, 4.0)
     """
 
-    monotone = True
-    zero_is_absent = True
-    concave = True
-    diminishing = True
+    monotone = zero_is_absent = concave = diminishing = True
 
     __repr__ = one_line
 

@@ -16,6 +16,7 @@ from superarm.core.arguments import FloatArray, IndexArray
 from superarm.simulation.batch.grading import TIE_BITS, Grading
 
 Scores = Callable[[FloatArray], FloatArray]
+Step = Callable[[], None]
 
 # Runs are decoded together until their arrays have this many numbers: more would leave the cache.
 _AT_ONCE = 1 << 16
@@ -122,11 +123,7 @@ class NumpyEngine:
         return np.argpartition(keys, -k, axis=1)[:, -k:]
 
     def repeat(
-        self,
-        one_round: Callable[[], None],
-        horizon: int,
-        pauses: Collection[int] = (),
-        pause: Callable[[], None] | None = None,
+        self, one_round: Step, horizon: int, pauses: Collection[int] = (), pause: Step | None = None
     ) -> None:
         """Play all rounds; after some of them comes a pause."""
         for played in range(1, horizon + 1):

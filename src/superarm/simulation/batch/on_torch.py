@@ -21,6 +21,7 @@ from superarm.simulation.batch.grading import TIE_BITS, Grading
 
 Tensor = Any
 Scores = Callable[[Tensor], Tensor]
+Step = Callable[[], None]
 
 # The size of the largest temporary array, in numbers.
 _AT_ONCE = {"cuda": 1 << 28, "cpu": 1 << 22}
@@ -164,18 +165,14 @@ class TorchEngine:
         return self.top_k(keys.add_(grades, alpha=1 << TIE_BITS), k)
 
     def repeat(
-        self,
-        one_round: Callable[[], None],
-        horizon: int,
-        pauses: Collection[int] = (),
-        pause: Callable[[], None] | None = None,
+        self, one_round: Step, horizon: int, pauses: Collection[int] = (), pause: Step | None = None
     ) -> None:
         """Play all rounds; after some of them comes a pause.
 
         A GPU replays a recorded round, without waiting for the CPU.
         """
 
-        def play(rounds: range, step: Callable[[], None]) -> None:
+        def play(rounds: range, step: Step) -> None:
             for played in rounds:
                 step()
                 if pause is not None and played in pauses:

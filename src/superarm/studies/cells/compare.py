@@ -11,7 +11,7 @@ from superarm.core import Environment, Policy
 from superarm.environments import ContextualReplay, ReplayEnvironment
 from superarm.simulation import run_one
 from superarm.studies.cell import Cell, Recorded
-from superarm.studies.cells.knowing import belief_of, model_for
+from superarm.studies.cells.knowing import belief_of
 from superarm.studies.cells.outside import make_policy
 from superarm.studies.cells.problems import ProblemInstance, draw
 
@@ -68,9 +68,8 @@ def _knowing(name: str, task: Task, instance: ProblemInstance) -> tuple[Policy, 
     """A policy that uses what is known of a table, and the table, with contexts if it has them."""
     replay = instance.environment
     assert isinstance(replay, ReplayEnvironment)
-    model = model_for(replay.table, instance.features, instance.contexts)
-    contexts = instance.contexts if name == "contexts" else None
-    belief = belief_of(model, replay.table, task.k, instance.features, contexts)
+    contexts = instance.known.contexts if name == "contexts" else None
+    belief = belief_of(replay.table, task.k, instance.known, uses_contexts=contexts is not None)
     policy = Policy(belief, task.exact_oracle(), task.reward, task.k)
     return policy, replay if contexts is None else ContextualReplay(replay, contexts)
 

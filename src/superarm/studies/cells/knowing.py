@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -15,29 +16,44 @@ Model = type[LinearBelief] | type[LogisticBelief]
 _MOST_COLUMNS = 100
 
 
-def model_for(
-    table: NDArray[Any], features: FloatArray | None, contexts: FloatArray | None
-) -> Model:
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known beside a table; None where nothing is.
+
+    Attributes
+    ----------
+    features
+        Shape (n_arms, d): what is known of the arms, for the policy "features".
+    contexts
+        Shape (n_rounds, c): what is known of each row before it is played, for the policy
+        "contexts".
+    """
+
+    features: FloatArray | None = None
+    contexts: FloatArray | None = None
+
+
+NOTHING = Known()
+
+
+def model_for(table: NDArray[Any], known: Known) -> Model:
     """The belief for a table: logistic for 0 and 1, unless there are too many columns."""
     n_columns = 1
-    for known in (features, contexts):
-        n_columns *= 1 + (0 if known is None else known.shape[1])
+    for columns in (known.features, known.contexts):
+        n_columns *= 1 + (0 if columns is None else columns.shape[1])
     # Tables of 0 and 1 are kept in small numbers, and others in eight bytes per cell.
     return LogisticBelief if table.itemsize < 8 and n_columns <= _MOST_COLUMNS else LinearBelief
 
 
 def belief_of(
-    model: Model,
-    table: NDArray[Any],
-    k: int,
-    features: FloatArray | None,
-    contexts: FloatArray | None,
+    table: NDArray[Any], k: int, known: Known, *, uses_contexts: bool
 ) -> LinearBelief | LogisticBelief:
-    """A belief about the arms of a table that uses what is given."""
-    known = table.shape[1] if features is None else features
-    if contexts is None:
-        return model(known, shared=shared_of(k))
-    return model(known, context=contexts.shape[1], shared=shared_of(k))
+    """A belief about the arms of a table that uses the features, and the contexts if it is told."""
+    model = model_for(table, known)
+    features = table.shape[1] if known.features is None else known.features
+    if known.contexts is None or not uses_contexts:
+        return model(features, shared=shared_of(k))
+    return model(features, context=known.contexts.shape[1], shared=shared_of(k))
 
 
 def shared_of(k: int) -> float:

@@ -15,6 +15,7 @@ from superarm.core.arguments import FloatArray
 from superarm.environments import BernoulliArms, ReplayEnvironment, datasets
 from superarm.rewards import LinearReward
 from superarm.simulation import Instance, linear_instance, network_instance
+from superarm.studies.cells.knowing import NOTHING, Known
 from superarm.studies.cells.measured_arms import MeasuredArms
 from superarm.studies.cells.outside import load
 
@@ -40,9 +41,8 @@ class ProblemInstance:
     coins
         Shape (n_arms,): the means, if arms are independent coins and the reward is their sum. Then
         there is a floor under the regret.
-    features, contexts
-        Shapes (n_arms, d) and (n_rounds, c): what is known of the arms, and of each row of a table
-        before it is played; None if nothing is.
+    known
+        What is known beside a table.
     """
 
     environment: Environment
@@ -51,8 +51,7 @@ class ProblemInstance:
     best: float
     random: float
     coins: FloatArray | None = None
-    features: FloatArray | None = None
-    contexts: FloatArray | None = None
+    known: Known = NOTHING
 
 
 def draw(
@@ -139,7 +138,7 @@ def _shop(
     bought = (rng.random((horizon, n_arms)) < means[segments]).astype(np.uint8)
     instance = _replay(ReplayEnvironment(bought), settings["k"])
     features = np.column_stack([np.eye(_CATEGORIES)[category], price])
-    return replace(instance, features=features, contexts=np.eye(_SEGMENTS)[segments])
+    return replace(instance, known=Known(features, np.eye(_SEGMENTS)[segments]))
 
 
 def _table(
@@ -149,7 +148,7 @@ def _table(
         settings["family"], settings["horizon"], settings.get("n_arms"), settings.get("every", 1)
     )
     # The table is shared by all runs of this process. The position in it is not.
-    return replace(_replay(environment.fresh(), settings["k"]), contexts=contexts)
+    return replace(_replay(environment.fresh(), settings["k"]), known=Known(contexts=contexts))
 
 
 # The comparison has three tables, which all stay in memory.

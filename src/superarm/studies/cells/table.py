@@ -20,7 +20,7 @@ from superarm.policies import Prior
 from superarm.rewards import LinearReward
 from superarm.simulation import simulate
 from superarm.studies.cell import Cell, Recorded, checkpoints
-from superarm.studies.cells.knowing import Model, belief_of, model_for
+from superarm.studies.cells.knowing import NOTHING, Known, Model, belief_of, model_for
 
 Order = Literal["given", "shuffled"]
 
@@ -46,11 +46,8 @@ class TableProblem:
         Arms in a set, rounds in a run, and the order of the rows.
     best, random
         Shape (n_rounds,): what the best fixed set and, on average, a random set get in each row.
-    features
-        Shape (n_arms, d): what is known of the arms, for the policy "features"; None if nothing is.
-    contexts
-        Shape (n_rounds, c): what is known of each row before it is played, for the policy
-        "contexts"; None if nothing is.
+    known
+        What is known beside the table.
     """
 
     environment: ReplayEnvironment
@@ -59,13 +56,12 @@ class TableProblem:
     order: Order
     best: FloatArray
     random: FloatArray
-    features: FloatArray | None = None
-    contexts: FloatArray | None = None
+    known: Known = NOTHING
 
     @property
     def model(self) -> Model:
         """The belief of the policies that use features and contexts."""
-        return model_for(self.environment.table, self.features, self.contexts)
+        return model_for(self.environment.table, self.known)
 
     @property
     def gap(self) -> float:
@@ -80,7 +76,7 @@ class TableProblem:
         ):
             np.save(folder / f"{name}.npy", values)
         for name in _KNOWN:
-            if (known := getattr(self, name)) is not None:
+            if (known := getattr(self.known, name)) is not None:
                 np.save(folder / f"{name}.npy", known)
 
 
@@ -137,8 +133,8 @@ def play(
     player = part_of(policy, problem).make(task)
     world: Any = environment
     if policy == "contexts":
-        assert problem.contexts is not None
-        world = ContextualReplay(environment, problem.contexts)
+        assert problem.known.contexts is not None
+        world = ContextualReplay(environment, problem.known.contexts)
     at = checkpoints(problem.horizon)
     reward, n_shown = np.empty(len(at)), np.zeros(environment.n_arms, np.intp)
     total, done = 0.0, 0
@@ -174,13 +170,12 @@ def part_of(policy: str, problem: TableProblem) -> PolicyPart:
     if policy in POLICIES:
         return POLICIES[policy]
     uses_contexts = policy == "contexts"
-    words = "features and contexts" if problem.features is not None else "contexts"
+    words = "features and contexts" if problem.known.features is not None else "contexts"
     words = words if uses_contexts else "features"
 
     def make(task: Task) -> Policy:
-        contexts = problem.contexts if uses_contexts else None
         table = problem.environment.table
-        belief = belief_of(problem.model, table, task.k, problem.features, contexts)
+        belief = belief_of(table, task.k, problem.known, uses_contexts=uses_contexts)
         return Policy(belief, task.exact_oracle(), task.reward, task.k)
 
     sentence = f"Thompson sampling that learns what the {words} tell, and what each arm shows."
@@ -202,4 +197,4 @@ def _saved(folder: str, k: int, horizon: int, order: Order) -> TableProblem:
     paths = [Path(folder) / f"{name}.npy" for name in _KNOWN]
     known = [np.load(path, mmap_mode="r") if path.exists() else None for path in paths]
     world = ReplayEnvironment(table, order=order)
-    return TableProblem(world, k, horizon, order, best, random, *known)
+    return TableProblem(world, k, horizon, order, best, random, Known(*known))

@@ -59,11 +59,11 @@ def _bandit(found: Analysis, settings: dict[str, Any]) -> dict[str, Any]:
         return bandit if prior is None else {**bandit, "prior": prior}
     kind = "linear" if problem.model is LinearBelief else "logistic"
     bandit["belief"] = {"kind": kind, "shared": shared_of(problem.k)}
-    if problem.features is not None:
-        bandit["features"] = problem.features.tolist()
+    if problem.known.features is not None:
+        bandit["features"] = problem.known.features.tolist()
     if chosen == "contexts":
-        assert problem.contexts is not None
-        bandit["belief"]["context"] = problem.contexts.shape[1]
+        assert problem.known.contexts is not None
+        bandit["belief"]["context"] = problem.known.contexts.shape[1]
     return bandit
 
 

@@ -71,7 +71,7 @@ def verdict(analysis: Analysis) -> str:
         said += f" These runs do not distinguish it from {', '.join(analysis.as_good)}."
     share = analysis.of_learnable(best)
     if share is not None:
-        alone = "" if analysis.problem.contexts is None else " without contexts"
+        alone = "" if analysis.problem.known.contexts is None else " without contexts"
         said += f" It got {share.mean:.0%} of the gap that can be learned{alone}."
     return said
 
@@ -132,11 +132,11 @@ def next_steps(
             f"-d {shlex.quote(f'@{folder}bandit.json')}",
         )
     )
-    if problem.features is None:  # they say something about arms that were never shown
+    if problem.known.features is None:  # they say something about arms that were never shown
         sentence = "If features of the arms are known, such as a price or a category, try them:"
         command = f"{again} --features FEATURES.csv"
         steps.append(Step(sentence, command))
-    if problem.contexts is None:
+    if problem.known.contexts is None:
         sentence = (
             "If something is known before each round, such as the weekday, try it as a column:"
         )

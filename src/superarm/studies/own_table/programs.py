@@ -45,7 +45,7 @@ def _with_more(
         for name in ("bandit.json", "context.json")
     )
     row = json.dumps(dict(example), ensure_ascii=False)
-    known = "len(names)" if problem.features is None else 'bandit["features"]'
+    known = "len(names)" if problem.known.features is None else 'bandit["features"]'
     width = ", context=len(encoder.names)" if uses_contexts else ""
     model, shared = problem.model.__name__, f"shared={shared_of(problem.k):.3g}"
     lines = [

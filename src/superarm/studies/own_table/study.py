@@ -126,12 +126,14 @@ def run_table(
         for name in (name for name in USUAL if name not in wanted):
             _say(console, f"{name} is left out: there are too few rounds to try every arm once.")
     if features is not None:
-        problem = replace(problem, features=read_features(features, table.names))
+        known = replace(problem.known, features=read_features(features, table.names))
+        problem = replace(problem, known=known)
         wanted = ["features", *wanted]
     encoder = None
     if table.contexts:
         encoder, contexts = read_contexts(table)
-        problem = replace(problem, contexts=contexts[: problem.environment.n_rounds])
+        known = replace(problem.known, contexts=contexts[: problem.environment.n_rounds])
+        problem = replace(problem, known=known)
         wanted = ["contexts", *wanted]
     if wanted[0] not in POLICIES and "thompson" not in wanted:
         wanted.append("thompson")  # what features and contexts add is measured against it
