@@ -45,17 +45,9 @@ Seed = (
     Annotated[int, Field(ge=0, le=MOST_NUMBER), _WHOLE]
     | Annotated[str, StringConstraints(pattern=r"^[0-9]{1,39}$")]
 )
-Metadata = Annotated[
-    dict[
-        Text,
-        Annotated[str, StringConstraints(max_length=1000)]
-        | bool
-        | Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
-        | float
-        | None,
-    ],
-    Field(max_length=32),
-]
+_Words = Annotated[str, StringConstraints(max_length=1000)]
+_Integer = Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
+Metadata = Annotated[dict[Text, _Words | bool | _Integer | float | None], Field(max_length=32)]
 _MOST_PARAMETERS = 32
 _MOST_ITEMS = 10_000  # of one request with many
 PartObject = Annotated[dict[str, Any], Field(min_length=1, max_length=_MOST_PARAMETERS)]
