@@ -43,7 +43,16 @@ def run_python(path, n_blocks=None):
     namespace = {"__name__": "docs"}
     for number, block in enumerate(blocks(path)[:n_blocks], start=1):
         exec(compile(block, f"{path.name}, block {number}", "exec"), namespace)
+    # The end of a program closes the connections of its clients.
+    for client in [one for one in namespace.values() if isinstance(one, _clients())]:
+        client.close()
     return namespace
+
+
+def _clients():
+    """The class of clients, imported only where a page may have used it."""
+    module = sys.modules.get("superarm.client")
+    return () if module is None else module.Client
 
 
 def commands(path):

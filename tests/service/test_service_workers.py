@@ -180,6 +180,10 @@ def test_a_log_can_be_followed_at_another_worker(running, bandits):
 
 
 def test_what_the_workers_wrote_can_be_replayed(http, bandits, folder):
+    for id in bandits:  # the other tests may run in another process
+        decision = http.post(f"/v1/bandits/{id}/decisions").json()
+        told = {"outcomes": dict.fromkeys(decision["arms"], 1.0)}
+        http.post(f"/v1/decisions/{decision['id']}/outcomes", json=told).raise_for_status()
     with server.opened(str(folder), "read") as store:
         for id in bandits:
             bandit = store.bandit(id)
