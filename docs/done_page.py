@@ -7,14 +7,13 @@ The numbers come from docs/identification.json, which ``benchmarks/identificatio
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from superarm.reporting.figures import WIDTH, plain, render
 from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY
-from superarm.reporting.tables import Table, as_markdown, compact
+from superarm.reporting.tables import Table, as_markdown, fill
 
 HERE = Path(__file__).parent
 PAGE, PICTURE, MEASURED = HERE / "done.md", HERE / "done.svg", HERE / "identification.json"
@@ -115,12 +114,7 @@ PARTS: dict[str, Callable[[], str]] = {
 
 def page(text: str) -> str:
     """The page with every part as the recorded numbers are now."""
-    for name, make in PARTS.items():
-        start, end = f"<!-- docs/done_page.py: {name} -->", "<!-- until here -->"
-        part = f"{start}\n\n{compact(make())}\n\n{end}"
-        text, n = re.subn(re.escape(start) + ".*?" + end, lambda _, p=part: p, text, flags=re.S)
-        assert n == 1, f"{PAGE.name} must have one part {name!r}, has {n}"
-    return text
+    return fill(text, "docs/done_page.py", PARTS)
 
 
 def draw(figure: Any) -> None:

@@ -8,7 +8,6 @@ programs of the same names in ``benchmarks`` write these files.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 
 from superarm.reporting.figures import logarithmic, panels, plain, render
 from superarm.reporting.palette import BLUE, GREEN, INK, RED
-from superarm.reporting.tables import Table, as_markdown, compact
+from superarm.reporting.tables import Table, as_markdown, fill
 
 HERE = Path(__file__).parent
 PAGE, PICTURE = HERE / "features.md", HERE / "features-scale.svg"
@@ -143,12 +142,7 @@ PARTS: dict[str, Callable[[], str]] = {
 
 def page(text: str) -> str:
     """The page with every part as the recorded numbers are now."""
-    for name, make in PARTS.items():
-        start, end = f"<!-- docs/features_tables.py: {name} -->", "<!-- until here -->"
-        part = f"{start}\n\n{compact(make())}\n\n{end}"
-        text, n = re.subn(re.escape(start) + ".*?" + end, lambda _, p=part: p, text, flags=re.S)
-        assert n == 1, f"{PAGE.name} must have one part {name!r}, has {n}"
-    return text
+    return fill(text, "docs/features_tables.py", PARTS)
 
 
 def draw(figure: Any) -> None:

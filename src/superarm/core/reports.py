@@ -42,6 +42,12 @@ class Scores:
 
     __repr__ = one_line
 
+    @classmethod
+    def of_bounds(cls, lower: FloatArray, upper: FloatArray) -> Scores:
+        """What arms are worth alone, as far as bounds tell: the middles."""
+        meaning = "worth alone, the middle of its bounds"
+        return cls(meaning, (lower + upper) / 2, lower=lower, upper=upper)
+
 
 @runtime_checkable
 class Report(Protocol):

@@ -60,9 +60,7 @@ class NoisySingletonsReport:
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
         """The middles of the bounds."""
-        middle = (self.lower + self.upper) / 2
-        meaning = "worth alone, the middle of its bounds"
-        return Scores(meaning, middle, lower=self.lower, upper=self.upper)
+        return Scores.of_bounds(self.lower, self.upper)
 
 
 class NoisySingletons:

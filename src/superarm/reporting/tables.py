@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-__all__ = ["Table", "as_csv", "as_markdown", "as_rich", "compact"]
+__all__ = ["Table", "as_csv", "as_markdown", "as_rich", "compact", "fill"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,28 @@ def compact(text: str) -> str:
     return "\n".join(
         re.sub(r" *(?<!\\)\| *", "|", line) if line.startswith("|") else line for line in lines
     )
+
+
+def fill(text: str, program: str, parts: Mapping[str, Callable[[], str]]) -> str:
+    """A Markdown page whose marked parts are as the program makes them now.
+
+    Examples
+    --------
+    >>> page = "<!-- sums.py: total -->old<!-- until here -->"
+    >>> print(fill(page, "sums.py", {"total": lambda: "new"}))
+    <!-- sums.py: total -->
+    <BLANKLINE>
+    new
+    <BLANKLINE>
+    <!-- until here -->
+    """
+    for name, make in parts.items():
+        start, end = f"<!-- {program}: {name} -->", "<!-- until here -->"
+        if (n := text.count(start)) != 1:
+            raise ValueError(f"the page must have one part {name!r} of {program}, has {n}")
+        before, _, rest = text.partition(start)
+        text = f"{before}{start}\n\n{compact(make())}\n\n{end}{rest.partition(end)[2]}"
+    return text
 
 
 def as_rich(table: Table) -> RichTable:
