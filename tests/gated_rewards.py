@@ -15,6 +15,17 @@ def total(n_arms, weight=1.0):
     return _box(lambda arms, means: weight * float(means.sum()), n_arms)
 
 
+def averaged(n_arms):
+    return sa.BlackBox(
+        lambda arms, means: float(means.sum()),
+        n_arms=n_arms,
+        lipschitz=1.0,
+        upper=float(n_arms),
+        noisy=True,
+        repeats=3,
+    )
+
+
 def gated(n_arms, folder="."):
     """Says in a file that it has begun, and ends never."""
 

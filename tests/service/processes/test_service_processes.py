@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import gated_rewards
+import superarm as sa
 from serving import client_of, create, decide
 from superarm.core import Pools
+from superarm.core.optional import evaluations_per_value, is_noisy
 from superarm.core.stopping import stopping
 from superarm.service.bandits import parts
 from superarm.service.processes.pool import EvaluationError, Processes
@@ -44,6 +46,17 @@ def test_values_are_the_same(remote):
         assert np.array_equal(there.batch(pools, theta), here.batch(pools, theta))
     said = [(type(one).__name__, one.lipschitz, one.upper, one.monotone) for one in (here, there)]
     assert said[0] == said[1]
+
+
+def test_noise_and_repeats_are_declared_there_as_well(remote):
+    reward = remote["averaged"](3)
+    assert is_noisy(reward)
+    assert evaluations_per_value(reward) == 3
+    counted = sa.Counted(reward)
+    assert counted([0, 2], [0.25, 0.5]) == 0.75
+    assert counted.evaluations == 3
+    with pytest.raises(ValueError, match="noisy"):
+        sa.cts(reward, 1, oracle=sa.LazySingletons()).ask(rng=np.random.default_rng(0))
 
 
 def test_failures_are_those_of_the_reward(remote):

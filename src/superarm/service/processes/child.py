@@ -28,7 +28,7 @@ import numpy as np
 from superarm.core import Pools
 
 DECLARED = ("n_arms", "lipschitz", "upper", "monotone", "zero_is_absent", "additive")
-DECLARED_MAYBE = ("concave", "diminishing")
+DECLARED_MAYBE = ("concave", "diminishing", "noisy", "repeats")
 _MOST_REWARDS = 8  # rewards that a child keeps, of bandits that it has worked for
 
 
