@@ -174,6 +174,7 @@ class SnapshotAnswer(BaseModel):
     id: str = Field(description="The beginning of the ids of the decisions, before -1, -2, ...")
     bandit: str
     version: str = Field(description="For the batches: which events the snapshot has seen.")
+    decisions: int = Field(description="How many closed decisions the snapshot knows.")
     spec: dict[str, Any] = Field(description="The parts of the policy.")
     session: str = Field(description="A file of a session of superarm, in base64.")
 
