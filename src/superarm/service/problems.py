@@ -95,6 +95,11 @@ class Fault(Exception):  # noqa: N818 - not the fault of the caller
         self.problem = problem
 
 
+def server_failed() -> Problem:
+    """The answer to a request that the server failed at."""
+    return Problem(500, "the server failed", fix="the log of the server says how")
+
+
 def shown(value: Any, most: int = 80) -> str:
     """A value as a problem shows it: short and printable."""
     text = ascii(value)
