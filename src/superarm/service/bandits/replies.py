@@ -55,13 +55,27 @@ class Reply:
         self._answers[place] = answer
         self._n_missing -= 1
         if not self._n_missing:
-            self._end(self._answers)
+            self._finish(self._answers)
 
     def give_up(self, problem: Problem) -> None:
         """Answer all operations that have no answer yet."""
         if self._n_missing:
             self._n_missing = 0
-            self._end([problem if one is _MISSING else one for one in self._answers])
+            self._finish([problem if one is _MISSING else one for one in self._answers])
+
+    def _finish(self, answers: list[Any]) -> None:
+        end, self._end, self._answers = self._end, _nothing, []
+        # Nothing refers to the request any more, so the garbage collector has no work with it.
+        self._gone = _over
+        end(answers)
+
+
+def _nothing(answers: list[Any]) -> None:
+    """Do nothing with answers."""
+
+
+def _over() -> bool:
+    return True
 
 
 def awaited(n: int) -> tuple[asyncio.Future[list[Any]], Reply]:
