@@ -228,10 +228,10 @@ class _Request(RequestResponseCycle):
     def fail(self, error: Exception) -> None:
         """Answer with a problem."""
         problem = error if isinstance(error, Problem) else server_failed()
+        self._send(problem.status, problem.headers, MEDIA_TYPE, problem.encoded())
         if problem is not error:
             _log.error("request_failed", exc_info=error, extra={"fields": {"path": self._about[0]}})
-            self.keep_alive = False
-        self._send(problem.status, problem.headers, MEDIA_TYPE, problem.encoded())
+            self._connection.transport.close()
 
     def _send(self, status: int, headers: dict[str, str], media: str, content: bytes) -> None:
         connection = self._connection
