@@ -11,7 +11,6 @@ admits it at once. All other requests go through the application, which also say
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 from asyncio import Event
@@ -33,7 +32,6 @@ from superarm.service.http.service import Service
 from superarm.service.http.team import bandit_in
 from superarm.service.problems import MEDIA_TYPE, Problem, server_failed
 
-_log = logging.getLogger("superarm.service")
 _PATH = re.compile(rb"/v1/(?:(bandits|decisions)/([a-z0-9-]+)/)?(decisions|outcomes)")
 _JSON = "application/json"
 
@@ -230,7 +228,8 @@ class _Request(RequestResponseCycle):
         problem = error if isinstance(error, Problem) else server_failed()
         self._send(problem.status, problem.headers, MEDIA_TYPE, problem.encoded())
         if problem is not error:
-            _log.error("request_failed", exc_info=error, extra={"fields": {"path": self._about[0]}})
+            # As uvicorn does with an application that fails.
+            self._connection.logger.error("Exception in a request\n", exc_info=error)
             self._connection.transport.close()
 
     def _send(self, status: int, headers: dict[str, str], media: str, content: bytes) -> None:
