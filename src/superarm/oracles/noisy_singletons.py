@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Pools, Reward, Sample, Scores, as_k_of_m, as_selection, top_k
+from superarm.core import KOrSets, Pools, Reward, as_k_of_m, as_selection, top_k
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -25,6 +25,7 @@ from superarm.core.arguments import (
     as_positive,
 )
 from superarm.core.showing import one_line
+from superarm.oracles._bounds import BoundsReport
 from superarm.oracles._noisy_answers import Answers, radius
 from superarm.oracles._state import check_loaded, check_state
 
@@ -37,30 +38,11 @@ _AS_WIDE = 0.9
 _SHARE_EMPTY = 1 / 32
 
 
-@dataclass(frozen=True, eq=False)
-class NoisySingletonsReport:
-    """What is known about the arms after a ``select``.
+class NoisySingletonsReport(BoundsReport):
+    """What is known about the arms after a ``select``: the attributes are those of `BoundsReport`.
 
-    Attributes
-    ----------
-    lower, upper
-        Shape (n_arms,): bounds on what each arm is worth alone.
-    evaluations
-        How many answers it took.
-    certified
-        Whether the bounds prove the set. False only if the budget was used up.
+    ``evaluations`` counts answers.
     """
-
-    lower: FloatArray
-    upper: FloatArray
-    evaluations: int
-    certified: bool
-
-    __repr__ = one_line
-
-    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
-        """The middles of the bounds."""
-        return Scores.of_bounds(self.lower, self.upper)
 
 
 class NoisySingletons:
