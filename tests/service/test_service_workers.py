@@ -229,3 +229,23 @@ def test_a_start_that_fails_ends_all_workers_and_says_why(tmp_path):
     served = ForkedServer(str(tmp_path / "b"), tmp_path / "log", "--workers", "2", "--keys")
     assert served.start(wait=False).process.wait(timeout=60) == 1
     assert "superarm keys add" in served.said
+
+
+def test_a_worker_that_is_lost_while_another_is_started_again_is_noticed(tmp_path):
+    """The parent pauses before it starts a young worker again. No signal may be dropped then."""
+    options = ("--workers", "2", "--quiet")
+    with ForkedServer(str(tmp_path / "b"), tmp_path / "log", *options).start() as served:
+        first, second = served.workers()
+        first.kill()
+        wait_until(lambda: served.said.count("worker_lost") == 1)
+        second.kill()
+        wait_until(lambda: served.said.count('"listening"') == 4)
+        assert served.said.count("worker_lost") == 2
+        assert served.stop() == 0, served.said
+
+
+def wait_until(is_so, patience_s=60):
+    end = time.monotonic() + patience_s
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)

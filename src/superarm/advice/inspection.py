@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import betaincinv
 
 from superarm.advice import probes as required
 from superarm.advice import shape_probes as shape
@@ -18,6 +17,7 @@ from superarm.advice.results import Inspection, Property, Witness
 from superarm.core import Reward
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k, as_positive
 from superarm.core.optional import is_concave, is_diminishing, is_noisy
+from superarm.core.special import betaincinv
 
 Kind: TypeAlias = Literal["required", "declared", "undeclared"]
 

@@ -118,7 +118,7 @@ _HIGHEST_PORT = 65535
 @click.option(
     "--warm-start",
     metavar="LOG",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    type=common.existing_file,
     help="Make a bandit that has learned from a log (CSV, Parquet, or a database with --sql), "
     "unless there is one of its name.",
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from superarm.service.bandits.decisions import ESTIMATE_IS
 from superarm.service.http.problem_body import ProblemBody
 from superarm.service.summary import Summary
+from superarm.sessions import Lift
 
 Status = Literal["open", "told", "expired"]
 
@@ -56,17 +57,13 @@ class VerdictAnswer(BaseModel):
     text: str
 
 
-class LiftAnswer(BaseModel):
+@dataclass(frozen=True)
+class LiftAnswer(Lift):
     """What the policy gains over the hold-out, in mean outcome: see `superarm.sessions.Lift`."""
 
-    lift: float
-    low: float = Field(description="The end of an interval that holds at all times at once.")
-    high: float
-    delta: float
-    policy: float | None
-    holdout: float | None
-    n_policy: int
-    n_holdout: int
+    low: Annotated[
+        float, Field(description="The end of an interval that holds at all times at once.")
+    ]
     text: str
 
 

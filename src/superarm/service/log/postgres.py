@@ -12,7 +12,6 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
-from superarm.service.log import queries
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.queries import (
     INSERT_BANDIT,
@@ -22,6 +21,7 @@ from superarm.service.log.queries import (
     LogTurn,
     Statement,
 )
+from superarm.service.log.shared_queries import SharedQueries
 from superarm.service.log.store import Checkpoint, DeletedError, NameTakenError, StoreError
 
 VERSION = 3  # see `superarm.service.log.sqlite_file`
@@ -54,7 +54,7 @@ Answer = TypeVar("Answer")
 Connection = psycopg.Connection[Any]
 
 
-class PostgresStore:
+class PostgresStore(SharedQueries):
     """A database that several processes share. Its tables are in the schema ``superarm``.
 
     A turn is a transaction that locks the row of the bandit. Other processes that want to append to
@@ -68,16 +68,6 @@ class PostgresStore:
     mode
         "serve" for a server, which brings a database of an earlier version to this one.
     """
-
-    bandit, bandit_named, bandits = queries.bandit, queries.bandit_named, queries.bandits
-    events, last, by_key = queries.events, queries.last, queries.by_key
-    decided_before, about = queries.decided_before, queries.about
-    expired_before = queries.expired_before
-    delete, was_deleted = queries.delete, queries.was_deleted
-    to_purge, purge = queries.to_purge, queries.purge
-    base, compact, first_decision = queries.base, queries.compact, queries.first_decision
-    key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
-    checkpoint = queries.checkpoint
 
     def __init__(self, address: str, mode: Literal["serve", "write", "read"] = "serve") -> None:
         self.name = "postgresql"

@@ -1,7 +1,7 @@
 """The tables, and the SQL that SQLite and PostgreSQL share.
 
-Stores take the functions below as methods (``events = queries.events``), as far as these need
-nothing but to read and to write rows.
+Stores have the functions below as methods (see `shared_queries`), as far as these need nothing but
+to read and to write rows.
 """
 
 from __future__ import annotations
