@@ -87,9 +87,7 @@ def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list
     return _rows(live, names, belief, means, _largest(means, _with_query(names, query), top))
 
 
-def _rows(
-    live: Live, names: tuple[Any, ...], belief: Any, means: Any, shown: Any
-) -> list[Answer]:
+def _rows(live: Live, names: tuple[Any, ...], belief: Any, means: Any, shown: Any) -> list[Answer]:
     """What is known of the arms with the numbers ``shown``."""
     session = live.session
     posterior: Any = belief.posterior(shown) if isinstance(belief, HasPosterior) else None

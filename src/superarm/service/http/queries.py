@@ -22,7 +22,7 @@ class BanditsQuery(BaseModel):
     limit: int = Field(100, ge=1, le=1000, description="Most bandits per page.")
     after: str | None = Field(None, max_length=100, description="The next of the page before.")
     name: str | None = Field(None, max_length=200, description="Only the bandit of this name.")
-    query: str = Field("", max_length=200, description="Only bandits with this text in their names.")
+    query: str = Field("", max_length=200, description="Only bandits with this text in the name.")
 
 
 class BanditQuery(BaseModel):
