@@ -37,6 +37,7 @@ from superarm.service.opening import (
 )
 from superarm.service.problems import Problem
 from superarm.service.processes import pool as processes
+from superarm.service.processes import sampling
 from superarm.service.processes.remote import remote_rewards
 from superarm.service.settings import Settings
 
@@ -86,11 +87,18 @@ class Worker:
 def serve(settings: Settings, worker: Worker | None = None) -> None:
     """Serve until a signal stops it, alone or as a ``worker`` of several processes."""
     own = own_rewards(settings.rewards)
-    with processes.opened(settings.rewards, settings.n_processes) as evaluating:
-        _serve(settings, worker, own if evaluating is None else remote_rewards(own, evaluating))
+    most = settings.n_processes
+    with processes.opened(settings.rewards, most) as evaluating, sampling.opened(most) as drawing:
+        own = own if evaluating is None else remote_rewards(own, evaluating)
+        _serve(settings, worker, own, drawing)
 
 
-def _serve(settings: Settings, worker: Worker | None, own: parts.Factories) -> None:
+def _serve(
+    settings: Settings,
+    worker: Worker | None,
+    own: parts.Factories,
+    drawing: sampling.Sampling | None,
+) -> None:
     _check_proxies(settings.trusted_proxies)
     with_keys = settings.with_keys
     if with_keys is None:
@@ -118,6 +126,7 @@ def _serve(settings: Settings, worker: Worker | None, own: parts.Factories) -> N
             n_threads=settings.n_threads,
             most_loaded=settings.most_loaded,
             deadline_s=settings.deadline_s,
+            sampling=drawing,
         )
         if settings.first is not None and (worker is None or worker.number == 0):
             _make_first(engine, settings.first, settings.limits.arms)

@@ -21,6 +21,7 @@ from itertools import islice
 from typing import Any
 
 from superarm.core.stopping import stopping
+from superarm.offpolicy.sampling import Sampler, sample_with
 from superarm.service.bandits import ids, loading, operations, parts, retention
 from superarm.service.bandits.actor import Actor, Operation, Waiting, look_all, resolve
 from superarm.service.bandits.checkpoints import Checkpoints
@@ -58,12 +59,11 @@ class Engine:
     deadline_s
         Seconds after which a request is given up; 0 for never.
     most_loaded
-        How many bandits are kept in memory. The least recently used are dropped and loaded again
-        when they are needed.
-    clock
-        Seconds since 1970.
-    metrics
-        Where to count.
+        How many bandits are kept in memory. The least recently used are dropped.
+    clock, metrics
+        Seconds since 1970; where to count.
+    sampling
+        What draws the samples of propensities; None for the threads of the bandits.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class Engine:
         most_loaded: int = 1000,
         clock: Callable[[], float] = time.time,
         metrics: Metrics | None = None,
+        sampling: Sampler | None = None,
     ) -> None:
         self.store, self.own, self.clock = store, dict(own or {}), clock
         self.metrics = Metrics() if metrics is None else metrics
@@ -84,12 +85,11 @@ class Engine:
         self._most_loaded, self._watch = most_loaded, ClockWatch()
         self.health = Health(store)
         self._closed, self._deadline_s = False, deadline_s
-        # Threads are started as they are needed. Each bandit at work has one, so that a slow bandit
-        # keeps no other one waiting.
+        # Each bandit at work has a thread, so that a slow bandit keeps no other one waiting.
         most = n_threads or (_MOST_THREADS if store.name == "sqlite" else _MOST_CONNECTIONS)
-        self._pool = ThreadPoolExecutor(most, thread_name_prefix="superarm")
+        self._pool = ThreadPoolExecutor(most, "superarm", sample_with, (sampling,))
         # Readers of the database have threads of their own: they need not wait for slow rewards.
-        self._readers = ThreadPoolExecutor(_N_READERS, thread_name_prefix="superarm-read")
+        self._readers = ThreadPoolExecutor(_N_READERS, "superarm-read")
         # Only the event loop touches these two.
         self._actors: dict[str, Actor] = {}
         self._loaded: OrderedDict[str, Actor] = OrderedDict()
@@ -161,7 +161,7 @@ class Engine:
             raise problem_of(error) from error
 
     async def slowly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """The result of a function that may run code of the operator. It may be given up."""
+        """The result of a function that may run the operator's code. It may be given up."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         waiting = Waiting(lambda *_: None, True, future, CLIENT_GONE.get())

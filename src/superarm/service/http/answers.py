@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from superarm.service.bandits.decisions import ESTIMATE_IS
+from superarm.service.http.problem_body import ProblemBody
 from superarm.service.summary import Summary
 
 Status = Literal["open", "told", "expired"]
@@ -124,19 +125,6 @@ class ToldAnswer(BaseModel):
     id: str
     new: list[str]
     status: Status
-
-
-class ProblemBody(BaseModel):
-    """A problem document of RFC 9457."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    expected: str | None = None
-    got: str | None = None
-    fix: str | None = None
-    errors: list[dict[str, Any]] | None = None
 
 
 class DecideResult(BaseModel):

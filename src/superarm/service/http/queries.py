@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from superarm.service.http.bodies import MOST_NUMBER
+
+# Described as text, which is what ``next`` is: a client passes on what it got.
+_Before = Annotated[
+    int,
+    Field(ge=1, le=MOST_NUMBER),
+    WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,14}$"}),
+]
 
 
 class BanditsQuery(BaseModel):
@@ -56,9 +63,6 @@ class DecisionsQuery(BaseModel):
         None, description="Only decisions that are open, complete (told) or expired."
     )
     limit: int = Field(50, ge=1, le=1000, description="Most decisions per page.")
-    before: int | None = Field(
-        None,
-        ge=1,
-        le=MOST_NUMBER,
-        description="The next of the page before, or the number at the end of an id.",
+    before: _Before | None = Field(
+        None, description="The next of the page before, or the number at the end of an id."
     )
