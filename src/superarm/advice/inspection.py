@@ -22,7 +22,6 @@ from superarm.advice.sub_problems import SubChecks
 from superarm.core import Reward
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k, as_positive
 from superarm.core.optional import is_concave, is_diminishing, is_noisy
-from superarm.core.special import betaincinv
 
 _USUAL_K = 5  # the size of sets, if it is not given
 _NEEDED = (
