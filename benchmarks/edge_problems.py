@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -140,7 +141,7 @@ PROBLEMS: dict[str, Callable[[range, Any], Problem]] = {
     "low rate": low_rate,
     "linear": linear,
     "network": network,
-    **{name: lambda seeds, tables, name=name: _case(name, seeds, tables) for name in CASES},
+    **{name: partial(_case, name) for name in CASES},
 }
 
 

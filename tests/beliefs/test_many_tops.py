@@ -111,7 +111,7 @@ def test_many_updates_are_one_after_the_other(name, fractions):
     many.update_many([], [], rng=rng)
     before = many.state()
     for bad in ([[0, 0]], [[20]], [[0, 1, 2]]):
-        with pytest.raises(ValueError, match="arms|outcomes"):
+        with pytest.raises(ValueError, match=r"arms|outcomes"):
             many.update_many([[1], *bad], [[1.0], [1.0, 0.0][: len(bad[0])]], rng=rng)
     assert many.state() == before
 

@@ -30,4 +30,5 @@ class Rows(NamedTuple):
         sizes = np.array([len(row) for row, _ in pairs], np.intp)
         if not pairs:
             return cls(np.empty(0, np.intp), np.empty(0), sizes)
-        return cls(*(np.concatenate(column) for column in zip(*pairs, strict=True)), sizes)
+        numbers = np.concatenate([row for row, _ in pairs])
+        return cls(numbers, np.concatenate([told for _, told in pairs]), sizes)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaincc, ndtr, ndtri
 
 from superarm.beliefs._scores import (
     _BEYOND,
@@ -23,6 +22,7 @@ from superarm.beliefs._scores import (
     largest_score,
 )
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.special import betainc, ndtr, ndtri
 
 _BLOCK = 1 << 17  # how many scores are drawn at a time, to bound the memory
 _N_LEVELS = 12
@@ -172,5 +172,5 @@ def _score_of(a: FloatArray, b: FloatArray, level: float) -> FloatArray:
     """The scores at which the quantiles of Beta(a, b) are ``level``."""
     below = betainc(a, b, level)
     # The smaller tail keeps its digits.
-    above = -ndtri(betaincc(a, b, level))
+    above = -ndtri(betainc(b, a, 1 - level))
     return np.asarray(np.where(below < 0.5, ndtri(below), above), np.float64)
