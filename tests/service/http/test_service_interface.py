@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import superarm.service
+from doc_pages import doc
 from serving import client_of, create, decide, events_of, tell
 from superarm.service.http import bandit_routes
 from superarm.service.problems import KINDS
@@ -59,6 +60,8 @@ def test_every_kind_is_one_of_the_list():
     for file in source.rglob("*.py"):
         used |= set(re.findall(r'kind="([a-z]+-[a-z-]+)"', file.read_text()))
     assert used == set(KINDS)
+    listed = re.findall(r"^\| [\d, ]+ \| (`.*`) \|$", doc("service.md").read_text(), re.MULTILINE)
+    assert sorted(re.findall(r"`([\w-]+)`", " ".join(listed))) == sorted(KINDS)
 
 
 def test_what_was_made_has_an_address(client):
