@@ -8,10 +8,15 @@ import { visible } from "./names.js";
 
 const MOST_NAMED = 8;
 
-/** @param {{ verdict: Verdict }} props */
+/** @param {{ verdict: Verdict, nComplete: number }} props */
 export function VerdictLine({
   verdict: { arms, done, delta, error, closest, probability, loss, n_awaited },
+  nComplete,
 }) {
+  if (!done && nComplete === 0)
+    return html`<p class="verdict muted">
+      Which arms are the best? Nothing is known before the first complete decision.
+    </p>`;
   const named = arms.slice(0, MOST_NAMED).map(visible).join(", ");
   const best = arms.length > MOST_NAMED ? `${named}, …` : named;
   const [inside, outside] = closest.map(visible);
@@ -34,9 +39,9 @@ export function VerdictLine({
       probability !== null &&
       !done &&
       html`<span class="muted now">
-        ${" "}Right now, the chance that ${they} ${are} the best is ${percent(probability)}.
-        Stopping now would cost about ${number(loss)} of outcome per decision. These two figures
-        are for a single look. If you look often, wait for “Done”, which is wrong in at most
+        Right now, the chance that ${they} ${are} the best is ${percent(probability)}. Stopping now
+        would lose about ${number(loss)} per decision, compared with the best arms. These two
+        figures are for a single look. If you look often, wait for “Done”, which is wrong in at most
         ${" "}${percent(delta)} of cases.
       </span>`
     }
@@ -63,10 +68,11 @@ export function LiftLine({
   return html`<p class="lift">
     <strong>Gain ${signed(lift)}</strong> in outcome per arm over the hold-out. ${known}
     <span class="muted now">
-      ${" "}The gain is between ${signed(low)} and ${signed(high)} with ${percent(1 - delta)}
+      The gain is between ${signed(low)} and ${signed(high)} with ${percent(1 - delta)}
       ${" "}confidence, no matter how often you look. Mean outcome: ${number(policy)} in
       ${" "}${count(n_policy)} decisions of the policy, ${number(holdout)} in
-      ${" "}${count(n_holdout)} of the hold-out.
+      ${" "}${count(n_holdout)} of the hold-out. The gain weighs both groups by their shares, so it
+      is not exactly the difference.
     </span>
   </p>`;
 }
