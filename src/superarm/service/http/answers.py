@@ -61,6 +61,7 @@ class VerdictAnswer(BaseModel):
     closest: list[str] = Field(description="The two arms that are hardest to tell apart.")
     probability: float | None
     loss: float | None
+    n_awaited: int = Field(description="Awaited outcomes, counted as the least favourable.")
     text: str
 
 
