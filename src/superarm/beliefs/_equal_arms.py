@@ -5,7 +5,9 @@ With outcomes of 0 and 1, many arms have the same counts, and the arms without o
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from superarm.beliefs._sorted_arms import SortedArms
 from superarm.core.arguments import FloatArray, IndexArray
 
 Key = tuple[float, ...]
+_ROOM = 64  # groups that there is memory for at first
+# Numbers of groups are not used again before there are so many.
+_NUMBERS_PER_GROUP, _MORE_NUMBERS = 4, 1000
 
 
 class EqualArms:
@@ -25,6 +30,8 @@ class EqualArms:
     ----------
     columns
         Shape (n_arms,) each: the keys of the arms, one column per part of the key.
+    n_derived
+        How many numbers per group `derived` keeps.
 
     Examples
     --------
@@ -33,41 +40,113 @@ class EqualArms:
     ([(0.0, 0.0), (2.0, 1.0)], [0, 2])
     >>> groups.move(np.array([2]), [(0.0, 0.0)], [(2.0, 1.0)])
     >>> list(groups.arms_of(1)), groups.sizes()
-    ([1, 2], array([1, 2]))
+    ([1, 2], array([1., 2.]))
     """
 
-    def __init__(self, *columns: FloatArray) -> None:
+    def __init__(self, *columns: FloatArray, n_derived: int = 0) -> None:
         # Stable, and the first column decides first: arms of a group stay ascending.
         order = np.lexsort(columns[::-1])
         table = np.column_stack(columns)[order]
         starts = 1 + np.flatnonzero((table[1:] != table[:-1]).any(axis=1))
         first = np.append(0, starts)
         self.keys: list[Key] = [tuple(key) for key in table[first].tolist()]
-        groups = (SortedArms(arms) for arms in np.split(order, starts))
+        groups = [SortedArms(arms) for arms in np.split(order, starts)]
         self._arms = dict(zip(self.keys, groups, strict=True))
         self.n_arms = len(order)
+        # One column per group, in the order of the keys: size, key, derived numbers. NaN in the
+        # last row where these are not known.
+        self._parts = slice(1, 1 + len(columns))
+        self._known = slice(1 + len(columns), 1 + len(columns) + n_derived)
+        n_groups = len(groups)
+        self._table = np.full((self._known.stop + 1, n_groups + _ROOM), np.nan)
+        self._table[0, :n_groups] = [len(group) for group in groups]
+        self._table[self._parts, :n_groups] = table[first].T
+        self._version: Any = None
+        self._all_known = False
+        # Groups keep their number while others come and go.
+        self._numbers, self._next = np.arange(n_groups + _ROOM), n_groups
+        self.numbering = 0  # how often all groups got new numbers
 
     def arms_of(self, group: int) -> SortedArms:
         """The arms of a group; do not change them."""
         return self._arms[self.keys[group]]
 
-    def sizes(self) -> IndexArray:
-        """How many arms each group has, in the order of ``keys``."""
-        return np.array([len(self._arms[key]) for key in self.keys], np.intp)
+    def sizes(self) -> FloatArray:
+        """How many arms each group has, in the order of ``keys``; do not change them."""
+        return self._table[0, : len(self.keys)]
+
+    def numbers(self) -> IndexArray:
+        """A number per group that it keeps, below ``n_numbers``, till ``numbering`` changes."""
+        return self._numbers[: len(self.keys)]
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers are in use at most, those of groups that are gone included."""
+        return self._next
 
     def columns(self) -> FloatArray:
-        """The keys as columns, in their order, shape (parts of a key, n_groups)."""
-        return np.array(self.keys, np.float64).T
+        """The keys as columns, in their order, shape (parts of a key, n_groups); read only."""
+        return self._table[self._parts, : len(self.keys)]
+
+    def derived(self, version: Any, make: Callable[..., Any]) -> FloatArray:
+        """``make(*columns)``, shape (n_derived, n_groups), kept from call to call; read only.
+
+        Each group's numbers follow from its key alone, and from what ``version`` stands for. So
+        they are computed once per group and version.
+        """
+        n_groups = len(self.keys)
+        if version != self._version:
+            self._version = version
+            self._table[-1, :n_groups] = np.nan
+            self._all_known = False
+        if not self._all_known:
+            new = np.isnan(self._table[-1, :n_groups]).nonzero()[0]
+            columns = self._table[self._parts].take(new, axis=1)
+            for row, numbers in zip(self._table[self._known], make(*columns), strict=True):
+                row[new] = numbers
+            self._table[-1, new] = 1.0
+            self._all_known = True
+        return self._table[self._known, :n_groups]
 
     def move(self, arms: IndexArray, before: list[Key], after: list[Key]) -> None:
         """Some arms have new keys."""
         for arm, old, new in zip(arms.tolist(), before, after, strict=True):
-            group = self._arms[old]
+            self._leave(arm, old)
+            self._join(arm, new)
+
+    def _leave(self, arm: int, key: Key) -> None:
+        group, place = self._arms[key], bisect_left(self.keys, key)
+        if len(group) > 1:
             group.remove(arm)
-            if not len(group):
-                del self._arms[old]
-                del self.keys[bisect_left(self.keys, old)]
-            if new not in self._arms:
-                self._arms[new] = SortedArms(np.empty(0, np.intp))
-                insort(self.keys, new)
-            self._arms[new].add(arm)
+            self._table[0, place] -= 1
+            return
+        n_groups = len(self.keys)
+        del self._arms[key], self.keys[place]
+        self._table[:, place : n_groups - 1] = self._table[:, place + 1 : n_groups]
+        self._numbers[place : n_groups - 1] = self._numbers[place + 1 : n_groups]
+
+    def _join(self, arm: int, key: Key) -> None:
+        place = bisect_left(self.keys, key)
+        if key in self._arms:
+            self._arms[key].add(arm)
+            self._table[0, place] += 1
+            return
+        n_groups = len(self.keys)
+        if n_groups == self._table.shape[1]:
+            self._table = np.append(self._table, np.full_like(self._table, np.nan), axis=1)
+            self._numbers = np.append(self._numbers, self._numbers)
+        self._arms[key] = SortedArms.one(arm)
+        self.keys.insert(place, key)
+        table = self._table
+        table[:, place + 1 : n_groups + 1] = table[:, place:n_groups]
+        table[:, place] = np.nan
+        table[0, place] = 1
+        table[self._parts, place] = key
+        self._all_known = False
+        self._numbers[place + 1 : n_groups + 1] = self._numbers[place:n_groups]
+        self._numbers[place] = self._next
+        self._next += 1
+        if self._next > _NUMBERS_PER_GROUP * n_groups + _MORE_NUMBERS:
+            self._numbers[: n_groups + 1] = np.arange(n_groups + 1)
+            self._next = n_groups + 1
+            self.numbering += 1

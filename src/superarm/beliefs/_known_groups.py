@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._scores import PlainPosteriors, SharedScores, TopOfGroups
+from superarm.beliefs._scores import PlainPosteriors, SharedScores
+from superarm.beliefs._top_of_groups import TopOfGroups
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import FloatArray, IndexArray, as_feedback
 
@@ -40,9 +41,9 @@ class KnownGroups:
         groups: Any = self._groups
         a, b = groups.columns()
         shift, held = np.zeros(len(a)), np.zeros(len(a), bool)
-
-        every = PlainPosteriors(posteriors.a, posteriors.b)
-        top = TopOfGroups(PlainPosteriors(a, b), shift, held, groups, scores, every.of)
+        bounds = PlainPosteriors(a, b)
+        # The posteriors of arms are those of their groups.
+        top = TopOfGroups(bounds, shift, held, groups, scores, lambda arms, group: None)
         return top.draw(k, rng=rng)
 
     def update(

@@ -10,6 +10,7 @@ Jin, Zhao, Tan, Gu (2026). To stay with an arm that succeeds is right for an ind
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from superarm.beliefs._beta import as_prior
 from superarm.beliefs._beta_fit import Beta, wide_weight
 from superarm.beliefs._equal_arms import EqualArms, Key
 from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
-from superarm.beliefs._scores import BoolArray, MixedPosteriors, TopOfGroups
+from superarm.beliefs._levels import Levels
+from superarm.beliefs._scores import BoolArray, MixedPosteriors
+from superarm.beliefs._top_of_groups import TopOfGroups
 from superarm.beliefs.learned_prior import (
     PER_OUTCOME,
     WIDE,
@@ -132,6 +135,7 @@ class LearnedBetaBelief:
         # The good outcomes in a row of each arm, at most stay_after.
         self._streaks = np.zeros(self.n_arms, np.int32)
         self._groups: EqualArms | None = None  # built at the first sample_top
+        self._levels = Levels()
 
     def mean(self) -> FloatArray:
         """The posterior means, shape (n_arms,)."""
@@ -158,16 +162,23 @@ class LearnedBetaBelief:
         """
         k = as_k(k, self.n_arms)
         if self._groups is None:
-            self._groups = EqualArms(*self._columns(_ALL))
-        counts, sums, held = self._groups.columns()
-        top = TopOfGroups(
-            self._mixed(counts, sums),
-            self._optimism(counts),
-            held > 0,
-            self._groups,
-            self.scores.law,
-            lambda arms: self._mixed(self.outcomes.counts[arms], self.outcomes.sums[arms]),
-        )
+            self._groups = EqualArms(*self._columns(_ALL), n_derived=7)
+        groups, learned = self._groups, (self.prior, self.dispersion, self.wide_share)
+        _, sums, held = groups.columns()
+        *fixed, per_known, per_known_wide = groups.derived(learned, self._derived)
+        optimism, optimism_wide = self._rise(per_known), self._rise(per_known_wide)
+        bounds = MixedPosteriors(*fixed, optimism_wide - optimism)
+
+        def own(arms: IndexArray, group: IndexArray) -> MixedPosteriors | None:
+            mine = self.outcomes.sums[arms]
+            # Outcomes of 0 and 1: the posteriors of arms are those of their groups.
+            if (mine == sums[group]).all():
+                return None
+            return self._mixed(self.outcomes.counts[arms], mine)
+
+        law = self.scores.law
+        above = partial(self._levels.of, groups, learned, bounds)
+        top = TopOfGroups(bounds, optimism, held > 0, groups, law, own, above)
         return top.draw(k, rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
@@ -244,19 +255,29 @@ class LearnedBetaBelief:
 
     def _mixed(self, counts: FloatArray, sums: FloatArray) -> MixedPosteriors:
         """The posteriors with the wide part of the prior."""
+        *fixed, per_known, per_known_wide = self._derived(counts, sums)
+        return MixedPosteriors(*fixed, self._rise(per_known_wide) - self._rise(per_known))
+
+    def _derived(self, counts: FloatArray, sums: FloatArray, *_: FloatArray) -> list[FloatArray]:
+        """The posteriors but for their lift, and 1 / n_i of both of their parts."""
         learned, wide = self._posteriors(counts, sums), self._posteriors(counts, sums, WIDE)
         # With sums rounded up, as in the groups, the bound of a group holds for each of its arms.
         above = np.ceil(PER_OUTCOME * sums) / PER_OUTCOME
         successes, failures = self._posteriors(counts, above, (0.0, 0.0))
         weight = wide_weight(successes, failures, self.prior, self.wide_share)
-        lift = self._optimism(counts, WIDE) - self._optimism(counts)
-        return MixedPosteriors(*learned, *wide, weight, lift)
+        per_known, per_known_wide = self._per_known(counts), self._per_known(counts, WIDE)
+        return [*learned, *wide, weight, per_known, per_known_wide]
 
-    def _optimism(self, counts: FloatArray, prior: Beta | None = None) -> FloatArray:
-        n_known = counts + self.dispersion * sum(self.prior if prior is None else prior)
+    def _optimism(self, counts: FloatArray) -> FloatArray:
+        return self._rise(self._per_known(counts))
+
+    def _per_known(self, counts: FloatArray, prior: Beta | None = None) -> FloatArray:
+        return 1 / (counts + self.dispersion * sum(self.prior if prior is None else prior))
+
+    def _rise(self, per_known: FloatArray) -> FloatArray:
         # So many rounds give each arm one outcome.
         more = self.n_arms * self.outcomes.rounds / max(1.0, self._n_outcomes)
-        return self.scores.rise(1 / n_known, self.outcomes.rounds, more=more)
+        return self.scores.rise(per_known, self.outcomes.rounds, more=more)
 
     def _scores(self, *, rng: np.random.Generator) -> FloatArray:
         drawn = self.scores.law.draw(self.n_arms, self._is_held(), rng=rng)
