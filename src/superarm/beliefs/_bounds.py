@@ -19,22 +19,28 @@ class Bounds:
         Shape (n_groups,): the posteriors of groups, and the largest scores of arms that are left.
     values
         Shape (n_groups,): the values there; -inf for groups without arms, or that are not needed.
-    first
-        Up to k groups to begin with.
+    first, is_strict
+        Up to k groups to begin with, and whether these are k groups, the largest bound first, and
+        all other bounds are lower.
     """
 
     def __init__(
-        self, posteriors: AtScores, scores: FloatArray, values: FloatArray, first: IndexArray
+        self,
+        posteriors: AtScores,
+        scores: FloatArray,
+        values: FloatArray,
+        first: IndexArray,
+        is_strict: bool,
     ) -> None:
         self.posteriors, self.scores = posteriors, scores
-        self.values, self.first = values, first
+        self.values, self.first, self.is_strict = values, first, is_strict
 
     @classmethod
     def of_all(cls, posteriors: AtScores, scores: FloatArray, k: int) -> Bounds:
         """The bounds of all groups."""
         values = posteriors.at(scores)
-        first = _largest(np.arange(len(values)), values, k)
-        return cls(posteriors, scores, values, first)
+        first, is_strict = largest(np.arange(len(values)), values, k)
+        return cls(posteriors, scores, values, first, is_strict)
 
     def use_up(self, of: IndexArray) -> None:
         """Some groups have no arms, until they `change`."""
@@ -51,7 +57,11 @@ class Bounds:
         of = (self.values >= level).nonzero()[0]
         if len(of):
             of = of[(self.values.take(of) > level) | (n_drawn.take(of) < k)]
-        return _largest(of, self.values.take(of), k)
+        return largest(of, self.values.take(of), k)[0]
+
+    def is_low(self, group: int, score: float) -> bool:
+        """Whether it is known that the value of a group at a score is below the first k bounds."""
+        return False
 
 
 def has_tie(ordered: FloatArray) -> bool:
@@ -59,14 +69,16 @@ def has_tie(ordered: FloatArray) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _largest(of: IndexArray, values: FloatArray, k: int) -> IndexArray:
-    """Those with the k largest values, the largest first; all, as they are, if there are no more.
+def largest(of: IndexArray, values: FloatArray, k: int) -> tuple[IndexArray, bool]:
+    """Those with the k largest values, the largest first, and whether that is all there is to know.
 
-    On every processor in the same order, unless values are equal.
+    All, as they are, if there are no more than k. With ties among the first k + 1, their order
+    depends on the processor.
     """
     if len(of) <= k:
-        return of
+        return of, False
     order = (-values).argsort()[: k + 1]
     if has_tie(values.take(order)):
-        order = np.argpartition(-values, k)  # the streams that were recorded contain its order
-    return of.take(order[:k])
+        # The streams that were recorded contain this order.
+        return of.take(np.argpartition(-values, k)[:k]), False
+    return of.take(order[:k]), True

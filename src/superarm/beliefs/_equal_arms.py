@@ -5,8 +5,9 @@ With outcomes of 0 and 1, many arms have the same counts, and the arms without o
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class EqualArms:
     >>> groups = EqualArms(np.array([0.0, 2.0, 0.0]), np.array([0.0, 1.0, 0.0]))
     >>> groups.keys, list(groups.arms_of(0))
     ([(0.0, 0.0), (2.0, 1.0)], [0, 2])
-    >>> groups.move(np.array([2]), [(0.0, 0.0)], [(2.0, 1.0)])
+    >>> groups.move([2], [(0.0, 0.0)], [(2.0, 1.0)])
     >>> list(groups.arms_of(1)), groups.sizes()
     ([1, 2], array([1., 2.]))
     """
@@ -53,19 +54,19 @@ class EqualArms:
         groups = [SortedArms(arms) for arms in np.split(order, starts)]
         self._arms = dict(zip(self.keys, groups, strict=True))
         self.n_arms = len(order)
-        # One column per group, in the order of the keys: size, key, derived numbers. NaN in the
-        # last row where these are not known.
-        self._parts = slice(1, 1 + len(columns))
-        self._known = slice(1 + len(columns), 1 + len(columns) + n_derived)
-        n_groups = len(groups)
-        self._table = np.full((self._known.stop + 1, n_groups + _ROOM), np.nan)
+        # One column per group, in the order of the keys: its size, number and key, derived numbers,
+        # and NaN if these are not known.
+        n_groups, n_parts = len(groups), len(columns)
+        self._parts, self._known = slice(2, 2 + n_parts), slice(2 + n_parts, 2 + n_parts + n_derived)
+        self._blank = (math.nan,) * (n_derived + 1)
+        self._table = np.full((self._known.stop + 1, n_groups + _ROOM), math.nan)
         self._table[0, :n_groups] = [len(group) for group in groups]
+        self._table[1, :n_groups] = np.arange(n_groups)
         self._table[self._parts, :n_groups] = table[first].T
         self._version: Any = None
         self._all_known = False
-        # Groups keep their number while others come and go.
-        self._numbers, self._next = np.arange(n_groups + _ROOM), n_groups
-        self.numbering = 0  # how often all groups got new numbers
+        self.n_numbers = n_groups
+        self.numbering = 0
 
     def arms_of(self, group: int) -> SortedArms:
         """The arms of a group; do not change them."""
@@ -76,54 +77,44 @@ class EqualArms:
         return self._table[0, : len(self.keys)]
 
     def numbers(self) -> IndexArray:
-        """A number per group that it keeps, below ``n_numbers``, till ``numbering`` changes."""
-        return self._numbers[: len(self.keys)]
-
-    @property
-    def n_numbers(self) -> int:
-        """How many numbers are in use at most, those of groups that are gone included."""
-        return self._next
+        """A number below ``n_numbers`` per group, which it keeps until ``numbering`` changes."""
+        return self._table[1, : len(self.keys)].astype(np.intp)
 
     def columns(self) -> FloatArray:
         """The keys as columns, in their order, shape (parts of a key, n_groups); read only."""
         return self._table[self._parts, : len(self.keys)]
 
-    def derived(self, version: Any, make: Callable[..., Any]) -> FloatArray:
+    def derived(self, version: Any, make: Callable[..., Iterable[FloatArray]]) -> FloatArray:
         """``make(*columns)``, shape (n_derived, n_groups), kept from call to call; read only.
 
-        Each group's numbers follow from its key alone, and from what ``version`` stands for. So
-        they are computed once per group and version.
+        Each group's numbers follow from its key, and from what ``version`` stands for. So they are
+        computed once per group and version.
         """
         n_groups = len(self.keys)
         if version != self._version:
-            self._version = version
-            self._table[-1, :n_groups] = np.nan
-            self._all_known = False
+            self._version, self._all_known = version, False
+            self._table[-1, :n_groups] = math.nan
         if not self._all_known:
             new = np.isnan(self._table[-1, :n_groups]).nonzero()[0]
             columns = self._table[self._parts].take(new, axis=1)
-            for row, numbers in zip(self._table[self._known], make(*columns), strict=True):
-                row[new] = numbers
+            self._table[self._known, new] = tuple(make(*columns))
             self._table[-1, new] = 1.0
             self._all_known = True
         return self._table[self._known, :n_groups]
 
-    def move(self, arms: IndexArray, before: list[Key], after: list[Key]) -> None:
+    def move(self, arms: list[int], before: list[Key], after: list[Key]) -> None:
         """Some arms have new keys."""
-        for arm, old, new in zip(arms.tolist(), before, after, strict=True):
-            self._leave(arm, old)
-            self._join(arm, new)
-
-    def _leave(self, arm: int, key: Key) -> None:
-        group, place = self._arms[key], bisect_left(self.keys, key)
-        if len(group) > 1:
-            group.remove(arm)
-            self._table[0, place] -= 1
-            return
-        n_groups = len(self.keys)
-        del self._arms[key], self.keys[place]
-        self._table[:, place : n_groups - 1] = self._table[:, place + 1 : n_groups]
-        self._numbers[place : n_groups - 1] = self._numbers[place + 1 : n_groups]
+        for arm, old, new in zip(arms, before, after, strict=True):
+            group = self._arms[old]
+            if len(group) > 1:
+                group.remove(arm)
+                self._table[0, bisect_left(self.keys, old)] -= 1
+                self._join(arm, new)
+            elif new in self._arms:
+                self._close(old)
+                self._join(arm, new)
+            elif new != old:
+                self._rename(old, new)
 
     def _join(self, arm: int, key: Key) -> None:
         place = bisect_left(self.keys, key)
@@ -133,20 +124,38 @@ class EqualArms:
             return
         n_groups = len(self.keys)
         if n_groups == self._table.shape[1]:
-            self._table = np.append(self._table, np.full_like(self._table, np.nan), axis=1)
-            self._numbers = np.append(self._numbers, self._numbers)
+            self._table = np.append(self._table, np.full_like(self._table, math.nan), axis=1)
+        self._table[:, place + 1 : n_groups + 1] = self._table[:, place:n_groups]
         self._arms[key] = SortedArms.one(arm)
         self.keys.insert(place, key)
-        table = self._table
-        table[:, place + 1 : n_groups + 1] = table[:, place:n_groups]
-        table[:, place] = np.nan
-        table[0, place] = 1
-        table[self._parts, place] = key
+        self._write(place, key)
+
+    def _close(self, key: Key) -> None:
+        """Remove a group of one arm."""
+        n_groups, place = len(self.keys), bisect_left(self.keys, key)
+        del self._arms[key], self.keys[place]
+        self._table[:, place : n_groups - 1] = self._table[:, place + 1 : n_groups]
+
+    def _rename(self, old: Key, new: Key) -> None:
+        """A group of one arm gets another key: only what is between them moves."""
+        table, place, goal = self._table, bisect_left(self.keys, old), bisect_left(self.keys, new)
+        if goal > place:
+            goal -= 1
+            table[:, place:goal] = table[:, place + 1 : goal + 1]
+        else:
+            table[:, goal + 1 : place + 1] = table[:, goal:place]
+        del self.keys[place]
+        self.keys.insert(goal, new)
+        self._arms[new] = self._arms.pop(old)
+        self._write(goal, new)
+
+    def _write(self, place: int, key: Key) -> None:
+        """The column of a new group of one arm."""
+        self._table[:, place] = (1.0, self.n_numbers, *key, *self._blank)
         self._all_known = False
-        self._numbers[place + 1 : n_groups + 1] = self._numbers[place:n_groups]
-        self._numbers[place] = self._next
-        self._next += 1
-        if self._next > _NUMBERS_PER_GROUP * n_groups + _MORE_NUMBERS:
-            self._numbers[: n_groups + 1] = np.arange(n_groups + 1)
-            self._next = n_groups + 1
+        self.n_numbers += 1
+        n_groups = len(self.keys)
+        if self.n_numbers > _NUMBERS_PER_GROUP * n_groups + _MORE_NUMBERS:
+            self._table[1, :n_groups] = np.arange(n_groups)
+            self.n_numbers = n_groups
             self.numbering += 1

@@ -42,8 +42,7 @@ class KnownGroups:
         a, b = groups.columns()
         shift, held = np.zeros(len(a)), np.zeros(len(a), bool)
         bounds = PlainPosteriors(a, b)
-        # The posteriors of arms are those of their groups.
-        top = TopOfGroups(bounds, shift, held, groups, scores, lambda arms, group: None)
+        top = TopOfGroups(bounds, shift, held, groups, scores)
         return top.draw(k, rng=rng)
 
     def update(
@@ -63,7 +62,7 @@ class KnownGroups:
         _lock(posteriors, False)
         posteriors.update(arms, outcomes, rng=rng)
         _lock(posteriors, True)
-        self._groups.move(arms, before, _keys(posteriors, arms))
+        self._groups.move(arms.tolist(), before, _keys(posteriors, arms))
 
     def _build(self, posteriors: BetaBelief) -> None:
         # Copies: a view could be changed through the array that it is a view of.

@@ -90,39 +90,40 @@ class GroupsAbove:
     def __init__(
         self, levels: Levels, groups: EqualArms, posteriors: MixedPosteriors, scores: FloatArray
     ) -> None:
-        self._levels, self._groups = levels, groups
+        self._levels, self._groups, self._numbers = levels, groups, groups.numbers()
         self.posteriors, self.scores = posteriors, scores
+        self._lifted = scores + posteriors.lift
 
     def at_least(self, k: int, common: float) -> SomeBounds | None:
         """Values of a few groups, at least k of them above a level that no other group is above.
 
         None if no such level was found, or if there are ties among the first k + 1.
         """
-        number, among = self._find(k, common)
+        number, among, critical = self._find(k, common)
         if len(among) < k:
             return None
         values = self.posteriors.of(among).at(self.scores.take(among))
         order = (-values).argsort()[: k + 1]
         best = values.take(order)
         # Groups without critical scores need not be above the level.
-        is_level = best[k - 1] > level_of(number)
+        is_level = best.item(k - 1) > level_of(number)
         self._levels.end(common, number if is_level else number - _FIRST_STEP)
         if not is_level or has_tie(best):
             return None
-        return SomeBounds(self, number, among, values, among.take(order[:k]))
+        return SomeBounds(self, number, critical, among, values, among.take(order[:k]))
 
-    def _find(self, k: int, common: float) -> tuple[int, IndexArray]:
-        """The number of a level that at least k groups may be above, and these groups."""
+    def _find(self, k: int, common: float) -> tuple[int, IndexArray, FloatArray]:
+        """The number of a level that at least k groups may be above, and what `above` returns."""
         number, step = self._levels.begin(common), _FIRST_STEP
         low: int | None = None  # many are above it
         high: int | None = None  # too few are above it
-        found = number, np.empty(0, np.intp)
+        found = number, np.empty(0, np.intp), np.empty(0)
         for _ in range(_MOST_TRIES):
-            among = self.above(number)
+            among, critical = self.above(number)
             if len(among) < k:
                 high = number
             else:
-                low, found = number, (number, among)
+                low, found = number, (number, among, critical)
                 if len(among) <= _PER_PLACE * k + _FEW_UNKNOWN:
                     break
             if low is None or high is None:
@@ -133,17 +134,17 @@ class GroupsAbove:
                 break
         return found
 
-    def above(self, number: int) -> IndexArray:
-        """The groups that may be above a level, ascending."""
-        critical = self.critical(number)
+    def above(self, number: int) -> tuple[IndexArray, FloatArray]:
+        """The groups that may be above a level, ascending, and the critical scores of all."""
+        critical = self._critical(number)
         # Not a number where a group is new: it takes part.
         below = self.scores <= critical[0]
-        below &= self.scores + self.posteriors.lift <= critical[1]
-        return (~below).nonzero()[0]
+        below &= self._lifted <= critical[1]
+        return (~below).nonzero()[0], critical
 
-    def critical(self, number: int) -> FloatArray:
+    def _critical(self, number: int) -> FloatArray:
         """The critical scores at a level, shape (2, n_groups); NaN for a few new groups."""
-        known, numbers = self._levels.room(number, self._groups.n_numbers), self._groups.numbers()
+        known, numbers = self._levels.room(number, self._groups.n_numbers), self._numbers
         critical = known.take(numbers, axis=1)
         unknown = np.isnan(critical[0]).nonzero()[0]
         if len(unknown) > _FEW_UNKNOWN:
@@ -160,35 +161,28 @@ class SomeBounds(Bounds):
         self,
         above: GroupsAbove,
         number: int,
+        critical: FloatArray,
         among: IndexArray,
         values: FloatArray,
         first: IndexArray,
     ) -> None:
         bounds = np.full(len(above.scores), -math.inf)
         bounds[among] = values
-        super().__init__(above.posteriors, above.scores, bounds, first)
-        self._above, self._number, self._known = above, number, among
+        super().__init__(above.posteriors, above.scores, bounds, first, True)
+        self._above, self._number, self._critical, self._known = above, number, critical, among
 
-    def change(self, of: IndexArray, scores: FloatArray) -> None:
-        """Some groups have lower scores from now on, and need bounds only above the level."""
-        critical = self._above.critical(self._number).take(of, axis=1)
-        lifted = scores + self.posteriors.lift.take(of)
-        below = (scores <= critical[0]) & (lifted <= critical[1])
-        if not below.any():
-            super().change(of, scores)
-            return
-        self.scores[of], self.values[of] = scores, -math.inf
-        self._known = np.setdiff1d(self._known, of[below], assume_unique=True)
-        if not below.all():
-            super().change(of[~below], scores[~below])
+    def is_low(self, group: int, score: float) -> bool:
+        lifted = score + self._above.posteriors.lift.item(group)
+        critical = self._critical
+        return score <= critical.item(0, group) and lifted <= critical.item(1, group)
 
     def promising(self, level: float, n_drawn: FloatArray, k: int) -> IndexArray:
         if level <= level_of(self._number):
             # Values of arms are below the bounds of their groups where outcomes are measured.
             self._number = number_below(level)
-            among = self._above.above(self._number)
+            among, self._critical = self._above.above(self._number)
             new = np.setdiff1d(among, self._known, assume_unique=True)
-            super().change(new, self.scores.take(new))
+            self.change(new, self.scores.take(new))
             self._known = np.union1d(among, self._known)
         return super().promising(level, n_drawn, k)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from superarm.beliefs._scores import AtScores, BoolArray, SharedScores, largest_
 from superarm.core.arguments import FloatArray, IndexArray
 
 _ALL = slice(None)
+_SLACK = 1e-9  # more than the rounding of values
 # The bounds of so many groups cost about as much as to find out which are needed.
 _FEW_GROUPS = 24
 
@@ -38,7 +40,7 @@ class TopOfGroups:
     groups, scores
         The arms of each group, and the law of the scores.
     posteriors
-        The posteriors of some arms; None where these are those of their groups, which are given.
+        The posteriors of some arms; None if they are those of their groups.
     above
         The groups above any level, given the scores of all groups; None to compute all bounds.
     """
@@ -48,7 +50,7 @@ class TopOfGroups:
     held: BoolArray
     groups: EqualArms
     scores: SharedScores
-    posteriors: Callable[[IndexArray, IndexArray], AtScores | None]
+    posteriors: Callable[[IndexArray], AtScores] | None = None
     above: Callable[[FloatArray], GroupsAbove] | None = None
 
     def draw(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
@@ -56,19 +58,16 @@ class TopOfGroups:
         common = self.scores.common_std * rng.standard_normal()
         race = Race(self.groups, rng=rng)
         bounds = self._bounds(k, self._scores(_ALL, race.log_u, common), common)
+        if self.posteriors is None and bounds.is_strict:
+            return self._draw_of_first(race, bounds, common, rng=rng)
         of, arms, values = bounds.first, np.empty(0, np.intp), np.empty(0)
         while len(of):
             group, log_u, new = race.next(of, max(1, k // len(of)), rng=rng)
-            own = self.posteriors(new, group)
-            if own is None and group is of:  # one arm of each group: its value is the bound
-                found = bounds.values.take(of)
-            else:
-                at = self.bounds.of(group) if own is None else own
-                found = at.at(self._scores(group, log_u, common))
-            if len(values):
-                new, found = np.concatenate([arms, new]), np.concatenate([values, found])
-            best = _first(found, k, rng)
-            arms, values = new.take(best), found.take(best)
+            posteriors = self.bounds.of(group) if self.posteriors is None else self.posteriors(new)
+            found = posteriors.at(self._scores(group, log_u, common))
+            arms, values = np.concatenate([arms, new]), np.concatenate([values, found])
+            best = np.lexsort((rng.random(len(values)), -values))[:k]  # ties in random order
+            arms, values = arms.take(best), values.take(best)
             level = values[-1] if len(values) == k else -np.inf
             bounds.use_up(of)
             # Most groups of few arms are empty by now, and need no bound.
@@ -77,6 +76,54 @@ class TopOfGroups:
             of = bounds.promising(level, race.n_drawn, k)
         order = arms.argsort()
         return arms.take(order), values.take(order)
+
+    def _draw_of_first(
+        self, race: Race, bounds: Bounds, common: float, *, rng: np.random.Generator
+    ) -> tuple[IndexArray, FloatArray]:
+        """The same, with the same draws, where all values come from the groups with k bounds.
+
+        That is so if the values of arms are the bounds of their groups. Numbers instead of arrays,
+        because there are few: k arms, and some more of groups that have many.
+        """
+        first, k = bounds.first.tolist(), len(bounds.first)
+        values = bounds.values.take(bounds.first).tolist()
+        arms = race.first(first, rng=rng)
+        rng.random(k)  # would break ties, of which there are none
+        left = {group: self._bound(group, race, bounds, common) for group in race.more(first)}
+        while of := sorted(
+            group
+            for group, bound in left.items()
+            if bound > values[-1] or (bound == values[-1] and race.n_drawn.item(group) < k)
+        ):
+            for group, log_u, new in race.rows(of, max(1, k // len(of)), rng=rng):
+                value = left.pop(group)
+                for place, arm in enumerate(new):
+                    # Lower scores of the same group have lower values, which do not matter.
+                    if place and value > values[-1] - _SLACK:
+                        value = self.bounds.value(group, self._score(group, log_u[place], common))
+                    arms.append(arm)
+                    values.append(value)
+            ties = rng.random(len(values)).tolist()
+            best = sorted(range(len(values)), key=lambda i: (-values[i], ties[i]))[:k]  # noqa: B023
+            arms, values = [arms[i] for i in best], [values[i] for i in best]
+            for group in race.more(of):
+                left[group] = self._bound(group, race, bounds, common)
+        order = sorted(range(k), key=arms.__getitem__)
+        return np.array([arms[i] for i in order], np.intp), np.array([values[i] for i in order])
+
+    def _bound(self, group: int, race: Race, bounds: Bounds, common: float) -> float:
+        """What bounds the values of the arms left in a group; -inf if it is known to be low."""
+        score = self._score(group, race.log_u.item(group), common)
+        return -math.inf if bounds.is_low(group, score) else self.bounds.value(group, score)
+
+    def _score(self, group: int, log_u: float, common: float) -> float:
+        """One of `_scores`."""
+        score = self.shift.item(group) + common
+        if (own_std := self.scores.own_std) > 0:
+            is_held = self.held.item(group)
+            own = largest_score(self.groups.n_arms) if is_held else float(ndtri_exp(log_u))
+            score += own_std * own
+        return score
 
     def _bounds(self, k: int, scores: FloatArray, common: float) -> Bounds:
         found = None
@@ -113,8 +160,6 @@ class Race:
         self, of: IndexArray, most: int, *, rng: np.random.Generator
     ) -> tuple[IndexArray, FloatArray, IndexArray]:
         """Up to ``most`` more arms of each of some groups: groups, log of Phi(score), and arms."""
-        if most == 1 and self.left.take(of).all():
-            return self._next(of, rng)
         after = self.left[of, None] - np.arange(1, most + 1)
         steps = np.log1p(-rng.random(after.shape)) / np.maximum(after, 1)
         log_u = np.concatenate([self.log_u[of, None], steps], axis=1).cumsum(axis=1)
@@ -130,16 +175,38 @@ class Race:
         self.n_drawn[of] += n_new
         return of.repeat(n_new), log_u[:, :-1][is_there], np.array(arms, np.intp)
 
-    def _next(
-        self, of: IndexArray, rng: np.random.Generator
-    ) -> tuple[IndexArray, FloatArray, IndexArray]:
-        """The same for one more arm of each, if they have one: the usual case."""
-        after, log_u = self.left.take(of) - 1, self.log_u.take(of)
-        self.log_u[of] = log_u + np.log1p(-rng.random(len(of))) / np.maximum(after, 1)
-        arms = [arm for group in of.tolist() for arm in self._members(group, 1, rng)]
-        self.left[of] = after
-        self.n_drawn[of] += 1
-        return of, log_u, np.array(arms, np.intp)
+    def first(self, of: list[int], *, rng: np.random.Generator) -> list[int]:
+        """One arm of each of some groups, as by `next`."""
+        steps = np.log1p(-rng.random(len(of))).tolist()
+        arms = []
+        for group, step in zip(of, steps, strict=True):
+            if (left := self.left.item(group)) > 1:
+                self.log_u[group] += step / (left - 1)
+            self.left[group], self.n_drawn[group] = left - 1, 1
+            arms += self._members(group, 1, rng)
+        return arms
+
+    def more(self, of: list[int]) -> list[int]:
+        """The groups of some that have arms left."""
+        return [group for group in of if self.left.item(group)]
+
+    def rows(
+        self, of: list[int], most: int, *, rng: np.random.Generator
+    ) -> list[tuple[int, list[float], list[int]]]:
+        """The same as `next`, for each of a few groups with arms left: its log_u and arms."""
+        steps = np.log1p(-rng.random((len(of), most))).tolist()
+        return [self._row(group, row, rng) for group, row in zip(of, steps, strict=True)]
+
+    def _row(
+        self, group: int, steps: list[float], rng: np.random.Generator
+    ) -> tuple[int, list[float], list[int]]:
+        left, log_u = self.left.item(group), [self.log_u.item(group)]
+        for place, step in enumerate(steps, start=1):
+            log_u.append(log_u[-1] + step / max(left - place, 1.0))
+        n_new = int(min(left, len(steps)))
+        self.log_u[group] = log_u[-1]
+        self.left[group], self.n_drawn[group] = left - n_new, self.n_drawn[group] + n_new
+        return group, log_u, self._members(group, n_new, rng)
 
     def _members(self, group: int, n: int, rng: np.random.Generator) -> list[int]:
         """n random arms of a group that were not drawn before."""
@@ -155,8 +222,3 @@ class Race:
                 taken.add(place)
                 arms.append(members.at(place))
         return arms
-
-
-def _first(values: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
-    """The places of the k largest values, the largest first; ties in random order."""
-    return np.lexsort((rng.random(len(values)), -values))[:k]

@@ -136,6 +136,7 @@ class LearnedBetaBelief:
         self._streaks = np.zeros(self.n_arms, np.int32)
         self._groups: EqualArms | None = None  # built at the first sample_top
         self._levels = Levels()
+        self._in_steps = True  # whether all sums are such that arms of a group are equal
 
     def mean(self) -> FloatArray:
         """The posterior means, shape (n_arms,)."""
@@ -164,22 +165,14 @@ class LearnedBetaBelief:
         if self._groups is None:
             self._groups = EqualArms(*self._columns(_ALL), n_derived=7)
         groups, learned = self._groups, (self.prior, self.dispersion, self.wide_share)
-        _, sums, held = groups.columns()
+        held = groups.columns()[2] > 0
         *fixed, per_known, per_known_wide = groups.derived(learned, self._derived)
         optimism, optimism_wide = self._rise(per_known), self._rise(per_known_wide)
         bounds = MixedPosteriors(*fixed, optimism_wide - optimism)
-
-        def own(arms: IndexArray, group: IndexArray) -> MixedPosteriors | None:
-            mine = self.outcomes.sums[arms]
-            # Outcomes of 0 and 1: the posteriors of arms are those of their groups.
-            if (mine == sums[group]).all():
-                return None
-            return self._mixed(self.outcomes.counts[arms], mine)
-
-        law = self.scores.law
         above = partial(self._levels.of, groups, learned, bounds)
-        top = TopOfGroups(bounds, optimism, held > 0, groups, law, own, above)
-        return top.draw(k, rng=rng)
+        own = None if self._in_steps else self._mixed_of
+        law = self.scores.law
+        return TopOfGroups(bounds, optimism, held, groups, law, own, above).draw(k, rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Count the outcomes, and fit the prior when there are a quarter more; draws nothing."""
@@ -190,8 +183,9 @@ class LearnedBetaBelief:
         self.outcomes.add(arms, outcomes)
         self._squares += float(outcomes @ outcomes)
         self._n_outcomes += len(arms)
+        self._in_steps = self._in_steps and _are_in_steps(outcomes)
         if self._groups is not None:
-            self._groups.move(arms, before, self._keys(arms))
+            self._groups.move(arms.tolist(), before, self._keys(arms))
         if self._n_outcomes >= next_fit(self._n_fitted):
             self._fit()
             self._n_fitted = self._n_outcomes
@@ -235,6 +229,7 @@ class LearnedBetaBelief:
         if streaks.shape != (self.n_arms,) or (streaks > new.stay_after).any():
             raise ValueError("state['streaks'] must have one number up to stay_after per arm")
         new._streaks = streaks.astype(np.int32)
+        new._in_steps = _are_in_steps(outcomes.sums)
         self.__dict__.update(new.__dict__)
 
     def _learned(self) -> LearnedPrior:
@@ -252,6 +247,9 @@ class LearnedBetaBelief:
         # A sum may exceed its count by rounding.
         failures = np.maximum(counts - sums, 0.0)
         return a + sums / self.dispersion, b + failures / self.dispersion
+
+    def _mixed_of(self, arms: IndexArray) -> MixedPosteriors:
+        return self._mixed(self.outcomes.counts[arms], self.outcomes.sums[arms])
 
     def _mixed(self, counts: FloatArray, sums: FloatArray) -> MixedPosteriors:
         """The posteriors with the wide part of the prior."""
@@ -308,3 +306,9 @@ class LearnedBetaBelief:
         )
         self.prior, self.dispersion = learned.beta, learned.dispersion
         self.wide_share = learned.wide_share
+
+
+def _are_in_steps(numbers: FloatArray) -> bool:
+    """Whether numbers are as coarse as the sums of groups, so that no rounding makes a bound."""
+    steps = PER_OUTCOME * numbers
+    return bool((steps == np.floor(steps)).all())
