@@ -57,7 +57,10 @@ class EqualArms:
         # One column per group, in the order of the keys: its size, number and key, derived numbers,
         # and NaN if these are not known.
         n_groups, n_parts = len(groups), len(columns)
-        self._parts, self._known = slice(2, 2 + n_parts), slice(2 + n_parts, 2 + n_parts + n_derived)
+        self._parts, self._known = (
+            slice(2, 2 + n_parts),
+            slice(2 + n_parts, 2 + n_parts + n_derived),
+        )
         self._blank = (math.nan,) * (n_derived + 1)
         self._table = np.full((self._known.stop + 1, n_groups + _ROOM), math.nan)
         self._table[0, :n_groups] = [len(group) for group in groups]

@@ -170,11 +170,11 @@ class MixedPosteriors:
 
         Up to rounding. Shape (n,) each.
         """
-        wide = _from_wide(-ndtri(betaincc(self.wide_a, self.wide_b, level)))
-        return (
-            -ndtri(betaincc(self.a, self.b, level)),
-            -ndtri(self.weight * ndtr(-wide)),
+        learned, wide = (
+            np.asarray(-ndtri(betaincc(a, b, level)), np.float64)
+            for a, b in ((self.a, self.b), (self.wide_a, self.wide_b))
         )
+        return learned, np.asarray(-ndtri(self.weight * ndtr(-_from_wide(wide))), np.float64)
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ class TopOfGroups:
                     arms.append(arm)
                     values.append(value)
             ties = rng.random(len(values)).tolist()
-            best = sorted(range(len(values)), key=lambda i: (-values[i], ties[i]))[:k]  # noqa: B023
+            best = sorted(range(len(values)), key=lambda i: (-values[i], ties[i]))[:k]
             arms, values = [arms[i] for i in best], [values[i] for i in best]
             for group in race.more(of):
                 left[group] = self._bound(group, race, bounds, common)

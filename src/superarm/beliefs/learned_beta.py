@@ -17,17 +17,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs._beta import as_prior
-from superarm.beliefs._beta_fit import Beta, wide_weight
 from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
+from superarm.beliefs._few_outcomes import FEW, count_few
 from superarm.beliefs._levels import Levels
+from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs._scores import BoolArray, MixedPosteriors
 from superarm.beliefs._top_of_groups import TopOfGroups
 from superarm.beliefs.learned_prior import (
     PER_OUTCOME,
-    WIDE,
     LearnedPosterior,
     LearnedPrior,
+    are_in_steps,
     next_fit,
 )
 from superarm.beliefs.outcome_counts import OutcomeCounts
@@ -68,10 +68,11 @@ class LearnedBetaBelief:
     value of an arm is the larger of the quantiles of both parts of its posterior, each with its own
     n_i. In the wide part, what scores are above 1.5 counts for a tenth (`MixedPosteriors`).
 
-    ``sample`` costs n_arms inverse distribution functions. ``sample_top`` costs one of them for
-    each distinct pair (s_i, f_i), up to steps of a 16th, and some more for k arms. ``update`` costs
-    O(arms updated), and a fit of the prior whenever there is a quarter more outcomes. Takes 20
-    bytes per arm, and 8 more after ``sample_top``.
+    ``sample`` costs n_arms inverse distribution functions. ``sample_top`` costs a few comparisons
+    for each distinct pair (s_i, f_i), up to steps of a 16th, and about four of those functions per
+    place of the set (`Levels`). ``update`` costs O(arms updated), and a fit of the prior whenever
+    there is a quarter more outcomes. Takes 20 bytes per arm, and after ``sample_top`` 8 more and up
+    to 16 MB for all groups.
 
     Parameters
     ----------
@@ -164,11 +165,12 @@ class LearnedBetaBelief:
         k = as_k(k, self.n_arms)
         if self._groups is None:
             self._groups = EqualArms(*self._columns(_ALL), n_derived=7)
-        groups, learned = self._groups, (self.prior, self.dispersion, self.wide_share)
+        groups, learned = self._groups, self._learned()
         held = groups.columns()[2] > 0
-        *fixed, per_known, per_known_wide = groups.derived(learned, self._derived)
-        optimism, optimism_wide = self._rise(per_known), self._rise(per_known_wide)
-        bounds = MixedPosteriors(*fixed, optimism_wide - optimism)
+        fixed = groups.derived(learned, learned.parts)
+        a, b, wide_a, wide_b, weight = fixed[:5]
+        optimism, optimism_wide = self._rise(fixed[5:])
+        bounds = MixedPosteriors(a, b, wide_a, wide_b, weight, optimism_wide - optimism)
         above = partial(self._levels.of, groups, learned, bounds)
         own = None if self._in_steps else self._mixed_of
         law = self.scores.law
@@ -177,15 +179,17 @@ class LearnedBetaBelief:
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Count the outcomes, and fit the prior when there are a quarter more; draws nothing."""
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
-        before = self._keys(arms)
-        longer = np.minimum(self._streaks[arms] + 1, self.stay_after)
-        self._streaks[arms] = np.where(outcomes >= self._usual(arms), longer, 0)
-        self.outcomes.add(arms, outcomes)
+        if len(arms) <= FEW:
+            feedback = list(zip(arms.tolist(), outcomes.tolist(), strict=True))
+            learned = self.prior, self.dispersion
+            keys = count_few(self.outcomes, self._streaks, feedback, *learned, self.stay_after)
+        else:
+            keys = self._count(arms, outcomes)
         self._squares += float(outcomes @ outcomes)
         self._n_outcomes += len(arms)
-        self._in_steps = self._in_steps and _are_in_steps(outcomes)
+        self._in_steps = self._in_steps and are_in_steps(outcomes)
         if self._groups is not None:
-            self._groups.move(arms.tolist(), before, self._keys(arms))
+            self._groups.move(arms.tolist(), *keys)
         if self._n_outcomes >= next_fit(self._n_fitted):
             self._fit()
             self._n_fitted = self._n_outcomes
@@ -229,48 +233,23 @@ class LearnedBetaBelief:
         if streaks.shape != (self.n_arms,) or (streaks > new.stay_after).any():
             raise ValueError("state['streaks'] must have one number up to stay_after per arm")
         new._streaks = streaks.astype(np.int32)
-        new._in_steps = _are_in_steps(outcomes.sums)
+        new._in_steps = are_in_steps(outcomes.sums)
         self.__dict__.update(new.__dict__)
 
     def _learned(self) -> LearnedPrior:
         return LearnedPrior(self.prior, self.dispersion, self.wide_share)
-
-    def _usual(self, arms: IndexArray) -> FloatArray:
-        """The posterior means of some arms, if none of them comes from Beta(1, 1)."""
-        a, b = self._posteriors(self.outcomes.counts[arms], self.outcomes.sums[arms])
-        return a / (a + b)
-
-    def _posteriors(
-        self, counts: FloatArray, sums: FloatArray, prior: Beta | None = None
-    ) -> tuple[FloatArray, FloatArray]:
-        a, b = self.prior if prior is None else prior
-        # A sum may exceed its count by rounding.
-        failures = np.maximum(counts - sums, 0.0)
-        return a + sums / self.dispersion, b + failures / self.dispersion
 
     def _mixed_of(self, arms: IndexArray) -> MixedPosteriors:
         return self._mixed(self.outcomes.counts[arms], self.outcomes.sums[arms])
 
     def _mixed(self, counts: FloatArray, sums: FloatArray) -> MixedPosteriors:
         """The posteriors with the wide part of the prior."""
-        *fixed, per_known, per_known_wide = self._derived(counts, sums)
-        return MixedPosteriors(*fixed, self._rise(per_known_wide) - self._rise(per_known))
-
-    def _derived(self, counts: FloatArray, sums: FloatArray, *_: FloatArray) -> list[FloatArray]:
-        """The posteriors but for their lift, and 1 / n_i of both of their parts."""
-        learned, wide = self._posteriors(counts, sums), self._posteriors(counts, sums, WIDE)
-        # With sums rounded up, as in the groups, the bound of a group holds for each of its arms.
-        above = np.ceil(PER_OUTCOME * sums) / PER_OUTCOME
-        successes, failures = self._posteriors(counts, above, (0.0, 0.0))
-        weight = wide_weight(successes, failures, self.prior, self.wide_share)
-        per_known, per_known_wide = self._per_known(counts), self._per_known(counts, WIDE)
-        return [*learned, *wide, weight, per_known, per_known_wide]
+        a, b, wide_a, wide_b, weight, known, known_wide = self._learned().parts(counts, sums)
+        lift = self._rise(known_wide) - self._rise(known)
+        return MixedPosteriors(a, b, wide_a, wide_b, weight, lift)
 
     def _optimism(self, counts: FloatArray) -> FloatArray:
-        return self._rise(self._per_known(counts))
-
-    def _per_known(self, counts: FloatArray, prior: Beta | None = None) -> FloatArray:
-        return 1 / (counts + self.dispersion * sum(self.prior if prior is None else prior))
+        return self._rise(self._learned().per_known(counts, self.prior))
 
     def _rise(self, per_known: FloatArray) -> FloatArray:
         # So many rounds give each arm one outcome.
@@ -299,6 +278,15 @@ class LearnedBetaBelief:
             return []
         return list(zip(*(column.tolist() for column in self._columns(arms)), strict=True))
 
+    def _count(self, arms: IndexArray, outcomes: FloatArray) -> tuple[list[Key], list[Key]]:
+        before = self._keys(arms)
+        longer = np.minimum(self._streaks[arms] + 1, self.stay_after)
+        counts, sums = self.outcomes.counts[arms], self.outcomes.sums[arms]
+        usual = self._learned().usual_mean(counts, sums)
+        self._streaks[arms] = np.where(outcomes >= usual, longer, 0)
+        self.outcomes.add(arms, outcomes)
+        return before, self._keys(arms)
+
     def _fit(self) -> None:
         """Learn the dispersion, and then the prior, from the arms that have outcomes."""
         learned = self._learned().fitted(
@@ -306,9 +294,3 @@ class LearnedBetaBelief:
         )
         self.prior, self.dispersion = learned.beta, learned.dispersion
         self.wide_share = learned.wide_share
-
-
-def _are_in_steps(numbers: FloatArray) -> bool:
-    """Whether numbers are as coarse as the sums of groups, so that no rounding makes a bound."""
-    steps = PER_OUTCOME * numbers
-    return bool((steps == np.floor(steps)).all())
