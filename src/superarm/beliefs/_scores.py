@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincc, betaincinv, ndtr, ndtri
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.special import betaincc, betaincinv, ndtr, ndtri
 
 BoolArray = NDArray[np.bool_]
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri_exp
 
 from superarm.beliefs._bounds import Bounds
 from superarm.beliefs._equal_arms import EqualArms
 from superarm.beliefs._levels import GroupsAbove
 from superarm.beliefs._scores import AtScores, BoolArray, SharedScores, largest_score
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.special import ndtri_exp
 
 _ALL = slice(None)
 _SLACK = 1e-9  # more than the rounding of values
