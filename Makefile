@@ -55,7 +55,7 @@ bench: $(VENV)/.dev ## measure speed, evaluations, growth and memory, side by si
 	$(BIN)/python benchmarks/lazy_singletons.py --instances 4
 	$(BIN)/python benchmarks/lazy_greedy.py
 
-page: ## install the tools for the service's page (needs npm), and check its JavaScript
+page: ## install the JavaScript tools (needs npm): checks of the service's page, a generator of clients
 	npm --prefix tools/page ci --silent
 	tools/page/check
 

@@ -303,12 +303,13 @@ def beliefs(device, small):
             belief, found = kind(n_arms), {}
             for engine in ("torch", "numpy", "simulate"):
                 # numpy takes as long per run for any number of them.
-                some = n_runs if engine == "torch" else min(n_runs, 100_000 // n_arms)
+                some = n_runs if engine == "torch" else min(n_runs, 50_000 // n_arms)
+                most = horizon if engine == "torch" else horizon // 2
                 long, short = (
                     played(engine, draw, belief, some, rounds, device, clock)
-                    for rounds in (horizon, horizon // 10)
+                    for rounds in (most, most // 10)
                 )
-                found[engine] = 1e6 * (long - short) / (some * (horizon - horizon // 10))
+                found[engine] = 1e6 * (long - short) / (some * (most - most // 10))
             ratios = {
                 f"to {other}": round(found["torch"] / found[other], 4)
                 for other in ("numpy", "simulate")

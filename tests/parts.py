@@ -85,8 +85,13 @@ BELIEFS = {
 
 def noisy_singletons(budget):
     """For rewards without noise: next to none is declared, so that a few answers suffice."""
+    return noisy(sa.oracles.NoisySingletons, budget)
+
+
+def noisy(oracle, budget=None, **settings):
+    """An oracle for noisy rewards, made for rewards that have next to none."""
     most = 10_000 if budget is None else budget
-    return sa.oracles.NoisySingletons(noise_std=1e-9, tolerance=1e-8, budget=most)
+    return oracle(noise_std=1e-9, tolerance=1e-8, budget=most, **settings)
 
 
 # Name: (factory, whether it finds the best set of an additive reward and draws for ties only).
@@ -96,6 +101,12 @@ ORACLES = {
     "lazy singletons": (sa.LazySingletons, True),
     "lazy singletons, batches": (lambda: sa.LazySingletons(n_points=5, batch=3), True),
     "noisy singletons": (lambda: noisy_singletons(None), False),
+    "noisy greedy": (lambda: noisy(sa.oracles.NoisyGreedy), True),
+    "noisy local search": (lambda: noisy(sa.oracles.NoisyLocalSearch), True),
+    "noisy local search from chance": (
+        lambda: noisy(sa.oracles.NoisyLocalSearch, start=sa.oracles.RandomSets()),
+        False,
+    ),
     "greedy": (sa.Greedy, True),
     "lazy greedy": (sa.LazyGreedy, True),
     "lazy greedy, batches": (lambda: sa.LazyGreedy(n_points=5, n_answers=2, batch=3), True),
@@ -156,6 +167,8 @@ BUDGETED = {
     "singletons": (lambda b: sa.Singletons(budget=b), True),
     "lazy singletons": (lambda b: sa.LazySingletons(budget=b), True),
     "noisy singletons": (lambda b: noisy_singletons(b), True),
+    "noisy greedy": (lambda b: noisy(sa.oracles.NoisyGreedy, b), True),
+    "noisy local search": (lambda b: noisy(sa.oracles.NoisyLocalSearch, b), True),
     "greedy": (lambda b: sa.Greedy(budget=b), False),
     "lazy greedy": (lambda b: sa.LazyGreedy(budget=b), True),
     "lazy greedy, batches": (lambda b: sa.LazyGreedy(budget=b, n_answers=2, batch=3), True),

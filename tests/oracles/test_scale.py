@@ -34,6 +34,12 @@ CATALOG = {
     "lazy_singletons": lambda unit: sa.LazySingletons(),
     "local_search": lambda unit: sa.LocalSearch(),
     "lucb": lambda unit: oracles.LUCB(parts.all_seen(N_ARMS)),
+    "noisy_greedy": lambda unit: oracles.NoisyGreedy(
+        noise_std=1e-9 * unit, tolerance=1e-8 * unit, budget=1000
+    ),
+    "noisy_local_search": lambda unit: oracles.NoisyLocalSearch(
+        noise_std=1e-9 * unit, tolerance=1e-8 * unit, budget=1000
+    ),
     "noisy_singletons": lambda unit: oracles.NoisySingletons(
         noise_std=1e-9 * unit, tolerance=1e-8 * unit, budget=1000
     ),

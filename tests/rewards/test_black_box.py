@@ -112,8 +112,8 @@ def test_waits_double_and_a_request_to_stop_is_not_retried(monkeypatch):
     ("oracle", "instead"),
     [
         ("LazySingletons", "use NoisySingletons or Singletons"),
-        ("LazyGreedy", "use Greedy"),
-        ("LocalSearch", "use Greedy, or another start"),
+        ("LazyGreedy", "use NoisyGreedy or Greedy"),
+        ("LocalSearch", "use NoisyLocalSearch, or another start"),
     ],
 )
 def test_oracles_that_remember_refuse_noise_before_the_first_evaluation(oracle, instead):

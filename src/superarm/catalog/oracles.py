@@ -24,6 +24,12 @@ _INNER = Parameter("oracle", "oracle", "The oracle that picks the best set.", RE
 
 # Oracles that read the counts of a belief must be made with it, so that they are not over HTTP.
 _ERROR = Parameter("delta", "float", "Error probability.", 0.05, least=0.0, most=1.0)
+_NOISY = (
+    _ERROR,
+    Parameter("noise_std", "float", "Bound on the noise of an answer; empty: learned.", least=0.0),
+    Parameter("tolerance", "float", "How much better another choice may be.", 0.0, least=0),
+    Parameter("budget", "int", "Most evaluations per round.", 100_000, least=1),
+)
 
 ORACLES = by_name(
     Part(
@@ -195,17 +201,28 @@ ORACLES = by_name(
         over_http=False,
     ),
     Part(
+        "noisy_greedy",
+        "NoisyGreedy",
+        oracles.NoisyGreedy,
+        # Not over HTTP: the rewards of the service have no noise.
+        "Adds the arm that increases the value most, from noisy answers, certified per step.",
+        _NOISY,
+        over_http=False,
+    ),
+    Part(
+        "noisy_local_search",
+        "NoisyLocalSearch",
+        oracles.NoisyLocalSearch,
+        "Exchanges single arms while this surely helps, from noisy answers, certified at the end.",
+        (*_NOISY, Parameter("start", "oracle", "The oracle that picks the first set.")),
+        over_http=False,
+    ),
+    Part(
         "noisy_singletons",
         "NoisySingletons",
         oracles.NoisySingletons,
-        # Not over HTTP: the rewards of the service have no noise.
         "The arms worth most alone from noisy answers, certified with an error probability.",
-        (
-            _ERROR,
-            Parameter("noise_std", "float", "Bound on the noise of an answer.", least=0.0),
-            Parameter("tolerance", "float", "How much better an arm outside may be.", 0.0, least=0),
-            Parameter("budget", "int", "Most evaluations per round.", 100_000, least=1),
-        ),
+        _NOISY,
         over_http=False,
     ),
     Part(

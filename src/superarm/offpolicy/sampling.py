@@ -7,10 +7,11 @@ counted. Their use is described in `superarm.offpolicy.estimators`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +25,19 @@ from superarm.core.stopping import may_stop
 
 _BLOCK = 1 << 18  # how many numbers are drawn at a time, to bound the memory
 _MANY_ARMS = 2048  # from this many arms on, drawing one sample at a time is faster
+
+
+# Gives what `propensities` would give for the same arguments, or None if that is not worth it.
+Sampler = Callable[..., "Propensities | None"]
+_SAMPLER: ContextVar[Sampler | None] = ContextVar("superarm_sampler", default=None)
+
+
+def sample_with(sampler: Sampler | None) -> Any:
+    """Let ``sampler`` draw the samples of this thread, such as in another process.
+
+    Returns what `contextvars.ContextVar.set` returns.
+    """
+    return _SAMPLER.set(sampler)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +152,11 @@ def propensities(
         As in ``ask``: what replaces the policy's ``k``, and what is known of the round.
     """
     n_samples = as_count(n_samples, "n_samples", least=1)
+    sampler = _SAMPLER.get()
+    if sampler is not None:
+        drawn = sampler(policy, n_samples, rng=rng, feasible=feasible, context=context)
+        if drawn is not None:
+            return drawn
     belief = belief_at(policy.belief, context)
     found = _many_at_a_time(policy, belief, n_samples, feasible, rng)
     if found is not None:

@@ -12,6 +12,8 @@ from superarm.oracles.lazy_greedy import LazyGreedy
 from superarm.oracles.lazy_singletons import LazySingletons
 from superarm.oracles.local_search import LocalSearch
 from superarm.oracles.lucb import LUCB
+from superarm.oracles.noisy_greedy import NoisyGreedy
+from superarm.oracles.noisy_local_search import NoisyLocalSearch
 from superarm.oracles.noisy_singletons import NoisySingletons
 from superarm.oracles.random_sets import RandomSets
 from superarm.oracles.scheduled import Scheduled
@@ -33,6 +35,8 @@ __all__ = [
     "LazyGreedy",
     "LazySingletons",
     "LocalSearch",
+    "NoisyGreedy",
+    "NoisyLocalSearch",
     "NoisySingletons",
     "RandomSets",
     "Scheduled",

@@ -1,12 +1,9 @@
 """What noisy answers about single arms prove: confidence bounds that hold at any time.
 
-An answer about an arm at the mean x is f(x) plus noise. The noise has mean 0 given all that
-happened before, and is sub-Gaussian with a known standard deviation. The arm and x may depend on
-everything before. For any rule that says before each answer whether it belongs to a group, the
-sum of the noise of a group is a martingale. So one boundary holds for all sizes of the group, with
-probability 1 - alpha (Robbins 1970, a mixture of normals; Howard, Ramdas, McAuliffe, Sekhon 2021):
-
-    |sum of n noises| < std · root((n + rho) · log((n + rho) / (rho · alpha²))).
+An answer about an arm at the mean x is f(x) plus noise. The arm and x may depend on everything
+before. For any rule that says before each answer whether it belongs to a group, the sum of the
+noise of the group is a martingale, and ``superarm.oracles._noise`` bounds it at all sizes of the
+group, with probability 1 - alpha.
 """
 
 from __future__ import annotations
@@ -17,22 +14,11 @@ from typing import Any
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.oracles._noise import Noise, radius
 
-# At about this many answers times 10 the boundary is the tightest.
-_RHO = 8.0
+__all__ = ["Answers", "radius"]
+
 _COLUMNS = ("n", "sum_x", "sum_y", "least_x", "most_x")
-
-
-def radius(n: FloatArray, alpha: FloatArray | float, std: float) -> FloatArray:
-    """How far the mean of n answers may be off, at any n, except with probability alpha.
-
-    Examples
-    --------
-    >>> radius(np.array([1.0, 100.0, 10_000.0]), 0.05, std=1.0).round(3)
-    array([7.415, 0.305, 0.036])
-    """
-    with np.errstate(divide="ignore"):
-        return std * np.sqrt((n + _RHO) * (np.log((n + _RHO) / _RHO) - 2 * np.log(alpha))) / n
 
 
 @dataclass(eq=False)
@@ -49,6 +35,8 @@ class Answers:
         How many answers there are, the sum of their means, and the sum of the answers.
     least_x, most_x
         The smallest and the largest mean.
+    v
+        What else the boundary of the noise depends on.
     """
 
     n: FloatArray
@@ -56,23 +44,26 @@ class Answers:
     sum_y: FloatArray
     least_x: FloatArray
     most_x: FloatArray
+    v: FloatArray
 
     @classmethod
     def none(cls, n_arms: int, n_levels: int) -> Answers:
         """Without answers."""
         shape = n_arms, 2**n_levels - 1
-        n, sum_x, sum_y = (np.zeros(shape) for _ in range(3))
-        return cls(n, sum_x, sum_y, np.full(shape, np.inf), np.full(shape, -np.inf))
+        n, sum_x, sum_y, v = (np.zeros(shape) for _ in range(4))
+        return cls(n, sum_x, sum_y, np.full(shape, np.inf), np.full(shape, -np.inf), v)
 
     @property
     def n_levels(self) -> int:
         """How many levels of intervals there are."""
         return int(self.n.shape[1] + 1).bit_length() - 1
 
-    def add(self, arm: int, x: float, answers: FloatArray) -> None:
+    def add(self, arm: int, x: float, answers: FloatArray, noise: Noise) -> None:
         """Add answers about an arm at the mean x."""
         halves = 2 ** np.arange(self.n_levels)
         cells = halves - 1 + np.minimum((x * halves).astype(np.intp), halves - 1)
+        known = self.v[arm, cells], self.n[arm, cells], self.sum_y[arm, cells]
+        self.v[arm, cells] = noise.grown(*known, answers)
         self.n[arm, cells] += len(answers)
         self.sum_x[arm, cells] += len(answers) * x
         self.sum_y[arm, cells] += answers.sum()
@@ -95,11 +86,12 @@ class Answers:
         lipschitz: FloatArray,
         monotone: bool,
         delta: float,
-        std: float,
+        noise: Noise,
+        upper: float,
     ) -> tuple[FloatArray, FloatArray]:
         """Bounds on f(x) of these arms from all their intervals, shape (len(arms),) each.
 
-        All bounds of all arms hold at all times, except with probability delta.
+        f is in [0, upper]. All bounds of all arms hold at all times, except with probability delta.
         """
         n, x = self.n[arms], x[:, None]
         known = n > 0
@@ -116,14 +108,18 @@ class Answers:
         slope = lipschitz[:, None]
         # A monotone f falls from answers above x only, and rises from answers below only.
         fall, rise = (over, under) if monotone else (over + under, over + under)
-        off = radius(n, self.alphas(delta), std)
+        # Answers at different means differ by more than their noise.
+        spread = slope * np.where(known, high - low, 0.0)
+        reach = np.abs(mean_y) + upper
+        off = noise.off(n, self.v[arms], self.alphas(delta), reach, spread)
         lower = np.where(known, mean_y - off - slope * fall, -np.inf).max(axis=1)
         return lower, np.where(known, mean_y + off + slope * rise, np.inf).min(axis=1)
 
-    def state(self) -> dict[str, Any]:
+    def state(self, *, with_v: bool) -> dict[str, Any]:
         """The intervals that have answers, as plain JSON."""
         arms, cells = np.nonzero(self.n)
-        columns = {name: getattr(self, name)[arms, cells].tolist() for name in _COLUMNS}
+        names = (*_COLUMNS, "v") if with_v else _COLUMNS
+        columns = {name: getattr(self, name)[arms, cells].tolist() for name in names}
         return {"shape": self.n.shape, "arms": arms.tolist(), "cells": cells.tolist(), **columns}
 
     @classmethod
@@ -131,6 +127,6 @@ class Answers:
         """What ``state()`` described."""
         n_arms, n_cells = state["shape"]
         answers = cls.none(n_arms, int(n_cells + 1).bit_length() - 1)
-        for name in _COLUMNS:
+        for name in (*_COLUMNS, "v") if "v" in state else _COLUMNS:
             getattr(answers, name)[state["arms"], state["cells"]] = state[name]
         return answers

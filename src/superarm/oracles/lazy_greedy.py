@@ -201,7 +201,7 @@ class LazyGreedy:
 
     def _meet(self, reward: Reward) -> KnownSets:
         """What is known about this reward: nothing if it is new. A loaded state fits any."""
-        refuse_noisy(self, reward, "Greedy")
+        refuse_noisy(self, reward, "NoisyGreedy or Greedy")
         if self._known is None or (self._reward is not None and reward is not self._reward):
             self._alone, self._known = self._new_alone(), KnownSets.new(reward, self.n_answers)
         elif self._reward is None:

@@ -100,7 +100,8 @@ class LocalSearch:
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """A set that no swap of one arm improves."""
         if isinstance(self.start, LazySingletons):  # the default, which would refuse it, too
-            refuse_noisy(self, reward, "Greedy, or another start, as in LocalSearch(Singletons())")
+            instead = "NoisyLocalSearch, or another start, as in LocalSearch(Singletons())"
+            refuse_noisy(self, reward, instead)
         theta, feasible = as_selection(reward, theta, k)
         if self._counted is None or self._counted.uncounted is not reward:
             # The same one in every round: a start that remembers answers knows its reward by

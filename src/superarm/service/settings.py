@@ -61,7 +61,8 @@ class Settings:
     limits
         The largest requests.
     n_processes
-        How many processes evaluate the operator's rewards; 0 for the threads of the server.
+        How many processes evaluate the operator's rewards, and, up to one per core, draw samples
+        for propensities; 0 for the threads of the server.
     checkpoint_every, n_threads, most_loaded, deadline_s
         See `superarm.service.bandits.engine.Engine`.
     check_all

@@ -45,9 +45,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaln, xlog1py, xlogy
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.special import betaln, xlog1py, xlogy
 
 _HALF = 0.5  # the parameters of the mixture: those of Jeffreys
 

@@ -59,6 +59,8 @@ ADDED = [
         for name in ("SnapshotAnswer", "BatchBody", "BatchAnswer", "RemoteDecision")
     ),
     ("paths", "/v1/bandits/{id}/verdict"),
+    ("paths", "/v1/bandits/{id}/arms", "get"),
+    ("components", "schemas", "ArmList"),
     ("components", "schemas", "VerdictAnswer"),
     ("paths", "/v1/bandits/{id}/lift"),
     ("components", "schemas", "LiftAnswer"),
@@ -66,7 +68,9 @@ ADDED = [
     ("components", "schemas", "CreateBody", "properties", "holdout"),
     ("components", "schemas", "DecisionAnswer", "properties", "holdout"),
     ("components", "schemas", "DecisionState", "properties", "holdout"),
-    ("paths", "/v1/bandits", "get", "parameters", 2),  # name
+    ("paths", "/v1/bandits", "get", "parameters", 1),  # name
+    ("paths", "/v1/bandits", "get", "parameters", 1),  # query
+    ("components", "schemas", "ProblemPlace"),
     *(
         ("components", "schemas", name)
         for name in (
@@ -99,10 +103,19 @@ ADDED = [
         for name in ("base", "columns", "own", "mostly")
     ),
 ]
-# What was changed on purpose: seeds above 2^53 are text, and so is the next page.
+# What was changed on purpose: seeds above 2^53 are text, and so is the next page. The other changes
+# say the same as before, but in a way that generators of clients understand: see below.
 CHANGED = [
     ("components", "schemas", "CreateBody", "properties", "seed"),
+    ("components", "schemas", "CreateBody", "properties", "belief"),
+    ("components", "schemas", "CreateBody", "properties", "oracle"),
     ("components", "schemas", "DecisionList", "properties", "next"),
+    ("components", "schemas", "DecideBody", "properties", "weights"),
+    ("components", "schemas", "TellBody", "properties", "outcomes"),
+    ("components", "schemas", "ProblemBody", "properties", "errors"),
+    ("paths", "/v1/bandits", "get", "parameters", 1),  # after
+    ("paths", "/v1/bandits/{id}/decisions", "get", "parameters", 3),  # before
+    ("paths", "/v1/bandits/{id}/decisions", "get", "parameters", 1),  # status
 ]
 NEW_BELIEFS = (
     "cascading",
@@ -173,6 +186,33 @@ def test_the_api_is_the_recorded_one(tmp_path):
             place = place[step]
         del place[name]
     assert without_new_beliefs(found) == recorded
+
+
+def test_generators_of_clients_understand_it(client):
+    """What they get wrong or leave out: patterns of members, implied members, nulls in queries."""
+    description = client.get("/openapi.json").json()
+    schemas = description["components"]["schemas"]
+    assert "patternProperties" not in json.dumps(description)
+    outcomes = schemas["TellBody"]["properties"]["outcomes"]
+    assert outcomes["additionalProperties"] == {"type": "number", "minimum": 0, "maximum": 1}
+    names = schemas["GroupBody"]["properties"]["arms"]["items"]
+    assert outcomes["propertyNames"] == {key: names[key] for key in names if key != "type"}
+    for part in ("belief", "oracle"):
+        words, made = schemas["CreateBody"]["properties"][part]["anyOf"][:2]
+        assert made["properties"]["kind"] == words
+        assert made["additionalProperties"] is True
+    parameters = [
+        (operation["operationId"], parameter["name"], parameter["schema"]["type"])
+        for _, operation in operations(description)
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "query"
+    ]
+    # The next of a page is text, so what takes it is, too.
+    assert {("list_bandits", "after", "string"), ("list_decisions", "before", "string")} < {
+        *parameters
+    }
+    names = [operation["operationId"] for _, operation in operations(description)]
+    assert len(names) == len(set(names))
 
 
 def test_without_keys_only_the_keys_are_missing(tmp_path, client):

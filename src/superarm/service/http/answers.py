@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from superarm.service.bandits.decisions import ESTIMATE_IS
+from superarm.service.http.problem_body import ProblemBody
 from superarm.service.summary import Summary
+from superarm.sessions import Lift
 
 Status = Literal["open", "told", "expired"]
 
@@ -30,6 +32,13 @@ class ArmState(BaseModel):
     a: float | None = None
     b: float | None = None
     retired: bool
+
+
+class ArmList(BaseModel):
+    """Arms in the order in which they came. ``next`` is the ``after`` of the next page."""
+
+    arms: list[ArmState]
+    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +65,13 @@ class VerdictAnswer(BaseModel):
     text: str
 
 
-class LiftAnswer(BaseModel):
+@dataclass(frozen=True)
+class LiftAnswer(Lift):
     """What the policy gains over the hold-out, in mean outcome: see `superarm.sessions.Lift`."""
 
-    lift: float
-    low: float = Field(description="The end of an interval that holds at all times at once.")
-    high: float
-    delta: float
-    policy: float | None
-    holdout: float | None
-    n_policy: int
-    n_holdout: int
+    low: Annotated[
+        float, Field(description="The end of an interval that holds at all times at once.")
+    ]
     text: str
 
 
@@ -127,19 +132,6 @@ class ToldAnswer(BaseModel):
     status: Status
 
 
-class ProblemBody(BaseModel):
-    """A problem document of RFC 9457."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    expected: str | None = None
-    got: str | None = None
-    fix: str | None = None
-    errors: list[dict[str, Any]] | None = None
-
-
 class DecideResult(BaseModel):
     """What one of many requests would have been answered: with success, or with a problem."""
 
@@ -175,6 +167,7 @@ class SnapshotAnswer(BaseModel):
     id: str = Field(description="The beginning of the ids of the decisions, before -1, -2, ...")
     bandit: str
     version: str = Field(description="For the batches: which events the snapshot has seen.")
+    decisions: int = Field(description="How many closed decisions the snapshot knows.")
     spec: dict[str, Any] = Field(description="The parts of the policy.")
     session: str = Field(description="A file of a session of superarm, in base64.")
 

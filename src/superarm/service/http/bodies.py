@@ -63,6 +63,7 @@ def _one_of(names: Iterable[str]) -> Any:
         "type": "object",
         "properties": {"kind": kind},
         "required": ["kind"],
+        "additionalProperties": True,  # said, because generators of clients assume the opposite
         "maxProperties": _MOST_PARAMETERS,
     }
     return WithJsonSchema({"anyOf": [kind, with_parameters]})

@@ -9,16 +9,21 @@ from http import HTTPStatus
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
-from pydantic.json_schema import JsonSchemaMode
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
+from pydantic_core.core_schema import DictSchema
 
-from superarm.service.http.answers import ProblemBody
 from superarm.service.http.endpoint import NDJSON, REPLAYED, Endpoint, Media
+from superarm.service.http.problem_body import ProblemBody
 from superarm.service.problems import MEDIA_TYPE
 from superarm.version import __version__
 
 _REF = "#/components/schemas/{model}"
 _REPLAYED_HEADER = {
     "description": "true for the answer to an earlier request with the same key.",
+    "schema": {"type": "string"},
+}
+_LOCATION_HEADER = {
+    "description": "The path of what was made. Several decisions have none.",
     "schema": {"type": "string"},
 }
 # By the module of the endpoint.
@@ -110,8 +115,9 @@ def _query_parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
     if endpoint.query is None:
         return
     for name, schema in endpoint.query.model_json_schema()["properties"].items():
-        if schema["default"] is None:
-            del schema["default"]  # a query cannot say null
+        if schema["default"] is None:  # a query cannot say null
+            del schema["default"]
+            schema |= schema.pop("anyOf")[0]
         about = schema.pop("description")
         yield {
             "name": name,
@@ -126,8 +132,9 @@ def _responses(endpoint: Endpoint, needs_key: bool) -> dict[str, Any]:
     responses = {endpoint.status: _success(endpoint)}
     statuses = [*endpoint.problems, *_OF_EVERY_ENDPOINT, *([401] if needs_key else [])]
     statuses += [410] if "{id}" in endpoint.path else []  # of a bandit that was deleted
-    problem = {"description": "A problem", "content": _content(MEDIA_TYPE, _ref(ProblemBody))}
-    responses |= dict.fromkeys(statuses, problem)
+    content = _content(MEDIA_TYPE, _ref(ProblemBody))
+    for status in statuses:
+        responses[status] = {"description": HTTPStatus(status).phrase, "content": content}
     if endpoint.failure is not None:
         responses[503] = {
             "description": HTTPStatus(503).phrase,
@@ -151,11 +158,13 @@ def _success(endpoint: Endpoint) -> dict[str, Any]:
     else:
         schema = _ref(answer)
     response: dict[str, Any] = {
-        "description": "Successful Response",
+        "description": HTTPStatus(endpoint.status).phrase,
         "content": _content("application/json", schema),
     }
-    if endpoint.takes_key:
-        response["headers"] = {REPLAYED: _REPLAYED_HEADER}
+    headers = {REPLAYED: _REPLAYED_HEADER} if endpoint.takes_key else {}
+    headers |= {"Location": _LOCATION_HEADER} if endpoint.location else {}
+    if headers:
+        response["headers"] = headers
     if endpoint.links:
         parameters = {"id": "$response.body#/id"}
         response["links"] = {
@@ -188,5 +197,20 @@ def _schemas(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 def _definitions(models: Sequence[Any], mode: JsonSchemaMode) -> dict[str, Any]:
     # A model may be a union, which has no name, so the models are numbered.
     adapters = [(place, mode, TypeAdapter(model)) for place, model in enumerate(models)]
-    _, found = TypeAdapter.json_schemas(adapters, ref_template=_REF)
+    _, found = TypeAdapter.json_schemas(
+        adapters, ref_template=_REF, schema_generator=_ForGenerators
+    )
     return found["$defs"]
+
+
+class _ForGenerators(GenerateJsonSchema):
+    """Schemas that generators of clients understand."""
+
+    def dict_schema(self, schema: DictSchema) -> JsonSchemaValue:
+        """Names and values have rules of their own: few generators read patternProperties."""
+        made = super().dict_schema(schema)
+        if "patternProperties" in made:
+            ((pattern, values),) = made.pop("patternProperties").items()
+            names = {**made.get("propertyNames", {}), "pattern": pattern}
+            made |= {"additionalProperties": values, "propertyNames": names}
+        return made

@@ -1,6 +1,6 @@
-"""The processes that evaluate the operator's rewards.
+"""The processes that evaluate the operator's rewards, and draw samples for propensities.
 
-    python -m superarm.service.processes.child SOCKET MODULE
+    python -m superarm.service.processes.child SOCKET MODULE NICENESS
 
 The first process imports the module once and evaluates nothing. For each socket that it gets, it
 forks a child that answers requests on this socket. A fork takes milliseconds and shares memory, so
@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
+import pickle
 import select
 import signal
 import socket
@@ -41,9 +43,12 @@ class Made(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A request to a child: what it is to do with a reward. ``values`` depend on ``verb``."""
+    """A request to a child: what it is to do with a reward. ``values`` depend on ``verb``.
 
-    made: Made
+    ``made`` is None if it needs no reward of the module.
+    """
+
+    made: Made | None
     params: dict[str, Any]
     verb: str
     values: tuple[Any, ...] = ()
@@ -65,10 +70,33 @@ def batch(reward: Any, members: Any, offsets: Any, means: Any) -> Any:
     return np.asarray(reward.batch(Pools(members, offsets, reward.n_arms), theta), np.float64)
 
 
+class _Unpickler(pickle.Unpickler):
+    """Reads what the server sent, with a reward of this process in its place."""
+
+    def __init__(self, source: io.BytesIO, reward: Any) -> None:
+        super().__init__(source)
+        self._reward = reward
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._reward
+
+
+def sample(reward: Any, sent: bytes) -> Any:
+    """Sampled sets of a policy: members, offsets, evaluations, and the generator's last state."""
+    # Imported here: evaluations do not need it.
+    from superarm.offpolicy import propensities
+
+    policy, n_samples, options = _Unpickler(io.BytesIO(sent), reward).load()
+    found = propensities(policy, n_samples, **options)
+    state = options["rng"].bit_generator.state
+    return found.sets.members, found.sets.offsets, found.evaluations, state
+
+
 _VERBS: dict[str, Any] = {
     "declare": declared,
     "value": lambda reward, arms, means: float(reward(arms, means)),
     "batch": batch,
+    "sample": sample,
 }
 
 
@@ -80,11 +108,12 @@ def answer(connection: Connection, module: Any) -> None:
         wanted: Wanted = connection.recv()
         try:
             made = wanted.made
-            if made not in rewards:
+            if made is not None and made not in rewards:
                 rewards[made] = getattr(module, made.name)(made.n_arms, **wanted.params)
                 if len(rewards) > _MOST_REWARDS:
                     rewards.popitem(last=False)
-            said: Any = True, _VERBS[wanted.verb](rewards[made], *wanted.values)
+            reward = None if made is None else rewards[made]
+            said: Any = True, _VERBS[wanted.verb](reward, *wanted.values)
         except Exception as error:
             said = False, (error, traceback.format_exc())
         try:
@@ -93,8 +122,9 @@ def answer(connection: Connection, module: Any) -> None:
             connection.send((False, (RuntimeError(repr(said[1][0])), said[1][1])))
 
 
-def main(door: socket.socket, module: str) -> None:
+def main(door: socket.socket, module: str, niceness: int) -> None:
     """Fork a child for each socket that comes through the door."""
+    os.nice(niceness)
     found = importlib.import_module(module)
     # Ctrl-C reaches the whole group of processes, and the server stops these in its own time.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -122,4 +152,4 @@ def _end_with_server(fd: int) -> None:
 
 
 if __name__ == "__main__":
-    main(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])
+    main(socket.socket(fileno=int(sys.argv[1])), sys.argv[2], int(sys.argv[3]))

@@ -1,4 +1,4 @@
-"""Processes for the operator's rewards, as many as are at work at the same time."""
+"""Processes for rewards and samples, as many as are at work at the same time."""
 
 from __future__ import annotations
 
@@ -44,10 +44,12 @@ class Processes:
         The module with the rewards. The processes import it, too.
     most
         How many processes there may be. More requests wait until one is free.
+    niceness
+        By how much they come after other processes when all of them want to compute.
     """
 
-    def __init__(self, module: str, most: int) -> None:
-        self._most, self._source = most, _Source(module)
+    def __init__(self, module: str, most: int, niceness: int = 0) -> None:
+        self._most, self._source = most, _Source(module, niceness)
         self._free: list[_Child] = []
         self._n_taken = 0
         self._changed = threading.Condition()
@@ -80,7 +82,7 @@ class Processes:
             self._free.clear()
         self._source.close()
 
-    def _take(self, made: Made) -> _Child | None:
+    def _take(self, made: Made | None) -> _Child | None:
         """A free process, at best one that has made the reward already; None for a new one."""
         with self._changed:
             while not self._free and self._n_taken >= self._most:
@@ -106,7 +108,7 @@ class _Child:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._pid: int = self._receive()
-        self.made: set[Made] = set()
+        self.made: set[Made | None] = set()
 
     def ask(self, wanted: Wanted) -> Any:
         """The answer to a request."""
@@ -130,8 +132,8 @@ class _Child:
 class _Source:
     """The process that has imported the module, of which others are forked."""
 
-    def __init__(self, module: str) -> None:
-        self._module = module
+    def __init__(self, module: str, niceness: int) -> None:
+        self._module, self._niceness = module, niceness
         self._lock = threading.Lock()
         self._closed = False
         self._open()
@@ -164,7 +166,7 @@ class _Source:
             # It finds modules where this process finds them.
             path = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
             self._process = subprocess.Popen(
-                [*program, self._module],
+                [*program, self._module, str(self._niceness)],
                 pass_fds=[number],
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": path},

@@ -32,12 +32,13 @@ class RemoteReward:
         self._processes, self._made, self._params = processes, made, params
         vars(self).update(declared)
 
-    def _ask(self, verb: str, *values: Any) -> Any:
+    def ask(self, verb: str, *values: Any) -> Any:
+        """What the other process says."""
         return self._processes.ask(Wanted(self._made, self._params, verb, values))
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
         """The value of one set."""
-        return self._ask("value", np.asarray(arms), np.asarray(means))
+        return self.ask("value", np.asarray(arms), np.asarray(means))
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         """The values of many sets, in one message."""
@@ -45,7 +46,7 @@ class RemoteReward:
         # Rewards look at members alone, and theta may have a million values.
         if len(members) < pools.n_arms:
             means = means[members]
-        return self._ask("batch", members, pools.offsets, means)
+        return self.ask("batch", members, pools.offsets, means)
 
 
 def remote_rewards(own: Mapping[str, Factory], processes: Processes) -> dict[str, Factory]:

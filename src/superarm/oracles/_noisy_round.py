@@ -1,0 +1,157 @@
+"""One round of `NoisySingletons`: which arms are evaluated, and what their answers prove."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from superarm.core import Pools, Reward
+from superarm.core.arguments import FloatArray, IndexArray
+from superarm.oracles._noise import N_WARM_UP, Noise
+from superarm.oracles._noisy_answers import Answers
+
+# An arm is evaluated this share of its answers of the round once more, so that steps are few.
+_SHARE_PER_STEP = 1 / 5
+_AT_LEAST = 3  # one answer proves next to nothing
+# Of two arms in doubt, the one with the narrower bounds is evaluated, too, from this share on.
+_AS_WIDE = 0.9
+# The share of the evaluations of a round that go to the empty set, if that bounds the arms.
+_SHARE_EMPTY = 1 / 32
+
+
+@dataclass(eq=False)
+class NoisyRound:
+    """One round: the evaluations, and the bounds that all answers give, shape (n_arms,)."""
+
+    reward: Reward
+    answers: Answers
+    rounds: FloatArray  # in how many rounds each arm was evaluated, with this one
+    theta: FloatArray
+    delta: float
+    noise: Noise
+    evaluations: int = 0
+    n_empty: int = 0
+    lower: FloatArray = field(init=False)
+    upper: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        n_arms = len(self.theta)
+        self.lipschitz = np.broadcast_to(np.asarray(self.reward.lipschitz, np.float64), n_arms)
+        # Of the answers of this round.
+        self.n, self.sum_y, self.v = (np.zeros(n_arms) for _ in range(3))
+        self.lower, self.upper = np.zeros(n_arms), np.full(n_arms, float(self.reward.upper))
+        self._update(np.arange(n_arms))
+        self._use_empty()
+
+    def step(self, pair: IndexArray, budget: int) -> None:
+        """Evaluate the arms in doubt, and now and then the empty set."""
+        if self.noise.is_cold:
+            self._warm_up(pair, min(N_WARM_UP, budget))
+            return
+        for arm in pair.tolist():
+            more = max(self._n_least(arm), int(_SHARE_PER_STEP * self.n[arm]))
+            more = min(more, budget - self.evaluations)
+            if more > 0:
+                self._evaluate(arm, more)
+        self._update(pair)
+        wanted = math.ceil(_SHARE_EMPTY * self.evaluations) - self.n_empty
+        more = min(wanted, budget - self.evaluations)
+        if self.reward.zero_is_absent and more > 0:
+            pools = Pools(np.zeros(0, np.intp), np.zeros(more + 1, np.intp), len(self.theta))
+            values = np.asarray(self.reward.batch(pools, self.theta), np.float64)
+            self.answers.add(len(self.theta), 0.0, values, self.noise)
+            self.n_empty += more
+            self.evaluations += more
+            self._use_empty()
+
+    def _n_least(self, arm: int) -> int:
+        """Fewer answers would prove nothing. All answers about an arm are in its first interval."""
+        alpha = self.delta / 2 * 6 / np.pi**2 / len(self.theta)
+        return max(_AT_LEAST, self.noise.n_first(alpha) - int(self.answers.n[arm, 0]))
+
+    def _warm_up(self, pair: IndexArray, times: int) -> None:
+        """The first answers of a run only say how large the noise is, about."""
+        values = self._ask(int(pair[0]), times)
+        if times > 1:
+            self.noise.warm_up(values, float(self.reward.upper))
+
+    def _ask(self, arm: int, times: int) -> FloatArray:
+        pools = Pools(np.full(times, arm), np.arange(times + 1), len(self.theta))
+        self.evaluations += times
+        return np.asarray(self.reward.batch(pools, self.theta), np.float64)
+
+    def _evaluate(self, arm: int, times: int) -> None:
+        values = self._ask(arm, times)
+        self.rounds[arm] += self.n[arm] == 0
+        one = slice(arm, arm + 1)
+        self.v[one] = self.noise.grown(self.v[one], self.n[one], self.sum_y[one], values)
+        self.n[arm] += times
+        self.sum_y[arm] += values.sum()
+        self.answers.add(arm, float(self.theta[arm]), values, self.noise)
+
+    def _update(self, arms: IndexArray) -> None:
+        """Tighten the bounds of some arms by the answers of all rounds, and of this one."""
+        lower, upper = self.answers.bounds(
+            arms,
+            self.theta[arms],
+            lipschitz=self.lipschitz[arms],
+            monotone=self.reward.monotone,
+            delta=self.delta / 2,
+            noise=self.noise,
+            upper=float(self.reward.upper),
+        )
+        self._tighten(arms, lower, upper)
+        arms = arms[self.n[arms] > 0]
+        n = self.n[arms]
+        # The answers of this round are all at theta: no slope is needed, but a boundary of its own.
+        alpha = self.delta / 2 * 6 / (np.pi * self.rounds[arms]) ** 2 / len(self.theta)
+        middle = self.sum_y[arms] / n
+        reach = np.abs(middle) + float(self.reward.upper)
+        off = self.noise.off(n, self.v[arms], alpha, reach, 0.0)
+        self._tighten(arms, middle - off, middle + off)
+
+    def _use_empty(self) -> None:
+        """A mean of 0 is an absent arm: B says how far the arm can be from the empty set."""
+        if not (self.reward.zero_is_absent and self.answers.n[-1, 0]):
+            return
+        zero, empty = np.zeros(1), np.array([len(self.theta)])
+        least, most = self.answers.bounds(
+            empty,
+            zero,
+            lipschitz=zero,
+            monotone=True,
+            delta=self.delta / 2,
+            noise=self.noise,
+            upper=float(self.reward.upper),
+        )
+        reach = self.lipschitz * self.theta
+        lower = least - (0.0 if self.reward.monotone else reach)
+        self._tighten(np.arange(len(self.theta)), lower + 0 * reach, most + reach)
+
+    def _tighten(self, arms: IndexArray, lower: FloatArray, upper: FloatArray) -> None:
+        # Bounds hold at all times, so the tightest of a round hold, too.
+        self.lower[arms] = np.maximum(self.lower[arms], lower)
+        self.upper[arms] = np.minimum(self.upper[arms], upper)
+
+
+def in_doubt(
+    arms: IndexArray, lower: FloatArray, upper: FloatArray, tolerance: float
+) -> IndexArray:
+    """The less known of the weakest arm in the set and the strongest one outside.
+
+    Both if they are about equally known, and none if the set is certified.
+    """
+    outside = np.ones(len(lower), bool)
+    outside[arms] = False
+    others = np.flatnonzero(outside)
+    if not len(others):
+        return others
+    weakest, rival = arms[lower[arms].argmin()], others[upper[others].argmax()]
+    if upper[rival] - lower[weakest] <= tolerance:
+        return others[:0]
+    pair = np.array([weakest, rival])
+    width = upper[pair] - lower[pair]
+    # The arm at the border meets many rivals. It must not be evaluated again for each of them.
+    return pair[width >= _AS_WIDE * width.max()]
