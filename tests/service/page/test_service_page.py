@@ -41,6 +41,35 @@ def test_a_bandit_is_created_decides_and_learns(visit, server):
     wait_for_count(page.locator(".decision .chip.good"), 2)
 
 
+def test_the_server_searches_all_bandits(visit, other):
+    """The page shows the first hundred, so it must not search among those alone."""
+    for name in ("Sought Apples", "sought pears", "neither"):
+        other("POST", "/v1/bandits", {"name": name, "arms": FRUIT, "k": 2})
+    page = visit()
+    listed = page.get_by_role("list", name="Bandits").locator("a")
+    with page.expect_request(lambda request: "query=SOUGHT" in request.url):
+        page.get_by_label("Search bandits by name").fill("SOUGHT")
+    wait_for_count(listed, 2)
+    page.get_by_label("Search bandits by name").fill("nothing like that")
+    page.get_by_text("No bandit has this name.").wait_for()
+    page.get_by_label("Search bandits by name").fill("")
+    wait_for_text(listed, "neither")
+
+
+def test_numbers_that_stay_zero_are_not_shown(visit, other, bandit):
+    """The rewards of sums are not evaluated, and without an expiry nothing expires."""
+    decide(other, bandit)
+    page = visit(f"/#/b/{bandit['id']}")
+    titles = page.locator(".tile dt")
+    wait_for_texts(titles, ["rounds", "decisions", "open", "complete"])
+    assert page.get_by_label("What the chart shows").count() == 0
+    spec = {"name": f"{bandit['name']} 2", "arms": FRUIT, "k": 2, "oracle": "singletons"}
+    evaluated = other("POST", "/v1/bandits", {**spec, "expiry": {"after_s": 60}})
+    page.goto(page.url.replace(bandit["id"], evaluated["id"]))
+    wait_for_count(titles, 7)
+    page.get_by_label("What the chart shows").wait_for()
+
+
 def test_changes_by_other_clients_appear(visit, other, bandit):
     page = visit(f"/#/b/{bandit['id']}")
     page.get_by_text("No decisions yet.").wait_for()

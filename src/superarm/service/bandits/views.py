@@ -72,18 +72,31 @@ def lift(live: Live, turn: Turn, delta: float) -> Answer:
     return {**asdict(found), "text": str(found)}
 
 
+def list_arms(live: Live, turn: Turn, limit: int, after: int, query: str) -> Answer:
+    """Arms in the order in which they came, from place ``after`` on, as an operation; O(n_arms)."""
+    names, belief = live.session.names, _shown_belief(live)
+    found = _with_query(names, query)
+    found = found[np.searchsorted(found, after) :]
+    rows = _rows(live, names, belief, _known_means(belief), found[:limit])
+    return {"arms": rows, "next": str(found[limit]) if len(found) > limit else None}
+
+
 def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
-    session, belief = live.session, _shown_belief(live)
-    # An arm without outcomes may have no mean. It comes last.
-    means = np.nan_to_num(np.asarray(_means(belief), np.float64), nan=-1.0)
-    best = _largest(means, _with_query(names, query), top)
-    posterior: Any = belief.posterior(best) if isinstance(belief, HasPosterior) else None
-    lows: list[Any] = [None] * len(best)
+    belief = _shown_belief(live)
+    means = _known_means(belief)
+    return _rows(live, names, belief, means, _largest(means, _with_query(names, query), top))
+
+
+def _rows(live: Live, names: tuple[Any, ...], belief: Any, means: Any, shown: Any) -> list[Answer]:
+    """What is known of the arms with the numbers ``shown``."""
+    session = live.session
+    posterior: Any = belief.posterior(shown) if isinstance(belief, HasPosterior) else None
+    lows: list[Any] = [None] * len(shown)
     highs = lows
     if posterior is not None:
         lows, highs = (ends.tolist() for ends in posterior.interval(_LEVEL))
     rows = []
-    for place, arm in enumerate(best.tolist()):
+    for place, arm in enumerate(shown.tolist()):
         mean = float(means[arm])
         row = {
             "arm": names[arm],
@@ -102,6 +115,11 @@ def _shown_belief(live: Live) -> Any:
     belief: Any = live.session.policy.belief
     average = getattr(belief, "average_context", None)
     return belief if average is None else belief.at(average)
+
+
+def _known_means(belief: Any) -> Any:
+    # An arm without outcomes may have no mean. It comes last.
+    return np.nan_to_num(np.asarray(_means(belief), np.float64), nan=-1.0)
 
 
 def _means(belief: Any) -> Any:

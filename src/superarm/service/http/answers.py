@@ -34,6 +34,13 @@ class ArmState(BaseModel):
     retired: bool
 
 
+class ArmList(BaseModel):
+    """Arms in the order in which they came. ``next`` is the ``after`` of the next page."""
+
+    arms: list[ArmState]
+    next: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class BanditState(Summary):
     """A bandit, what it is made of, and its best arms."""

@@ -16,10 +16,12 @@ from superarm.service.log.events import Bandit, Event
 from superarm.service.log.queries import (
     INSERT_BANDIT,
     INSERT_EVENT,
+    PUT_BASE,
     PUT_CHECKPOINT,
     TABLES,
     LogTurn,
     Statement,
+    remove,
 )
 from superarm.service.log.shared_queries import SharedQueries
 from superarm.service.log.store import Checkpoint, DeletedError, NameTakenError, StoreError
@@ -34,7 +36,7 @@ _TYPES = {
 }
 _TABLES_LOCK = 0x5A_BA_4D_17  # advisory lock of the process that creates the tables
 _EVENTS_PER_READ = 10_000
-# Several processes make checkpoints, and an older one must not replace a newer one.
+# Several processes make checkpoints and bases, and an older one must not replace a newer one.
 _ONLY_NEWER = " WHERE (old.meta::json->>'seq')::bigint < (excluded.meta::json->>'seq')::bigint"
 # Both sides notice within half a minute that a machine has vanished, and PostgreSQL then releases
 # its locks. A process that hangs may hold a bandit for minutes, because a reward may take minutes.
@@ -154,6 +156,12 @@ class PostgresStore(SharedQueries):
     def put_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
         """Store a checkpoint, unless another process has stored a later one."""
         self._write([(PUT_CHECKPOINT + _ONLY_NEWER, (number, *checkpoint))])
+
+    def compact(self, number: int, seq: int, base: Checkpoint) -> None:
+        """Store the bandit at event ``seq``, unless a later base is there; remove older events."""
+        # Before anything is removed: who loads the bandit then begins at this base, or a later one.
+        self._write([(PUT_BASE + _ONLY_NEWER, (number, *base))])
+        remove(self, number, 1, seq)
 
     def check(self) -> None:
         """Execute a write that changes nothing."""

@@ -29,6 +29,7 @@ export interface Bandit {
     reward: { name: string };
     oracle: { kind: string };
     belief: { kind: string; context?: number };
+    expiry?: unknown;
     holdout?: unknown;
     features?: number;
   };
