@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from superarm.advice import settings
 from superarm.advice.evidence import doubt, n_clean
 from superarm.advice.oracle_costs import ORACLE_COSTS
-from superarm.advice.results import SHARE, Property, SubProblems
+from superarm.advice.results import Property, SubProblems
 from superarm.advice.rules import (
     CHOICES,
     RELIED_ON,
@@ -88,7 +89,7 @@ class Recommendation:
         if self.confidence is not None:
             lines.append(
                 f"Confidence: {math.floor(100 * self.confidence)}% that what the oracle relies on "
-                f"is violated in at most {SHARE:.0%} of such probes."
+                f"is violated in at most {settings.SHARE:.0%} of such probes."
             )
         lines.append(f"Cost per round: {self.cost}.")
         return "\n".join(lines + [f"Consider: {line}." for line in self.suggestions])
