@@ -19,7 +19,7 @@ _PILOT = 4  # evaluations that find out how large values usually are
 _NOISY_PILOT = 12  # the same where there is noise, made twice
 
 
-_MOSTsettings.BLOCKS = 2  # times the probes that it takes without noise and failures
+_MOST_TIMES = 2  # times the probes that it takes without noise and failures
 _SCREEN = 0.1  # of the budget, for the first probes of what is required
 
 
@@ -109,8 +109,8 @@ def _next(table: list[Group], ledger: Ledger, left: int, k: int) -> Group | None
         for group in table
         if not set(group.names).isdisjoint(names)
         and group.evaluations <= left
-        and group.n_probes
-        < _MOSTsettings.BLOCKS * n_clean()  # noise or failures may hide everything
+        # Noise or failures may hide everything.
+        and group.n_probes < _MOST_TIMES * n_clean()
     ]
     # A few probes of what is required: a reward that fails there makes all other probes useless.
     first = [
