@@ -80,13 +80,19 @@ def probe_within(
                 continue
             return
         ledger.watch.about = " and ".join(group.names[:2])
-        n_block = min(settings.BLOCK, max(1, n_clean() - group.n_probes), left // group.evaluations)
+        n_block = _n_block(group, left)
         group.n_probes += n_block
         block = [group.probe(draw) for _ in range(n_block)]
         for found in run_block(ledger.evaluate, block):
             findings = found if isinstance(found, dict) else {}
             ledger.confirm(findings, budget - ledger.evaluate.n_evaluated)
             ledger.add(findings)
+
+
+def _n_block(group: Group, left: int) -> int:
+    """How many probes run at once: few at first, because most violations show at once."""
+    n = min(settings.BLOCK, group.n_probes, n_clean() - group.n_probes)
+    return min(max(1, n), left // group.evaluations)
 
 
 def _check(ledger: Ledger, checks: SubChecks, left: int) -> bool:

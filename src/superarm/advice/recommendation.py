@@ -22,6 +22,7 @@ from superarm.advice.rules import (
 from superarm.advice.sub_problems import SubChecks
 from superarm.advice.suggestions import fix, suggestions
 from superarm.advice.text import listed, shown_s
+from superarm.oracles import Exhaustive
 
 _LOSES = 0.02  # of a value: less is not worth a warning
 
@@ -142,7 +143,7 @@ def recommend(
         suggestions=tuple(suggestions(rows, used, case, loss)),
         undecided=open_properties(rows, n_arms, k),
         confidence=_confidence(rows, case, together),
-        warnings=tuple(_warnings(oracle, rows, usual, checks.of(oracle))),
+        warnings=tuple(_warnings(oracle, rows, usual, math.comb(n_arms, k), checks.of(oracle))),
     )
 
 
@@ -161,15 +162,21 @@ def _confidence(
 
 
 def _warnings(
-    oracle: str, rows: dict[str, Property], usual: float, check: SubProblems | None
+    oracle: str,
+    rows: dict[str, Property],
+    usual: float,
+    n_sets: int,
+    check: SubProblems | None,
 ) -> list[str]:
     lines = []
     row = rows["submodular"]
+    # More than the limit of Exhaustive would be no advice.
+    cost = f", by {n_sets:,} evaluations per round" if n_sets <= Exhaustive().limit else ""
     if oracle in ("LocalSearch", "Greedy") and row.n_violated and row.worst > _LOSES * usual:
         lines.append(
             f"{oracle} can miss the best set, because arms are worth more together than alone: an "
             f"arm added {row.worst:.3g} more to a set than to a part of it, where an ordinary "
-            f"value is {usual:.3g}. Only Exhaustive is sure to find the best set"
+            f"value is {usual:.3g}. Only Exhaustive is sure to find the best set{cost}"
         )
     if check is not None and check.mean_ratio < 1 - _LOSES:
         better = max(check.others, key=lambda name: check.others[name])
