@@ -30,6 +30,7 @@ class Group:
     names: tuple[str, ...]
     probe: Combined
     evaluations: int
+    label: str = ""
     n_probes: int = 0
 
 
@@ -46,7 +47,7 @@ def groups(
     found.append(Group(("submodular", "monotone in S"), interactions, 4))
     absent = ("zero_is_absent",) if required.zero_is_absent else ()
     cost = required.n_evaluations(n_arms)
-    found.append(Group((*required.names, *absent), required, cost))
+    found.append(Group((*required.names, *absent), required, cost, "required, declared"))
     rising = tuple(name for name in ("monotone", "concave") if name in claims)
     if rising:
         found.append(Group(rising, alone, 3))
@@ -79,7 +80,7 @@ def probe_within(
             if _check(ledger, checks, left):
                 continue
             return
-        ledger.watch.about = " and ".join(group.names[:2])
+        ledger.watch.about = group.label or group.names[0]
         n_block = _n_block(group, left)
         group.n_probes += n_block
         block = [group.probe(draw) for _ in range(n_block)]

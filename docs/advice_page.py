@@ -1,0 +1,139 @@
+"""Make the measured part and the picture of docs/choosing.md: ``python docs/advice_page.py``.
+
+The numbers come from docs/advice.json, which ``benchmarks/advice.py`` writes.
+``tests/test_advice_page.py`` checks that the page has what this program makes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from superarm.reporting.figures import WIDTH, plain, render
+from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, RED
+from superarm.reporting.tables import Table, as_markdown, fill
+
+HERE = Path(__file__).parent
+PAGE, PICTURE, MEASURED = HERE / "choosing.md", HERE / "advice.svg", HERE / "advice.json"
+# What is counted, in words, with its colour and dash.
+COUNTS = {
+    "good": ("within 2% of the best oracle", BLUE, "-"),
+    "cheapest": ("the cheapest one of these", GREEN, "--"),
+    "undecided": ("says undecided", ORANGE, "-."),
+    "silent": ("not within 2%, and says nothing", RED, ":"),
+}
+
+
+def measured(half: str = "shown") -> tuple[Any, dict[int, list[dict[str, Any]]]]:
+    """What the benchmark wrote, and the rows of a half by budget."""
+    found = json.loads(MEASURED.read_text())
+    rows: dict[int, list[dict[str, Any]]] = {}
+    for row in found["rows"]:
+        if found["half"][row["reward"]] == half:
+            rows.setdefault(row["budget"], []).append(row)
+    return found, dict(sorted(rows.items()))
+
+
+def share(rows: list[dict[str, Any]], count: str) -> float:
+    """Of all runs."""
+    return sum(row[count] for row in rows) / sum(row["runs"] for row in rows)
+
+
+def spent(rows: list[dict[str, Any]]) -> float:
+    """Evaluations per run."""
+    n_runs = sum(row["runs"] for row in rows)
+    return sum(row["evaluations"] * row["runs"] for row in rows) / n_runs
+
+
+def intro() -> str:
+    """What was played."""
+    found, rows = measured()
+    n_shown = len(next(iter(rows.values())))
+    n_fooling = sum(found["half"][name] == "shown" for name in found["fooling"])
+    n_runs = next(iter(rows.values()))[0]["runs"]
+    n_all = len(found["half"])
+    return (
+        f"The table has shares of the recommendations for {n_shown} of {n_all} rewards of known "
+        f"kinds, {n_fooling} of them made to fool an inspection, with {n_runs} runs per reward "
+        f"(`benchmarks/advice.py`). The other {n_all - n_shown} rewards served to choose the "
+        f"defaults; the halves were drawn before any reward was played. A recommendation is good "
+        f"if the oracle's sets are worth at least {1 - found['within']:.0%} of those of the best "
+        f"available oracle, on average over random means."
+    )
+
+
+def budgets() -> str:
+    """Shares by budget."""
+    _, rows = measured()
+    lines = [
+        [
+            f"{budget:,}",
+            f"{spent(of):,.0f}",
+            *(f"{100 * share(of, count):.0f}%" for count in ("good", "cheapest", "undecided")),
+            f"{100 * share(of, 'silent'):.1f}%",
+        ]
+        for budget, of in rows.items()
+    ]
+    heading = ["budget", "evaluations", "good", "cheapest good", "undecided", "silently wrong"]
+    return as_markdown(Table(heading, lines, n_texts=0))
+
+
+def failures() -> str:
+    """Where the advice is not good, and what fixed oracles would do."""
+    found, rows = measured()
+    largest = max(rows)
+    bad = [row for row in rows[largest] if row["good"] < row["runs"]]
+    kept = [of for name, of in found["always"].items() if found["half"][name] == "shown"]
+    n_runs = sum(of["runs"] for of in kept)
+    always = {name: sum(of[name] for of in kept) / n_runs for name in ("LocalSearch", "Greedy")}
+    named = [
+        f"`{row['reward']}` ({row['good']} of {row['runs']} runs good, quality "
+        f"{row['quality']:.2f}, {row['warned']} with a warning)"
+        for row in bad
+    ]
+    where = f"Not always good with a budget of {largest:,}: {', '.join(named)}. " if named else ""
+    needle = next(
+        row for row in found["rows"] if row["reward"] == "jackpot" and row["budget"] == largest
+    )
+    return (
+        f"{where}`LocalSearch` for every reward would be good in {100 * always['LocalSearch']:.0f}%"
+        f" of the runs, and `Greedy` in {100 * always['Greedy']:.0f}%. No inspection finds a "
+        f"needle: a bonus for one triple of 24 arms, in the other half, was missed in "
+        f"{needle['runs'] - needle['good']} of {needle['runs']} runs."
+    )
+
+
+PARTS: dict[str, Callable[[], str]] = {"intro": intro, "budgets": budgets, "failures": failures}
+
+
+def page(text: str) -> str:
+    """The page with every part as the recorded numbers are now."""
+    return fill(text, "docs/advice_page.py", PARTS)
+
+
+def draw(figure: Any) -> None:
+    """Shares by budget."""
+    _, rows = measured()
+    axis = figure.subplots()
+    for count, (label, colour, dash) in COUNTS.items():
+        y = [100 * share(of, count) for of in rows.values()]
+        axis.plot(list(rows), y, dash, color=colour, marker="o", markersize=4, label=label)
+    axis.axhline(100, color=INK, linewidth=0.5)
+    axis.set_xscale("log")
+    axis.set_xticks(list(rows), [f"{budget:,}" for budget in rows])
+    axis.minorticks_off()
+    axis.set_ylim(-3, 103)
+    plain(axis, "budget, in evaluations", "% of the runs")
+    axis.legend(loc="upper left", bbox_to_anchor=(-0.12, -0.16), ncols=1)
+
+
+def main() -> None:
+    """Write the page and the picture."""
+    PAGE.write_text(page(PAGE.read_text()))
+    PICTURE.write_text(render(draw, size=(WIDTH, 4.8)))
+
+
+if __name__ == "__main__":
+    main()
