@@ -219,10 +219,11 @@ def _why(case: str, rows: dict[str, Property], n_arms: int, k: int) -> str:
         return f"{swaps}, and {n_sets:,} sets are few enough to evaluate all of them"
     if case == "undecided":
         return f"{swaps}, and LocalSearch relies on no property of the reward"
-    rising = rows["monotone in S"].n_violated and not rows["submodular"].n_violated
-    what = "one more arm lowers no value" if rising else "the reward is submodular"
-    decisive = rows["monotone in S"] if rising else rows["submodular"]
-    return f"{swaps}, and that {what} is {'violated' if decisive.n_violated else 'undecided'}"
+    if rows["submodular"].n_violated:
+        return f"{swaps}, and the reward is not submodular"
+    if rows["monotone in S"].n_violated:
+        return f"{swaps}, and one more arm can lower the value"
+    return f"{swaps}, and it is undecided whether the reward is submodular"
 
 
 def _swaps(row: Property) -> str:
