@@ -204,7 +204,7 @@ def run(given: argparse.Namespace) -> None:
             print(f"{n_done} of {len(jobs)}: {name}, seed {seed}", flush=True)
             if given.out is not None and (n_done % 20 == 0 or n_done == len(jobs)):
                 kept["rows"], kept["always"] = gathered(rows), _counted(always)
-                given.out.write_text(json.dumps(kept, indent=1) + "\n")
+                given.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     kept["rows"], kept["always"] = gathered(rows), _counted(always)
     report(kept)
 

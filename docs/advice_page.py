@@ -28,7 +28,7 @@ COUNTS = {
 
 def measured(half: str = "shown") -> tuple[Any, dict[int, list[dict[str, Any]]]]:
     """What the benchmark wrote, and the rows of a half by budget."""
-    found = json.loads(MEASURED.read_text())
+    found = json.loads(MEASURED.read_text(encoding="utf-8"))
     rows: dict[int, list[dict[str, Any]]] = {}
     for row in found["rows"]:
         if found["half"][row["reward"]] == half:
@@ -134,8 +134,8 @@ def draw(figure: Any) -> None:
 
 def main() -> None:
     """Write the page and the picture."""
-    PAGE.write_text(page(PAGE.read_text()))
-    PICTURE.write_text(render(draw, size=(WIDTH, 4.8)))
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PICTURE.write_text(render(draw, size=(WIDTH, 4.8)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import advice_rewards
 
 
 def test_the_page_has_what_was_measured():
-    text = advice_page.PAGE.read_text()
+    text = advice_page.PAGE.read_text(encoding="utf-8")
     assert advice_page.page(text) == text, "run `python docs/advice_page.py`"
 
 
