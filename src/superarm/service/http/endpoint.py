@@ -30,6 +30,7 @@ from superarm.service.problems import Problem, shown
 REPLAYED = "Idempotent-Replayed"  # the header of an answer that was given before
 NDJSON = "application/x-ndjson"  # JSON lines
 _JSON = "application/json"
+_NOTHING = (b"", b"{}")
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _MOST_ERRORS = 10  # errors of a body that one answer lists
 _LONGEST_TEXT = 300
@@ -189,8 +190,8 @@ def body_of(raw: bytes, sent: str | None, endpoint: Endpoint) -> BaseModel | Non
     """
     if sent != _JSON and (sent is not None or raw):
         raw = _as_json(raw, (sent or "").partition(";")[0].strip().lower(), endpoint.lines)
-    # An empty body that is not needed leaves the default of the function.
-    if endpoint.body is None or not (raw or endpoint.needs_body):
+    # A body that is not needed, and says nothing, leaves the default of the function.
+    if endpoint.body is None or (raw in _NOTHING and not endpoint.needs_body):
         return None
     return _parsed(raw, endpoint.body)
 
