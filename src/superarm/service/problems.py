@@ -13,6 +13,8 @@ KINDS = (
     "key-taken",
     "outcome-differs",
     "arm-needed",
+    "arm-unknown",
+    "constraints-refused",
     "decision-expired",
     "bandit-unknown",
     "bandit-deleted",

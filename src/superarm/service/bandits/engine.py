@@ -258,11 +258,8 @@ class Engine:
 
     def _current(self, actor: Actor, turn: Turn) -> Live:
         """The bandit after its last event, also if another process made that event."""
-        live = actor.live
-        if live is None:
-            live = actor.live = loading.load(self.store, actor.bandit, self.own)
-        for event in turn.news:
-            live.apply(event)
+        live = loading.current(self.store, actor.bandit, self.own, actor.live, turn.news)
+        actor.live = live
         return live
 
     def _answer(self, actor: Actor, done: list[Waiting], answers: list[Any]) -> None:
