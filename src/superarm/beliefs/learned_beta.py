@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.beliefs import _learned_many
 from superarm.beliefs._beta import as_prior
 from superarm.beliefs._equal_arms import EqualArms, Key
 from superarm.beliefs._few_outcomes import FEW, count_few
@@ -114,6 +115,7 @@ class LearnedBetaBelief:
     shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
 
     __repr__ = one_line
+    sample_top_many, update_many = _learned_many.sample_top_many, _learned_many.update_many
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ A bandit is given as its id or as a `Bandit`, and a decision as its id or as a `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 from superarm.client.answers import Bandit, Decision
 from superarm.client.errors import ProblemError, problem_error
@@ -216,12 +216,20 @@ def decision(decision: Decision | str) -> Steps[Decision]:
     return Decision.from_json((yield Request("GET", decision_path(decision))))
 
 
-def verdict(bandit: Bandit | str, delta: float = 0.05) -> Steps[dict[str, Any]]:
+def verdict(
+    bandit: Bandit | str,
+    delta: float = 0.05,
+    *,
+    dependent: bool = False,
+    late: Literal["any", "alike"] = "any",
+) -> Steps[dict[str, Any]]:
     """Say whether the best arms of a bandit are known, except with probability ``delta``.
 
-    The members are those of the library's `Verdict`. ``"text"`` is the verdict in words.
+    The arguments are those of `Session.verdict`. The members are those of the library's `Verdict`.
+    ``"text"`` is the verdict in words.
     """
-    return (yield Request("GET", bandit_path(bandit, "verdict"), {"delta": delta}))
+    query = {"delta": delta, "dependent": str(dependent).lower(), "late": late}
+    return (yield Request("GET", bandit_path(bandit, "verdict"), query))
 
 
 def lift(bandit: Bandit | str, delta: float = 0.05) -> Steps[dict[str, Any]]:

@@ -149,8 +149,17 @@ def test_a_verdict(client):
     assert "b so far" in text
     done, text = verdict_after(20, k=2, must=["a", "c"])
     assert done
-    assert "b are the best" in text
+    assert "b is the best" in text
     assert client.get(f"/v1/bandits/{bandit}/verdict?delta=2").status_code == 422
+    decide(client, bandit)
+    asked = [
+        client.get(f"/v1/bandits/{bandit}/verdict", params={"late": late}).json()
+        for late in ("any", "alike")
+    ]
+    assert [one["n_awaited"] for one in asked] == [1, 0]
+    assert asked[0]["error"] > asked[1]["error"]
+    halved = client.get(f"/v1/bandits/{bandit}/verdict?dependent=true").json()
+    assert halved["error"] > asked[0]["error"]
     other = create(client, name="no verdict", belief="beta")
     refused = client.get(f"/v1/bandits/{other}/verdict")
     assert refused.status_code == 422

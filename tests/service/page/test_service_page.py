@@ -92,15 +92,28 @@ def test_the_verdict_and_the_lift_over_the_hold_out(visit, other):
     body = {"name": "held out", "arms": FRUIT, "k": 2, "seed": 1, "holdout": 0.5}
     bandit = other("POST", "/v1/bandits", body)
     page = visit(f"/#/b/{bandit['id']}")
-    wait_for_text(page.locator(".lift"), "no lift yet")
+    wait_for_text(page.locator(".lift"), "not known yet")
+    wait_for_text(page.locator(".verdict"), "Nothing is known before the first complete decision")
     for _ in range(6):
         tell(other, decide(other, bandit), 0.5)
     page = visit(f"/#/b/{bandit['id']}")
-    wait_for_text(page.locator(".verdict"), "Not done:")
-    wait_for_text(page.locator(".verdict .now"), "If you look only now: the best with probability")
-    wait_for_text(page.locator(".lift strong"), "^Lift ")
-    wait_for_text(page.locator(".lift .now"), "95% sure at all times")
+    wait_for_text(page.locator(".verdict"), "Not done yet. The best so far:")
+    wait_for_text(page.locator(".verdict .now"), "the chance that these arms are the best is")
+    wait_for_text(page.locator(".lift strong"), "^Gain ")
+    wait_for_text(page.locator(".lift .now"), "95% confidence, no matter how often you look")
     page.locator(".decision .status.held").first.wait_for()
+
+
+def test_a_verdict_that_is_done(visit, other):
+    body = {"name": "done", "arms": ["fig", "oak"], "k": 1, "seed": 1}
+    bandit = other("POST", "/v1/bandits", body)
+    for arm in ["fig", "oak"] * 15:
+        made = other("POST", f"/v1/bandits/{bandit['id']}/decisions", {"must": [arm]})
+        tell(other, made, float(arm == "fig"))
+    page = visit(f"/#/b/{bandit['id']}")
+    wait_for_text(
+        page.locator(".verdict"), r"^Done. fig is the best. The chance that this is wrong"
+    )
 
 
 def test_a_paused_page_shows_nothing_new(visit, other, bandit):

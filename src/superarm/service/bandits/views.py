@@ -17,6 +17,7 @@ from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Problem, shown_error
+from superarm.sessions.verdict import Late
 
 _LEVEL = 0.95  # of the interval of each arm
 _MOST_EXACT = 2**53
@@ -55,10 +56,10 @@ def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
     }
 
 
-def verdict(live: Live, turn: Turn, delta: float) -> Answer:
+def verdict(live: Live, turn: Turn, delta: float, dependent: bool, late: Late) -> Answer:
     """Whether the best arms are known, as an operation; O(k · n_arms)."""
     try:
-        found = live.session.verdict(delta)
+        found = live.session.verdict(delta, dependent=dependent, late=late)
     except (TypeError, ValueError) as error:
         raise Problem(422, f"no verdict can be given: {shown_error(error)}") from error
     return {**asdict(found), "text": str(found)}

@@ -61,6 +61,7 @@ class VerdictAnswer(BaseModel):
     closest: list[str] = Field(description="The two arms that are hardest to tell apart.")
     probability: float | None
     loss: float | None
+    n_awaited: int = Field(description="Awaited outcomes, counted as the least favourable.")
     text: str
 
 
@@ -166,6 +167,7 @@ class SnapshotAnswer(BaseModel):
     id: str = Field(description="The beginning of the ids of the decisions, before -1, -2, ...")
     bandit: str
     version: str = Field(description="For the batches: which events the snapshot has seen.")
+    decisions: int = Field(description="How many closed decisions the snapshot knows.")
     spec: dict[str, Any] = Field(description="The parts of the policy.")
     session: str = Field(description="A file of a session of superarm, in base64.")
 

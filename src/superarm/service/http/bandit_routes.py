@@ -189,11 +189,11 @@ async def get_history(service: Service, id: str, query: queries.HistoryQuery) ->
 @endpoint("GET", "/v1/bandits/{id}/verdict", answer=answers.VerdictAnswer, problems=_OF_REBUILDING)
 async def get_verdict(service: Service, id: str, query: queries.VerdictQuery) -> Answer:
     """Say whether the best arms are known. It may be asked at any time."""
-    return await service.engine.do(id, partial(views.verdict, delta=query.delta), reads=True)
+    return await service.engine.do(id, partial(views.verdict, **dict(query)), reads=True)
 
 
 @endpoint("GET", "/v1/bandits/{id}/lift", answer=answers.LiftAnswer, problems=_OF_REBUILDING)
-async def get_lift(service: Service, id: str, query: queries.VerdictQuery) -> Answer:
+async def get_lift(service: Service, id: str, query: queries.LiftQuery) -> Answer:
     """Say what the policy gains over the hold-out. It may be asked at any time."""
     return await service.engine.do(id, partial(views.lift, delta=query.delta), reads=True)
 

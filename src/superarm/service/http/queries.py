@@ -46,10 +46,19 @@ class DeleteQuery(BaseModel):
     name: str = Field("", max_length=200, description="The name of the bandit, to confirm.")
 
 
-class VerdictQuery(BaseModel):
-    """How sure a verdict or an interval must be."""
+class LiftQuery(BaseModel):
+    """How sure an interval must be."""
 
     delta: float = Field(0.05, gt=0.0, lt=1.0, description="The error probability allowed.")
+
+
+class VerdictQuery(LiftQuery):
+    """How sure a verdict must be, and what is known of the outcomes."""
+
+    dependent: bool = Field(False, description="Whether outcomes of a decision may be dependent.")
+    late: Literal["any", "alike"] = Field(
+        "any", description="Whether good outcomes may come sooner than bad ones, or all alike."
+    )
 
 
 class HistoryQuery(BaseModel):

@@ -121,7 +121,10 @@ export function BanditView({ id, takesFocus, explain, ondelete }) {
           </div>`,
       )}
     </dl>
-    ${feed.verdict && html`<${VerdictLine} verdict=${feed.verdict} />`}
+    ${
+      feed.verdict &&
+      html`<${VerdictLine} verdict=${feed.verdict} nComplete=${feed.bandit?.told ?? 0} />`
+    }
     ${feed.lift && html`<${LiftLine} lift=${feed.lift} />`}
     <div class="columns">
       <div>
