@@ -27,6 +27,7 @@ class Metrics:
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
         self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._kinds: dict[str, Counter] = {}
         self._requests = Counter(
             "superarm_requests_total",
             "Requests answered.",
@@ -84,9 +85,15 @@ class Metrics:
         """Count events of one bandit that were committed together."""
         counts = collections.Counter(kinds)
         for kind, n_events in counts.items():
-            self._events.labels(kind).inc(n_events)
+            self._of_kind(kind).inc(n_events)
         self._commit.observe(seconds)
         self._together.observe(counts.total())
+
+    def _of_kind(self, kind: str) -> Counter:
+        # Looking up labels is slow, so the counters are kept.
+        if kind not in self._kinds:
+            self._kinds[kind] = self._events.labels(kind)
+        return self._kinds[kind]
 
     def text(self) -> bytes:
         """All metrics, in the format of Prometheus."""

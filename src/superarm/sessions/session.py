@@ -14,7 +14,8 @@ from superarm.core.arguments import as_count
 from superarm.offpolicy import ShownLog
 from superarm.sessions import files, state
 from superarm.sessions.arms import NamedArms, add_arms
-from superarm.sessions.decisions import Decision, Expiry, Name
+from superarm.sessions.decisions import Decision, Name
+from superarm.sessions.expiry import Expiry
 from superarm.sessions.feedback import check_places
 from superarm.sessions.holdout import Holdout, Trial
 from superarm.sessions.ledger import Ledger
