@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import betaincinv, betaln, stdtrit
 
 from superarm.advice.asking import Probe
 from superarm.advice.results import DELTA, SHARE, Property
+from superarm.core.special import betaincinv, betaln, stdtrit
 
 # Comparisons that noise alone makes look like a violation, at most, if the noise is normal.
 _MISTAKEN = 1e-5
