@@ -161,8 +161,8 @@ class Session(SessionView):
         count = 1 if n is None else as_count(n, "n", least=1)
         n_samples = 0 if propensities is None else as_count(propensities, "propensities", least=1)
         with self._lock:
-            decisions = self._unlocked.ask(count, feasible, n_samples, context)
-        return decisions[0] if n is None else decisions
+            made = self._unlocked.ask(count, feasible, n_samples, context)
+        return made[0] if n is None else made
 
     def tell(self, decision: Decision | str, outcomes: Mapping[Name, float]) -> tuple[Name, ...]:
         """Learn outcomes in [0, 1] of some arms of a decision. Returns the arms that were new.
@@ -206,8 +206,7 @@ class Session(SessionView):
         (4, True)
         """
         with self._lock:
-            session = self._unlocked
-            sets = session.feasible(feasible)
+            session, sets = self._unlocked, self._unlocked.feasible(feasible)
             session.expire(float(session.clock()))
             records = session.next_records(decisions)
             state.load_mark(mark, self.policy, session.rng, sets, records)
@@ -279,8 +278,8 @@ class Session(SessionView):
         rewards, clock
             As for a new session. They are code, so they are not in the file.
         """
-        path = Path(path)
-        return cls.from_bytes(path.read_bytes(), policy, rewards=rewards, clock=clock, path=path)
+        file = Path(path)
+        return cls.from_bytes(file.read_bytes(), policy, rewards=rewards, clock=clock, path=file)
 
     @classmethod
     def from_bytes(
