@@ -5,6 +5,7 @@ short way, the other has not.
 """
 
 import asyncio
+import itertools
 import random
 from types import SimpleNamespace
 
@@ -129,7 +130,7 @@ def spoil(data, rng):
 def cut(data, rng):
     places = sorted(rng.sample(range(len(data)), min(len(data), rng.choice([0, 0, 1, 3]))))
     ends = [0, *places, len(data)]
-    return [data[a:b] for a, b in zip(ends, ends[1:], strict=False) if a < b]
+    return [data[a:b] for a, b in itertools.pairwise(ends) if a < b]
 
 
 def test_both_ways_say_the_same_to_spoiled_requests(tmp_path, lines, short):
