@@ -48,7 +48,10 @@ class HandOver:
         self._closed = False
 
     def start(self, wanted: Sequence[Wanted], reply: Reply, **how: bool) -> None:
-        """Begin operations. ``how`` has the other attributes of `Waiting`."""
+        """Begin operations. ``how`` has the other attributes of `Waiting`.
+
+        No answer comes before this has returned.
+        """
         actors = self.actors
         for one in wanted:
             if not isinstance(one, Exception) and one[0] not in actors:
@@ -58,7 +61,7 @@ class HandOver:
                 return
         for place, one in enumerate(wanted):
             if isinstance(one, Exception):
-                reply.put(place, one)
+                asyncio.get_running_loop().call_soon(reply.put, place, one)
             else:
                 self._put(actors[one[0]], Waiting(one[1], reply, place, **how))
 

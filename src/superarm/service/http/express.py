@@ -207,7 +207,8 @@ class _Request(RequestResponseCycle):
             given = endpoint.arguments(bytes(self.body), _text(media), _text(key))
             work = cast(Work, endpoint.function(service, **self._given, **given))
         except Exception as error:
-            self.fail(error)
+            # Later, as in the application: the connection may still be reading.
+            connection.loop.call_soon(self.fail, error)
             return
         self._work, self._reply = work, Reply(len(work.wanted), self._is_over, self._end)
         if service.engine.deadline_s:
