@@ -88,22 +88,29 @@ def speed() -> str:
 
 def throughput() -> str:
     """The rates of several client processes."""
+    found = read()["throughput"]
+    caption = (
+        f"{found['processes']} client processes, {found['workers']} processes of the server, "
+        f"{found['bandits']} bandits, {found['at_once']:,} decisions per call, a sync after "
+        f"{found['batch']:,}, propensities from {found['samples']:,} samples per call:"
+    )
     lines = [
         "| belief | arms | propensities | decisions/s, all merged | decisions/s without syncs "
-        "| client µs of a core | server µs of a core |",
+        "| decisions/s of a client core | merged/s of a server core |",
         "|---|--:|---|--:|--:|--:|--:|",
     ]
-    for row in read()["throughput"]["rows"]:
+    for row in found["rows"]:
         cells = [row["belief"], f"{row['arms']:,}", "yes" if row["propensities"] else "no"]
         cells += [f"{row[name]:,.0f}" for name in ("per_s", "deciding_per_s")]
-        cells += [f"{row[name]:,.0f}" for name in ("client_us", "server_us")]
+        cells += [f"{1e6 / row[name]:,.0f}" for name in ("client_us", "server_us")]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join([caption, "", *lines])
 
 
 PARTS: dict[str, Callable[[], str]] = {
     "regret": regret,
     "speed": speed,
+    "throughput": throughput,
 }
 
 

@@ -234,16 +234,12 @@ class Above:
         return Scored(row, arms[place], scores.ravel()), (scores >= self.thresholds[arms]).ravel()
 
     def _rare(self, rng: np.random.Generator) -> Scored:
-        arms = np.flatnonzero(self.is_rare)
-        sums = np.cumsum(-np.log1p(-self.tail[arms]))
-        total = float(sums[-1]) if len(sums) else 0.0
-        n_rows = len(self.common)
-        n_points = int(rng.poisson(total * n_rows))
-        row = rng.integers(n_rows, size=n_points)
-        place = np.searchsorted(sums, total * rng.random(n_points), side="right")
-        hit = arms[np.minimum(place, len(arms) - 1)]
+        arms, n_rows = np.flatnonzero(self.is_rare), len(self.common)
+        n_points = rng.poisson(-n_rows * np.log1p(-self.tail[arms]))
+        hit = np.repeat(arms, n_points)
+        row = rng.integers(n_rows, size=len(hit))
         tail = self._tail(hit, self.common[row])
-        stays = rng.random(n_points) * np.log1p(-self.tail[hit]) >= np.log1p(-tail)
+        stays = rng.random(len(hit)) * np.log1p(-self.tail[hit]) >= np.log1p(-tail)
         # An arm with several points is above once.
         _, once = np.unique(row[stays] * len(self.thresholds) + hit[stays], return_index=True)
         left = np.flatnonzero(stays)[once]
