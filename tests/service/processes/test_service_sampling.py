@@ -22,10 +22,11 @@ from superarm.service.processes.remote import remote_rewards
 from superarm.service.processes.sampling import Sampling, opened
 
 N_SAMPLES = 20
-# What parts cannot be made without.
+# What parts cannot be made without, or would take long without.
 BELIEFS = {"position_biased": {"weights": [1.0, 0.5]}}
 ORACLES = {
     "group_testing": {"delta": 0.1, "n_tests": 30},
+    **dict.fromkeys(("noisy_greedy", "noisy_local_search", "noisy_singletons"), {"budget": 200}),
     "epsilon_random": {"oracle": "singletons"},
     "rarely": {"oracle": "greedy", "when": 3},
 }
