@@ -26,7 +26,7 @@ N_SAMPLES = 20
 BELIEFS = {"position_biased": {"weights": [1.0, 0.5]}}
 ORACLES = {
     "group_testing": {"delta": 0.1, "n_tests": 30},
-    **dict.fromkeys(("noisy_greedy", "noisy_local_search", "noisy_singletons"), {"budget": 200}),
+    **{f"noisy_{one}": {"budget": 200} for one in ("greedy", "local_search", "singletons")},
     "epsilon_random": {"oracle": "singletons"},
     "rarely": {"oracle": "greedy", "when": 3},
 }
