@@ -1,18 +1,22 @@
 """Are we done? How often verdicts are wrong, and how many outcomes they need.
 
-    python benchmarks/identification.py [--runs N] [--rivals N] [--only PROBLEM ...] [--out FOLDER]
+    python benchmarks/identification.py [--workers N] [--out FOLDER] [--only PROBLEM ...]
 
-On ten problems: runs of the top-two rule and of equal pulls, both stopped by the rule of
-`Session.verdict` at an error of 5%, which is asked after every round; the papers' CLUCB, LUCB and
-KL-LUCB with their own rules to stop; the same pulls stopped by the verdict; the floor that no rule
-can go below; and the habit of looking at 95% intervals after every round. An eleventh problem is
-close to a tie and ends after 2,000 rounds. It takes about 15 minutes.
+On ten problems: runs of the top-two rule, in sets of k and one arm at a time, and of equal pulls,
+stopped by the rule of `Session.verdict` at an error of 5%, which is asked after every round; the
+papers' CLUCB, LUCB and KL-LUCB with their own rules to stop; their pulls, one arm or two at a time
+and in sets of k, stopped by the verdict; the floor that no rule can go below; and the habit of
+looking at 95% intervals after every round. One more problem has places in its sets that tell
+little. Two are close to a tie and end after 2,000 rounds. Some problems are also played with a
+given number of rounds, by sessions, and with the statement of an A/B test
+(``identification_statements.py``). With 15 workers it takes about 5 minutes.
 
-``--runs`` are those per problem of the top-two rule and of the habit, and a fifth of them those of
-equal pulls. ``--rivals`` are those of the papers' rules, ``--sessions`` those of sessions with
-`top_two`, and ``--budgets`` those of a given number of rounds. With ``--out`` the numbers go into
-FOLDER/identification.json, in place of earlier ones of the same problems. ``docs/done_page.py``
-makes the page and the picture.
+``--runs`` are those per problem of rules without bounds, ``--rivals`` those of the papers' rules,
+``--sessions`` those of sessions with `top_two`, ``--budgets`` those with a given number of rounds,
+``--statements`` the sessions per kind of problem of the A/B test. With ``--out`` every finished
+part goes into FOLDER/identification.partial.json. A program that was stopped goes on from there.
+When all is done, the numbers are in FOLDER/identification.json. ``docs/done_page.py`` makes the
+page and the picture.
 """
 
 from __future__ import annotations
@@ -20,117 +24,194 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import time
-from dataclasses import dataclass
-from functools import partial
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
+
+# One thread per process: before numpy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
 import identification_batch as batch
+import identification_statements as statements
 import superarm as sa
+from identification_problems import BUDGETS, DELTA, PROBLEMS, TIMES, Problem, budget_rules, rules
 from superarm.policies import successive_accepts, top_two
 from superarm.theory import identification_floor
 
-DELTA = 0.05
 Array = np.ndarray
+Cell = tuple[Any, ...]  # the kind, what it is about, the number of the chunk, the number of runs
+SESSIONS, ACCEPTS = "top-two, verdict, sessions", "accepts and rejects"
+CHUNK = {"play": 500, "session": 4, "budget": 500, "accept": 100, "statement": 50}
 
 
-def coins(means: Array, rng: np.random.Generator) -> Array:
-    """Outcomes of 0 and 1."""
-    return (rng.random(means.shape) < means).astype(float)
+def rng_of(cell: Cell) -> np.random.Generator:
+    """The generator of a cell: the same for every number of workers."""
+    return np.random.default_rng(list(json.dumps(cell).encode()))
 
 
-def beta(means: Array, rng: np.random.Generator) -> Array:
-    """Outcomes with an eleventh of the variance of a coin."""
-    return rng.beta(10 * means, 10 * (1 - means))
+def play(problem: Problem, n: int, rng: np.random.Generator, how: dict[str, Any]) -> Any:
+    """Samples, whether runs have stopped, and whether their arms are wrong."""
+    settings = {"most": problem.most, "outcomes": problem.outcomes, **how}
+    return batch.play(np.array(problem.mu), problem.k, n, rng, **settings)
 
 
-def even(means: Array, rng: np.random.Generator) -> Array:
-    """Outcomes between 0 and twice the mean, which is at most a half."""
-    return 2 * means * rng.random(means.shape)
+def play_cell(name: str, rule: str, cell: Cell) -> dict[str, float]:
+    """Some runs of a rule."""
+    return summary(*play(PROBLEMS[name], cell[-1], rng_of(cell), rules(name)[rule]))
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Means of arms, how many are looked for, and the law of the outcomes."""
-
-    mu: tuple[float, ...]
-    k: int
-    outcomes: Any = coins
-    most: int = 10**9  # rounds; only a problem close to a tie has a limit
-
-
-def _means(*parts: tuple[float, int]) -> tuple[float, ...]:
-    return tuple(mean for mean, times in parts for _ in range(times))
-
-
-PROBLEMS = {
-    "one of ten": Problem(_means((0.6, 1), (0.4, 9)), 1),
-    "two of ten": Problem(_means((0.5, 2), (0.3, 8)), 2),
-    "steps": Problem(tuple(np.linspace(0.95, 0.05, 7)), 3),
-    "five of twenty": Problem(_means((0.3, 5), (0.1, 15)), 5),
-    "low rates": Problem(_means((0.2, 2), (0.06, 6)), 2),
-    "high rates": Problem((0.97, 0.96, 0.95, 0.85, 0.8, 0.7, 0.6, 0.5), 3),
-    "close": Problem((0.6, 0.55, 0.43, 0.42, 0.41, 0.4), 2),
-    "half": Problem(_means((0.65, 5), (0.45, 5)), 5),
-    "measured, steps": Problem(tuple(np.linspace(0.95, 0.05, 7)), 3, beta),
-    "measured, even": Problem((0.5, 0.45, 0.3, 0.25, 0.2, 0.2, 0.1, 0.1), 2, even),
-    "near tie": Problem((0.5, 0.49), 1, most=2000),
-}
-
-# The problems that are also played with a given number of rounds.
-BUDGETS = ("two of ten", "five of twenty", "high rates")
+def session_cell(name: str, rule: str, cell: Cell) -> dict[str, float]:
+    """Some runs by a `Session` with `top_two`: no twin, and a learned prior."""
+    problem, mu, samples, wrong = PROBLEMS[name], np.array(PROBLEMS[name].mu), [], []
+    rng = rng_of(cell)
+    for _ in range(cell[-1]):
+        policy = top_two(sa.LinearReward(len(mu)), problem.k)
+        session = sa.Session(policy, seed=int(rng.integers(2**32)))
+        seen = batch.Runs(*np.zeros((2, 1, len(mu))))
+        # A session's own verdict also draws from the posterior: only the last one is needed here.
+        while not batch.verdict(seen, problem.k, DELTA)[0]:
+            decision = session.ask()
+            arms = np.array(decision.arms)
+            drawn = problem.outcomes(mu[arms], rng)
+            session.tell(decision, dict(zip(decision.arms, drawn.tolist(), strict=True)))
+            seen.add(arms[None], drawn[None])
+        found = session.verdict(DELTA)
+        assert found.done
+        samples.append(seen.counts.sum())
+        wrong.append((mu[list(found.arms)] < np.sort(mu)[-problem.k]).any())
+    return summary(np.array(samples), np.ones(len(samples), bool), np.array(wrong))
 
 
-def rules(problem: Problem, n_runs: int, n_rivals: int) -> dict[str, tuple[int, dict[str, Any]]]:
-    """How each rule is played: its runs and the arguments of `identification_batch.play`."""
-    verdict, lucb = partial(batch.verdict, delta=DELTA), partial(batch.lucb, kl=False)
-    found: dict[str, tuple[int, dict[str, Any]]] = {
-        "top-two, verdict": (n_runs, {"both": batch.top_two}),
-        "equal pulls, verdict": (math.ceil(n_runs / 5), {"pull": batch.uniform, "stop": verdict}),
-        "equal pulls, habit": (n_runs, {"pull": batch.uniform, "stop": batch.habit}),
-    }
-    if problem.most == Problem.most:
-        found |= {
-            "CLUCB": (n_rivals, {"both": batch.clucb}),
-            "LUCB": (n_rivals, {"both": lucb}),
-            "KL-LUCB": (n_rivals, {"both": batch.lucb}),
-            "KL-LUCB, verdict": (n_rivals, {"both": batch.lucb, "stop": verdict}),
-        }
-    return found
+def horizon_of(name: str, times: float) -> int:
+    """The rounds of a budget that is a multiple of the floor."""
+    floor = identification_floor(PROBLEMS[name].mu, PROBLEMS[name].k, DELTA)
+    return math.ceil(times * floor / PROBLEMS[name].k)
 
 
-def rows_of(name: str, n_runs: int, n_rivals: int) -> list[dict[str, Any]]:
-    """One row per rule."""
-    problem, found = PROBLEMS[name], []
+def budget_cell(name: str, times: float, rule: str, cell: Cell) -> dict[str, float]:
+    """How often the k arms are wrong after a given number of rounds."""
+    problem, horizon = PROBLEMS[name], horizon_of(name, times)
+    how = {"pull": budget_rules(name)[rule], "stop": _never, "most": horizon}
+    return summary(*play(problem, cell[-1], rng_of(cell), how), of_stopped=False)
+
+
+def _never(runs: batch.Runs, k: int) -> Array:
+    return np.zeros(len(runs.counts), bool)
+
+
+def accept_cell(name: str, times: float, rule: str, cell: Cell) -> dict[str, float]:
+    """The same for `successive_accepts`, by the policy itself."""
+    problem, horizon, rng, wrong = PROBLEMS[name], horizon_of(name, times), rng_of(cell), []
     mu = np.array(problem.mu)
-    for number, (rule, (n, how)) in enumerate(rules(problem, n_runs, n_rivals).items()):
-        rng = np.random.default_rng([list(PROBLEMS).index(name), number])
-        start = time.process_time()
-        samples, stopped, wrong = batch.play(
-            mu, problem.k, n, rng, outcomes=problem.outcomes, most=problem.most, **how
-        )
-        found.append({"problem": name, "rule": rule, "runs": n, **summary(samples, stopped, wrong)})
-        print(found[-1], f"{time.process_time() - start:.1f} s", flush=True)
-    return found
+    for _ in range(cell[-1]):
+        policy = successive_accepts(sa.LinearReward(len(mu)), problem.k, horizon=horizon)
+        for _ in range(horizon):
+            arms = policy.ask(rng=rng)
+            policy.tell(arms, problem.outcomes(mu[arms], rng), rng=rng)
+        wrong.append((mu[policy.ask(rng=rng)] < np.sort(mu)[-problem.k]).any())
+    samples = np.full(len(wrong), float(horizon * problem.k))
+    return summary(samples, np.zeros(len(wrong), bool), np.array(wrong), of_stopped=False)
 
 
-def summary(samples: Array, stopped: Array, wrong: Array) -> dict[str, Any]:
-    """Numbers of runs that stopped, that named wrong arms, and the outcomes of a run."""
-    error = samples.std() / math.sqrt(len(samples))
+def summary(
+    samples: Array, stopped: Array, wrong: Array, *, of_stopped: bool = True
+) -> dict[str, float]:
+    """Numbers of runs, of runs that stopped and that named wrong arms, and sums of outcomes."""
     return {
+        "runs": len(samples),
         "stopped": int(stopped.sum()),
-        "wrong": int((wrong & stopped).sum()),
-        "samples": round(float(samples.mean()), 1),
-        "error": round(float(error), 1),
+        "wrong": int((wrong & stopped).sum() if of_stopped else wrong.sum()),
+        "samples": float(samples.sum()),
+        "squares": float((samples**2).sum()),
         "most": float(samples.max()),
     }
 
 
-def floors(name: str) -> dict[str, Any]:
-    """What no rule can go below, for coins; pulled one at a time, and in sets."""
+def together(parts: list[dict[str, float]]) -> dict[str, Any]:
+    """One row of several summaries: the mean number of outcomes, and its standard error."""
+    n, stopped, wrong, samples, squares = (
+        sum(part[of] for part in parts) for of in ("runs", "stopped", "wrong", "samples", "squares")
+    )
+    mean = samples / n
+    error = math.sqrt(max(squares / n - mean**2, 0.0) / n)
+    row = {"runs": n, "stopped": stopped, "wrong": wrong, "samples": round(mean, 1)}
+    return {**row, "error": round(error, 1), "most": max(part["most"] for part in parts)}
+
+
+KINDS: dict[str, Any] = {
+    "play": play_cell,
+    "session": session_cell,
+    "budget": budget_cell,
+    "accept": accept_cell,
+    "statement": statements.cell,
+}
+
+
+def run(cell: Cell) -> tuple[Cell, dict[str, Any], float]:
+    """A cell, what it found, and the processor seconds."""
+    start = time.process_time()
+    kind, *about = cell[:-2]
+    return cell, KINDS[kind](*about, cell), time.process_time() - start
+
+
+def cells_of(options: argparse.Namespace) -> list[Cell]:
+    """All cells, the longest first."""
+    found: list[Cell] = []
+
+    def add(n: int, kind: str, *about: Any) -> None:
+        for chunk, start in enumerate(range(0, n, CHUNK[kind])):
+            found.append((kind, *about, chunk, min(CHUNK[kind], n - start)))
+
+    for name in options.only:
+        of = rules(name)
+        for rule in sorted(of, key=lambda rule: "LUCB" not in rule or "verdict" in rule):
+            add(options.rivals if "LUCB" in rule else options.runs, "play", name, rule)
+        if not PROBLEMS[name].is_tie:
+            add(options.sessions, "session", name, SESSIONS)
+    found.sort(key=lambda cell: (cell[0] != "session", "LUCB" not in cell[2]))
+    for name, times in ((name, times) for name in BUDGETS for times in TIMES):
+        if name in options.only:
+            add(options.budgets, "accept", name, times, ACCEPTS)
+            for rule in budget_rules(name):
+                add(options.budgets, "budget", name, times, rule)
+    for kind in statements.KINDS:
+        add(options.statements, "statement", kind)
+    return found
+
+
+def results(cells: list[Cell], done: dict[str, Any]) -> dict[str, Any]:
+    """What docs/done_page.py reads: one row per problem and rule."""
+    groups: dict[Cell, list[Any]] = {}
+    for cell in cells:
+        groups.setdefault(cell[:-2], []).append(done[json.dumps(cell)])
+    rows, budgets, said = [], [], []
+    for (kind, *about), parts in groups.items():
+        if kind == "statement":
+            said.append(statements.row(about[0], parts))
+        elif kind in ("budget", "accept"):
+            name, times, rule = about
+            budgets.append({"problem": name, "times": times, "rule": rule, **together(parts)})
+        else:
+            rows.append({"problem": about[0], "rule": about[1], **together(parts)})
+    names = [name for name in PROBLEMS if any(row["problem"] == name for row in rows)]
+    rows.sort(key=lambda row: names.index(row["problem"]))
+    problems = {name: about_problem(name) for name in names}
+    return {
+        "delta": DELTA,
+        "problems": problems,
+        "rows": rows,
+        "budgets": budgets,
+        "statements": said,
+    }
+
+
+def about_problem(name: str) -> dict[str, Any]:
+    """Sizes, and what no rule can go below, for coins; pulled one at a time, and in sets."""
     problem = PROBLEMS[name]
     by_arm, by_set = (
         identification_floor(problem.mu, problem.k, DELTA, in_sets=in_sets)
@@ -140,95 +221,46 @@ def floors(name: str) -> dict[str, Any]:
     return {**about, "floor": round(by_arm, 1), "floor_in_sets": round(by_set, 1)}
 
 
-def sessions(name: str, n_runs: int) -> dict[str, Any]:
-    """The same by a `Session` with `top_two`, for a few runs: no twin, and a learned prior."""
-    problem, mu, samples, wrong = PROBLEMS[name], np.array(PROBLEMS[name].mu), [], 0
-    for seed in range(n_runs):
-        rng = np.random.default_rng([seed, 99])
-        session = sa.Session(top_two(sa.LinearReward(len(mu)), problem.k), seed=seed)
-        while True:
-            decision = session.ask()
-            drawn = problem.outcomes(mu[list(decision.arms)], rng).tolist()
-            session.tell(decision, dict(zip(decision.arms, drawn, strict=True)))
-            outcomes = session.policy.belief.outcomes
-            # The verdict itself also draws from the posterior: only the last one is needed here.
-            if batch.verdict(outcomes.counts[None], outcomes.sums[None], None, problem.k)[0]:
-                break
-        assert session.verdict(DELTA).done
-        samples.append(outcomes.counts.sum())
-        wrong += bool((mu[list(session.verdict(DELTA).arms)] < np.sort(mu)[-problem.k]).any())
-    done = np.ones(n_runs, bool)
-    found = summary(np.array(samples), done, done * (np.arange(n_runs) < wrong))
-    row = {"problem": name, "rule": "top-two, verdict, sessions", "runs": n_runs, **found}
-    print(row, flush=True)
-    return row
-
-
-def budgets(name: str, n_runs: int) -> list[dict[str, Any]]:
-    """How often the k arms are wrong after a given number of rounds."""
-    problem, mu = PROBLEMS[name], np.array(PROBLEMS[name].mu)
-    floor, found = identification_floor(mu, problem.k, DELTA), []
-    for times in (0.5, 1.0, 2.0):
-        horizon = math.ceil(times * floor / problem.k)
-        never = lambda n, s, q, k: np.zeros(len(n), bool)  # noqa: E731
-        row = {"problem": name, "runs": n_runs, "samples": horizon * problem.k}
-        for rule, how in (("top-two", "both"), ("equal pulls", "pull")):
-            pull = batch.top_two if how == "both" else batch.uniform
-            settings = {"outcomes": problem.outcomes, "most": horizon, "stop": never, how: pull}
-            rng = np.random.default_rng([7, horizon])
-            wrong = batch.play(mu, problem.k, n_runs, rng, **settings)[2]
-            row[rule] = round(float(wrong.mean()), 4)
-        row["accepts and rejects"] = round(_accepted(problem, horizon, n_runs), 4)
-        found.append(row)
-        print(row, flush=True)
-    return found
-
-
-def _accepted(problem: Problem, horizon: int, n_runs: int) -> float:
-    """How often `successive_accepts` is wrong after its horizon."""
-    mu, n_wrong = np.array(problem.mu), 0
-    for seed in range(n_runs):
-        rng = np.random.default_rng([8, horizon, seed])
-        policy = successive_accepts(sa.LinearReward(len(mu)), problem.k, horizon=horizon)
-        for _ in range(horizon):
-            arms = policy.ask(rng=rng)
-            policy.tell(arms, problem.outcomes(mu[arms], rng), rng=rng)
-        n_wrong += bool((mu[policy.ask(rng=rng)] < np.sort(mu)[-problem.k]).any())
-    return n_wrong / n_runs
-
-
-def keep(new: dict[str, Any], folder: Path) -> None:
-    """Put what is new into the file, in the order of the problems."""
-    path = folder / "identification.json"
-    found = json.loads(path.read_text()) if path.exists() else {}
-    found["delta"] = DELTA
-    found["problems"] = {**found.get("problems", {}), **new["problems"]}
-    for part in ("rows", "budgets"):
-        old = [row for row in found.get(part, []) if row["problem"] not in new["problems"]]
-        rows = [*old, *new[part]]
-        found[part] = sorted(rows, key=lambda row: list(PROBLEMS).index(row["problem"]))
-    path.write_text(json.dumps(found, indent=1) + "\n")
+def write(path: Path, found: Any) -> None:
+    """Write a file as a whole, or not at all."""
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(found, indent=1) + "\n")
+    beside.replace(path)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--rivals", type=int, default=40)
-    parser.add_argument("--sessions", type=int, default=3)
-    parser.add_argument("--budgets", type=int, default=300)
+    for name, n in (
+        ("runs", 2000),
+        ("rivals", 500),
+        ("sessions", 20),
+        ("budgets", 1000),
+        ("statements", 1000),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=n)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
-    for name in options.only:
-        rows = rows_of(name, options.runs, options.rivals)
-        by_budget = []
-        if PROBLEMS[name].most == Problem.most:
-            rows.append(sessions(name, options.sessions))
-        if name in BUDGETS:
-            by_budget = budgets(name, options.budgets)
-        new = {"problems": {name: floors(name)}, "rows": rows, "budgets": by_budget}
-        if options.out:
-            keep(new, options.out)
+    cells, start = cells_of(options), time.perf_counter()
+    partial = options.out / "identification.partial.json" if options.out else None
+    done = json.loads(partial.read_text()) if partial and partial.exists() else {}
+    left = [cell for cell in cells if json.dumps(cell) not in done]
+    print(f"{len(left)} of {len(cells)} parts to do", flush=True)
+    with ProcessPoolExecutor(options.workers) as pool:
+        for n, future in enumerate(as_completed([pool.submit(run, cell) for cell in left]), 1):
+            cell, found, seconds = future.result()
+            done[json.dumps(cell)] = found
+            if partial:
+                write(partial, done)
+            passed = time.perf_counter() - start
+            print(f"{passed:5.0f} s  {n}/{len(left)}  {seconds:5.1f} s  {cell}", flush=True)
+    found = results(cells, done)
+    if options.out and partial:
+        write(options.out / "identification.json", found)
+        partial.unlink(missing_ok=True)
+    else:
+        print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The throughput of the service as ratios: against the framework, the library, and with workers.
 
     python benchmarks/load.py [--rounds N] [--seconds S] [--postgres URL] [--events N]
-                              [--no-workers] [--out FILE.json]
+                              [--old FILE.db] [--no-workers] [--out FILE.json]
     python benchmarks/load.py --from FILE.json
 
 5 of 5,000 arms, 64 clients with one request at a time, everything durable. Ratios are of figures
@@ -12,6 +12,9 @@ from the same round, and the table has their medians over the rounds:
 - two workers against one, with two bandits;
 - the 99th percentile of the latency against the median, also while a page watches a bandit with
   many events, another bandit has a million arms, and a third has a reward that sleeps.
+
+The bandit with many events is made once, in about a minute of processor time per million, and kept
+in the file of ``--old`` if that is given. ``--rounds 0`` measures only what is beside it.
 
 Clients and servers share the cores of the machine, and other programs may use them, too. So the
 ratios of processor time per request are shown as well: those of a machine with cores to spare.
@@ -38,7 +41,7 @@ from rich.console import Console
 from rich.table import Table
 
 import superarm as sa
-from load_beside import beside, make_old
+from load_beside import beside, copy_old, make_old
 from server_process import Server
 from superarm.client import Client
 from superarm.service import server as service
@@ -145,10 +148,13 @@ def rounds(folder: Path, databases: tuple[str, str], options: Any) -> list[dict[
 
 def busy(folder: Path, database: str, options: Any) -> dict[str, Any]:
     """One bandit at full load while others have slow work."""
-    # In another process's database: a bandit is made before the server starts.
-    store = service.open_store(database)
-    old = make_old(store, options.events)
-    store.close()
+    # Before the server starts, which is then the only one that uses the database.
+    kept = options.old or folder.parent / f"old-{options.events}.db"
+    if not kept.exists():
+        with service.opened(str(kept), "serve") as store:
+            make_old(store, options.events)
+    with service.opened(str(kept), "read") as source, service.opened(database, "serve") as store:
+        old = copy_old(source, store)
     path = f"{HERE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     os.environ["PYTHONPATH"] = path
     with (
@@ -169,14 +175,16 @@ def ratios(found: dict[str, Any]) -> dict[str, float]:
         each = [row[upper][name] / row[lower][below or name] for row in found["rounds"]]
         return statistics.median(each)
 
-    made = {
-        "single / bare": median("single", "bare"),
-        "single / bare, by processor time": median("bare", "single", "cpu_ms"),
-        "bulk / library": median("bulk", "library"),
-        "bulk / library, by processor time": median("library", "bulk", "cpu_ms"),
-        "p99 / median": median("single", "single", "p99_ms", "p50_ms"),
-    }
-    if "two workers" in found["rounds"][0]:
+    made = {}
+    if found["rounds"]:
+        made = {
+            "single / bare": median("single", "bare"),
+            "single / bare, by processor time": median("bare", "single", "cpu_ms"),
+            "bulk / library": median("bulk", "library"),
+            "bulk / library, by processor time": median("library", "bulk", "cpu_ms"),
+            "p99 / median": median("single", "single", "p99_ms", "p50_ms"),
+        }
+    if found["rounds"] and "two workers" in found["rounds"][0]:
         made["two workers / one"] = median("two workers", "one worker")
         made["two workers / one, by processor time"] = 2 * median(
             "one worker", "two workers", "cpu_ms"
@@ -236,6 +244,8 @@ def processor_ms(rounds: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     def median(name: str, part: str = "cpu_ms") -> float:
         return statistics.median(row[name][part] for row in rounds)
 
+    if not rounds:
+        return {}
     belief = median("library")
     made = {"bare": {"in all": median("bare")}}
     for name in ("single", "bulk"):
@@ -260,6 +270,9 @@ def main() -> None:
     parser.add_argument(
         "--events", type=int, default=1_000_000, help="of the watched bandit; 0 for no busy server"
     )
+    parser.add_argument(
+        "--old", type=Path, help="where the watched bandit is, or will be; for several runs"
+    )
     parser.add_argument("--no-workers", dest="workers", action="store_false")
     parser.add_argument("--folder", help="where files go, for the disk that they are to be on")
     parser.add_argument("--out", type=Path)
@@ -271,11 +284,14 @@ def main() -> None:
         print(sentence(json.loads(options.given.read_text())))
         return
     found: dict[str, Any] = {"m": M, "k": K, "clients": CLIENTS, "cores": os.cpu_count()}
-    for kind in ("sqlite", "postgresql") if options.postgres else ("sqlite",):
-        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            found[kind] = measure(options, Path(folder), kind)
-    if options.out:
-        options.out.write_text(json.dumps(found, indent=1) + "\n")
+    kinds = ("sqlite", "postgresql") if options.postgres else ("sqlite",)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        for kind in kinds:
+            path = Path(folder, kind)
+            path.mkdir()
+            found[kind] = measure(options, path, kind)
+            if options.out:
+                options.out.write_text(json.dumps(found, indent=1) + "\n")
     head, *body = rows(found)
     table = Table(*head)
     for row in body:

@@ -27,26 +27,44 @@ _TOGETHER = 5000  # events that are committed together
 
 
 def make_old(store: Store, n_events: int) -> str:
-    """The id of a new bandit with so many events, each decided or told one by one."""
-    given = {"name": "old", "arms": 20, "k": 1, "belief": "beta", "seed": 1}
+    """The id of a new bandit with so many events: decisions of 4 arms, each told by itself."""
+    given = {"name": "old", "arms": 20, "k": 4, "belief": "beta", "seed": 1}
     rest: dict[str, Any] = dict.fromkeys(("features", "oracle", "prior", "expiry", "explain_last"))
     wanted = spec.complete({**rest, "reward": "linear", "keep": 1000, **given}, {}, most_arms=20)
-    live = Live.new(Bandit(0, "abcdefghij", "old", 1, time.time()), wanted, {})
+    live = Live.new(Bandit(0, "abcdefghij", "old", 4, time.time()), wanted, {})
     bandit = live.bandit = store.create(live.bandit, live.pending.pop())
     rng, limits = random.Random(0), Limits()
     with store.turn(bandit) as turn:
         pass
     while live.seq < n_events:
-        for _ in range(_TOGETHER // 2):
+        while len(live.pending) < _TOGETHER:
             made = changes.decide(live, turn, {}, None, time.time, limits)
-            told = {arm: float(rng.random() < 0.3) for arm in made["arms"]}
-            changes.tell(live, turn, made["id"], told, time.time)
+            for arm in made["arms"]:
+                outcome = float(rng.random() < 0.3)
+                changes.tell(live, turn, made["id"], {arm: outcome}, time.time)
         events: list[Event] = live.pending
         live.pending = []
         with store.turn(bandit, live.seq) as own:
             own.commit(events)
     store.put_checkpoint(bandit.number, chain.make_checkpoint(*live.snapshot()))
     return bandit.id
+
+
+def copy_old(source: Store, to: Store) -> str:
+    """Copy the bandit that `make_old` made into another database. Returns its id."""
+    (old,) = source.bandits(1)
+    (first,) = source.events(old.number, 0, 1)
+    new = to.create(old, first)
+    seq = first.seq
+    while events := source.events(old.number, seq, _TOGETHER):
+        with to.turn(new, events[-1].seq) as turn:
+            turn.commit(events)
+        seq = events[-1].seq
+    kept = source.checkpoint(old.number)
+    if kept is None:
+        raise RuntimeError("the bandit has no checkpoint")
+    to.put_checkpoint(new.number, kept)
+    return new.id
 
 
 @contextlib.contextmanager

@@ -11,10 +11,12 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import httpx
-import psutil
+
+if TYPE_CHECKING:
+    import psutil
 
 
 def free_port() -> int:
@@ -95,11 +97,15 @@ class Server:
 
     def workers(self) -> list[psutil.Process]:
         """The processes of a server with several workers, oldest first."""
+        import psutil  # not every benchmark needs it
+
         found = psutil.Process(self.process.pid).children()
         return sorted(found, key=lambda process: process.pid)
 
     def kill_all(self) -> None:
         """SIGKILL for the workers of a server, too, as when the machine stops."""
+        import psutil
+
         workers = self.workers()
         self.kill()
         for process in workers:

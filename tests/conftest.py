@@ -2,9 +2,15 @@
 
 import gc
 import os
+import platform
 
 import pytest
 from hypothesis import settings
+
+# Recorded results are compared to the last bit, which depends on the order of sums. OpenBLAS has
+# one order per kind of processor. All x86 processors of the last ten years know this one.
+if platform.machine().lower() in ("x86_64", "amd64"):
+    os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")  # before numpy is imported
 
 # The same examples in every run; HYPOTHESIS_PROFILE=explore looks for new ones.
 settings.register_profile("same", derandomize=True, deadline=None)

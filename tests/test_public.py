@@ -68,7 +68,7 @@ PROMISED = [
     "theory",
     "thompson",
 ]
-# `import superarm` loads numpy and scipy.special, and nothing else that takes long.
+# `import superarm` loads numpy, and nothing else that takes long.
 SLOW = [
     "asyncio",
     "click",
@@ -82,6 +82,7 @@ SLOW = [
     "scipy.linalg",
     "scipy.optimize",
     "scipy.sparse",
+    "scipy.special",
     "scipy.stats",
     "starlette",
     "torch",

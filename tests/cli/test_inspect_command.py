@@ -79,3 +79,24 @@ def test_inspect_refuses_what_it_cannot_load(shop, target, message):
     result = run("inspect", *target.split())
     assert result.exit_code == 2
     assert message in re.sub(r"[\s│]+", " ", result.output)
+
+
+def test_inspect_keeps_to_a_budget_and_says_the_cost_first(shop, monkeypatch):
+    """Processes are replaced by threads, which start faster and give the same results."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    monkeypatch.setattr(
+        "superarm.reporting.executors.processes",
+        lambda workers: lambda: ThreadPoolExecutor(workers),
+    )
+    results = [
+        run("inspect", "corner_shop.py:make", "--budget", "150", "--workers", workers)
+        for workers in ("1", "2")
+    ]
+    for result in results:
+        assert result.exit_code == 0, result.output
+        assert "Making at most 150 evaluations of corner_shop.py:make" in result.stderr
+        assert "since the first took" in result.stderr
+        assert "not probed: monotone" in result.stdout
+    one, other = (re.sub(r"[\d.]+ (ns|µs|ms|s)\b", "", result.stdout) for result in results)
+    assert one == other

@@ -185,11 +185,22 @@ def test_invalid_numbers_of_samples_are_refused(client, n):
 def test_long_lists_and_logs(client):
     made = [client.create(f"bandit {number}", 3, 1) for number in range(103)]
     assert [bandit.id for bandit in client.bandits()] == [bandit.id for bandit in made]
+    assert [one.id for one in client.bandits(name=made[1].name)] == [made[1].id]
+    assert client.bandits(name="nobody") == []
     for _ in range(5):
         client.ask(made[0])
     events = list(client.log(made[0]))
     assert [event["seq"] for event in events] == [1, 2, 3, 4, 5, 6]
     assert list(client.log(made[0], after=4)) == events[4:]
+
+
+def test_all_arms_are_listed(client):
+    bandit = client.create("arms", 10_002, 1)  # more than in one page
+    client.retire(bandit, 10_001)
+    rows = client.arms(bandit)
+    assert [row["arm"] for row in rows] == [str(number) for number in range(10_002)]
+    assert [row["arm"] for row in rows if row["retired"]] == ["10001"]
+    assert [row["arm"] for row in client.arms(bandit, query="999")][:2] == ["999", "1999"]
 
 
 def test_following_a_log(tmp_path):

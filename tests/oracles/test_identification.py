@@ -14,6 +14,7 @@ from superarm.oracles.successive_accepts import phase_ends
 from superarm.policies import clucb, lucb, successive_accepts, top_two
 
 REWARD = sa.LinearReward(7)
+RNG = np.random.default_rng(0)
 
 
 def told(rng, n_arms=7, most=400, ties=False):
@@ -124,7 +125,10 @@ def test_lucb_is_its_definition(bounds):
 
 
 def slow_closest(outcomes, k, rng):
-    """The k arms of the closest pairs, one of each, with the draws of the oracle in their order."""
+    """The k arms of the closest pairs, with the draws of the oracle in their order.
+
+    The other arm of a pair comes as if the first one had one more outcome.
+    """
     n, mean = outcomes.counts, outcomes.mean()
     order = np.lexsort((rng.random(len(n)), -mean))
     coins = rng.random((k, len(n) - k))
@@ -136,9 +140,10 @@ def slow_closest(outcomes, k, rng):
             n[arm] * (rel_entr(mean[arm], pooled) + rel_entr(1 - mean[arm], 1 - pooled))
             for arm in (i, j)
         )
-        arm = i if coins[a, b] < mine / (mine + its) else j
+        first = [(i, mine), (j, its)]
+        (arm, told), (other, _) = first if coins[a, b] < mine / (mine + its) else first[::-1]
         evidence = sa.theory.evidence.log_evidence(n, outcomes.sums, ([i], [j]))[0]
-        pairs.append((evidence, int(arm)))
+        pairs += [(evidence, int(arm)), (evidence + told / n[arm], int(other))]
     return list(dict.fromkeys(arm for _, arm in sorted(pairs)))[:k]
 
 
@@ -150,6 +155,17 @@ def test_without_challengers_top_two_takes_the_closest_pairs():
         assert oracle.report.wanted == ()
         wanted = slow_closest(oracle.belief.outcomes, k, np.random.default_rng(seed))
         assert set(wanted) <= set(arms.tolist())
+
+
+def test_top_two_can_look_for_more_arms_than_it_pulls():
+    """One arm per round, by the pairs of the best 3: those of the keys for 3 places."""
+    rng = np.random.default_rng(3)
+    for seed in range(25):
+        oracle = TopTwo(told(rng), best=3)
+        arms = select(oracle, 1, np.random.default_rng(seed))
+        assert oracle.report.wanted == ()
+        assert len(oracle.report.leader) == 3
+        assert arms[0] == slow_closest(oracle.belief.outcomes, 3, np.random.default_rng(seed))[0]
 
 
 class TwoSamples(MeanBelief):
@@ -276,6 +292,8 @@ def test_clucb_certifies_the_best_path():
         (lambda: CLUCB(MeanBelief(3), delta=0.0), "delta must be in"),
         (lambda: SuccessiveAccepts(MeanBelief(3), 0), "horizon"),
         (lambda: ask(top_two(sa.AnySuccess(4), 2)), "reward must be additive"),
+        (lambda: select(TopTwo(told(RNG), best=2), SETS["quotas"](), RNG), "plain k"),
+        (lambda: select(TopTwo(told(RNG), best=9), 2, RNG), "k must be between 1 and 7"),
         (lambda: ask(lucb(REWARD, SETS["quotas"]())), "whole number"),
         (
             lambda: ask(sa.Policy(MeanBelief(4), CLUCB(MeanBelief(3)), sa.LinearReward(4), 2)),

@@ -203,11 +203,25 @@ def test_a_file_is_not_for_several_workers(tmp_path):
         workers.serve(Settings(str(path), n_workers=2))
 
 
-def test_files_may_not_be_missing(tmp_path):
+@pytest.mark.parametrize("missing", ["0.db", "1.db", "2.db"])
+def test_files_may_not_be_missing(tmp_path, missing):
     prepare(tmp_path, 3)
+    (tmp_path / missing).unlink()
+    for look in (lambda: FolderStore(tmp_path), lambda: prepare(tmp_path, 3)):
+        with pytest.raises(StoreError, match=rf"0\.db to 2\.db, got no \['{missing}'\]"):
+            look()
+
+
+def test_a_folder_of_an_older_version_gets_its_number_of_files(tmp_path):
+    prepare(tmp_path, 2)
+    (tmp_path / "n_files").unlink()
+    assert len(files_of(tmp_path)) == prepare(tmp_path, 1) == 2
     (tmp_path / "1.db").unlink()
     with pytest.raises(StoreError, match=r"1\.db"):
-        FolderStore(tmp_path)
+        files_of(tmp_path)
+    (tmp_path / "n_files").write_text("two")
+    with pytest.raises(StoreError, match="the number of databases, got 'two'"):
+        files_of(tmp_path)
 
 
 def test_one_process_serves_a_folder_and_keys_are_in_its_first_file(tmp_path):
@@ -229,3 +243,23 @@ def test_a_start_that_fails_ends_all_workers_and_says_why(tmp_path):
     served = ForkedServer(str(tmp_path / "b"), tmp_path / "log", "--workers", "2", "--keys")
     assert served.start(wait=False).process.wait(timeout=60) == 1
     assert "superarm keys add" in served.said
+
+
+def test_a_worker_that_is_lost_while_another_is_started_again_is_noticed(tmp_path):
+    """The parent pauses before it starts a young worker again. No signal may be dropped then."""
+    options = ("--workers", "2", "--quiet")
+    with ForkedServer(str(tmp_path / "b"), tmp_path / "log", *options).start() as served:
+        first, second = served.workers()
+        first.kill()
+        wait_until(lambda: served.said.count("worker_lost") == 1)
+        second.kill()
+        wait_until(lambda: served.said.count('"listening"') == 4)
+        assert served.said.count("worker_lost") == 2
+        assert served.stop() == 0, served.said
+
+
+def wait_until(is_so, patience_s=60):
+    end = time.monotonic() + patience_s
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -3,15 +3,18 @@
 from superarm.advice.auto_policy import auto
 from superarm.advice.inspection import inspect, n_evaluations
 from superarm.advice.planning import Plan, PlanRow, plan
+from superarm.advice.progress import Progress
 from superarm.advice.recommendation import Recommendation
-from superarm.advice.results import Inspection, Property, Witness
+from superarm.advice.results import Inspection, Property, SubProblems, Witness
 
 __all__ = [
     "Inspection",
     "Plan",
     "PlanRow",
+    "Progress",
     "Property",
     "Recommendation",
+    "SubProblems",
     "Witness",
     "auto",
     "inspect",

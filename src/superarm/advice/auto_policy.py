@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from concurrent.futures import Executor
 
 import numpy as np
 
 from superarm.advice.inspection import inspect
 from superarm.advice.oracle_costs import make_oracle
+from superarm.advice.progress import Shows
+from superarm.advice.recommendation import Recommendation
 from superarm.core import Policy, Reward
 from superarm.policies import Prior, thompson
 
@@ -18,14 +22,19 @@ def auto(
     *,
     prior: Prior = "learned",
     probes: int = 200,
+    budget: int | None = None,
     tolerance: float = 1e-9,
     rng: np.random.Generator | None = None,
+    executor: Executor | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    progress: bool | Shows = False,
 ) -> Policy:
     """`thompson` with the oracle that `inspect` recommends for this reward.
 
-    Warns if the reward violates what is required or declared, and if too few probes leave open what
-    the choice depends on. The evaluations of the inspection
-    are not counted as the policy's.
+    Warns if the reward violates what is required or declared, if too few probes leave open what
+    the choice depends on, and of what may go wrong with the oracle. If the inspection is stopped,
+    the policy follows from what is known so far. The evaluations of the inspection are not counted
+    as the policy's.
 
     Parameters
     ----------
@@ -33,7 +42,7 @@ def auto(
         The reward, and how many arms a set has.
     prior
         As for `thompson`.
-    probes, tolerance, rng
+    probes, budget, tolerance, rng, executor, should_stop, progress
         As for `inspect`.
 
     Examples
@@ -43,19 +52,36 @@ def auto(
     >>> type(policy.belief).__name__, type(policy.oracle).__name__, policy.evaluations
     ('LearnedBetaBelief', 'TopK', 0)
     """
-    found = inspect(reward, k=k, probes=probes, tolerance=tolerance, rng=rng)
+    found = inspect(
+        reward,
+        k=k,
+        probes=probes,
+        budget=budget,
+        tolerance=tolerance,
+        rng=rng,
+        executor=executor,
+        should_stop=should_stop,
+        progress=progress,
+    )
+    advice = found.recommendation
     if not found.ok:
         violated = ", ".join(row.name for row in found.errors)
         warnings.warn(
             f"the reward violates {violated}; print(superarm.inspect(reward, k={k})) shows how. "
-            f"Going on with {found.recommendation.oracle}",
+            f"Going on with {advice.oracle}",
             stacklevel=2,
         )
-    elif found.recommendation.undecided:
-        names = " and ".join(found.recommendation.undecided)
+    elif advice.undecided:
+        spent = f"{probes} probes" if budget is None else f"{found.evaluations:,} evaluations"
         warnings.warn(
-            f"{probes} probes leave undecided whether the reward is {names}. Going on with "
-            f"{found.recommendation.oracle}; more probes may find a cheaper oracle",
+            f"{spent} leave undecided whether the reward is {_as_adjectives(advice)}. Going on "
+            f"with {advice.oracle}; more probes may find a cheaper oracle",
             stacklevel=2,
         )
+    for line in advice.warnings:
+        warnings.warn(line, stacklevel=2)
     return thompson(reward, k, prior=prior, oracle=make_oracle(found.recommendation.oracle))
+
+
+def _as_adjectives(advice: Recommendation) -> str:
+    return advice.open_questions().replace("what is required or declared", "as declared")

@@ -4,19 +4,42 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from pickle import PicklingError
+from typing import NamedTuple
 
 import numpy as np
 
+from superarm.advice.asking import Ask
 from superarm.advice.results import Witness
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.stopping import may_stop
 
 _LARGE = 10  # batches of at least this many sets are timed, if there are any
 
 
+class _Answer(NamedTuple):
+    """Values of one call, what went wrong with the whole call, and its seconds."""
+
+    values: list[float]
+    failure: str | None
+    took_s: float
+
+
 class Evaluator:
     """Evaluates a reward, counts and times the evaluations, and keeps the first failure.
+
+    Parameters
+    ----------
+    reward
+        Any reward.
+    executor
+        Where the calls of one `answer` run, in parallel; here, one after the other, by default.
+    before
+        Called before every call that runs here, with the number of evaluations that have been
+        made. It may raise, which ends the work.
 
     Attributes
     ----------
@@ -26,47 +49,48 @@ class Evaluator:
         The first set that did not; None if there was none.
     """
 
-    def __init__(self, reward: Reward) -> None:
+    def __init__(
+        self,
+        reward: Reward,
+        executor: Executor | None = None,
+        before: Callable[[int], None] | None = None,
+    ) -> None:
         self.reward = reward
         self.n_arms = int(reward.n_arms)
         self.n_evaluated = self.n_failed = 0
         self.failure: Witness | None = None
+        self._executor, self._before = executor, before
         self._single_s: list[float] = []
         self._batch_s: list[tuple[float, int]] = []
 
-    def __call__(self, arms: IndexArray, means: FloatArray, *, sort: bool = True) -> float:
-        """The value of one set; NaN if the reward fails. The arms are sorted by default."""
-        if sort:
-            order = arms.argsort()
-            arms, means = arms[order], means[order]
-        self.n_evaluated += 1
-        start = time.perf_counter()
+    def answer(self, asks: Sequence[Ask]) -> list[FloatArray]:
+        """The values of each ask, shape (len(ask.sets),); NaN where the reward fails."""
+        if self._executor is None:
+            return [self._serially(ask) for ask in asks]
+        calls = [self._calls(ask) for ask in asks]
+        self._look()
+        futures = [
+            [self._executor.submit(_call, self.reward, part) for part in parts] for parts in calls
+        ]
         try:
-            # Copies, because the reward may write into its arguments.
-            value = float(self.reward(arms.copy(), means.copy()))
-        except Exception as error:  # any failure is reported, and the inspection goes on
-            return self._fail(arms, means, f"raised {type(error).__name__}: {error}")
-        self._single_s.append(time.perf_counter() - start)
-        return value if math.isfinite(value) else self._fail(arms, means, f"answered {value}")
+            return self._collected(calls, futures)
+        except (PicklingError, AttributeError, TypeError) as error:
+            raise TypeError(
+                f"the executor can't send the reward to its processes ({error}); use a reward "
+                f"made of functions of a module, or a ThreadPoolExecutor"
+            ) from error
+        finally:
+            for future in (one for row in futures for one in row):
+                future.cancel()  # those that are done do not mind
 
-    def batch(self, sets: Sequence[IndexArray], theta: FloatArray) -> FloatArray:
-        """The values of many sets, shape (len(sets),); NaN where the reward fails."""
-        pools = Pools.of(sets, self.n_arms)
-        self.n_evaluated += len(sets)
-        start = time.perf_counter()
-        try:
-            values = np.array(self.reward.batch(pools, theta.copy()), np.float64)
-        except Exception as error:  # as above
-            return self._fail_all(sets, theta, f"raised {type(error).__name__}: {error}")
-        self._batch_s.append((time.perf_counter() - start, len(sets)))
-        if values.shape != (len(sets),):
-            what = f"gave a batch of shape {values.shape} for {len(sets)} sets"
-            return self._fail_all(sets, theta, what)
-        for j in np.flatnonzero(~np.isfinite(values)).tolist():
-            arms = np.sort(sets[j])
-            self._fail(arms, theta[arms], f"answered {values[j]} in a batch")
-            values[j] = np.nan
-        return values
+    def _collected(
+        self, calls: list[list[Ask]], futures: list[list[Future[_Answer]]]
+    ) -> list[FloatArray]:
+        found = []
+        for parts, row in zip(calls, futures, strict=True):
+            values = [self._kept(part, one.result()) for part, one in zip(parts, row, strict=True)]
+            found.append(np.concatenate(values))
+        return found
 
     def single_s(self) -> float | None:
         """The median seconds of a single call; None if no call succeeded."""
@@ -78,14 +102,79 @@ class Evaluator:
         larger = [took for took in self._batch_s if took[1] >= _LARGE] or self._batch_s
         return sum(s for s, _ in larger) / sum(n for _, n in larger) if larger else None
 
+    def _serially(self, ask: Ask) -> FloatArray:
+        parts = [ask] if ask.theta is not None else _one_by_one(ask)
+        values = []
+        for part in parts:
+            self._look()
+            values.append(self._kept(part, _call(self.reward, part)))
+        return np.concatenate(values) if values else np.zeros(0)
+
+    def _look(self) -> None:
+        may_stop()
+        if self._before is not None:
+            self._before(self.n_evaluated)
+
+    def _calls(self, ask: Ask) -> list[Ask]:
+        """The calls that run in parallel."""
+        return [ask] if ask.theta is not None and not ask.split else _one_by_one(ask)
+
+    def _kept(self, ask: Ask, answer: _Answer) -> FloatArray:
+        """The values of one call, counted."""
+        n = len(ask.sets)
+        self.n_evaluated += n
+        if answer.failure is not None:
+            # `_fail` counts the first one.
+            self.n_failed += n - 1
+            first, means = _sorted(ask.sets[0], ask.means[0])
+            return np.full(n, self._fail(first, means, answer.failure))
+        if ask.theta is None:
+            self._single_s.append(answer.took_s)
+        else:
+            self._batch_s.append((answer.took_s, n))
+        values = np.array(answer.values)
+        for j in np.flatnonzero(~np.isfinite(values)).tolist():
+            how = "" if ask.theta is None else " in a batch"
+            self._fail(*_sorted(ask.sets[j], ask.means[j]), f"answered {values[j]}{how}")
+            values[j] = np.nan
+        return values
+
     def _fail(self, arms: IndexArray, means: FloatArray, what: str) -> float:
         self.n_failed += 1
         if self.failure is None:
             self.failure = Witness.of([arms], [means], [float("nan")], f"the reward {what}")
-        return float("nan")
+        return math.nan
 
-    def _fail_all(self, sets: Sequence[IndexArray], theta: FloatArray, what: str) -> FloatArray:
-        # `_fail` below counts the first one.
-        self.n_failed += len(sets) - 1
-        first = np.sort(sets[0])
-        return np.full(len(sets), self._fail(first, theta[first], what))
+
+def _one_by_one(ask: Ask) -> list[Ask]:
+    return [
+        Ask([arms], [means], None, [sort])
+        for arms, means, sort in zip(ask.sets, ask.means, ask.sort, strict=True)
+    ]
+
+
+def _call(reward: Reward, ask: Ask) -> _Answer:
+    """One call of the reward: of one set, or of a batch. It may run in another process."""
+    start = time.perf_counter()
+    try:
+        if ask.theta is None:
+            arms, means = ask.sets[0], ask.means[0]
+            if ask.sort[0]:
+                arms, means = _sorted(arms, means)
+            # Copies, because the reward may write into its arguments.
+            values = [float(reward(arms.copy(), means.copy()))]
+        else:
+            pools = Pools.of(ask.sets, reward.n_arms)
+            given = np.array(reward.batch(pools, ask.theta.copy()), np.float64)
+            if given.shape != (len(ask.sets),):
+                what = f"gave a batch of shape {given.shape} for {len(ask.sets)} sets"
+                return _Answer([], what, 0.0)
+            values = given.tolist()
+    except Exception as error:  # any failure is reported, and the inspection goes on
+        return _Answer([], f"raised {type(error).__name__}: {error}", 0.0)
+    return _Answer(values, None, time.perf_counter() - start)
+
+
+def _sorted(arms: IndexArray, means: FloatArray) -> tuple[IndexArray, FloatArray]:
+    order = arms.argsort()
+    return arms[order], means[order]

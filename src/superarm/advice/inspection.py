@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable
+from concurrent.futures import Executor
 
 import numpy as np
-from scipy.special import betaincinv
 
-from superarm.advice import probes as required
-from superarm.advice import shape_probes as shape
+from superarm.advice import budgeted_inspection as budgeted
+from superarm.advice import full_inspection as full
+from superarm.advice.combined_probes import Required
 from superarm.advice.evaluator import Evaluator
-from superarm.advice.probes import Probe, ProbeOnce
+from superarm.advice.ledger import Ledger
+from superarm.advice.probes import Bounded, Lipschitz
+from superarm.advice.progress import ProgressLine, Shows, StopProbing, Watch
 from superarm.advice.random_inputs import RandomInputs
 from superarm.advice.recommendation import recommend
-from superarm.advice.results import Inspection, Property, Witness
+from superarm.advice.results import Inspection
+from superarm.advice.shape_probes import Separable
+from superarm.advice.sub_problems import SubChecks
 from superarm.core import Reward
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k, as_positive
 from superarm.core.optional import is_concave, is_diminishing, is_noisy
 
-Kind: TypeAlias = Literal["required", "declared", "undeclared"]
-
-_PILOT = 15  # evaluations that find out how large values usually are
 _USUAL_K = 5  # the size of sets, if it is not given
-_CONFIDENCE = 0.95
 _NEEDED = (
     "n_arms",
     "lipschitz",
@@ -36,36 +36,26 @@ _NEEDED = (
 )
 
 
-class _Check(NamedTuple):
-    """A property, its kind, its probe, and the evaluations per probe."""
-
-    name: str
-    kind: Kind
-    probe: ProbeOnce
-    evaluations: int
-    share: float = 1.0  # of the number of probes that was asked for
-
-
-class _Kept(NamedTuple):
-    """The probes that need what is declared, or keep what they see."""
-
-    lipschitz: required.Lipschitz
-    bounded: required.Bounded
-    separable: shape.Separable
-
-
 def inspect(
     reward: Reward,
     *,
     k: int | None = None,
     probes: int = 200,
+    budget: int | None = None,
     tolerance: float = 1e-9,
     rng: np.random.Generator | None = None,
+    executor: Executor | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    progress: bool | Shows = False,
 ) -> Inspection:
     """Probe a reward: what it is like, whether its declarations hold, and which oracle suits it.
 
-    An exception or a NaN of the reward does not stop the inspection, but is reported. The
-    inspection makes `n_evaluations` evaluations, most of them as single calls.
+    Without a budget, every property is probed, by `n_evaluations` evaluations. With a budget, the
+    next probe goes to a property that can still change the recommended oracle, and the probes stop
+    when none can. The bounds are valid whenever they stop.
+
+    An exception or a NaN of the reward does not stop the inspection, but is reported. Ctrl-C stops
+    it, and the report has what is known so far.
 
     Parameters
     ----------
@@ -74,11 +64,22 @@ def inspect(
     k
         How many arms a set will have. The default is 5, or all arms if there are fewer.
     probes
-        How many probes per property. Separability, whose probes are expensive, has a quarter.
+        How many probes per property, without a budget. Separability, whose probes are expensive,
+        has a quarter.
+    budget
+        The largest number of evaluations; None for ``probes`` probes of every property.
     tolerance
         The share of a value that may be rounding. Use 1e-5 for rewards in single precision.
     rng
         The generator for sets and means. The default draws the same ones every time.
+    executor
+        Any ``concurrent.futures.Executor``, or a dask client's, to evaluate sets in parallel. The
+        results do not depend on it. Processes need a picklable reward.
+    should_stop
+        Called before every call of the reward. If it returns True, the inspection ends early.
+    progress
+        True shows a line of progress on the error stream, and the cost after the first evaluation.
+        A function is called with a `Progress` before every call of the reward instead.
 
     Examples
     --------
@@ -89,52 +90,89 @@ def inspect(
     (False, ['lipschitz'])
     >>> found["monotone"].verdict, found["separable"].verdict, found.recommendation.oracle
     ('holds', 'holds', 'Singletons')
+
+    With a budget, most of it is left if little decides:
+
+    >>> found = inspect(sa.CoverageReward(np.eye(30) + np.eye(30, k=1)), k=3, budget=2_000)
+    >>> found.recommendation.oracle, found["separable"].verdict, found.evaluations < 1_000
+    ('LazyGreedy', 'fails', True)
     """
     declared, upper, k = _as_inspectable(reward, k)
     probes, tolerance = as_count(probes, "probes", least=4), as_positive(tolerance, "tolerance")
-    rng = np.random.default_rng(0) if rng is None else rng
-    evaluate, draw = Evaluator(reward), RandomInputs(reward.n_arms, k, rng)
-    kept = _Kept(required.Lipschitz(declared), required.Bounded(upper), shape.Separable())
-    checks = _checks(reward.n_arms, k, _claims(reward), kept)
-    rows, noise = _run_all(checks, evaluate, draw, probes, tolerance)
-    _add_notes(rows, kept, noisy=noise > 0)
-    n_evaluated, n_failed = evaluate.n_evaluated, evaluate.n_failed
-    answers = _row("answers", "required", n_evaluated, n_failed, 0.0, evaluate.failure)
-    rows = {"answers": answers, **rows}
+    n_arms, claims = reward.n_arms, _claims(reward)
+    lipschitz, separable = Lipschitz(declared), Separable(small=budget is not None)
+    table = full.checks(n_arms, k, lipschitz, Bounded(upper), separable)
+    most = full.most_evaluations(table, probes, n_arms, k)
+    if budget is not None:
+        most = as_count(budget, "budget", least=1)
+    watch = Watch(most, should_stop, ProgressLine() if progress is True else progress or None)
+    evaluate = Evaluator(reward, executor, watch.look)
+    draw = RandomInputs(n_arms, k, np.random.default_rng(0) if rng is None else rng)
+    ledger = Ledger(
+        {check.name: _kind(check.name, claims) for check in table},
+        evaluate,
+        watch,
+        tolerance=tolerance,
+        lipschitz=lipschitz,
+        separable=separable,
+        anytime=budget is not None,
+    )
+    # A stream of its own, so that the probes do not depend on the sub-problems.
+    checks = SubChecks(reward, evaluate, RandomInputs(n_arms, k, draw.rng.spawn(1)[0]))
+    required = Required(lipschitz, upper, reward.zero_is_absent)
+    groups = budgeted.groups(n_arms, k, claims, required, separable)
+    stopped = False
+    try:
+        if budget is None:
+            full.probe_all(table, ledger, draw, probes, parallel=executor is not None)
+            full.check_all(ledger, checks, probes)
+        else:
+            noisy = "noisy" in claims
+            budgeted.probe_within(budget, groups, ledger, checks, draw, noisy=noisy)
+    except (StopProbing, KeyboardInterrupt):
+        stopped = True
+    watch.end(evaluate.n_evaluated)
+    rows = ledger.rows()
     single_s, batch_s = evaluate.single_s(), evaluate.batch_s()
     advice = recommend(
         rows,
-        n_arms=reward.n_arms,
+        n_arms=n_arms,
         k=k,
         evaluation_s=single_s if batch_s is None else batch_s,
-        used=kept.lipschitz.share,
-        loss=kept.separable.loss,
+        used=lipschitz.share,
+        loss=separable.loss,
+        usual=ledger.usual,
+        checks=checks,
+        together=[] if budget is None else [group.names for group in groups],
     )
     return Inspection(
         reward=type(reward).__name__,
-        n_arms=reward.n_arms,
+        n_arms=n_arms,
         k=k,
         rows=tuple(rows.values()),
-        evaluations=n_evaluated,
+        evaluations=evaluate.n_evaluated,
         single_s=single_s,
         batch_s=batch_s,
-        noise=noise,
+        noise=ledger.noise.largest,
         recommendation=advice,
+        check=checks.of(advice.oracle),
+        budget=budget,
+        stopped=stopped,
     )
 
 
 def n_evaluations(n_arms: int, k: int, probes: int = 200) -> int:
-    """How many evaluations an inspection makes at most.
+    """How many evaluations an inspection without a budget makes at most.
 
     Examples
     --------
     >>> n_evaluations(1000, k=5, probes=20)
-    1460
+    1580
     """
     n_arms = as_count(n_arms, "n_arms", least=1)
-    kept = _Kept(required.Lipschitz(np.zeros(n_arms)), required.Bounded(1.0), shape.Separable())
-    checks = _checks(n_arms, as_k(k, n_arms), set(), kept)
-    return _PILOT + sum(_n_probes(check, probes) * check.evaluations for check in checks)
+    zero = np.zeros(n_arms)
+    table = full.checks(n_arms, as_k(k, n_arms), Lipschitz(zero), Bounded(1.0), Separable())
+    return full.most_evaluations(table, probes, n_arms, k)
 
 
 def _claims(reward: Reward) -> set[str]:
@@ -150,122 +188,13 @@ def _claims(reward: Reward) -> set[str]:
     return {name for name, declared in claims.items() if declared}
 
 
-def _checks(n_arms: int, k: int, declared: set[str], kept: _Kept) -> list[_Check]:
-    """The table of properties, in the order of the report."""
-
-    def kind(attribute: str) -> Kind:
-        return "declared" if attribute in declared else "undeclared"
-
-    deterministic: Kind = "undeclared" if "noisy" in declared else "required"
-    per_separable = shape.Separable.n_evaluations(n_arms, k)
-    return [
+def _kind(name: str, claims: set[str]) -> str:
+    if name == "deterministic":
         # Declared noise is no error, but oracles that remember answers cannot use the reward.
-        _Check("deterministic", deterministic, required.repeat, 4),
-        _Check("batch = single", "required", required.batch_equals_single, 6),
-        _Check("mean-only", "required", required.mean_only, 2),
-        _Check("order", "required", required.order, 2),
-        _Check("lipschitz", "declared", kept.lipschitz, 2),
-        _Check("bounded", "declared", kept.bounded, 1),
-        _Check("monotone", kind("monotone"), shape.rising_alone, 2),
-        _Check("zero_is_absent", kind("zero_is_absent"), shape.zero_is_absent, 2),
-        _Check("additive", kind("additive"), shape.additive, 6),
-        _Check("concave", kind("concave"), shape.concave, 3),
-        _Check("diminishing", kind("diminishing"), shape.diminishing, 4),
-        _Check("monotone in theta", "undeclared", shape.rising_in_means, 2),
-        _Check("monotone in S", "undeclared", shape.rising_in_set, 2),
-        _Check("submodular", "undeclared", shape.submodular, 4),
-        _Check("separable", "undeclared", kept.separable, per_separable, 0.25),
-    ]
-
-
-@dataclass(frozen=True)
-class _Slack:
-    """How large a difference may be without being a violation."""
-
-    tolerance: float  # share of the values that may be rounding
-    usual: float  # the size of an ordinary value, for values near 0
-    noise: float
-
-    def allows(self, probe: Probe) -> bool:
-        largest = max(self.usual, *map(abs, probe.values))
-        return probe.excess <= self.tolerance * largest + self.noise
-
-
-def _run_all(
-    checks: list[_Check],
-    evaluate: Evaluator,
-    draw: RandomInputs,
-    probes: int,
-    tolerance: float,
-) -> tuple[dict[str, Property], float]:
-    """The rows by name, and the noise: how much two evaluations of the same set differ."""
-    usual, noise = _usual_value(evaluate, draw), 0.0
-    rows: dict[str, Property] = {}
-    for check in checks:
-        # Both sides of a comparison may be off by the noise.
-        slack = _Slack(tolerance, usual, 2 * noise)
-        rows[check.name] = _run(check, evaluate, draw, _n_probes(check, probes), slack)
-        if check.name == "deterministic":  # the first check, so that the others know the noise
-            noise = rows[check.name].worst
-    return rows, noise
-
-
-def _run(
-    check: _Check, evaluate: Evaluator, draw: RandomInputs, n_probes: int, slack: _Slack
-) -> Property:
-    """Probe one property."""
-    n_done = n_violated = 0
-    worst: Probe | None = None
-    for _ in range(n_probes):
-        probe = check.probe(evaluate, draw)
-        if probe is None:
-            continue
-        n_done += 1
-        if not slack.allows(probe):
-            n_violated += 1
-            worst = probe if worst is None or probe.excess > worst.excess else worst
-    if worst is None:
-        return _row(check.name, check.kind, n_done, 0, 0.0, None)
-    return _row(check.name, check.kind, n_done, n_violated, worst.excess, worst.witness())
-
-
-def _row(
-    name: str, kind: Kind, n_probes: int, n_violated: int, worst: float, witness: Witness | None
-) -> Property:
-    rate = None
-    if n_probes:
-        # Clopper and Pearson's one-sided bound, which is 1 - 0.05^(1/n) without a violation.
-        n_kept = n_probes - n_violated
-        rate = float(betaincinv(n_violated + 1, n_kept, _CONFIDENCE)) if n_kept else 1.0
-    return Property(name, kind, n_probes, n_violated, rate, worst, witness)
-
-
-def _add_notes(rows: dict[str, Property], kept: _Kept, *, noisy: bool) -> None:
-    # Noise would make slopes of small moves meaningless.
-    if rows["lipschitz"].n_probes and not noisy:
-        steepest = (
-            f"the steepest slope seen is {kept.lipschitz.slope:.4g}; "
-            f"moves used {kept.lipschitz.share:.3g} of what B allows"
-        )
-        rows["lipschitz"] = replace(rows["lipschitz"], note=steepest)
-    if rows["separable"].n_violated:
-        loss = kept.separable.loss
-        lost = f"Oracle+'s set was {loss:.2%} worse on average than with the best swap tried"
-        rows["separable"] = replace(rows["separable"], note=lost)
-
-
-def _n_probes(check: _Check, probes: int) -> int:
-    return max(1, round(check.share * probes))
-
-
-def _usual_value(evaluate: Evaluator, draw: RandomInputs) -> float:
-    """The size of an ordinary value."""
-    values = []
-    for _ in range(_PILOT):
-        arms = draw.arms(draw.k)
-        values.append(abs(evaluate(arms, draw.rng.random(draw.k))))
-    found = [value for value in values if np.isfinite(value)]
-    return float(np.median(found)) if found else 0.0
+        return "undeclared" if "noisy" in claims else "required"
+    if name in ("batch = single", "mean-only", "order"):
+        return "required"
+    return "declared" if name in claims or name in ("lipschitz", "bounded") else "undeclared"
 
 
 def _as_inspectable(reward: Reward, k: int | None) -> tuple[FloatArray, float, int]:

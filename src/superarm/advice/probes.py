@@ -6,81 +6,43 @@ The probes of `superarm.advice.shape_probes` are about the shape of the reward.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
-from superarm.advice.evaluator import Evaluator
+from superarm.advice.asking import Asking, Probe, batch, probe, same, singles
 from superarm.advice.random_inputs import RandomInputs
-from superarm.advice.results import Witness
 from superarm.core.arguments import FloatArray, IndexArray
 
 _TINY_MOVE = 1e-4  # moves of means below this say nothing about slopes, because of rounding
 _ROUNDING = 1e-9  # share of B that may be rounding
 
 
-@dataclass(frozen=True, eq=False)
-class Probe:
-    """Evaluations, and by how much they violate a property.
-
-    ``excess`` is at most 0 if they do not violate it.
-    """
-
-    sets: list[IndexArray]
-    means: list[FloatArray]
-    values: list[float]
-    excess: float
-    what: str
-    sort: bool = True  # whether the arms were sorted for the evaluations
-
-    def witness(self) -> Witness:
-        """The same as plain data, with the arms in the order of the evaluations."""
-        orders = [np.argsort(arms) if self.sort else np.arange(len(arms)) for arms in self.sets]
-        sets = [arms[order] for arms, order in zip(self.sets, orders, strict=True)]
-        means = [row[order] for row, order in zip(self.means, orders, strict=True)]
-        return Witness.of(sets, means, self.values, self.what)
-
-
-ProbeOnce: TypeAlias = Callable[[Evaluator, RandomInputs], Probe | None]
-
-
-def probe(
-    sets: list[IndexArray],
-    means: list[FloatArray],
-    values: list[float],
-    excess: float,
-    what: str,
-    *,
-    sort: bool = True,
-) -> Probe | None:
-    """The probe, if every evaluation gave a number."""
-    if not all(map(math.isfinite, values)):
-        return None
-    return Probe(sets, means, values, excess, what, sort)
-
-
-def repeat(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+def repeat(draw: RandomInputs) -> Asking:
     """The same evaluation twice in a row, and once more after another one."""
     arms = draw.arms(draw.size())
     means = draw.means(len(arms))
-    values = [evaluate(arms, means), evaluate(arms, means)]
     # A reward that remembers its last call shows only after another call.
     other = draw.arms(draw.size())
-    evaluate(other, draw.means(len(other)))
-    values.append(evaluate(arms, means))
-    what = "the same set at the same means has another value"
-    return probe([arms] * 3, [means] * 3, values, max(values) - min(values), what)
+    between = draw.means(len(other))
+    answers = yield singles([arms, arms, other, arms], [means, means, between, means])
+    return same(arms, means, answers[[0, 1, 3]].tolist())
 
 
-def batch_equals_single(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+def repeat_once(draw: RandomInputs) -> Asking:
+    """The same evaluation twice."""
+    arms = draw.arms(draw.k)
+    means = draw.means(draw.k)
+    answers = yield singles([arms] * 2, [means] * 2)
+    return same(arms, means, answers.tolist())
+
+
+def batch_equals_single(draw: RandomInputs) -> Asking:
     """Three sets in a batch, and each of them alone."""
     theta = draw.means(draw.n_arms)
     sets = [draw.arms(draw.size()) for _ in range(3)]
-    batched = evaluate.batch(sets, theta)
-    single = np.array([evaluate(arms, theta[arms]) for arms in sets])
+    batched = yield batch(sets, theta)
+    single = yield singles(sets, [theta[arms] for arms in sets])
     off = np.abs(batched - single)
     if np.isnan(off).any():
         return None
@@ -90,22 +52,24 @@ def batch_equals_single(evaluate: Evaluator, draw: RandomInputs) -> Probe | None
     return probe([sets[j]] * 2, [theta[sets[j]]] * 2, values, float(off[j]), what)
 
 
-def mean_only(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+def mean_only(draw: RandomInputs) -> Asking:
     """A set in a batch, and again with other means outside the set: assumption 1."""
     arms = draw.arms(draw.size(most=draw.n_arms - 1))
     theta, other = draw.means(draw.n_arms), draw.means(draw.n_arms)
     other[arms] = theta[arms]  # the same in the set, other means outside it
-    values = [float(evaluate.batch([arms], row)[0]) for row in (theta, other)]
+    first = yield batch([arms], theta)
+    second = yield batch([arms], other)
+    values = [float(first[0]), float(second[0])]
     what = "in a batch the value changes with the means of arms outside the set"
     return probe([arms] * 2, [theta[arms]] * 2, values, abs(values[1] - values[0]), what)
 
 
-def order(evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+def order(draw: RandomInputs) -> Asking:
     """A set, and its arms in another order."""
     arms = np.sort(draw.arms(draw.size(least=min(2, draw.n_arms))))
     means, shuffled = draw.means(len(arms)), draw.rng.permutation(len(arms))
     sets, rows = [arms, arms[shuffled]], [means, means[shuffled]]
-    values = [evaluate(sets[0], rows[0]), evaluate(sets[1], rows[1], sort=False)]
+    values = yield singles(sets, rows, [True, False])
     what = "the order of the arms changes the value"
     return probe(sets, rows, values, abs(values[1] - values[0]), what, sort=False)
 
@@ -127,15 +91,21 @@ class Lipschitz:
     slope: float = 0.0
     share: float = 0.0
 
-    def __call__(self, evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+    def __call__(self, draw: RandomInputs) -> Asking:
         """One move."""
         # Half of the moves are of single arms, where slopes are steepest for saturating rewards.
         size = 1 if draw.rng.random() < 0.5 else draw.size(least=1)
         arms = draw.arms(size)
         means = draw.means(size)
         there = draw.move(means)
-        values = [evaluate(arms, means), evaluate(arms, there)]
-        moved, change = np.abs(there - means), abs(values[1] - values[0])
+        values = yield singles([arms, arms], [means, there])
+        return self.moved(arms, means, there, values)
+
+    def moved(
+        self, arms: IndexArray, means: FloatArray, there: FloatArray, values: FloatArray
+    ) -> Probe | None:
+        """What the values of a set at two vectors of means show."""
+        moved, change = np.abs(there - means), abs(float(values[1] - values[0]))
         # |r(S; theta) - r(S; theta')| <= sum over S of B_i |theta_i - theta'_i|
         allowed = float(self.declared[arms] @ moved)
         if moved.sum() >= _TINY_MOVE and np.isfinite(change):
@@ -154,13 +124,13 @@ class Bounded:
 
     upper: float
 
-    def __call__(self, evaluate: Evaluator, draw: RandomInputs) -> Probe | None:
+    def __call__(self, draw: RandomInputs) -> Asking:
         """One set."""
         kind, rng = draw.rng.random(), draw.rng
         # All arms at mean 1 usually have the largest value: a quarter of the probes has all arms.
         size = 0 if kind < 0.1 else draw.n_arms if kind < 0.35 else draw.size()
         means = np.full(size, float(rng.integers(2))) if rng.random() < 0.5 else draw.means(size)
         arms = draw.arms(size)
-        value = evaluate(arms, means)
+        (value,) = yield singles([arms], [means])
         excess = max(-value, value - self.upper)
         return probe([arms], [means], [value], excess, f"not within [0, {self.upper:g}]")

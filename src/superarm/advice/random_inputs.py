@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import betaincinv
 
 from superarm.core.arguments import FloatArray, IndexArray
 
@@ -62,6 +63,15 @@ class RandomInputs:
         # From e^-1, where most means are near 0 or 1, to e^3, as after about 40 outcomes.
         a, b = np.exp(self.rng.uniform(-1, 3, 2))
         return self.rng.beta(float(a), float(b), size)
+
+    def top_means(self, size: int) -> FloatArray:
+        """Means without ties, shape (size,), as the largest of all arms have them."""
+        # The largest of n uniform numbers are about uniform above 1 - size / n.
+        quantiles = 1 - size / self.n_arms * self.rng.random(size)
+        if self.rng.random() < 0.5:
+            return quantiles
+        a, b = np.exp(self.rng.uniform(-1, 3, 2))
+        return np.asarray(betaincinv(float(a), float(b), quantiles), np.float64)
 
     def move(self, means: FloatArray) -> FloatArray:
         """Other means: one, some or all of them moved, all by a little or all by a lot."""

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.advice.text import aligned, row_of, shown_s
+from superarm.advice.text import aligned, listed, row_of, shown_s
 from superarm.core import notebook
 
 if TYPE_CHECKING:
     from superarm.advice.recommendation import Recommendation
 
 _SHOWN = 8  # numbers of a set in a text
-# A property holds if at most this share of probes violates it, with 95% confidence: 19 probes.
-_DECIDED = 0.15
+# A property holds if at most this share of probes violates it, with confidence 1 - DELTA.
+SHARE, DELTA = 0.15, 0.05
 _HEAD = ("property", "verdict", "violated", "rate (95%)", "worst")
 
 
@@ -100,7 +100,7 @@ class Property:
     @property
     def holds(self) -> bool:
         """Whether no probe showed a violation, and there were enough probes to say so."""
-        return self.n_violated == 0 and self.rate_upper is not None and self.rate_upper < _DECIDED
+        return self.n_violated == 0 and self.rate_upper is not None and self.rate_upper < SHARE
 
     @property
     def undecided(self) -> bool:
@@ -128,6 +128,40 @@ class Property:
 
 
 @dataclass(frozen=True)
+class SubProblems:
+    """The recommended oracle next to `Exhaustive`, on random sub-problems with few of the arms.
+
+    Attributes
+    ----------
+    oracle
+        The oracle that was checked.
+    n_problems, n_arms, k
+        How many sub-problems, how many arms each of them has, and the arms per set.
+    mean_ratio, worst_ratio
+        The value of the oracle's set divided by the value of the best set: on average, and in the
+        worst sub-problem.
+    others
+        The mean ratio of several oracles in the same sub-problems, by name.
+    """
+
+    oracle: str
+    n_problems: int
+    n_arms: int
+    k: int
+    mean_ratio: float
+    worst_ratio: float
+    others: dict[str, float]
+
+    def __str__(self) -> str:
+        many = "s" if self.n_problems > 1 else ""
+        return (
+            f"on {self.n_problems} random sub-problem{many} ({self.k} of {self.n_arms} arms), "
+            f"sets of {self.oracle} were worth {self.mean_ratio:.3f} of the best set on average, "
+            f"{self.worst_ratio:.3f} at worst"
+        )
+
+
+@dataclass(frozen=True)
 class Inspection:
     """What the probes of a reward showed: print it, or read its ``rows``.
 
@@ -152,6 +186,13 @@ class Inspection:
         The largest difference between two evaluations of the same set at the same means.
     recommendation
         Which oracle suits the reward, why, and what the reward could declare.
+    check
+        The recommended oracle next to all sets; None if there was no evaluation left for that, or
+        if noise or failures prevent it.
+    budget
+        The largest number of evaluations that was allowed; None without a budget.
+    stopped
+        Whether the inspection was stopped before its end.
     """
 
     reward: str
@@ -163,6 +204,9 @@ class Inspection:
     batch_s: float | None
     noise: float
     recommendation: Recommendation
+    check: SubProblems | None = None
+    budget: int | None = None
+    stopped: bool = False
 
     @property
     def ok(self) -> bool:
@@ -196,6 +240,26 @@ class Inspection:
             f"{shown_s(self.batch_s)} per set in batches"
         )
 
+    def meaning(self) -> list[str]:
+        """What the verdicts mean, and why the probes ended."""
+        lines = [
+            f"holds, ok: at most {SHARE:.0%} of such probes violate it, with {1 - DELTA:.0%} "
+            f"confidence"
+        ]
+        missing = [row.name for row in self.rows if row.verdict == "not probed"]
+        if missing:
+            lines.append(f"not probed: {listed(missing)}")
+        if self.stopped:
+            lines.append("stopped early: this is what is known so far")
+        elif self.budget is not None:
+            used = "nothing else can change the advice"
+            if self.recommendation.undecided:
+                used = "the rest of the budget decides nothing more"
+            lines.append(f"{self.evaluations:,} of {self.budget:,} evaluations: {used}")
+        if self.check is not None:
+            lines.append(str(self.check))
+        return lines
+
     def table(self) -> list[tuple[str, str, str, str, str]]:
         """The rows as text: property, verdict, violated of probes, bound on the rate, worst."""
         return [
@@ -207,6 +271,7 @@ class Inspection:
                 f"{row.worst:.3g}" if row.n_violated else "",
             )
             for row in self.rows
+            if row.verdict != "not probed" or self.budget is None
         ]
 
     def __repr__(self) -> str:
@@ -215,7 +280,7 @@ class Inspection:
 
     def _repr_html_(self) -> str:
         # What to do first, then the evidence.
-        notes = [*str(self.recommendation).splitlines(), *self.remarks()]
+        notes = [*str(self.recommendation).splitlines(), *self.meaning(), *self.remarks()]
         return notebook.table(_HEAD, self.table(), title=self.summary(), note=notes, left=2)
 
     def remarks(self) -> list[str]:
@@ -226,7 +291,8 @@ class Inspection:
 
     def __str__(self) -> str:
         table = aligned([_HEAD, *self.table()])
-        parts = [self.summary(), "", *table, "", *self.remarks(), "", str(self.recommendation)]
+        notes = [*self.meaning(), *self.remarks()]
+        parts = [self.summary(), "", *table, "", *notes, "", str(self.recommendation)]
         return "\n".join(parts)
 
 

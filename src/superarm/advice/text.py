@@ -56,6 +56,17 @@ def aligned(rows: Sequence[Sequence[str]], *, right: int | None = None) -> list[
     return lines
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def row_of(rows: Mapping[str, T], name: str) -> T:
     """The row with a name, or an error that lists the names."""
     if name not in rows:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaln, expit, log_expit, logit
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.special import betaln, expit, log_expit, logit
 
 # The search is over the logit of the prior's mean and the log of its strength a + b. Beyond these
 # limits a posterior is the prior or the data alone, for any number of outcomes seen here.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from superarm.beliefs._linear_round import Contributions
 from superarm.beliefs.posteriors import LogitNormalPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_feedback
+from superarm.core.special import expit
 
 if TYPE_CHECKING:
     from superarm.beliefs.logistic import LogisticBelief

@@ -7,9 +7,9 @@ and is integrated by Gauss-Hermite quadrature about that mode (Naylor, Smith 198
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, log_expit
 
 from superarm.core.arguments import FloatArray
+from superarm.core.special import expit, log_expit
 
 # With so many nodes the moments are good to three digits, for any counts.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)

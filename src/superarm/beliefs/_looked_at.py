@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
 
 from superarm.core.arguments import FloatArray
+from superarm.core.special import expit
 
 # A handful of steps is enough. The limit only keeps rounding from looping for ever.
 _MOST_NEWTON_STEPS = 200

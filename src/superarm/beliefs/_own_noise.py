@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.special import ndtr, ndtri
 
 # About so many arms of a round have a normal number above the level that bounds all others.
 _N_LARGE = 500

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtr, ndtri, ndtri_exp
 
 from superarm.beliefs._equal_arms import EqualArms
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.special import betaincinv, ndtr, ndtri, ndtri_exp
 
 BoolArray = NDArray[np.bool_]
 

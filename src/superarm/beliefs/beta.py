@@ -6,6 +6,7 @@ down, draws the k largest values only; its algorithm is in `superarm.beliefs.bet
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs import _beta
 from superarm.beliefs._beta import as_counts, as_prior, flip, grown
+from superarm.beliefs._many_rows import Rows
+from superarm.beliefs._many_tops import ManyTops
+from superarm.beliefs._scores import PlainPosteriors, SharedScores
 from superarm.beliefs.beta_top_k import BetaTopK
 from superarm.core.arguments import (
     FloatArray,
@@ -89,6 +93,20 @@ class BetaBelief:
         self.b[arms] += 1 - coins
         if keeps:
             self._top.after_update(arms)
+
+    def update_many(
+        self, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], *, rng: np.random.Generator
+    ) -> None:
+        """One ``update`` per row, at once. The posteriors are the same for outcomes of 0 and 1."""
+        if type(self).update is not BetaBelief.update:
+            for row in zip(arms, outcomes, strict=True):
+                self.update(*row, rng=rng)
+            return
+        rows = Rows.of(arms, outcomes, self.n_arms)
+        coins = flip(rows.outcomes, rng=rng)
+        self._top.forget()
+        np.add.at(self.a, rows.arms, coins)
+        np.add.at(self.b, rows.arms, 1 - coins)
 
     @classmethod
     def from_counts(
@@ -170,6 +188,18 @@ class BetaBelief:
         theta = self.sample(rng=rng)
         arms = top_k(theta, k, rng=rng)
         return arms, theta[arms]
+
+    def sample_top_many(
+        self, n: int, k: int, *, rng: np.random.Generator
+    ) -> tuple[IndexArray, FloatArray]:
+        """The same as ``sample_top`` for n independent samples, at once: shape (n, k) each."""
+        n, k = as_count(n, "n", least=1), as_k(k, self.n_arms)
+        if type(self).sample is not BetaBelief.sample:
+            rows = [self.sample_top(k, rng=rng) for _ in range(n)]
+            return np.array([arms for arms, _ in rows]), np.array([values for _, values in rows])
+        nothing = np.zeros(self.n_arms)
+        tops = ManyTops(PlainPosteriors(self.a, self.b), nothing, nothing > 0, SharedScores(0.0))
+        return tops.draw(n, k, rng=rng)
 
     @property
     def level(self) -> tuple[int, float] | None:

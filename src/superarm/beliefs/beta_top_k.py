@@ -11,10 +11,10 @@ import math
 from typing import Protocol
 
 import numpy as np
-from scipy.special import betainc, betaincinv
 
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.k_of_m import kth_largest, top_k
+from superarm.core.special import betainc, betaincinv
 
 # With fewer arms, one whole sample costs less than the bookkeeping.
 _FEWEST_ARMS = 2048
@@ -249,7 +249,7 @@ class ArmsAbove:
 
     def _tail(self, arms: IndexArray | slice) -> FloatArray:
         """The probabilities s_i; 1 - theta_i is Beta(b_i, a_i)."""
-        return betainc(self.b[arms], self.a[arms], self.margin)  # type: ignore[return-value]
+        return betainc(self.b[arms], self.a[arms], self.margin)
 
 
 def n_wanted(k: int) -> int:

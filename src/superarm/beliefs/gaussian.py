@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from superarm.beliefs import outcome_counts
 from superarm.beliefs._scores import SharedScores, with_shared
@@ -17,6 +16,7 @@ from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import GaussianPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
 from superarm.core.showing import one_line
+from superarm.core.special import ndtr, ndtri
 
 # The inverse of a smaller variance would not be finite.
 _LEAST_VAR = 1e-300

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.beliefs import _learned_many
 from superarm.beliefs._beta import as_prior
 from superarm.beliefs._beta_fit import Beta, wide_weight
 from superarm.beliefs._equal_arms import EqualArms, Key
@@ -110,6 +111,7 @@ class LearnedBetaBelief:
     shared, optimism, spread, horizon = OfScores(), OfScores(), OfScores(), OfScores()
 
     __repr__ = one_line
+    sample_top_many, update_many = _learned_many.sample_top_many, _learned_many.update_many
 
     def __init__(
         self,

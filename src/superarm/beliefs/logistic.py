@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from superarm.beliefs._linear_round import Contributions
 from superarm.beliefs._logistic_round import LogisticRound
@@ -26,6 +25,7 @@ from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import LogitNormalPosterior
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction
 from superarm.core.showing import one_line
+from superarm.core.special import expit
 
 # The variances are learned first after so many outcomes, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaincinv, expit, ndtr, ndtri
 
 from superarm.beliefs._logit_sites import mean_of_logit_normal
 from superarm.core.arguments import FloatArray, as_fraction
+from superarm.core.special import betainc, betaincinv, expit, ndtr, ndtri
 
 _N_HALVES = 70  # halvings that find a quantile up to 1e-21
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
 
 from superarm.beliefs import beta_posteriors
 from superarm.beliefs._known_groups import KnownGroups
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import FloatArray, as_state
 from superarm.core.showing import one_line
+from superarm.core.special import betaincinv
 
 
 class SingleSeedBelief:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # read command lines, so an address with a password belongs into this variable.
 _DATABASE_VARIABLE = "SUPERARM_DATABASE"
 
+existing_file = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the data as JSON instead of tables."
 )

@@ -36,7 +36,7 @@ def command(
     as before. Decisions that were removed can no longer be looked up. Open decisions stay, and all
     that came on their days and later.
 
-    DATABASE is an SQLite file that no server uses, or postgresql://...
+    DATABASE is an SQLite file that no server uses, or postgresql://..., which servers may use.
 
     BANDIT is the id or the name of one bandit.
     """

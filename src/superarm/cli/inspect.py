@@ -6,6 +6,9 @@ import importlib
 import importlib.util
 import json
 import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -16,7 +19,7 @@ from superarm.cli import common
 from superarm.core import Reward
 
 if TYPE_CHECKING:
-    from superarm.advice import Inspection
+    from superarm.advice import Inspection, Progress
 
 _DEFAULT_K = 5
 _STYLES = {
@@ -38,12 +41,30 @@ _STYLES = {
 )
 @click.option("--probes", type=click.IntRange(min=4), default=200, help="Probes per property.")
 @click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    help="Evaluations at most, spent on what decides the advice, instead of --probes.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Processes that evaluate the reward. Results do not depend on them.",
+)
+@click.option(
     "--tolerance", type=float, default=1e-9, help="Relative difference that counts as rounding."
 )
 @common.seed_option("Seed of the probes.")
 @common.json_option
 def command(
-    target: str, k: int | None, probes: int, tolerance: float, seed: int, as_json: bool
+    target: str,
+    k: int | None,
+    probes: int,
+    budget: int | None,
+    workers: int,
+    tolerance: float,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Probe a reward and recommend an oracle.
 
@@ -53,21 +74,31 @@ def command(
     module, or of a function without arguments that makes a reward. The module is imported, so its
     code runs.
 
-    Announces the number of evaluations before the first evaluation. Ends with exit code 1 if a
-    required or declared property is violated.
+    Announces the number of evaluations before the first evaluation, and their time after it. Ctrl-C
+    ends the probes with a report of what is known. Ends with exit code 1 if a required or declared
+    property is violated.
     """
     import numpy as np
 
     from superarm.advice import inspect, n_evaluations
 
     reward = load_reward(target)  # before anything is evaluated
-    rng = np.random.default_rng(seed)
     try:
         size = min(_DEFAULT_K if k is None else k, reward.n_arms)
-        most = n_evaluations(reward.n_arms, size, probes)
+        most = n_evaluations(reward.n_arms, size, probes) if budget is None else budget
         # On the error stream, so that --json leaves nothing but JSON on the output stream.
         click.echo(f"Making at most {most:,} evaluations of {target} ...", err=True)
-        found = inspect(reward, k=k, probes=probes, tolerance=tolerance, rng=rng)
+        with _executor(workers) as executor, _progress(most) as progress:
+            found = inspect(
+                reward,
+                k=k,
+                probes=probes,
+                budget=budget,
+                tolerance=tolerance,
+                rng=np.random.default_rng(seed),
+                executor=executor,
+                progress=progress,
+            )
     except (TypeError, ValueError) as error:
         raise click.BadParameter(str(error)) from None
     if as_json:
@@ -76,6 +107,42 @@ def command(
         _print(found)
     # For scripts and CI: a reward that breaks its declarations fails.
     raise click.exceptions.Exit(0 if found.ok else 1)
+
+
+@contextmanager
+def _executor(workers: int) -> Iterator[Executor | None]:
+    """The processes, if there are to be any."""
+    if workers == 1:
+        yield None
+        return
+    from superarm.reporting.executors import one_blas_thread, processes
+
+    with one_blas_thread(), processes(workers)() as executor:
+        yield executor
+
+
+@contextmanager
+def _progress(most: int) -> Iterator[Callable[[Progress], None]]:
+    """Says what all evaluations will take after the first one, and shows a bar on a terminal."""
+    from rich.console import Console
+
+    from superarm.reporting.progress import bar
+
+    console = Console(stderr=True)
+    n_seen = 0
+    with bar(
+        console if console.is_terminal else None, "evaluations", n_steps=most, transient=True
+    ) as step:
+
+        def show(progress: Progress) -> None:
+            nonlocal n_seen
+            if n_seen == 0 and progress.first_s is not None:
+                console.print(f"{progress}.", highlight=False, soft_wrap=True)
+            for _ in range(progress.evaluations - n_seen):
+                step(progress.about)
+            n_seen = progress.evaluations
+
+        yield show
 
 
 def load_reward(target: str) -> Reward:
@@ -137,7 +204,8 @@ def _print(found: Inspection) -> None:
     from rich.table import Table
 
     console = Console()
-    table = Table(title=found.summary(), title_justify="left")
+    console.print(found.summary(), markup=False, highlight=False)
+    table = Table()
     for head in ("property", "verdict"):
         table.add_column(head, no_wrap=True)
     for head in ("violated", "rate (95%)"):
@@ -146,6 +214,7 @@ def _print(found: Inspection) -> None:
     for name, verdict, *rest in found.table():
         table.add_row(name, f"[{_STYLES.get(verdict, 'dim')}]{verdict}[/]", *rest)
     console.print(table)
-    for line in [*found.remarks(), "", *str(found.recommendation).splitlines()]:
+    notes = [*found.meaning(), *found.remarks()]
+    for line in [*notes, "", *str(found.recommendation).splitlines()]:
         # Brackets in these lines are Python, not markup.
         console.print(line, markup=False, highlight=False)

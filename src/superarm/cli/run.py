@@ -53,7 +53,7 @@ class _PolicyOption(click.Option):
 @click.argument(
     "table",
     metavar="TABLE",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    type=common.existing_file,
 )
 @click.option("--k", type=click.IntRange(min=1), required=True, help="Arms picked per round.")
 @click.option(
@@ -93,7 +93,7 @@ class _PolicyOption(click.Option):
 @click.option(
     "--features",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    type=common.existing_file,
     help="A CSV file with one row per arm: its name, then what is known of it. Adds the policy "
     "features, which learns from that.",
 )

@@ -61,13 +61,13 @@ _HIGHEST_PORT = 65535
     "--rate",
     type=click.FloatRange(min=0.0),
     default=0.0,
-    help="Most requests per second of one key or address. 0 sets no limit.",
+    help="Most requests per second of one key or address, per worker. 0 sets no limit.",
 )
 @click.option(
     "--most-connections",
     type=_at_least_one,
     default=512,
-    help="Most open connections of one address.",
+    help="Most open connections of one address, per worker.",
 )
 @click.option(
     "--checkpoint-every",
@@ -118,7 +118,7 @@ _HIGHEST_PORT = 65535
 @click.option(
     "--warm-start",
     metavar="LOG",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    type=common.existing_file,
     help="Make a bandit that has learned from a log (CSV, Parquet, or a database with --sql), "
     "unless there is one of its name.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple, Self, Unpack, overload
 
@@ -13,12 +13,14 @@ import numpy as np
 
 from superarm.client.answers import Bandit
 from superarm.client.clients import Client
+from superarm.client.edge_pace import Pace, Syncs
+from superarm.client.errors import ClientError
 from superarm.client.requests import id_of, new_key
 from superarm.core import Reward
 from superarm.core.arguments import as_count
 from superarm.service.bandits.spec import policy_of, rewards_of
 from superarm.service.problems import Problem
-from superarm.sessions import Decision, Session
+from superarm.sessions import Decision, Session, bulk
 from superarm.sessions.decisions import Name
 from superarm.sessions.edge import give_up, merge, take_over
 from superarm.sessions.unlocked import AskOptions
@@ -59,6 +61,14 @@ class EdgeBandit:
         The operator's own rewards by name, if the bandit has one: ``rewards[name](n_arms)``.
     clock
         Returns seconds since 1970.
+    every
+        Sync in a thread of its own, at least once in so many seconds, and more often while the
+        bandit is young. None to call `sync` yourself.
+    share
+        With ``every``: a sync is due when all clients together have probably made so many decisions
+        since the snapshot, as a share of the decisions that it knows.
+    least
+        With ``every``: the shortest time between two syncs, in seconds.
 
     Attributes
     ----------
@@ -93,8 +103,13 @@ class EdgeBandit:
         *,
         rewards: Mapping[str, Callable[..., Reward]] | None = None,
         clock: Callable[[], float] = time.time,
+        every: float | None = None,
+        share: float = 0.005,
+        least: float = 1.0,
     ) -> None:
         self._client, self._bandit = client, id_of(bandit)
+        pace = None if every is None else Pace.checked(every, share, least)
+        self._syncs = None if pace is None else Syncs(self.sync, lambda: self.n_unsent, pace)
         self._rewards, self._clock = dict(rewards or {}), clock
         # One thread sends at a time, and the others may decide meanwhile.
         self._sending, self._lock = threading.Lock(), threading.RLock()
@@ -103,6 +118,8 @@ class EdgeBandit:
         self._closed: list[_Made] = []
         self._batch: _Batch | None = None
         self.session, self._version = self._fetched()
+        if self._syncs is not None:
+            self._syncs.start()
 
     def __repr__(self) -> str:
         return f"EdgeBandit({self._bandit!r}, {self.n_unsent} decisions to send)"
@@ -112,6 +129,11 @@ class EdgeBandit:
         """How many closed decisions the service does not know to have."""
         on_its_way = self._batch
         return len(self._closed) + (0 if on_its_way is None else len(on_its_way.made))
+
+    @property
+    def error(self) -> ClientError | None:
+        """Why the last sync of the thread failed; None if it did not. It tries again."""
+        return None if self._syncs is None else self._syncs.error
 
     @overload
     def ask(self, n: None = None, **options: Unpack[AskOptions]) -> Decision: ...
@@ -125,24 +147,37 @@ class EdgeBandit:
         with self._lock:
             self._advance()
             count = 1 if n is None else as_count(n, "n", least=1)
-            made = self.session.ask(count, **options)
-            for one in made:
-                self._open[one.id] = _Made(one, {})
-                if not one.arms:
-                    self._close(one.id)
+            made = self._issued(self.session.ask(count, **options))
             return made[0] if n is None else made
+
+    def ask_many(self, n: int, *, propensities: int | None = None) -> list[Decision]:
+        """n decisions, drawn at once: the law of ``ask(n)``, many times faster for simple policies.
+
+        The draws have a stream of their own. They follow from the snapshot and from the number of
+        the first decision. All decisions of a call share the samples of the propensities.
+        """
+        with self._lock:
+            self._advance()
+            return self._issued(bulk.ask_many(self.session, n, propensities))
+
+    def tell_many(
+        self, told: Iterable[tuple[Decision | str, Mapping[Any, float]]]
+    ) -> list[tuple[Any, ...]]:
+        """Learn outcomes of many decisions: the same as one `tell` each, or nothing on an error."""
+        told = list(told)
+        with self._lock:
+            self._advance()
+            found = bulk.tell_many(self.session, told)
+            for (decision, outcomes), new in zip(told, found, strict=True):
+                self._learnt(decision, outcomes, new)
+            return found
 
     def tell(self, decision: Decision | str, outcomes: Mapping[Any, float]) -> tuple[Any, ...]:
         """Learn outcomes of a decision, here and later at the service: see `Session.tell`."""
         with self._lock:
             self._advance()
             new = self.session.tell(decision, outcomes)
-            if new:
-                id = decision if isinstance(decision, str) else decision.id
-                made = self._open[id]
-                made.outcomes.update({arm: float(outcomes[arm]) for arm in new})
-                if len(made.outcomes) == len(made.decision.arms):
-                    self._close(id)
+            self._learnt(decision, outcomes, new)
             return new
 
     def sync(self) -> int:
@@ -171,6 +206,8 @@ class EdgeBandit:
 
     def close(self) -> None:
         """Send everything, open decisions with the outcomes so far. Nothing can be told later."""
+        if self._syncs is not None:
+            self._syncs.end()
         with self._sending:
             with self._lock:
                 for one in give_up(self.session):
@@ -183,6 +220,23 @@ class EdgeBandit:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def _issued(self, made: list[Decision]) -> list[Decision]:
+        for one in made:
+            self._open[one.id] = _Made(one, {})
+            if not one.arms:
+                self._close(one.id)
+        return made
+
+    def _learnt(
+        self, decision: Decision | str, outcomes: Mapping[Any, float], new: tuple[Any, ...]
+    ) -> None:
+        if new:
+            id = decision if isinstance(decision, str) else decision.id
+            made = self._open[id]
+            made.outcomes.update({arm: float(outcomes[arm]) for arm in new})
+            if len(made.outcomes) == len(made.decision.arms):
+                self._close(id)
+
     def _advance(self) -> None:
         """Move the clock, and close what has expired. The session has the same time until then."""
         self._now = max(self._now, self._clock())
@@ -191,6 +245,8 @@ class EdgeBandit:
 
     def _close(self, id: str) -> None:
         self._closed.append(self._open.pop(id))
+        if self._syncs is not None:
+            self._syncs.closed(len(self._closed))
 
     def _send(self) -> int:
         # Not more than there are now: other threads may close decisions faster than they are sent.
@@ -220,6 +276,8 @@ class EdgeBandit:
             session = Session.from_bytes(data, policy, rewards=rewards, clock=lambda: self._now)
         except Problem as problem:
             raise ValueError(f"{problem.detail}; give it to EdgeBandit as rewards") from problem
+        if self._syncs is not None:
+            self._syncs.saw(answer.get("decisions", 0))  # services of older versions do not say it
         return session, answer["version"]
 
 

@@ -7,7 +7,7 @@ A bandit is given as its id or as a `Bandit`, and a decision as its id or as a `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 from superarm.client.answers import Bandit, Decision
 from superarm.client.errors import ProblemError, problem_error
@@ -29,7 +29,7 @@ from superarm.client.retries import Steps
 
 T = TypeVar("T")
 
-_BANDITS_PER_REQUEST = 100
+_BANDITS_PER_REQUEST, _ARMS_PER_REQUEST = 100, 10_000
 _MOST_EXACT = 2**53
 
 
@@ -80,17 +80,30 @@ def create(
     return Bandit.from_json((yield request))
 
 
-def bandits() -> Steps[list[Bandit]]:
-    """List all bandits."""
-    found: list[Bandit] = []
-    params: dict[str, Any] = {"limit": _BANDITS_PER_REQUEST}
-    while True:
-        answer = yield Request("GET", "/v1/bandits", params)
-        found += map(Bandit.from_json, answer["bandits"])
-        # Pages, because a service may have more bandits than fit in one answer.
-        if not answer.get("next"):
-            return found
-        params = {"limit": _BANDITS_PER_REQUEST, "after": answer["next"]}
+def bandits(*, name: str | None = None) -> Steps[list[Bandit]]:
+    """List all bandits, or the one with a name."""
+    params = without_none({"limit": _BANDITS_PER_REQUEST, "name": name})
+    found = yield from _pages("/v1/bandits", "bandits", params)
+    return list(map(Bandit.from_json, found))
+
+
+def arms(bandit: Bandit | str, *, query: str | None = None) -> Steps[list[dict[str, Any]]]:
+    """List all arms with their posteriors, in the order in which they came.
+
+    With ``query``, only arms whose names contain it are returned.
+    """
+    params = without_none({"limit": _ARMS_PER_REQUEST, "query": query})
+    return (yield from _pages(bandit_path(bandit, "arms"), "arms", params))
+
+
+def _pages(path: str, member: str, params: dict[str, Any]) -> Steps[list[Any]]:
+    """All items of a list, which may be more than fit in one answer."""
+    answer = yield Request("GET", path, params)
+    found = answer[member]
+    while answer.get("next"):
+        answer = yield Request("GET", path, {**params, "after": answer["next"]})
+        found += answer[member]
+    return found
 
 
 def bandit(
@@ -203,12 +216,20 @@ def decision(decision: Decision | str) -> Steps[Decision]:
     return Decision.from_json((yield Request("GET", decision_path(decision))))
 
 
-def verdict(bandit: Bandit | str, delta: float = 0.05) -> Steps[dict[str, Any]]:
+def verdict(
+    bandit: Bandit | str,
+    delta: float = 0.05,
+    *,
+    dependent: bool = False,
+    late: Literal["any", "alike"] = "any",
+) -> Steps[dict[str, Any]]:
     """Say whether the best arms of a bandit are known, except with probability ``delta``.
 
-    The members are those of the library's `Verdict`. ``"text"`` is the verdict in words.
+    The arguments are those of `Session.verdict`. The members are those of the library's `Verdict`.
+    ``"text"`` is the verdict in words.
     """
-    return (yield Request("GET", bandit_path(bandit, "verdict"), {"delta": delta}))
+    query = {"delta": delta, "dependent": str(dependent).lower(), "late": late}
+    return (yield Request("GET", bandit_path(bandit, "verdict"), query))
 
 
 def lift(bandit: Bandit | str, delta: float = 0.05) -> Steps[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """What parts may offer beyond `protocols`: every optional member that some other code looks for.
 
-Those about places of arms are in `places`, those about contexts in `contexts`. There is nothing to
-inherit.
+Those about places of arms are in `places`, those about contexts in `contexts`, and those about many
+rounds at a time in `bulk`. There is nothing to inherit.
 ``isinstance(part, Protocol)`` is slow. Code that runs in every round asks
 ``issubclass(type(part), Protocol)``, which Python caches, or `offers` if it has more than methods.
 """

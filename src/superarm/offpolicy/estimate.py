@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from superarm.core import notebook
 from superarm.core.arguments import FloatArray
+from superarm.core.special import stdtrit
 
 # Intervals begin to cover too rarely in benchmarks/offpolicy.py:
 _FEW = 30  # with fewer effective rounds than this,

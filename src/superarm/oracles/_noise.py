@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import ndtr
 
 from superarm.core.arguments import FloatArray, as_finite, as_positive
+from superarm.core.special import ndtr
 
 # At about this many answers times 10 the boundary of a mixture is the tightest.
 _RHO = 8.0

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, Scores, as_selection
+from superarm.core import FeasibleSets, KOrSets, Pools, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.showing import one_line
+from superarm.oracles._bounds import BoundsReport
 from superarm.oracles._budget import as_budget
 from superarm.oracles._lazy.certificates import AUDITS, as_audits, best_and_rivals, share_excluded
 from superarm.oracles._lazy.look_ahead import NEW, PLAINLY_TOO_LARGE, last_place, look_ahead
@@ -25,15 +26,11 @@ _IN_STATE = ("monotone", "concave", "used", "warned")
 
 
 @dataclass(frozen=True, eq=False)
-class LazySingletonsReport:
-    """What is known about the arms after a ``select``.
+class LazySingletonsReport(BoundsReport):
+    """What is known about the arms after a ``select``: a `BoundsReport`, and what audits found.
 
     Attributes
     ----------
-    lower, upper
-        Shape (n_arms,): bounds on what each arm is worth alone.
-    evaluations
-        How many evaluations it took.
     certified
         Whether the bounds prove that the set is Oracle+'s, given what the reward declares. False
         only if the budget was used up.
@@ -42,10 +39,6 @@ class LazySingletonsReport:
         at random.
     """
 
-    lower: FloatArray
-    upper: FloatArray
-    evaluations: int
-    certified: bool
     audits: int = 0
     drawn: int = 0
 
@@ -55,10 +48,6 @@ class LazySingletonsReport:
     def excluded(self) -> float:
         """The share of wrong bounds that the audits exclude with 95% confidence; 1 without any."""
         return share_excluded(self.drawn)
-
-    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
-        """The middles of the bounds."""
-        return Scores.of_bounds(self.lower, self.upper)
 
 
 class LazySingletons:

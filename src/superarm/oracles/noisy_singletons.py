@@ -7,14 +7,13 @@ bandits", ICML 2012).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, Sample, Scores, as_k_of_m, as_selection, top_k
+from superarm.core import KOrSets, Reward, as_k_of_m, as_selection, top_k
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -23,36 +22,18 @@ from superarm.core.arguments import (
     as_fraction,
 )
 from superarm.core.showing import one_line
+from superarm.oracles._bounds import BoundsReport
 from superarm.oracles._noise import Symmetric, as_noise
 from superarm.oracles._noisy_answers import Answers
 from superarm.oracles._noisy_round import NoisyRound, in_doubt
 from superarm.oracles._state import check_loaded, check_state
 
 
-@dataclass(frozen=True, eq=False)
-class NoisySingletonsReport:
-    """What is known about the arms after a ``select``.
+class NoisySingletonsReport(BoundsReport):
+    """What is known about the arms after a ``select``: the attributes are those of `BoundsReport`.
 
-    Attributes
-    ----------
-    lower, upper
-        Shape (n_arms,): bounds on what each arm is worth alone.
-    evaluations
-        How many answers it took.
-    certified
-        Whether the bounds prove the set. False only if the budget was used up.
+    ``evaluations`` counts answers.
     """
-
-    lower: FloatArray
-    upper: FloatArray
-    evaluations: int
-    certified: bool
-
-    __repr__ = one_line
-
-    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
-        """The middles of the bounds."""
-        return Scores.of_bounds(self.lower, self.upper)
 
 
 class NoisySingletons:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOrSets, Reward, Sample, is_uniform
+from superarm.core import FeasibleSets, KOrSets, Reward, Sample, as_k_of_m, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.showing import one_line
 from superarm.oracles._counts import as_counting, begun
@@ -50,14 +50,15 @@ class TopTwo:
     probability that is its share of the evidence so far (`information`). Each of ``n_draws``
     samples can add an arm. When challengers have become rare, the remaining places go to the pairs
     of an arm of the k largest means and an arm outside that are hardest to tell apart
-    (`log_evidence`), one arm of each, in the same way. Nothing here depends on when one stops, so
-    use `Session.verdict` for that, or stop when the budget is used.
+    (`log_evidence`). The first arm of a pair is drawn in the same way. The other arm comes when the
+    pair, with one more outcome of the first arm, would still be the hardest. Nothing here depends
+    on when one stops, so use `Session.verdict` for that, or stop when the budget is used.
 
     For additive rewards, without evaluations. Among feasible sets other than k of m, the set with
     the wanted arms is picked, the first ones first, and otherwise the arms with the fewest
     outcomes. A round costs n_draws + 1 samples of the belief and calls of ``best``, and
-    O(k · n_arms) time for a plain k. Arms without outcomes are picked first. Make the oracle with
-    the belief of its policy, as `top_two` does.
+    O(best · n_arms) time for a plain k. Arms without outcomes are picked first. Make the oracle
+    with the belief of its policy, as `top_two` does.
 
     Parameters
     ----------
@@ -65,6 +66,9 @@ class TopTwo:
         The belief of the policy: it must have ``sample`` and count its outcomes.
     n_draws
         How many samples may become challengers.
+    best
+        How many arms are looked for, if not the k that are pulled per round. With k = 1 arms are
+        pulled one at a time, as in the papers. Only for a plain k.
 
     Examples
     --------
@@ -81,32 +85,39 @@ class TopTwo:
 
     __repr__ = one_line
 
-    def __init__(self, belief: Any, *, n_draws: int = 4) -> None:
+    def __init__(self, belief: Any, *, n_draws: int = 4, best: int | None = None) -> None:
         self.belief: Any = as_counting(belief)
         self.n_draws = as_count(n_draws, "n_draws", least=1)
+        self.best = None if best is None else as_count(best, "best", least=1)
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The arms that decide."""
         theta, feasible, outcomes, first = begun(self, reward, theta, k, rng=rng)
         if first is not None:
             return first
-        leader = feasible.best(theta, rng=rng)
-        wanted = self._wanted(leader, feasible, outcomes, rng)
+        sought = feasible if self.best is None else as_k_of_m(self.best, reward.n_arms)
+        if self.best is not None and not is_uniform(feasible):
+            raise ValueError(
+                f"best={self.best} needs sets of a plain k, without constraints and retired arms, "
+                f"got {feasible!r}; leave best out"
+            )
+        leader = sought.best(theta, rng=rng)
+        wanted = self._wanted(leader, sought, outcomes, rng)
         self.report = TopTwoReport(leader, tuple(wanted))
         n_arms = reward.n_arms
-        if is_uniform(feasible) and feasible.n_most < n_arms:
-            rest = _closeness(outcomes, feasible.n_most, rng=rng)
+        if is_uniform(sought) and sought.n_most < n_arms:
+            rest = _closeness(outcomes, sought.n_most, rng=rng)
         else:
             rest = 1 / (1 + outcomes.counts + rng.random(n_arms))
         return feasible.best(_urgency(wanted, rest, feasible), rng=rng)
 
     def _wanted(
-        self, leader: IndexArray, feasible: FeasibleSets, outcomes: Any, rng: np.random.Generator
+        self, leader: IndexArray, sought: FeasibleSets, outcomes: Any, rng: np.random.Generator
     ) -> list[int]:
         """One arm for each challenger, without repetitions."""
         wanted: dict[int, None] = {}  # keeps the order
         for _ in range(self.n_draws):
-            challenger = feasible.best(self.belief.sample(rng=rng), rng=rng)
+            challenger = sought.best(self.belief.sample(rng=rng), rng=rng)
             mine, its = np.setdiff1d(leader, challenger), np.setdiff1d(challenger, leader)
             if len(mine) and len(its):
                 wanted[_one_of(rng.choice(mine), rng.choice(its), outcomes, rng)] = None
@@ -134,10 +145,14 @@ def _closeness(outcomes: Any, k: int, *, rng: np.random.Generator) -> FloatArray
     order = np.lexsort((noise, -outcomes.mean()))  # arms with equal means draw lots
     pair = order[:k, None], order[None, k:]
     evidence = log_evidence(counts, sums, pair)
-    is_inside = rng.random(evidence.shape) < _share(*information(counts, sums, pair))
+    mine, its = information(counts, sums, pair)
+    is_first = rng.random(evidence.shape) < _share(mine, its)
+    # The other arm waits for what one more outcome of the first one adds.
+    n = np.maximum(counts, 1)
+    after_i, after_j = evidence + mine / n[pair[0]], evidence + its / n[pair[1]]
     least = np.empty(len(counts))
-    least[order[:k]] = np.where(is_inside, evidence, np.inf).min(axis=1)
-    least[order[k:]] = np.where(is_inside, np.inf, evidence).min(axis=0)
+    least[order[:k]] = np.where(is_first, evidence, after_j).min(axis=1)
+    least[order[k:]] = np.where(is_first, after_i, evidence).min(axis=0)
     closeness = np.empty(len(counts))
     closeness[np.lexsort((noise, least))] = np.linspace(1, 0, len(counts))
     return closeness

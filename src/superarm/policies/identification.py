@@ -9,11 +9,14 @@ from superarm.core import FeasibleSets, Policy, Reward
 from superarm.oracles import CLUCB, LUCB, SuccessiveAccepts, TopTwo
 
 
-def top_two(reward: Reward, k: int | FeasibleSets, *, n_draws: int = 4) -> Policy:
+def top_two(
+    reward: Reward, k: int | FeasibleSets, *, n_draws: int = 4, best: int | None = None
+) -> Policy:
     """Top-two Thompson sampling for sets (Russo 2016): the default for finding the best k.
 
     Stop when `Session.verdict` says so, or after a number of rounds. The prior is learned from all
-    arms. ``n_draws`` is that of `TopTwo`. For additive rewards.
+    arms. ``n_draws`` is that of `TopTwo`, and so is ``best``: ``top_two(reward, k=1, best=3)``
+    looks for the best 3 with one arm per round. For additive rewards.
 
     Examples
     --------
@@ -26,7 +29,7 @@ def top_two(reward: Reward, k: int | FeasibleSets, *, n_draws: int = 4) -> Polic
     belief = LearnedBetaBelief(
         reward.n_arms, shared=0.0, optimism=0.0, spread=1.0, stay_after=0, wide=False
     )
-    return Policy(belief, TopTwo(belief, n_draws=n_draws), reward, k)
+    return Policy(belief, TopTwo(belief, n_draws=n_draws, best=best), reward, k)
 
 
 def clucb(reward: Reward, k: int | FeasibleSets, *, delta: float = 0.05) -> Policy:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
+from superarm.core import special
 from superarm.core.arguments import FloatArray, as_finite
 
 __all__ = [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_positive, as_set, as_theta
 from superarm.core.showing import one_line
+from superarm.core.special import expit
 
 # The slope of the sigmoid at 0, where it is steepest.
 _STEEPEST = 1 / 4

@@ -13,6 +13,8 @@ KINDS = (
     "key-taken",
     "outcome-differs",
     "arm-needed",
+    "arm-unknown",
+    "constraints-refused",
     "decision-expired",
     "bandit-unknown",
     "bandit-deleted",
@@ -93,6 +95,11 @@ class Fault(Exception):  # noqa: N818 - not the fault of the caller
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail)
         self.problem = problem
+
+
+def server_failed() -> Problem:
+    """The answer to a request that the server failed at."""
+    return Problem(500, "the server failed", fix="the log of the server says how")
 
 
 def shown(value: Any, most: int = 80) -> str:

@@ -46,6 +46,8 @@ def serve(settings: Settings) -> None:
         except StoreError as error:
             raise StartError(str(error)) from error
     with _bound(settings) as listening:
+        # Before the log has a thread: it would take signals that the parent is to wait for.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         logs.configure()
         gc.freeze()  # what exists now is shared with the workers
         try:
@@ -78,9 +80,8 @@ class Parent:
         self._channels = channels(settings.n_workers)
         self._alive, self._end = os.pipe()
         self._workers: dict[int, tuple[int, float]] = {}  # process: number, time of its start
-        # Waited for below, not handled at any moment. The handler of SIGCHLD keeps it from being
-        # dropped.
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        # Signals are waited for below, not handled at any moment. The handler of SIGCHLD keeps it
+        # from being dropped.
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
     def run(self) -> None:

@@ -18,13 +18,15 @@ from superarm.sets import Feasible, Group
 class NamedArms:
     """Names by number, numbers by name, and which arms are retired.
 
-    Arms are added at the end and never removed, so a number always means the same arm.
+    Arms are added at the end and never removed, so a number always means the same arm. The first
+    ``n_first`` were there from the start.
     """
 
     def __init__(self, names: Iterable[Name]) -> None:
         self.names = as_names(names)
         self.numbers = {name: number for number, name in enumerate(self.names)}
         self.is_retired = np.zeros(len(self.names), bool)
+        self.n_first = len(self.names)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -38,7 +40,7 @@ class NamedArms:
         """The same arms, independent of these."""
         other = object.__new__(NamedArms)  # the names are known to be valid
         other.names, other.numbers = self.names[:], self.numbers.copy()
-        other.is_retired = self.is_retired.copy()
+        other.is_retired, other.n_first = self.is_retired.copy(), self.n_first
         return other
 
     def new_names(self, names: Iterable[Name]) -> list[Name]:

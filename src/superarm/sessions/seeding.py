@@ -63,6 +63,10 @@ class Seeding:
         # The blank keeps this label apart from those of forks, which cannot have one.
         return self._generator((*_keys(*self.path, "propensities of"), number))
 
+    def many(self, number: int) -> np.random.Generator:
+        """The generator for decisions that are drawn at once, of which this is the first."""
+        return self._generator((*_keys(*self.path, "many from"), number))
+
     def fork(self, label: str | None) -> Seeding:
         """The seeding of a fork, whose label no other fork may have."""
         # Labels, not a counter in the generator: replicas that load the same file can fork apart.

@@ -47,6 +47,8 @@ def session_state(session: UnlockedSession) -> dict[str, Any]:
     }
     if arms.names != list(range(len(arms))):  # 0, 1, 2, ... need not be written
         state["names"] = list(arms.names)
+    if arms.n_first != len(arms):
+        state["n_first"] = arms.n_first
     if seeding.own_key is not None:
         state["key"] = seeding.own_key
     if session.trial is not None:
@@ -103,6 +105,8 @@ def load_state(session: UnlockedSession, state: dict[str, Any]) -> None:
     session.seeding = replace(session.seeding, path=path, forks=forks)
     session.rounds, session.n_decisions = state["rounds"], state["n_decisions"]
     session.arms.is_retired[state["retired"]] = True
+    # Files of earlier versions do not say which arms were added.
+    session.arms.n_first = state.get("n_first", len(session.arms))
     for one in state["decisions"]:
         record = Record.from_state(one, session.arms.names)
         ledger = session.ledger

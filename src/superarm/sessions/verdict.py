@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from superarm.beliefs import LogisticBelief
 from superarm.beliefs.learned_prior import LearnedPosterior
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import BetaMixturePosterior, BetaPosterior
-from superarm.core import Policy
+from superarm.core import FeasibleSets, Policy, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction
+from superarm.core.contexts import uses_contexts
 from superarm.core.optional import CountsOutcomes, HasPosterior
+from superarm.oracles import TopTwo
+from superarm.sessions.arms import size_of
 from superarm.sessions.decisions import Name
-from superarm.theory import best_k
+from superarm.sets import Feasible
+from superarm.theory.evidence import best_k, n_pairs_of
+
+if TYPE_CHECKING:
+    from superarm.sessions.unlocked import UnlockedSession
 
 _N_DRAWS = 2000  # of all means from their posterior, for the probability and the loss
 _MOST_DRAWN = 500  # arms that are drawn; those with lower means hardly ever matter
 _REACH = 4.0  # standard deviations above the mean, for choosing them
 _SEED = 0  # the same answer whenever the same session is asked
+
+
+Late = Literal["any", "alike"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,7 @@ class Verdict:
     done
         Whether these are the best, except with probability ``delta``. The rule may be asked at any
         time and as often as one likes: in a whole run it is wrong with probability ``delta``.
+        `Session.verdict` says for which outcomes this is proved.
     delta
         The error probability that is allowed.
     error
@@ -40,10 +54,14 @@ class Verdict:
     closest
         The arm of the set and the arm outside of it that are hardest to tell apart.
     probability
-        The posterior probability that these arms are the best, which is a statement about this
-        moment: looking often makes it too sure. None for beliefs without such posteriors.
+        The posterior probability that these arms are the best, by the outcomes that are known. It
+        is a statement about this moment: looking often makes it too sure. None for beliefs without
+        such posteriors.
     loss
-        What stopping now is expected to cost per decision, by the same posterior.
+        What stopping now is expected to cost per decision, by the same posterior: the sum of the
+        means of the best arms less that of these arms.
+    n_awaited
+        How many outcomes of open decisions count as the least favourable.
     """
 
     arms: tuple[Name, ...]
@@ -53,46 +71,108 @@ class Verdict:
     closest: tuple[Name, Name]
     probability: float | None
     loss: float | None
+    n_awaited: int = 0
 
     def __str__(self) -> str:
         names = ", ".join(map(str, self.arms))
         if self.done:
-            return f"done: {names} are the best, except with probability {self.error:.2g}"
+            verb = "is" if len(self.arms) == 1 else "are"
+            return f"done: {names} {verb} the best, except with probability {self.error:.2g}"
         inside, outside = self.closest
         said = f"not done: {names} so far, and {inside} may not be better than {outside}"
-        if self.probability is None or self.loss is None:
-            return said
-        return f"{said}; probability {self.probability:.0%}, stopping now costs {self.loss:.2g}"
+        if self.probability is not None and self.loss is not None:
+            said += f"; probability {self.probability:.0%}, stopping now costs {self.loss:.2g}"
+        if self.n_awaited:
+            said += f"; {self.n_awaited} outcomes are awaited and count as the least favourable"
+        return said
 
 
-def verdict_of(
-    policy: Policy, names: list[Name], kept: IndexArray, k: int, delta: float
-) -> Verdict:
-    """The verdict on some arms of a policy, by their numbers."""
-    delta = as_fraction(delta, "delta")
+def verdict_of(session: UnlockedSession, delta: float, *, dependent: bool, late: Late) -> Verdict:
+    """The verdict on the arms of a session that are not retired."""
+    delta, policy, arms = as_fraction(delta, "delta"), session.policy, session.arms
+    if late not in ("any", "alike"):
+        raise ValueError(f'late must be "any" or "alike", got {late!r}')
+    _check_is_proved(policy)
+    kept = _compared(policy.feasible, arms.is_retired)
+    k = _sought(policy)
+    if k >= len(kept):
+        raise ValueError(f"a verdict needs more arms than k={k}, got {len(kept)}")
+    belief: Any = policy.belief
+    counts, sums = belief.outcomes.counts[kept], belief.outcomes.sums[kept]
+    awaited = _awaited(session)[kept] if late == "any" else np.zeros(len(kept))
+    n_pairs, n_added = None, len(arms) - arms.n_first
+    if n_added or arms.is_retired.any():
+        n_pairs = n_pairs_of(len(arms), n_added)
+    # Half of the evidence is left if outcomes of one round may depend on each other.
+    part = 0.5 if dependent else 1.0
+    best, (inside, outside), error = best_k(
+        part * counts, part * sums, k, awaited=part * awaited, n_pairs=n_pairs
+    )
+    means = sums[best] / np.maximum(counts[best], 1)
+    ranked = best[np.argsort(-means, kind="stable")]
+    probability, loss = _by_posterior(belief, kept, best)
+    return Verdict(
+        arms=tuple(arms.names[kept[arm]] for arm in ranked.tolist()),
+        done=error <= delta,
+        delta=delta,
+        error=error,
+        closest=(arms.names[kept[inside]], arms.names[kept[outside]]),
+        probability=probability,
+        loss=loss,
+        n_awaited=int(awaited.sum()),
+    )
+
+
+def _check_is_proved(policy: Policy) -> None:
+    """Refuse what the proof in `superarm.theory.evidence` is not about."""
     belief: Any = policy.belief
     if not (isinstance(belief, CountsOutcomes) and isinstance(belief.outcomes, OutcomeCounts)):
         raise TypeError(
             f"a verdict needs a belief that counts its outcomes, such as that of thompson, got "
             f"{type(belief).__name__}"
         )
-    if k >= len(kept):
-        raise ValueError(f"a verdict needs more arms than k={k}, got {len(kept)}")
-    outcomes = belief.outcomes
-    counts, sums = outcomes.counts[kept], outcomes.sums[kept]
-    arms, (inside, outside), error = best_k(counts, sums, k)
-    means = sums[arms] / np.maximum(counts[arms], 1)
-    ranked = arms[np.argsort(-means, kind="stable")]
-    probability, loss = _by_posterior(belief, kept, arms)
-    return Verdict(
-        arms=tuple(names[kept[arm]] for arm in ranked.tolist()),
-        done=error <= delta,
-        delta=delta,
-        error=error,
-        closest=(names[kept[inside]], names[kept[outside]]),
-        probability=probability,
-        loss=loss,
+    if uses_contexts(belief):
+        raise TypeError(
+            f"a verdict needs arms whose means do not depend on a context, got a "
+            f"{type(belief).__name__} with contexts"
+        )
+    if isinstance(belief, LogisticBelief) and belief.discount < 1:
+        raise ValueError(
+            f"a verdict needs arms whose means do not change, got a LogisticBelief with "
+            f"discount={belief.discount:g}"
+        )
+    if not policy.reward.additive:
+        raise ValueError(
+            "a verdict is about the k largest means, which are the best set for additive rewards, "
+            f"got {type(policy.reward.uncounted).__name__}, which is not"
+        )
+
+
+def _compared(feasible: FeasibleSets, is_retired: NDArray[np.bool_]) -> IndexArray:
+    """The arms that are compared. Refuses sets with other constraints than which arms there are."""
+    if is_uniform(feasible):
+        return np.flatnonzero(~is_retired)
+    if isinstance(feasible, Feasible) and feasible.is_plain:
+        return np.flatnonzero(feasible.undecided & ~is_retired)
+    raise ValueError(
+        f"a verdict is about the best k of all arms, got a policy with constraints, {feasible!r}; "
+        "clucb certifies the best set with constraints"
     )
+
+
+def _sought(policy: Policy) -> int:
+    """How many arms are looked for."""
+    oracle = policy.oracle
+    if isinstance(oracle, TopTwo) and oracle.best is not None:
+        return oracle.best
+    return size_of(policy.feasible)
+
+
+def _awaited(session: UnlockedSession) -> FloatArray:
+    """Shape (n_arms,): how many outcomes of open decisions are not known yet."""
+    late = [record.missing() for record in session.ledger.open.values()]
+    arms = np.fromiter(itertools.chain.from_iterable(late), np.intp)
+    return np.bincount(arms, minlength=len(session.arms)).astype(np.float64)
 
 
 def _by_posterior(

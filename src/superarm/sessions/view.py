@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core import frames
@@ -19,7 +18,7 @@ from superarm.sessions.decisions import Decision, Name, Status
 from superarm.sessions.explain import Explanation
 from superarm.sessions.holdout import Holdout, Lift
 from superarm.sessions.unlocked import Sets, UnlockedSession
-from superarm.sessions.verdict import Verdict, verdict_of
+from superarm.sessions.verdict import Late, Verdict, verdict_of
 from superarm.sets import Feasible
 
 
@@ -192,12 +191,30 @@ class SessionView:
             made = tables.arm_columns if what == "arms" else tables.decision_columns
             return made(self._unlocked)
 
-    def verdict(self, delta: float = 0.05) -> Verdict:
+    def verdict(
+        self, delta: float = 0.05, *, dependent: bool = False, late: Late = "any"
+    ) -> Verdict:
         """Whether the best arms are known, except with probability ``delta``: see `Verdict`.
 
-        Arms must stay as they are. Retired arms do not take part; if they were retired because of
-        their outcomes, the verdict is too sure. It may be asked at any time: looking again and
-        again does not make it wrong more often. O(k · n_arms).
+        It may be asked at any time: looking again and again does not make it wrong more often. The
+        mean of an outcome must depend on the arm alone, and not on time, a context, the place or
+        the other arms of the set. Contextual, discounted and position-biased beliefs, constraints
+        and rewards that are not additive are refused. Retired arms do not take part. The error is
+        at most ``delta`` while the arms stay as they are, and at most ``delta`` for all verdicts
+        after arms were added or retired. Decisions that expire without ``expiry.missing`` must lose
+        their outcomes regardless of what they are. O(k · n_arms + open decisions).
+
+        Parameters
+        ----------
+        delta
+            The error probability that is allowed.
+        dependent
+            Whether outcomes of one decision may depend on each other, such as clicks that exclude
+            each other. This takes up to twice as many outcomes.
+        late
+            "any" if outcomes may come late because of what they are: clicks at once, no click after
+            a day. Outcomes that are awaited then count as the least favourable. "alike" leaves them
+            out, which is right if good and bad outcomes are equally late.
 
         Examples
         --------
@@ -211,9 +228,7 @@ class SessionView:
         ('tea',)
         """
         with self._lock:
-            arms = self._unlocked.arms
-            kept = np.flatnonzero(~arms.is_retired)
-            return verdict_of(self.policy, arms.names, kept, size_of(self.policy.feasible), delta)
+            return verdict_of(self._unlocked, delta, dependent=dependent, late=late)
 
     @property
     def holdout(self) -> Holdout | None:

@@ -118,6 +118,12 @@ class Feasible:
         if self.n_arms is not None:
             self._bind(self.n_arms, **self._given)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether all sets of k of some arms, ``undecided``, are feasible, and no others."""
+        bound = bool(self._given["groups"]) or self.weights is not None or self.at_most
+        return not (bound or len(self.must))
+
     def but(self, **changes: Any) -> Feasible:
         """The same with other values for some parameters: ``feasible.but(available=here)``."""
         same = {"k": self.k, "at_most": self.at_most, "n_arms": self.n_arms, **self._given}

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.special import expit
 
 from superarm.core.arguments import FloatArray
+from superarm.core.special import expit
 
 # The largest mean of an arm that is not planted.
 _MOST_X = 0.9

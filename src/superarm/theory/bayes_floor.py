@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import bdtrc, betainc, betaln, xlog1py, xlogy
 
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_k
+from superarm.core.special import bdtrc, betainc, betaln, xlog1py, xlogy
 
 # (weight, a, b) is Beta(a, b) with this weight, (weight, mean) is one mean with this weight.
 Component = tuple[float, ...]

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp
 
 from superarm.core import Pools
 from superarm.core.arguments import as_count, as_finite, as_fraction, as_k, as_positive
+from superarm.core.special import gammaln, logsumexp
 
 # Relative to the largest score: differences below this are rounding.
 _ROUNDING = 1e-12

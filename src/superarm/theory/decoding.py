@@ -24,7 +24,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from superarm.core import Pools, Reward
 from superarm.core.arguments import (
@@ -36,6 +35,7 @@ from superarm.core.arguments import (
     as_positive,
     as_unit,
 )
+from superarm.core.special import logsumexp
 from superarm.theory.bounds import non_repeated
 
 _MOST_ARMS = 16

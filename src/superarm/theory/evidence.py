@@ -16,7 +16,26 @@ outside of the best. There are k (m - k) pairs of an arm outside of the best set
     error = k (m - k) / (the least evidence of a pair)
 
 is the probability at most delta: the rule "stop when error <= delta" names a wrong set with
-probability at most delta, at any stopping time. The idea of such mixtures is due to Robbins,
+probability at most delta, at any stopping time.
+
+What the proof needs, and what it does not:
+
+- The mean of the next outcome of an arm is mu_i, whatever was seen before. It is not if the means
+  drift, or depend on a context, on the place in a list or on the other arms of the set.
+- The outcomes of two arms in one round are independent. If they are not, such as clicks that
+  exclude each other, the square root of each factor has a mean of at most 1 for both arms together,
+  by the inequality of Cauchy and Schwarz. That is the same evidence with counts / 2 and sums / 2.
+- Outcomes may come late, and good ones sooner than bad ones. Let the rounds be in the order of the
+  decisions, and give every outcome that is awaited its least favourable value: 0 for arms of the
+  set, 1 for the others. The evidence of all outcomes is not less than that (see `best_k`), so that
+  the error of the rule is at most delta. Outcomes that never come must be lost regardless of what
+  they are.
+- If the arms that are compared were chosen because of their outcomes, as when bad arms are retired,
+  every one of the m (m - 1) / 2 pairs may be the wrong one, and this number replaces k (m - k). For
+  arms that are added later see `n_pairs_of`.
+- If the best set is not unique, no set of largest means is wrong, and the rule may never stop.
+
+The idea of such mixtures is due to Robbins,
 "Statistical methods related to the law of the iterated logarithm", Annals of Mathematical
 Statistics 1970; for the largest likelihood in the denominator see Wasserman, Ramdas, Balakrishnan:
 "Universal inference", PNAS 2020.
@@ -26,9 +45,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaln, xlog1py, xlogy
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.special import betaln, xlog1py, xlogy
 
 _HALF = 0.5  # the parameters of the mixture: those of Jeffreys
 
@@ -105,11 +124,32 @@ def closest_pair(counts: ArrayLike, sums: ArrayLike, best: IndexArray) -> tuple[
     return int(best[place[0]]), int(outside[place[1]]), float(found[place])
 
 
-def best_k(counts: ArrayLike, sums: ArrayLike, k: int) -> tuple[IndexArray, tuple[int, int], float]:
+def best_k(
+    counts: ArrayLike,
+    sums: ArrayLike,
+    k: int,
+    *,
+    awaited: ArrayLike | None = None,
+    n_pairs: int | None = None,
+) -> tuple[IndexArray, tuple[int, int], float]:
     """The k arms with the largest means so far, the closest pair, and the error of naming them.
 
     The error is a probability: naming the set as soon as it is at most delta is wrong with
     probability at most delta. O(k · n_arms).
+
+    Parameters
+    ----------
+    counts, sums
+        Shape (n_arms,): how many outcomes each arm has, and their sum.
+    k
+        How many arms are looked for.
+    awaited
+        Shape (n_arms,): how many outcomes of each arm are not known yet. They count as 0 for the k
+        arms and as 1 for the others. Where the evidence is above 1, a better outcome of an arm of
+        the set, or a worse one of another arm, adds to it.
+    n_pairs
+        How many pairs may be wrong, if not the k (n_arms - k) of arms that were there from the
+        start and are still there: see `n_pairs_of`.
 
     Examples
     --------
@@ -118,12 +158,39 @@ def best_k(counts: ArrayLike, sums: ArrayLike, k: int) -> tuple[IndexArray, tupl
     (array([0]), (0, 1), True)
     >>> best_k([200, 200, 200], [150, 60, 50], k=2)[2]
     1.0
+    >>> best_k([200, 200, 200], [150, 60, 50], k=1, awaited=[100, 100, 0])[2]
+    1.0
     """
-    n, s = np.asarray(counts, np.float64), np.asarray(sums, np.float64)
+    n, s = np.array(counts, np.float64), np.array(sums, np.float64)
     if not 1 <= k < len(n):
         raise ValueError(f"k must be between 1 and {len(n) - 1}, got {k}")
     means = np.where(n > 0, s / np.maximum(n, 1), -1.0)
     arms = np.sort(np.argsort(-means, kind="stable")[:k])
+    if awaited is not None:
+        late = np.array(awaited, np.float64)
+        n += late
+        late[arms] = 0.0
+        s += late
     inside, outside, evidence = closest_pair(n, s, arms)
-    error = np.exp(min(0.0, np.log(k) + np.log(len(n) - k) - evidence))
+    pairs = k * (len(n) - k) if n_pairs is None else n_pairs
+    error = np.exp(min(0.0, np.log(pairs) - evidence))
     return arms, (inside, outside), float(error)
+
+
+def n_pairs_of(n_arms: int, n_added: int = 0) -> int:
+    """How many pairs may be wrong if arms were retired or added because of what was seen.
+
+    All pairs of arms if none were added. Otherwise the first arms have a half of the error, and the
+    r-th arm that was added has 1 / (r (r + 1)) of the other half, for its pairs with all earlier
+    arms. So all verdicts together are wrong with probability at most delta, for any number of
+    changes. Here every pair has the number of the last one, which is the largest.
+
+    Examples
+    --------
+    >>> n_pairs_of(10), n_pairs_of(10, n_added=1), n_pairs_of(10, n_added=2)
+    (45, 72, 108)
+    """
+    n_first = n_arms - n_added
+    if n_added == 0:
+        return n_arms * (n_arms - 1) // 2
+    return max(n_first * (n_first - 1), 2 * n_added * (n_added + 1) * (n_arms - 1))

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import rel_entr
 
 from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_k, as_unit
+from superarm.core.special import rel_entr
 
 # A share below this is none: a pair of such arms could not be pooled.
 _NONE = 1e-12

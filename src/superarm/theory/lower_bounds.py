@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import rel_entr
 
 from superarm.core.arguments import FloatArray, as_k, as_unit
+from superarm.core.special import rel_entr
 
 
 def regret_constant(mu: ArrayLike, k: int) -> float:

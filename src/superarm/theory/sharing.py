@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from superarm.core.arguments import as_count, as_fraction
+from superarm.core.special import log_ndtr
 
 _REACH = 12.0  # standard deviations: e^(-72) of the integral is further away
 _ACCURACY = 1e-11  # relative, of the integral

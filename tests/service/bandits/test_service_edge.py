@@ -13,7 +13,7 @@ from superarm.client import ExpiredError, UnreachableError
 from superarm.errors import ConflictError, ExpiredDecisionError
 from superarm.offpolicy import Log
 from superarm.service.export import export
-from superarm.service.http.guard import _needed_role
+from superarm.service.http.gate import _needed_role
 
 
 @pytest.fixture

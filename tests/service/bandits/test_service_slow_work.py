@@ -10,7 +10,7 @@ import superarm as sa
 from forked_server import ForkedServer
 from serving import client_of, create, decide, events_of
 from superarm.core.stopping import stopping
-from superarm.service.http import express
+from superarm.service.http import app
 
 LONG = {"propensities": 10_000}  # with the reward below, more than a minute
 
@@ -77,7 +77,7 @@ def test_the_same_is_decided_after_a_request_was_given_up(tmp_path, slow, monkey
         one, other = (create(client, name=name, **spec) for name in ("one", "other"))
         for n_looks in range(9):  # in the sample, and then in the decision itself
             looks = iter(range(n_looks))
-            monkeypatch.setattr(express, "_never", lambda looks=looks: next(looks, None) is None)
+            monkeypatch.setattr(app, "_never", lambda looks=looks: next(looks, None) is None)
             given_up = client.post(f"/v1/bandits/{one}/decisions", json={"propensities": 1})
             monkeypatch.undo()
             assert given_up.status_code == 499

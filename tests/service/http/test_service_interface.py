@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import superarm.service
+from doc_pages import doc
 from serving import client_of, create, decide, events_of, tell
+from superarm.service.http import bandit_routes
 from superarm.service.problems import KINDS
 from superarm.service.settings import Limits
 from superarm.theory import best_k
@@ -37,6 +39,8 @@ def test_problems_of_one_status_have_kinds(client):
             f"/v1/decisions/{made['id']}/outcomes", json={"outcomes": {"a": 0.0}}
         ),
         "arm-needed": client.delete(f"{url}/arms/a"),
+        "arm-unknown": client.delete(f"{url}/arms/nobody"),
+        "constraints-refused": client.post(f"{url}/decisions", json={"must_not": ["a"]}),
         "bandit-unknown": client.get("/v1/bandits/aaaaaaaaaa"),
         "decision-unknown": client.get(f"/v1/decisions/{bandit}-99"),
         "too-many-open": client.post(f"{url}/decisions", json={"n": 3}),
@@ -44,7 +48,9 @@ def test_problems_of_one_status_have_kinds(client):
     assert {wanted: kind_of(answer) for wanted, answer in answers.items()} == {
         wanted: wanted for wanted in answers
     }
-    assert [answer.status_code for answer in answers.values()] == [409] * 4 + [404] * 2 + [429]
+    statuses = [409] * 4 + [404, 422] + [404] * 2 + [429]
+    assert [answer.status_code for answer in answers.values()] == statuses
+    assert kind_of(client.post(f"{url}/decisions", json={"k": 3})) == "constraints-refused"
     assert client.get("/v1/nothing").json()["type"] == "about:blank"
 
 
@@ -54,6 +60,8 @@ def test_every_kind_is_one_of_the_list():
     for file in source.rglob("*.py"):
         used |= set(re.findall(r'kind="([a-z]+-[a-z-]+)"', file.read_text()))
     assert used == set(KINDS)
+    listed = re.findall(r"^\| [\d, ]+ \| (`.*`) \|$", doc("service.md").read_text(), re.MULTILINE)
+    assert sorted(re.findall(r"`([\w-]+)`", " ".join(listed))) == sorted(KINDS)
 
 
 def test_what_was_made_has_an_address(client):
@@ -74,6 +82,49 @@ def test_a_bandit_is_found_by_its_name(client):
     assert client.get("/v1/bandits", params={"name": "nobody"}).json()["bandits"] == []
     after = {"name": "Näme & more", "after": bandit}
     assert client.get("/v1/bandits", params=after).json()["bandits"] == []
+
+
+def test_bandits_are_searched_by_a_part_of_their_names(client, monkeypatch):
+    monkeypatch.setattr(bandit_routes, "_BANDITS_PER_READ", 2)  # several reads
+    names = ["Shop window", "other", "WORKSHOP", "another", "shops"]
+    made = [create(client, name=name) for name in names]
+
+    def named(**params):
+        found = client.get("/v1/bandits", params=params).json()
+        return [one["name"] for one in found["bandits"]], found["next"]
+
+    assert named(query="sHoP") == (["Shop window", "WORKSHOP", "shops"], None)
+    assert named(query="shop", limit=2) == (["Shop window", "WORKSHOP"], made[2])
+    assert named(query="shop", limit=2, after=made[2]) == (["shops"], None)
+    assert named(query="nobody's") == ([], None)
+
+
+def test_all_arms_are_listed_in_pages(client):
+    bandit = create(client, name="arms", arms=25, k=1)
+    made = decide(client, bandit, must=["7"])
+    tell(client, made["id"], {"7": 1.0})
+    client.post(f"/v1/bandits/{bandit}/arms", json={"arms": ["new 7"]})
+    client.delete(f"/v1/bandits/{bandit}/arms/3")
+    best = client.get(f"/v1/bandits/{bandit}", params={"top": 100}).json()["posterior"]
+
+    def pages(**params):
+        answer = client.get(f"/v1/bandits/{bandit}/arms", params=params).json()
+        while answer["next"] is not None:
+            yield answer["arms"]
+            more = {**params, "after": answer["next"]}
+            answer = client.get(f"/v1/bandits/{bandit}/arms", params=more).json()
+        yield answer["arms"]
+
+    found = [*pages(limit=10)]
+    assert [len(page) for page in found] == [10, 10, 6]
+    rows = [row for page in found for row in page]
+    assert [row["arm"] for row in rows] == [*map(str, range(25)), "new 7"]
+    assert sorted(rows, key=lambda row: row["arm"]) == sorted(best, key=lambda row: row["arm"])
+    assert [row["arm"] for row in rows if row["retired"]] == ["3"]
+    named = [[row["arm"] for row in page] for page in pages(limit=2, query="7")]
+    assert named == [["7", "17"], ["new 7"]]
+    for bad in ({"limit": 0}, {"after": "x"}, {"after": "0"}):
+        assert client.get(f"/v1/bandits/{bandit}/arms", params=bad).status_code == 422
 
 
 def test_a_verdict(client):
@@ -98,8 +149,17 @@ def test_a_verdict(client):
     assert "b so far" in text
     done, text = verdict_after(20, k=2, must=["a", "c"])
     assert done
-    assert "b are the best" in text
+    assert "b is the best" in text
     assert client.get(f"/v1/bandits/{bandit}/verdict?delta=2").status_code == 422
+    decide(client, bandit)
+    asked = [
+        client.get(f"/v1/bandits/{bandit}/verdict", params={"late": late}).json()
+        for late in ("any", "alike")
+    ]
+    assert [one["n_awaited"] for one in asked] == [1, 0]
+    assert asked[0]["error"] > asked[1]["error"]
+    halved = client.get(f"/v1/bandits/{bandit}/verdict?dependent=true").json()
+    assert halved["error"] > asked[0]["error"]
     other = create(client, name="no verdict", belief="beta")
     refused = client.get(f"/v1/bandits/{other}/verdict")
     assert refused.status_code == 422

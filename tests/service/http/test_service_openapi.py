@@ -59,6 +59,8 @@ ADDED = [
         for name in ("SnapshotAnswer", "BatchBody", "BatchAnswer", "RemoteDecision")
     ),
     ("paths", "/v1/bandits/{id}/verdict"),
+    ("paths", "/v1/bandits/{id}/arms", "get"),
+    ("components", "schemas", "ArmList"),
     ("components", "schemas", "VerdictAnswer"),
     ("paths", "/v1/bandits/{id}/lift"),
     ("components", "schemas", "LiftAnswer"),
@@ -67,6 +69,7 @@ ADDED = [
     ("components", "schemas", "DecisionAnswer", "properties", "holdout"),
     ("components", "schemas", "DecisionState", "properties", "holdout"),
     ("paths", "/v1/bandits", "get", "parameters", 1),  # name
+    ("paths", "/v1/bandits", "get", "parameters", 1),  # query
     ("components", "schemas", "ProblemPlace"),
     *(
         ("components", "schemas", name)

@@ -160,7 +160,7 @@ def test_a_crash_after_the_base_loses_nothing(copied, monkeypatch):
     def crash(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(queries, "_remove", crash)
+    monkeypatch.setattr(queries, "remove", crash)
     with pytest.raises(KeyboardInterrupt):
         compacted(short)
     monkeypatch.undo()

@@ -7,10 +7,12 @@ import pytest
 
 import postgres
 from serving import client_on, create, events_of, play
+from superarm.service.bandits import loading
 from superarm.service.bandits.compaction import compact
 from superarm.service.bandits.engine import Engine
 from superarm.service.bandits.replay import fingerprint, replay
 from superarm.service.http.service import Service
+from superarm.service.log import chain
 from superarm.service.log.postgres import PostgresStore
 from superarm.service.log.store import StoreError
 
@@ -236,4 +238,77 @@ def test_a_log_is_compacted(address):
     found = replay(store, row, {})
     assert found.same
     assert fingerprint(found.live) == before
+    store.close()
+
+
+class Days:
+    """A clock that moves by a day with each round."""
+
+    now = 100 * 86_400.0
+
+    def __call__(self):
+        return self.now
+
+    def play(self, client, bandit, n_rounds):
+        """Rounds whose outcomes are all told. Returns the last decision."""
+        for _ in range(n_rounds):
+            self.now += 86_400.0
+            made = client.post(f"/v1/bandits/{bandit}/decisions").json()
+            told = {"outcomes": dict.fromkeys(made["arms"], 1.0)}
+            assert client.post(f"/v1/decisions/{made['id']}/outcomes", json=told).is_success
+        return made
+
+
+def test_a_log_is_compacted_while_servers_use_it(address):
+    """One server has seen few of the events that are removed, and both go on as with all."""
+    days = Days()
+    with client_of(address, clock=days) as one, client_of(address, clock=days) as two:
+        bandits = [create(one, name=name, seed=3, keep=0) for name in ("short", "whole")]
+        for id in bandits:
+            days.play(one, id, 2), days.play(two, id, 4)
+        store = PostgresStore(address)
+        row = store.bandit(bandits[0])
+        assert compact(store, row, {}, days.now) > 5
+        values = [[days.play(client, id, 1)["values"] for client in (one, two)] for id in bandits]
+        assert values[0] == values[1]
+        assert replay(store, row, {}).same
+        store.close()
+
+
+def test_an_older_base_does_not_replace_a_newer_one(address):
+    """Two compactions at once: the slower one has a base whose next events are gone."""
+    days = Days()
+    with client_of(address, clock=days) as client:
+        bandit = create(client, keep=0)
+        days.play(client, bandit, 3)
+    store = PostgresStore(address)
+    row = store.bandit(bandit)
+    slower = chain.make_checkpoint(*loading.created(store, row, {}).snapshot())
+    assert compact(store, row, {}, days.now) > 3
+    base = store.base(row.number)
+    store.compact(row.number, 1, slower)
+    assert store.base(row.number) == base
+    assert replay(store, row, {}).same
+    store.close()
+
+
+def test_a_bandit_is_loaded_while_its_log_is_compacted(address, monkeypatch):
+    """The checkpoint that was read is of an event that is removed before the events are read."""
+    days, store = Days(), PostgresStore(address)
+    with client_of(address, clock=days) as client:
+        bandit = create(client, keep=0)
+        days.play(client, bandit, 1)
+    row = store.bandit(bandit)
+    early = store.checkpoint(row.number)
+    with client_of(address, clock=days) as client:
+        days.play(client, bandit, 3)
+    read, wanted = store.checkpoint, fingerprint(loading.load(store, row, {}))
+
+    def slowly(_):
+        monkeypatch.setattr(store, "checkpoint", read)
+        assert compact(store, row, {}, days.now) > 3
+        return early
+
+    monkeypatch.setattr(store, "checkpoint", slowly)
+    assert fingerprint(loading.load(store, row, {})) == wanted
     store.close()

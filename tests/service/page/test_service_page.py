@@ -41,6 +41,35 @@ def test_a_bandit_is_created_decides_and_learns(visit, server):
     wait_for_count(page.locator(".decision .chip.good"), 2)
 
 
+def test_the_server_searches_all_bandits(visit, other):
+    """The page shows the first hundred, so it must not search among those alone."""
+    for name in ("Sought Apples", "sought pears", "neither"):
+        other("POST", "/v1/bandits", {"name": name, "arms": FRUIT, "k": 2})
+    page = visit()
+    listed = page.get_by_role("list", name="Bandits").locator("a")
+    with page.expect_request(lambda request: "query=SOUGHT" in request.url):
+        page.get_by_label("Search bandits by name").fill("SOUGHT")
+    wait_for_count(listed, 2)
+    page.get_by_label("Search bandits by name").fill("nothing like that")
+    page.get_by_text("No bandit has this name.").wait_for()
+    page.get_by_label("Search bandits by name").fill("")
+    wait_for_text(listed, "neither")
+
+
+def test_numbers_that_stay_zero_are_not_shown(visit, other, bandit):
+    """The rewards of sums are not evaluated, and without an expiry nothing expires."""
+    decide(other, bandit)
+    page = visit(f"/#/b/{bandit['id']}")
+    titles = page.locator(".tile dt")
+    wait_for_texts(titles, ["rounds", "decisions", "open", "complete"])
+    assert page.get_by_label("What the chart shows").count() == 0
+    spec = {"name": f"{bandit['name']} 2", "arms": FRUIT, "k": 2, "oracle": "singletons"}
+    evaluated = other("POST", "/v1/bandits", {**spec, "expiry": {"after_s": 60}})
+    page.goto(page.url.replace(bandit["id"], evaluated["id"]))
+    wait_for_count(titles, 7)
+    page.get_by_label("What the chart shows").wait_for()
+
+
 def test_changes_by_other_clients_appear(visit, other, bandit):
     page = visit(f"/#/b/{bandit['id']}")
     page.get_by_text("No decisions yet.").wait_for()
@@ -63,15 +92,28 @@ def test_the_verdict_and_the_lift_over_the_hold_out(visit, other):
     body = {"name": "held out", "arms": FRUIT, "k": 2, "seed": 1, "holdout": 0.5}
     bandit = other("POST", "/v1/bandits", body)
     page = visit(f"/#/b/{bandit['id']}")
-    wait_for_text(page.locator(".lift"), "no lift yet")
+    wait_for_text(page.locator(".lift"), "not known yet")
+    wait_for_text(page.locator(".verdict"), "Nothing is known before the first complete decision")
     for _ in range(6):
         tell(other, decide(other, bandit), 0.5)
     page = visit(f"/#/b/{bandit['id']}")
-    wait_for_text(page.locator(".verdict"), "Not done:")
-    wait_for_text(page.locator(".verdict .now"), "If you look only now: the best with probability")
-    wait_for_text(page.locator(".lift strong"), "^Lift ")
-    wait_for_text(page.locator(".lift .now"), "95% sure at all times")
+    wait_for_text(page.locator(".verdict"), "Not done yet. The best so far:")
+    wait_for_text(page.locator(".verdict .now"), "the chance that these arms are the best is")
+    wait_for_text(page.locator(".lift strong"), "^Gain ")
+    wait_for_text(page.locator(".lift .now"), "95% confidence, no matter how often you look")
     page.locator(".decision .status.held").first.wait_for()
+
+
+def test_a_verdict_that_is_done(visit, other):
+    body = {"name": "done", "arms": ["fig", "oak"], "k": 1, "seed": 1}
+    bandit = other("POST", "/v1/bandits", body)
+    for arm in ["fig", "oak"] * 15:
+        made = other("POST", f"/v1/bandits/{bandit['id']}/decisions", {"must": [arm]})
+        tell(other, made, float(arm == "fig"))
+    page = visit(f"/#/b/{bandit['id']}")
+    wait_for_text(
+        page.locator(".verdict"), r"^Done. fig is the best. The chance that this is wrong"
+    )
 
 
 def test_a_paused_page_shows_nothing_new(visit, other, bandit):

@@ -1,49 +1,49 @@
-"""A bandit and the requests that wait for it."""
+"""A bandit and the operations that wait for it."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.patience import GivenUpError
+from superarm.service.bandits.replies import Reply
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import Turn
 
-_MOST_TAKEN = 512  # requests that are taken at once
+_MOST_TAKEN = 512  # operations that are taken at once
 
 # What a request does to a bandit, or reads from it. Returns the answer.
 Operation = Callable[[Live, Turn], Any]
+# An operation with the id of its bandit, or why it cannot be carried out.
+Wanted = tuple[str, Operation] | Exception
 
 
 class Waiting(NamedTuple):
-    """A request.
+    """An operation of a request.
 
     Attributes
     ----------
-    operation, writes
-        What it does, and whether that changes anything.
-    future
-        That of its answer. If it has ended, nobody waits for the answer any more.
-    gone
-        Whether the client has left.
-    deletes
-        Whether it deletes the bandit, instead of an operation.
+    operation
+        What it does.
+    reply, place
+        Where its answer goes.
+    reads, deletes
+        Whether it changes nothing, and whether it deletes the bandit instead of an operation.
     """
 
     operation: Operation
-    writes: bool
-    future: asyncio.Future[Any]
-    gone: Callable[[], bool]
+    reply: Reply
+    place: int = 0
+    reads: bool = False
     deletes: bool = False
 
     @property
     def is_over(self) -> bool:
         """Whether nobody waits for the answer any more."""
-        return self.future.done() or self.gone()
+        return self.reply.is_over
 
     def look(self) -> None:
         """Raise if nobody waits for the answer any more."""
@@ -52,7 +52,7 @@ class Waiting(NamedTuple):
 
 
 class Actor:
-    """A bandit with a queue of requests. At most one thread works for it at a time."""
+    """A bandit with a queue of operations. At most one thread works for it at a time."""
 
     def __init__(self, bandit: Bandit) -> None:
         self.bandit = bandit
@@ -62,10 +62,10 @@ class Actor:
         self._lock = threading.Lock()
         self._busy = False
 
-    def put(self, waiting: Waiting) -> bool:
-        """Add a request. Returns whether the caller has to send a thread."""
+    def put(self, group: Iterable[Waiting]) -> bool:
+        """Add operations. Returns whether the caller has to send a thread."""
         with self._lock:
-            self._queue.append(waiting)
+            self._queue.extend(group)
             # The lock makes the check and the change one step: two threads never work for a bandit.
             idle, self._busy = not self._busy, True
             return idle
@@ -77,9 +77,9 @@ class Actor:
             return idle
 
     def take(self) -> list[Waiting]:
-        """The requests that wait now. If there are none, the thread may leave."""
+        """The operations that wait now. If there are none, the thread may leave."""
         with self._lock:
-            # Under the same lock as `put`, so no request is left behind by a thread that leaves.
+            # Under the same lock as `put`, so no operation is left behind by a thread that leaves.
             taken = [self._queue.popleft() for _ in range(min(len(self._queue), _MOST_TAKEN))]
             self._busy = bool(taken)
             return taken
@@ -92,11 +92,6 @@ def look_all(batch: list[Waiting]) -> None:
 
 
 def resolve(done: list[Waiting], answers: list[Any]) -> None:
-    """Give requests their answers, which may be exceptions."""
+    """Give operations their answers, which may be exceptions."""
     for waiting, answer in zip(done, answers, strict=True):
-        if waiting.future.done():  # the client has gone
-            continue
-        if isinstance(answer, Exception):
-            waiting.future.set_exception(answer)
-        else:
-            waiting.future.set_result(answer)
+        waiting.reply.put(waiting.place, answer)

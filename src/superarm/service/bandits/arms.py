@@ -91,7 +91,8 @@ def retire(live: Live, turn: Turn, name: str, key: str | None, now: Callable[[],
         return _same_answer(earlier, request)
     live.advance(now())
     if name not in live.session:
-        raise Problem(404, f"bandit {live.bandit.id} has no arm {shown(name)}")
+        detail = f"bandit {live.bandit.id} has no arm {shown(name)}"
+        raise Problem(404, detail, kind="arm-unknown")
     # Retiring twice is not an error, and not an event.
     retired = [] if live.session.is_retired(name) else [name]
     try:

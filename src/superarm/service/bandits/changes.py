@@ -11,7 +11,7 @@ from numpy.linalg import LinAlgError
 from superarm.core.contexts import Contextual
 from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
 from superarm.service.bandits import parts
-from superarm.service.bandits.constraints import feasible_of, named_error
+from superarm.service.bandits.constraints import clash, feasible_of
 from superarm.service.bandits.decisions import behind_its_log, find
 from superarm.service.bandits.features import check_context
 from superarm.service.bandits.live import Live
@@ -63,8 +63,7 @@ def _ask(live: Live, asked: dict[str, Any]) -> dict[str, Any]:
         if asked or issubclass(type(live.session.policy.belief), Contextual):
             live.session.check(feasible, context=asked.get("context"))
     except (ValueError, TypeError) as error:
-        detail = f"no decision can be made: {named_error(error, live.session)}"
-        raise Problem(422, detail) from error
+        raise clash("no decision can be made", error, live.session) from error
     # Sampling changes nothing, and takes longest. If it is given up, memory is still valid.
     before = live.session.mark() if "propensities" in asked else None
     try:

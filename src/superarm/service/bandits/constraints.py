@@ -33,7 +33,12 @@ def feasible_of(session: Session, k: int, asked: dict[str, Any]) -> Any:
     try:
         return session.feasible(size, **given)
     except (ValueError, TypeError) as error:
-        raise Problem(422, f"the constraints do not fit: {named_error(error, session)}") from error
+        raise clash("the constraints do not fit", error, session) from error
+
+
+def clash(what: str, error: Exception, session: Session) -> Problem:
+    """No set can be chosen, or the context does not fit."""
+    return Problem(422, f"{what}: {named_error(error, session)}", kind="constraints-refused")
 
 
 def named_error(error: Exception, session: Session) -> str:
@@ -52,4 +57,5 @@ def named_error(error: Exception, session: Session) -> str:
 def check_k(k: int, n_arms: int) -> None:
     """Raise Problem if a set cannot have ``k`` arms."""
     if k > n_arms:
-        raise Problem(422, f"k must be between 1 and {n_arms} (the number of arms), got {k}")
+        detail = f"k must be between 1 and {n_arms} (the number of arms), got {k}"
+        raise Problem(422, detail, kind="constraints-refused")

@@ -42,6 +42,7 @@ def snapshot(live: Live, turn: Turn) -> Callable[[], Answer]:
         "id": key,
         "bandit": live.bandit.id,
         "version": _version(live.seq, live.digest),
+        "decisions": live.told + live.expired + live.merged,
         "spec": {name: live.spec[name] for name in _MADE_OF},
     }
     return partial(_encoded, about, share(live.session, key, int(seed, 16)))
@@ -77,6 +78,7 @@ def merge(
     except HalfMergedError as error:
         # Memory is dropped, and loaded again from the log, which has nothing of the batch.
         raise Fault(Problem(500, "the belief of this bandit failed to learn")) from error
+    live.merged += len(batch["decisions"])
     live.log("merged", batch, key=key)
     return _answer(batch)
 

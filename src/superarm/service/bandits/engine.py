@@ -23,18 +23,18 @@ from typing import Any
 from superarm.core.stopping import stopping
 from superarm.offpolicy.sampling import Sampler, sample_with
 from superarm.service.bandits import ids, loading, operations, parts, retention
-from superarm.service.bandits.actor import Actor, Operation, Waiting, look_all, resolve
+from superarm.service.bandits.actor import Actor, Operation, Waiting, Wanted, look_all, resolve
 from superarm.service.bandits.checkpoints import Checkpoints
 from superarm.service.bandits.clocks import ClockWatch
-from superarm.service.bandits.failures import about_to_stop, no_bandit, problem_of
+from superarm.service.bandits.failures import no_bandit, problem_of
+from superarm.service.bandits.handover import HandOver
 from superarm.service.bandits.health import Health
 from superarm.service.bandits.live import Live
-from superarm.service.bandits.patience import CLIENT_GONE, within
+from superarm.service.bandits.replies import Reply, awaited, only, within
 from superarm.service.bandits.spec import Spec
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import DeletedError, Store, StoreError, Turn
 from superarm.service.metrics import Metrics
-from superarm.service.problems import Problem
 
 _log = logging.getLogger("superarm.service")
 _N_READERS = 4
@@ -84,14 +84,15 @@ class Engine:
         self.checkpoints = Checkpoints(store, self.metrics, checkpoint_every)
         self._most_loaded, self._watch = most_loaded, ClockWatch()
         self.health = Health(store)
-        self._closed, self._deadline_s = False, deadline_s
+        self._closed, self.deadline_s = False, deadline_s
         # Each bandit at work has a thread, so that a slow bandit keeps no other one waiting.
         most = n_threads or (_MOST_THREADS if store.name == "sqlite" else _MOST_CONNECTIONS)
         self._pool = ThreadPoolExecutor(most, "superarm", sample_with, (sampling,))
         # Readers of the database have threads of their own: they need not wait for slow rewards.
         self._readers = ThreadPoolExecutor(_N_READERS, "superarm-read")
-        # Only the event loop touches these two.
-        self._actors: dict[str, Actor] = {}
+        # Only the event loop touches these.
+        self._handover = HandOver(self._pool, self._work, self.find)
+        self._actors = self._handover.actors
         self._loaded: OrderedDict[str, Actor] = OrderedDict()
 
     async def create(self, spec: Spec) -> Bandit:
@@ -108,40 +109,26 @@ class Engine:
         Returns its answer, once everything that it saw is committed. ``reads`` is for operations
         that change nothing.
         """
-        future = self._submit(await self._actor(id), operation, reads=reads)
-        with within(self._deadline_s, [future]):
+        return only(await self.do_all([(id, operation)], reads=reads))
+
+    async def do_all(self, wanted: Sequence[Wanted], *, reads: bool = False) -> list[Any]:
+        """Run operations, each on the bandit with its id. Answers may be problems."""
+        if not wanted:
+            return []
+        future, reply = awaited(len(wanted))
+        self.start(wanted, reply, reads=reads)
+        with within(self.deadline_s, reply):
             return await future
 
-    async def do_all(self, wanted: Sequence[tuple[str, Operation]]) -> list[Any]:
-        """Run operations, each on the bandit with its id. Answers may be problems."""
-        actors = {id: await self._actor(id) for id in {id for id, _ in wanted}}
-        futures = [self._submit(actors[id], operation) for id, operation in wanted]
-        with within(self._deadline_s, futures):
-            return await asyncio.gather(*futures, return_exceptions=True)
-
-    async def _actor(self, id: str) -> Actor | Problem:
-        if self._closed:
-            return about_to_stop()
-        try:
-            return self._actors.get(id) or self._actors.setdefault(id, Actor(await self.find(id)))
-        except Problem as problem:
-            return problem
-
-    def _submit(
-        self, actor: Actor | Problem, do: Operation, *, reads: bool = False, deletes: bool = False
-    ) -> asyncio.Future[Any]:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        if isinstance(actor, Problem):
-            future.set_exception(actor)
-        # Only the first request of an idle bandit sends a thread, which serves the later ones, too.
-        elif actor.put(Waiting(do, not reads, future, CLIENT_GONE.get(), deletes)):
-            self._pool.submit(self._work, actor, loop)
-        return future
+    def start(self, wanted: Sequence[Wanted], reply: Reply, **how: bool) -> None:
+        """Begin operations. ``reply`` gets their answers, and may be given up."""
+        self._handover.start(wanted, reply, **how)
 
     async def delete(self, id: str) -> None:
         """Delete a bandit, its log, and whatever is in memory of it."""
-        number = await self._submit(await self._actor(id), lambda *_: None, deletes=True)
+        future, reply = awaited(1)
+        self.start([(id, lambda *_: None)], reply, deletes=True)
+        number = only(await future)
         self._actors.pop(id, None), self._loaded.pop(id, None)
         self._pool.submit(retention.purge, self.store, [number])
 
@@ -163,16 +150,16 @@ class Engine:
     async def slowly(self, function: Callable[..., Any], *args: Any) -> Any:
         """The result of a function that may run the operator's code. It may be given up."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        waiting = Waiting(lambda *_: None, True, future, CLIENT_GONE.get())
+        future, reply = awaited(1)
+        waiting = Waiting(lambda *_: None, reply)
 
         def work() -> None:
             answer = operations.result_of(waiting, function, *args)
             loop.call_soon_threadsafe(resolve, [waiting], [answer])
 
         self._pool.submit(work)
-        with within(self._deadline_s, [future]):
-            return await future
+        with within(self.deadline_s, reply):
+            return only(await future)
 
     def measure(self) -> None:
         """Update the gauges of the metrics."""
@@ -183,6 +170,7 @@ class Engine:
     def close(self) -> None:
         """Finish running operations, make checkpoints of changed bandits, close the database."""
         self._closed = True  # first the operations, which may still change a bandit
+        self._handover.close()
         self._pool.shutdown(wait=True)
         self._readers.shutdown(wait=True)
         for actor in self._actors.values():
@@ -234,7 +222,7 @@ class Engine:
                 return [retention.delete(actor, self.store, self.checkpoints)]
             if jumped := self._watch.jump():
                 _log.warning("clock_jumped", extra={"fields": {"seconds": round(jumped, 3)}})
-            to_write = any(waiting.writes for waiting in batch)
+            to_write = not all(waiting.reads for waiting in batch)
             # Another process may have appended events that this memory has not seen.
             seen = None if actor.live is None else actor.live.seq
             with self.store.turn(actor.bandit, seen, to_write=to_write) as turn:
@@ -270,11 +258,8 @@ class Engine:
 
     def _current(self, actor: Actor, turn: Turn) -> Live:
         """The bandit after its last event, also if another process made that event."""
-        live = actor.live
-        if live is None:
-            live = actor.live = loading.load(self.store, actor.bandit, self.own)
-        for event in turn.news:
-            live.apply(event)
+        live = loading.current(self.store, actor.bandit, self.own, actor.live, turn.news)
+        actor.live = live
         return live
 
     def _answer(self, actor: Actor, done: list[Waiting], answers: list[Any]) -> None:

@@ -53,6 +53,9 @@ class Live:
         Those of the last event, committed or pending.
     told, expired
         Number of decisions that are complete, and that have expired.
+    merged
+        Number of decisions that came in batches. Bandits that were last loaded from a checkpoint
+        of an older version count those since then.
     checkpointed
         The seq of the last checkpoint that was loaded or made; 0 for none.
     pending
@@ -62,7 +65,7 @@ class Live:
     def __init__(self, bandit: Bandit, spec: Spec, session: Session, clock: Clock) -> None:
         self.bandit, self.spec, self.session = bandit, spec, session
         self.seq, self.digest = 0, root(bandit.id)
-        self.told = self.expired = self.checkpointed = 0
+        self.told = self.expired = self.merged = self.checkpointed = 0
         self.pending: list[Event] = []
         self._clock = clock
 
@@ -102,6 +105,7 @@ class Live:
         live.digest = bytes.fromhex(meta["digest"])
         # The session does not count these: it forgets closed decisions (keep).
         live.told, live.expired, clock.now = meta["told"], meta["expired"], meta["time"]
+        live.merged = meta.get("merged", 0)
         return live
 
     def snapshot(self) -> tuple[dict[str, Any], Callable[[], bytes]]:
@@ -111,6 +115,7 @@ class Live:
             "digest": self.digest.hex(),
             "told": self.told,
             "expired": self.expired,
+            "merged": self.merged,
             "time": self.time,
         }
         return meta, self.session.snapshot()
@@ -219,6 +224,7 @@ class Live:
             self.tell(body["decision"], body["outcomes"])
         elif kind == "merged":
             merge(session, remote_of(body))
+            self.merged += len(body["decisions"])
         elif kind == "expired":
             # The clock stands at the time of the event, so the same decisions expire.
             self.expired += len(session.expire())

@@ -9,7 +9,7 @@ from superarm.errors import SessionFileError
 from superarm.service.bandits import parts
 from superarm.service.bandits.live import Live
 from superarm.service.log import chain
-from superarm.service.log.events import Bandit, DamagedLogError
+from superarm.service.log.events import Bandit, DamagedLogError, Event
 from superarm.service.log.store import Checkpoint, Store
 from superarm.service.problems import Problem
 
@@ -20,6 +20,29 @@ def load(
     store: Store, bandit: Bandit, own: parts.Factories, *, use_checkpoint: bool = True
 ) -> Live:
     """The bandit after its last event."""
+    try:
+        return _load(store, bandit, own, use_checkpoint)
+    except DamagedLogError:
+        # Another process may have removed events just now, and then all of them are at a new base.
+        if store.base(bandit.number) is None:
+            raise
+        return _load(store, bandit, own, use_checkpoint)
+
+
+def current(
+    store: Store, bandit: Bandit, own: parts.Factories, live: Live | None, news: list[Event]
+) -> Live:
+    """The bandit after its last event, from what is in memory and the ``news`` since."""
+    # Some of the news may have been removed, because the log was compacted.
+    if live is None or (news and news[0].seq != live.seq + 1):
+        live = load(store, bandit, own)
+    for event in news:
+        if event.seq > live.seq:
+            live.apply(event)
+    return live
+
+
+def _load(store: Store, bandit: Bandit, own: parts.Factories, use_checkpoint: bool) -> Live:
     live = None
     if use_checkpoint:
         live = from_checkpoint(store, bandit, own, store.checkpoint(bandit.number))

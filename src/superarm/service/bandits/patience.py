@@ -1,17 +1,14 @@
 """When a request is no longer worth its work: its client has left, or its time is over.
 
 The event loop answers a request whose time is over, and a cancelled request has no answer: both
-end its future. The thread that works for the request looks at the future, and at the connection,
+end its reply. The thread that works for the request looks at the reply, and at the connection,
 between the pieces of its work (`superarm.core.stopping`), and gives up.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
 
 from superarm.service.problems import Problem
 
@@ -30,27 +27,12 @@ def given_up() -> Problem:
     return Problem(499, "the client has closed its connection, so the request was given up")
 
 
-@contextlib.contextmanager
-def within(seconds: float, futures: Sequence[asyncio.Future[Any]]) -> Iterator[None]:
-    """Answer the requests with these futures with a problem after some time; 0 for never."""
-    if not seconds:
-        yield
-        return
-    timer = asyncio.get_running_loop().call_later(seconds, _end, futures, seconds)
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def _end(futures: Sequence[asyncio.Future[Any]], seconds: float) -> None:
-    problem = Problem(
+def too_late(seconds: float) -> Problem:
+    """The answer to a request whose time is over."""
+    return Problem(
         504,
         f"the answer took longer than {seconds:g} seconds, so the request was given up",
         fix="ask for less, or serve with --deadline; a request with an Idempotency-Key may be "
         "repeated",
         kind="deadline-exceeded",
     )
-    for future in futures:
-        if not future.done():
-            future.set_exception(problem)

@@ -17,6 +17,7 @@ from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Problem, shown_error
+from superarm.sessions.verdict import Late
 
 _LEVEL = 0.95  # of the interval of each arm
 _MOST_EXACT = 2**53
@@ -55,10 +56,10 @@ def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
     }
 
 
-def verdict(live: Live, turn: Turn, delta: float) -> Answer:
+def verdict(live: Live, turn: Turn, delta: float, dependent: bool, late: Late) -> Answer:
     """Whether the best arms are known, as an operation; O(k · n_arms)."""
     try:
-        found = live.session.verdict(delta)
+        found = live.session.verdict(delta, dependent=dependent, late=late)
     except (TypeError, ValueError) as error:
         raise Problem(422, f"no verdict can be given: {shown_error(error)}") from error
     return {**asdict(found), "text": str(found)}
@@ -72,18 +73,31 @@ def lift(live: Live, turn: Turn, delta: float) -> Answer:
     return {**asdict(found), "text": str(found)}
 
 
+def list_arms(live: Live, turn: Turn, limit: int, after: int, query: str) -> Answer:
+    """Arms in the order in which they came, from place ``after`` on, as an operation; O(n_arms)."""
+    names, belief = live.session.names, _shown_belief(live)
+    found = _with_query(names, query)
+    found = found[np.searchsorted(found, after) :]
+    rows = _rows(live, names, belief, _known_means(belief), found[:limit])
+    return {"arms": rows, "next": str(found[limit]) if len(found) > limit else None}
+
+
 def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
-    session, belief = live.session, _shown_belief(live)
-    # An arm without outcomes may have no mean. It comes last.
-    means = np.nan_to_num(np.asarray(_means(belief), np.float64), nan=-1.0)
-    best = _largest(means, _with_query(names, query), top)
-    posterior: Any = belief.posterior(best) if isinstance(belief, HasPosterior) else None
-    lows: list[Any] = [None] * len(best)
+    belief = _shown_belief(live)
+    means = _known_means(belief)
+    return _rows(live, names, belief, means, _largest(means, _with_query(names, query), top))
+
+
+def _rows(live: Live, names: tuple[Any, ...], belief: Any, means: Any, shown: Any) -> list[Answer]:
+    """What is known of the arms with the numbers ``shown``."""
+    session = live.session
+    posterior: Any = belief.posterior(shown) if isinstance(belief, HasPosterior) else None
+    lows: list[Any] = [None] * len(shown)
     highs = lows
     if posterior is not None:
         lows, highs = (ends.tolist() for ends in posterior.interval(_LEVEL))
     rows = []
-    for place, arm in enumerate(best.tolist()):
+    for place, arm in enumerate(shown.tolist()):
         mean = float(means[arm])
         row = {
             "arm": names[arm],
@@ -102,6 +116,11 @@ def _shown_belief(live: Live) -> Any:
     belief: Any = live.session.policy.belief
     average = getattr(belief, "average_context", None)
     return belief if average is None else belief.at(average)
+
+
+def _known_means(belief: Any) -> Any:
+    # An arm without outcomes may have no mean. It comes last.
+    return np.nan_to_num(np.asarray(_means(belief), np.float64), nan=-1.0)
 
 
 def _means(belief: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from superarm.service.bandits.decisions import ESTIMATE_IS
 from superarm.service.http.problem_body import ProblemBody
 from superarm.service.summary import Summary
+from superarm.sessions import Lift
 
 Status = Literal["open", "told", "expired"]
 
@@ -33,6 +34,13 @@ class ArmState(BaseModel):
     retired: bool
 
 
+class ArmList(BaseModel):
+    """Arms in the order in which they came. ``next`` is the ``after`` of the next page."""
+
+    arms: list[ArmState]
+    next: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class BanditState(Summary):
     """A bandit, what it is made of, and its best arms."""
@@ -53,20 +61,17 @@ class VerdictAnswer(BaseModel):
     closest: list[str] = Field(description="The two arms that are hardest to tell apart.")
     probability: float | None
     loss: float | None
+    n_awaited: int = Field(description="Awaited outcomes, counted as the least favourable.")
     text: str
 
 
-class LiftAnswer(BaseModel):
+@dataclass(frozen=True)
+class LiftAnswer(Lift):
     """What the policy gains over the hold-out, in mean outcome: see `superarm.sessions.Lift`."""
 
-    lift: float
-    low: float = Field(description="The end of an interval that holds at all times at once.")
-    high: float
-    delta: float
-    policy: float | None
-    holdout: float | None
-    n_policy: int
-    n_holdout: int
+    low: Annotated[
+        float, Field(description="The end of an interval that holds at all times at once.")
+    ]
     text: str
 
 
@@ -162,6 +167,7 @@ class SnapshotAnswer(BaseModel):
     id: str = Field(description="The beginning of the ids of the decisions, before -1, -2, ...")
     bandit: str
     version: str = Field(description="For the batches: which events the snapshot has seen.")
+    decisions: int = Field(description="How many closed decisions the snapshot knows.")
     spec: dict[str, Any] = Field(description="The parts of the policy.")
     session: str = Field(description="A file of a session of superarm, in base64.")
 

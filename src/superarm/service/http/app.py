@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
+from superarm.service.bandits.patience import CLIENT_GONE
 from superarm.service.http import (
     bandit_routes,
     bulk_routes,
@@ -22,15 +23,17 @@ from superarm.service.http import (
     edge_routes,
     server_routes,
 )
+from superarm.service.http.connection import GONE
 from superarm.service.http.endpoint import Endpoint, json_response
-from superarm.service.http.express import Express, mark_client
+from superarm.service.http.express import Express
+from superarm.service.http.gate import Gate
 from superarm.service.http.guard import Guard
 from superarm.service.http.keys import Keys
 from superarm.service.http.openapi import description
 from superarm.service.http.service import Service
 from superarm.service.http.to_home import ToHome
 from superarm.service.page.files import page_routes
-from superarm.service.problems import MEDIA_TYPE, Problem, shown
+from superarm.service.problems import MEDIA_TYPE, Problem, server_failed, shown
 
 # Routes are tried in this order. Decisions and outcomes come most often.
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -52,12 +55,10 @@ def make_app(service: Service) -> Starlette:
 
     routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
     routes += [Route("/openapi.json", _describe(service), include_in_schema=False), *page_routes()]
-    express = Middleware(
-        Express, service=service, routes=routes, endpoints=decision_routes.MOST_OFTEN
-    )
+    gate = _gate(service)
     app = Starlette(
         routes=routes,
-        middleware=[*_middleware(service), express],
+        middleware=_middleware(service, gate),
         exception_handlers={
             Problem: _answer_problem,
             HTTPException: _answer_routing,
@@ -67,16 +68,34 @@ def make_app(service: Service) -> Starlette:
     )
     # Paths are exact. The description has no redirects.
     app.router.redirect_slashes = False
-    app.state.service = service
+    app.state.service, app.state.gate = service, gate
     return app
 
 
-def _middleware(service: Service) -> list[Middleware]:
-    guard = Middleware(Guard, **_guard_options(service))
+def make_express(app: Starlette, proxies: Sequence[str] = ()) -> Express:
+    """The short way to the application for the requests that come most often."""
+    endpoints = (decision_routes.decide, decision_routes.tell, *bulk_routes.ENDPOINTS)
+    return Express(app.state.service, app.state.gate, endpoints, proxies)
+
+
+def _gate(service: Service) -> Gate:
+    return Gate(
+        service.engine.metrics,
+        most_body=service.limits.body,
+        rate=service.limits.rate,
+        keys=Keys(service.engine.store) if service.with_keys else None,
+        names=service.names,
+        log_requests=service.log_requests,
+    )
+
+
+def _middleware(service: Service, gate: Gate) -> list[Middleware]:
+    in_thread = service.engine.in_thread
+    guard = Middleware(Guard, gate=gate, in_thread=in_thread)
     if service.team is None:
         return [guard]
     # The worker that a client is connected to admits and counts its requests.
-    return [guard, Middleware(ToHome, team=service.team, in_thread=service.engine.in_thread)]
+    return [guard, Middleware(ToHome, team=service.team, in_thread=in_thread)]
 
 
 class _Responder:
@@ -90,12 +109,17 @@ class _Responder:
         self._endpoint, self._service = endpoint, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        mark_client(scope)
+        # The operations of a request look whether its client is still there.
+        CLIENT_GONE.set(scope.get(GONE, _never))
         response = await self._endpoint.respond(self._service, Request(scope, receive))
         if scope["method"] == "HEAD" and isinstance(response, StreamingResponse):
             # The server leaves out bodies, but would wait for the end of this one.
             response = Response(headers=dict(response.headers))
         await response(scope, receive, send)
+
+
+def _never() -> bool:
+    return False
 
 
 def _route(endpoint: Endpoint, service: Service) -> Route:
@@ -112,25 +136,6 @@ def _describe(service: Service) -> Callable[[Request], Any]:
         return json_response(made())
 
     return describe
-
-
-def _guard_options(service: Service) -> dict[str, Any]:
-    engine = service.engine
-    keys = Keys(engine.store) if service.with_keys else None
-
-    async def refresh() -> None:
-        if keys is not None:
-            await engine.in_thread(keys.refresh)
-
-    return {
-        "metrics": engine.metrics,
-        "most_body": service.limits.body,
-        "rate": service.limits.rate,
-        "keys": keys,
-        "names": service.names,
-        "refresh": refresh,
-        "log_requests": service.log_requests,
-    }
 
 
 def _problem_response(problem: Problem) -> Response:
@@ -164,6 +169,4 @@ def _allowed(request: Request) -> str:
 
 
 async def _answer_bug(_: Request, error: Exception) -> Response:
-    return _problem_response(
-        Problem(500, "the server failed", fix="the log of the server says how")
-    )
+    return _problem_response(server_failed())

@@ -18,11 +18,11 @@ from superarm.service.http.endpoint import Media, endpoint
 from superarm.service.http.service import Service
 from superarm.service.log import chain
 from superarm.service.log.events import Bandit
-from superarm.service.log.store import NameTakenError
+from superarm.service.log.store import NameTakenError, Store
 from superarm.service.problems import Problem, shown
 from superarm.service.summary import Summary
 
-_EVENTS_PER_READ = 1000
+_EVENTS_PER_READ = _BANDITS_PER_READ = 1000
 _POLL_S = 0.25  # between two looks at the database for new events
 _NEVER = 2**63 - 1  # above the seq of any event
 # 500 is among them because the bandit may need a reward that this server was not started with.
@@ -79,14 +79,14 @@ def _same_bandit(engine: Engine, wanted: spec.Spec, chosen: list[str]) -> Bandit
 
 @endpoint("GET", "/v1/bandits", answer=answers.BanditList, problems=(404, 422, 503))
 async def list_bandits(service: Service, query: queries.BanditsQuery) -> Answer:
-    """List bandits in the order of their creation; with ``name``, the one with this name."""
+    """List bandits in the order of their creation: all, or by their names."""
     engine, limit, number = service.engine, query.limit, 0
     if query.after is not None:
         number = (await engine.find(query.after)).number
 
     def look() -> Answer:
         if query.name is None:
-            found = engine.store.bandits(limit + 1, number)
+            found = _with_text(engine.store, query.query, limit + 1, number)
         else:
             named = engine.store.bandit_named(query.name)
             found = [] if named is None or named.number <= number else [named]
@@ -94,6 +94,17 @@ async def list_bandits(service: Service, query: queries.BanditsQuery) -> Answer:
         return {"bandits": listed, "next": listed[-1]["id"] if len(found) > limit else None}
 
     return await engine.in_thread(look)
+
+
+def _with_text(store: Store, text: str, limit: int, after: int) -> list[Bandit]:
+    """Bandits after one, with a text in their names, without regard to case."""
+    if not text:
+        return store.bandits(limit, after)
+    wanted, found = text.casefold(), list[Bandit]()
+    while len(found) < limit and (some := store.bandits(_BANDITS_PER_READ, after)):
+        found += [bandit for bandit in some if wanted in bandit.name.casefold()]
+        after = some[-1].number
+    return found[:limit]
 
 
 @endpoint("GET", "/v1/bandits/{id}", answer=answers.BanditState, problems=_OF_REBUILDING)
@@ -148,6 +159,13 @@ async def add_arms(service: Service, id: str, body: bodies.ArmsBody, key: str | 
     return await engine.do(id, operation)
 
 
+@endpoint("GET", "/v1/bandits/{id}/arms", answer=answers.ArmList, problems=_OF_REBUILDING)
+async def list_arms(service: Service, id: str, query: queries.ArmsQuery) -> Answer:
+    """List arms in the order in which they came, with what is known of each."""
+    wanted = {**dict(query), "after": query.after or 0}
+    return await service.engine.do(id, partial(views.list_arms, **wanted), reads=True)
+
+
 @endpoint(
     "DELETE",
     "/v1/bandits/{id}/arms/{name:path}",
@@ -171,11 +189,11 @@ async def get_history(service: Service, id: str, query: queries.HistoryQuery) ->
 @endpoint("GET", "/v1/bandits/{id}/verdict", answer=answers.VerdictAnswer, problems=_OF_REBUILDING)
 async def get_verdict(service: Service, id: str, query: queries.VerdictQuery) -> Answer:
     """Say whether the best arms are known. It may be asked at any time."""
-    return await service.engine.do(id, partial(views.verdict, delta=query.delta), reads=True)
+    return await service.engine.do(id, partial(views.verdict, **dict(query)), reads=True)
 
 
 @endpoint("GET", "/v1/bandits/{id}/lift", answer=answers.LiftAnswer, problems=_OF_REBUILDING)
-async def get_lift(service: Service, id: str, query: queries.VerdictQuery) -> Answer:
+async def get_lift(service: Service, id: str, query: queries.LiftQuery) -> Answer:
     """Say what the policy gains over the hold-out. It may be asked at any time."""
     return await service.engine.do(id, partial(views.lift, delta=query.delta), reads=True)
 
@@ -222,6 +240,7 @@ ENDPOINTS: tuple[Any, ...] = (
     list_bandits,
     get_bandit,
     delete_bandit,
+    list_arms,
     add_arms,
     retire_arm,
     get_history,

@@ -10,21 +10,20 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Awaitable, Sequence
-from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
 
-from superarm.service.bandits import changes
-from superarm.service.bandits.actor import Operation
+from superarm.service.bandits.actor import Wanted
 from superarm.service.bandits.records import Answer, Repeated
 from superarm.service.http import answers, bodies
-from superarm.service.http.decision_routes import bandit_of
-from superarm.service.http.endpoint import endpoint
+from superarm.service.http.decision_routes import deciding, telling
+from superarm.service.http.endpoint import Work, endpoint
 from superarm.service.http.service import Service
 from superarm.service.http.team import Team
 from superarm.service.problems import Problem
 
+_PLAIN = {"bandit", "key"}  # what an item without constraints has
 _PROBLEMS = (400, 413, 415, 422, 429, 503, 507)
 
 
@@ -36,18 +35,15 @@ _PROBLEMS = (400, 413, 415, 422, 429, 503, 507)
     lines="decisions",
     example={"decisions": [{"bandit": "ers3m6njb8", "key": "page-view-1"}]},
 )
-async def decide_all(service: Service, body: bodies.DecideAllBody) -> Answer:
+def decide_all(service: Service, body: bodies.DecideAllBody) -> Work | Awaitable[Answer]:
     """Issue decisions of any bandits. Each has its own result, and is in the log before that."""
-    engine = service.engine
-    wanted: list[tuple[str, Operation] | Problem] = []
+    wanted = []
     for item in body.decisions:
-        asked = item.model_dump(exclude_defaults=True)
-        bandit, key = asked.pop("bandit"), asked.pop("key", None)
-        operation = partial(
-            changes.decide, asked=asked, key=key, now=engine.clock, limits=service.limits
-        )
-        wanted.append((bandit, operation))
-    return await _results(service, "decisions", body.decisions, wanted)
+        # Most items have no constraints, and a model is slow to take apart.
+        plain = item.model_fields_set <= _PLAIN
+        asked = {} if plain else item.model_dump(exclude_defaults=True, exclude=_PLAIN)
+        wanted.append((item.bandit, deciding(service, asked, item.key)))
+    return _work(service, "decisions", body.decisions, wanted)
 
 
 @endpoint(
@@ -58,51 +54,61 @@ async def decide_all(service: Service, body: bodies.DecideAllBody) -> Answer:
     lines="outcomes",
     example={"outcomes": [{"decision": "ers3m6njb8-1", "outcomes": {"storm": 1.0}}]},
 )
-async def tell_all(service: Service, body: bodies.TellAllBody) -> Answer:
+def tell_all(service: Service, body: bodies.TellAllBody) -> Work | Awaitable[Answer]:
     """Learn outcomes of any decisions. Each has its own result, and is in the log before that."""
-    now = service.engine.clock
-    wanted: list[tuple[str, Operation] | Problem] = []
+    wanted: list[Wanted] = []
     for item in body.outcomes:
         try:
-            bandit = bandit_of(item.decision)
+            wanted.append(telling(service, item.decision, item.outcomes))
         except Problem as problem:
             wanted.append(problem)
-            continue
-        told = partial(changes.tell, id=item.decision, outcomes=item.outcomes, now=now)
-        wanted.append((bandit, told))
-    return await _results(service, "outcomes", body.outcomes, wanted)
+    return _work(service, "outcomes", body.outcomes, wanted)
 
 
-async def _results(
+def _work(
+    service: Service, member: str, items: Sequence[BaseModel], wanted: Sequence[Wanted]
+) -> Work | Awaitable[Answer]:
+    if service.team is None:
+        return Work(wanted, _answer)
+    return _spread(service, service.team, member, items, wanted)
+
+
+def _answer(said: list[Any]) -> Answer:
+    return {"results": [_result(one) for one in said]}
+
+
+async def _spread(
     service: Service,
+    team: Team,
     member: str,
     items: Sequence[BaseModel],
-    wanted: Sequence[tuple[str, Operation] | Problem],
+    wanted: Sequence[Wanted],
 ) -> Answer:
-    """Carry out the operations that are possible, and say of each how it ended."""
-    here = {place: one for place, one in enumerate(wanted) if not isinstance(one, Problem)}
-    said = {place: _result(one) for place, one in enumerate(wanted) if isinstance(one, Problem)}
+    """Carry out the operations here and in other workers, and say of each how it ended."""
+    here = dict(enumerate(wanted))
     sent: list[tuple[list[int], Awaitable[list[Answer]]]] = []
-    if service.team is not None:
-        for home, places in (await _elsewhere(service, service.team, here)).items():
-            sent.append((places, _ask(service.team, home, member, [items[i] for i in places])))
-            for place in places:
-                del here[place]
+    for home, places in (await _elsewhere(service, team, here)).items():
+        sent.append((places, _ask(team, home, member, [items[i] for i in places])))
+        for place in places:
+            del here[place]
     waiting = service.engine.do_all(list(here.values()))
     ended, *told = await asyncio.gather(waiting, *(answers for _, answers in sent))
-    said |= zip(here, map(_result, ended), strict=True)
+    said = dict(zip(here, map(_result, ended), strict=True))
     for (places, _), results in zip(sent, told, strict=True):
         said |= zip(places, results, strict=True)
     return {"results": [said[place] for place in range(len(wanted))]}
 
 
 async def _elsewhere(
-    service: Service, team: Team, wanted: dict[int, tuple[str, Operation]]
+    service: Service, team: Team, wanted: dict[int, Wanted]
 ) -> dict[int, list[int]]:
     """The other workers that are homes of some bandits, with the places of their items."""
     homes: dict[str, int] = {}
     places: dict[int, list[int]] = defaultdict(list)
-    for place, (bandit, _) in wanted.items():
+    for place, one in wanted.items():
+        if isinstance(one, Exception):
+            continue
+        bandit = one[0]
         if bandit not in homes:
             known = team.known(bandit)
             found = await service.engine.in_thread(team.find, bandit) if known is None else known
@@ -128,7 +134,9 @@ async def _ask(team: Team, home: int, member: str, items: Sequence[BaseModel]) -
 def _result(said: Any) -> Answer:
     if isinstance(said, Problem):
         return {"problem": said.body()}
-    return {"answer": said, **({"replayed": True} if isinstance(said, Repeated) else {})}
+    if isinstance(said, Exception):
+        raise said
+    return {"answer": said, "replayed": True} if isinstance(said, Repeated) else {"answer": said}
 
 
 ENDPOINTS = (decide_all, tell_all)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from typing import Any
 
 from superarm.service.bandits import changes, decisions, explanations, listing
+from superarm.service.bandits.actor import Operation
 from superarm.service.bandits.records import Answer
+from superarm.service.bandits.replies import only
 from superarm.service.http import answers, bodies, queries
-from superarm.service.http.endpoint import endpoint
+from superarm.service.http.endpoint import Work, endpoint
 from superarm.service.http.service import Service
 from superarm.service.problems import Problem, shown
 
@@ -26,6 +29,18 @@ def bandit_of(decision: str) -> str:
     return found[1]
 
 
+def deciding(service: Service, asked: dict[str, Any], key: str | None) -> Operation:
+    """The operation that issues decisions."""
+    now, limits = service.engine.clock, service.limits
+    return lambda live, turn: changes.decide(live, turn, asked, key, now, limits)
+
+
+def telling(service: Service, id: str, outcomes: dict[str, float]) -> tuple[str, Operation]:
+    """The bandit of a decision, and the operation that learns outcomes of the decision."""
+    now = service.engine.clock
+    return bandit_of(id), lambda live, turn: changes.tell(live, turn, id, outcomes, now)
+
+
 @endpoint(
     "POST",
     "/v1/bandits/{id}/decisions",
@@ -36,17 +51,13 @@ def bandit_of(decision: str) -> str:
     problems=(400, 404, 409, 413, 415, 422, 429, 500, 503, 507),
     example={"must_not": ["quiz"], "metadata": {"page": "front"}},
 )
-async def decide(
+def decide(
     service: Service, id: str, key: str | None, body: bodies.DecideBody = _NO_CONSTRAINTS
-) -> Answer:
+) -> Work:
     """Issue a decision, or ``n`` of them. It is in the log before it is answered."""
     # Without defaults, as the log has it: a request with the same key is compared with the log.
     asked = body.model_dump(exclude_defaults=True) if body.model_fields_set else {}
-    engine = service.engine
-    operation = partial(
-        changes.decide, asked=asked, key=key, now=engine.clock, limits=service.limits
-    )
-    return await engine.do(id, operation)
+    return Work([(id, deciding(service, asked, key))], only)
 
 
 @endpoint(
@@ -56,11 +67,9 @@ async def decide(
     problems=(400, 404, 409, 410, 413, 415, 422, 503, 507),
     example={"outcomes": {"storm": 1.0, "derby": 0.0}},
 )
-async def tell(service: Service, id: str, body: bodies.TellBody) -> Answer:
+def tell(service: Service, id: str, body: bodies.TellBody) -> Work:
     """Learn outcomes of some arms. They are in the log before that is acknowledged."""
-    engine = service.engine
-    operation = partial(changes.tell, id=id, outcomes=body.outcomes, now=engine.clock)
-    return await engine.do(bandit_of(id), operation)
+    return Work([telling(service, id, body.outcomes)], only)
 
 
 @endpoint("GET", "/v1/bandits/{id}/decisions", answer=answers.DecisionList, problems=_OF_READING)
@@ -88,5 +97,4 @@ async def explain_decision(service: Service, id: str) -> Answer:
     return await service.engine.do(bandit_of(id), partial(explanations.explain, id=id), reads=True)
 
 
-MOST_OFTEN = (decide, tell)
 ENDPOINTS = (decide, tell, list_decisions, get_decision, explain_decision)

@@ -1,9 +1,9 @@
 """An endpoint: one method of one path, with what it reads and what it answers.
 
-An endpoint is an asynchronous function with a declaration. Its parameters say what it reads from a
-request: ``body`` and ``query`` are checked by the model they are annotated with, ``key`` is the
-Idempotency-Key, and the other ones are parts of the path. The routes of the application and the
-OpenAPI description are both made from these declarations.
+An endpoint is a function with a declaration. Its parameters say what it reads from a request:
+``body`` and ``query`` are checked by the model they are annotated with, ``key`` is the
+Idempotency-Key, and the other ones are parts of the path. It is asynchronous, or it returns `Work`.
+The routes of the application and the OpenAPI description are both made from these declarations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import inspect
 import json
 import re
 import typing
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,16 +22,26 @@ from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from superarm.service.bandits.actor import Wanted
 from superarm.service.bandits.records import Repeated
 from superarm.service.http.service import Service
 from superarm.service.problems import Problem, shown
 
-Function = Callable[..., Awaitable[Any]]
 REPLAYED = "Idempotent-Replayed"  # the header of an answer that was given before
 NDJSON = "application/x-ndjson"  # JSON lines
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _MOST_ERRORS = 10  # errors of a body that one answer lists
 _LONGEST_TEXT = 300
+
+
+class Work(NamedTuple):
+    """Operations on bandits, and how their answers become the answer of the endpoint."""
+
+    wanted: Sequence[Wanted]
+    answer: Callable[[list[Any]], Any]
+
+
+Function = Callable[..., Awaitable[Any] | Work]
 
 
 @dataclass(frozen=True)
@@ -41,8 +51,8 @@ class Endpoint:
     Attributes
     ----------
     method, path, function
-        Such as "POST" and "/v1/decisions/{id}/outcomes". ``await function(service, **parameters)``
-        gives the members of the answer, or a response.
+        Such as "POST" and "/v1/decisions/{id}/outcomes". ``function(service, **parameters)`` is
+        awaited and gives the members of the answer, or a response; or it returns `Work`.
     answer
         The model of the answer.
     status
@@ -101,24 +111,36 @@ class Endpoint:
 
     async def respond(self, service: Service, request: Request) -> Response:
         """Read the request, call the function, and encode its answer."""
-        given: dict[str, Any] = dict(request.path_params)
+        raw = b""
         if self.body is not None:
             try:
                 raw = await request.body()
             except ClientDisconnect:  # a part of a body is not the request
-                raise Problem(400, "the body is incomplete", fix="send it again") from None
-            body = body_of(raw, request.headers.get("content-type"), self)
-            if body is not None:
-                given["body"] = body
+                raise incomplete() from None
+        headers = request.headers
+        content = raw, headers.get("content-type"), headers.get("idempotency-key")
+        given = {**request.path_params, **self.arguments(*content)}
         if self.query is not None:
             given["query"] = _checked(request, self.query)
-        if self.takes_key:
-            key = request.headers.get("idempotency-key")
-            given["key"] = None if key is None else idempotency_key(key)
-        answer = await self.function(service, **given)
+        said = self.function(service, **given)
+        if isinstance(said, Work):
+            answer = said.answer(await service.engine.do_all(said.wanted))
+        else:
+            answer = await said
         if isinstance(answer, Response):
             return answer
         return json_response(answer, self.status, self.headers(answer))
+
+    def arguments(self, raw: bytes, media: str | None, key: str | None) -> dict[str, Any]:
+        """The body and the Idempotency-Key of a request, as far as the function takes them."""
+        given: dict[str, Any] = {}
+        if self.body is not None:
+            body = body_of(raw, media, self)
+            if body is not None:
+                given["body"] = body
+        if self.takes_key:
+            given["key"] = None if key is None else idempotency_key(key)
+        return given
 
     def headers(self, answer: Any) -> dict[str, str]:
         """The headers of an answer, without those of its body."""
@@ -152,6 +174,11 @@ class Media(NamedTuple):
 
     type: str
     description: str
+
+
+def incomplete() -> Problem:
+    """The answer to a request whose client has left before its end."""
+    return Problem(400, "the body is incomplete", fix="send it again")
 
 
 def body_of(raw: bytes, sent: str | None, endpoint: Endpoint) -> BaseModel | None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, WithJsonSchema
 from superarm.service.http.bodies import MOST_NUMBER
 
 # Described as text, which is what ``next`` is: a client passes on what it got.
-_Before = Annotated[
+_Place = Annotated[
     int,
     Field(ge=1, le=MOST_NUMBER),
     WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,14}$"}),
@@ -22,6 +22,7 @@ class BanditsQuery(BaseModel):
     limit: int = Field(100, ge=1, le=1000, description="Most bandits per page.")
     after: str | None = Field(None, max_length=100, description="The next of the page before.")
     name: str | None = Field(None, max_length=200, description="Only the bandit of this name.")
+    query: str = Field("", max_length=200, description="Only bandits with this text in the name.")
 
 
 class BanditQuery(BaseModel):
@@ -31,16 +32,33 @@ class BanditQuery(BaseModel):
     query: str = Field("", max_length=200, description="Only arms with this text in their names.")
 
 
+class ArmsQuery(BaseModel):
+    """Which arms of a bandit to list."""
+
+    limit: int = Field(1000, ge=1, le=10_000, description="Most arms per page.")
+    after: _Place | None = Field(None, description="The next of the page before.")
+    query: str = Field("", max_length=200, description="Only arms with this text in their names.")
+
+
 class DeleteQuery(BaseModel):
     """Which bandit to delete, once more."""
 
     name: str = Field("", max_length=200, description="The name of the bandit, to confirm.")
 
 
-class VerdictQuery(BaseModel):
-    """How sure a verdict or an interval must be."""
+class LiftQuery(BaseModel):
+    """How sure an interval must be."""
 
     delta: float = Field(0.05, gt=0.0, lt=1.0, description="The error probability allowed.")
+
+
+class VerdictQuery(LiftQuery):
+    """How sure a verdict must be, and what is known of the outcomes."""
+
+    dependent: bool = Field(False, description="Whether outcomes of a decision may be dependent.")
+    late: Literal["any", "alike"] = Field(
+        "any", description="Whether good outcomes may come sooner than bad ones, or all alike."
+    )
 
 
 class HistoryQuery(BaseModel):
@@ -63,6 +81,6 @@ class DecisionsQuery(BaseModel):
         None, description="Only decisions that are open, complete (told) or expired."
     )
     limit: int = Field(50, ge=1, le=1000, description="Most decisions per page.")
-    before: _Before | None = Field(
+    before: _Place | None = Field(
         None, description="The next of the page before, or the number at the end of an id."
     )

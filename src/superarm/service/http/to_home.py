@@ -9,6 +9,7 @@ from typing import Any
 
 from starlette.routing import Match
 
+from superarm.service.http.endpoint import incomplete
 from superarm.service.http.team import Answer, Team, bandit_in
 from superarm.service.problems import Problem
 
@@ -176,7 +177,7 @@ async def _whole_body(receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] != "http.request":  # a part of a body is not the request
-            raise Problem(400, "the body is incomplete", fix="send it again")
+            raise incomplete()
         body += message.get("body", b"")
         if not message.get("more_body"):
             return bytes(body)

@@ -18,18 +18,34 @@ from superarm.service.log.events import Bandit, Event
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.log.store import Checkpoint, KeyRow, NameTakenError, StoreError, Turn
 
+_RECORD = "n_files"
 _PATIENCE_S = 30  # how long one process waits while another one makes a bandit
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files of a folder: 0.db, 1.db and so on, without a gap."""
+    """The files of a folder: 0.db, 1.db and so on, as many as `prepare` has made."""
     found = {path.name for path in folder.glob("*.db")}
-    n_files = sum(path.removesuffix(".db").isdigit() for path in found)
+    n_found = sum(path.removesuffix(".db").isdigit() for path in found)
+    n_files = max(n_found, _n_made(folder))
     files = [folder / f"{number}.db" for number in range(n_files)]
     missing = [file.name for file in files if file.name not in found]
     if missing:
-        raise StoreError(f"{folder} must have the files 0.db to {n_files - 1}.db, got no {missing}")
+        raise StoreError(
+            f"{folder} must have the files 0.db to {n_files - 1}.db, got no {missing}; "
+            f"restore what is missing from a backup"
+        )
     return files
+
+
+def _n_made(folder: Path) -> int:
+    """How many files there were when a server started last; 0 if nothing says so."""
+    record = folder / _RECORD
+    if not record.exists():  # of an older version
+        return 0
+    text = record.read_text()
+    if not (text.isascii() and text.strip().isdigit()):
+        raise StoreError(f"{record} must have the number of databases, got {text[:80]!r}")
+    return int(text)
 
 
 def prepare(folder: Path, n_files: int) -> int:
@@ -46,6 +62,12 @@ def prepare(folder: Path, n_files: int) -> int:
     n_files = max(n_files, len(files_of(folder)))
     for number in range(n_files):
         SQLiteStore(folder / f"{number}.db").close()
+    # Without it, nobody would miss a last file. Replaced at once, so that it is never half written.
+    record = folder / _RECORD
+    if _n_made(folder) != n_files:
+        new = record.with_name(f"{_RECORD}-new")
+        new.write_text(f"{n_files}\n")
+        new.replace(record)
     return n_files
 
 

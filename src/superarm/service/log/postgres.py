@@ -12,16 +12,18 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
-from superarm.service.log import queries
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.queries import (
     INSERT_BANDIT,
     INSERT_EVENT,
+    PUT_BASE,
     PUT_CHECKPOINT,
     TABLES,
     LogTurn,
     Statement,
+    remove,
 )
+from superarm.service.log.shared_queries import SharedQueries
 from superarm.service.log.store import Checkpoint, DeletedError, NameTakenError, StoreError
 
 VERSION = 3  # see `superarm.service.log.sqlite_file`
@@ -34,7 +36,7 @@ _TYPES = {
 }
 _TABLES_LOCK = 0x5A_BA_4D_17  # advisory lock of the process that creates the tables
 _EVENTS_PER_READ = 10_000
-# Several processes make checkpoints, and an older one must not replace a newer one.
+# Several processes make checkpoints and bases, and an older one must not replace a newer one.
 _ONLY_NEWER = " WHERE (old.meta::json->>'seq')::bigint < (excluded.meta::json->>'seq')::bigint"
 # Both sides notice within half a minute that a machine has vanished, and PostgreSQL then releases
 # its locks. A process that hangs may hold a bandit for minutes, because a reward may take minutes.
@@ -54,7 +56,7 @@ Answer = TypeVar("Answer")
 Connection = psycopg.Connection[Any]
 
 
-class PostgresStore:
+class PostgresStore(SharedQueries):
     """A database that several processes share. Its tables are in the schema ``superarm``.
 
     A turn is a transaction that locks the row of the bandit. Other processes that want to append to
@@ -68,16 +70,6 @@ class PostgresStore:
     mode
         "serve" for a server, which brings a database of an earlier version to this one.
     """
-
-    bandit, bandit_named, bandits = queries.bandit, queries.bandit_named, queries.bandits
-    events, last, by_key = queries.events, queries.last, queries.by_key
-    decided_before, about = queries.decided_before, queries.about
-    expired_before = queries.expired_before
-    delete, was_deleted = queries.delete, queries.was_deleted
-    to_purge, purge = queries.to_purge, queries.purge
-    base, compact, first_decision = queries.base, queries.compact, queries.first_decision
-    key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
-    checkpoint = queries.checkpoint
 
     def __init__(self, address: str, mode: Literal["serve", "write", "read"] = "serve") -> None:
         self.name = "postgresql"
@@ -164,6 +156,12 @@ class PostgresStore:
     def put_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
         """Store a checkpoint, unless another process has stored a later one."""
         self._write([(PUT_CHECKPOINT + _ONLY_NEWER, (number, *checkpoint))])
+
+    def compact(self, number: int, seq: int, base: Checkpoint) -> None:
+        """Store the bandit at event ``seq``, unless a later base is there; remove older events."""
+        # Before anything is removed: who loads the bandit then begins at this base, or a later one.
+        self._write([(PUT_BASE + _ONLY_NEWER, (number, *base))])
+        remove(self, number, 1, seq)
 
     def check(self) -> None:
         """Execute a write that changes nothing."""

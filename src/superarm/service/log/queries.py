@@ -1,7 +1,7 @@
 """The tables, and the SQL that SQLite and PostgreSQL share.
 
-Stores take the functions below as methods (``events = queries.events``), as far as these need
-nothing but to read and to write rows.
+Stores have the functions below as methods (see `shared_queries`), as far as these need nothing but
+to read and to write rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PUT = (
     "ON CONFLICT (bandit) DO UPDATE "
     "SET meta = excluded.meta, data = excluded.data, sha256 = excluded.sha256"
 )
-PUT_CHECKPOINT = _PUT.format(table="checkpoints")
+PUT_CHECKPOINT, PUT_BASE = (_PUT.format(table=table) for table in ("checkpoints", "bases"))
 
 # Each database fills in its own names of the types. A database of an earlier version gets what it
 # lacks.
@@ -119,16 +119,16 @@ def to_purge(self: Database) -> list[int]:
 def purge(self: Database, number: int) -> None:
     """Remove the events of a deleted bandit, some at a time."""
     newest = last(self, number)
-    _remove(self, number, 0, 0 if newest is None else newest.seq + 1)
+    remove(self, number, 0, 0 if newest is None else newest.seq + 1)
 
 
 def compact(self: Database, number: int, seq: int, base: Checkpoint) -> None:
     """Store the bandit at event ``seq``, and remove the events before it but for the first."""
-    self._write([(_PUT.format(table="bases"), (number, *base))])
-    _remove(self, number, 1, seq)
+    self._write([(PUT_BASE, (number, *base))])
+    remove(self, number, 1, seq)
 
 
-def _remove(self: Database, number: int, after: int, before: int) -> None:
+def remove(self: Database, number: int, after: int, before: int) -> None:
     """Remove the events with a seq between two others, some at a time."""
     where = "bandit = ? AND seq > ? AND seq < ?"
     while after < before - 1:

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from superarm.service.log import queries
 from superarm.service.log.events import Bandit, Event
 from superarm.service.log.queries import (
     INSERT_EVENT,
@@ -19,6 +18,7 @@ from superarm.service.log.queries import (
     LogTurn,
     Statement,
 )
+from superarm.service.log.shared_queries import SharedQueries
 from superarm.service.log.sqlite_file import (
     VERSION,
     as_store_error,
@@ -42,7 +42,7 @@ class _Waiting:
     error: StoreError | None = None
 
 
-class SQLiteStore:
+class SQLiteStore(SharedQueries):
     """A file that one process writes. Every commit is on the disk before it counts (WAL, FULL).
 
     Threads that commit at the same time share one transaction, and so one wait for the disk. If the
@@ -65,16 +65,6 @@ class SQLiteStore:
     ...     store.close()
     []
     """
-
-    bandit, bandit_named, bandits = queries.bandit, queries.bandit_named, queries.bandits
-    events, last, by_key = queries.events, queries.last, queries.by_key
-    decided_before, about = queries.decided_before, queries.about
-    expired_before = queries.expired_before
-    delete, was_deleted = queries.delete, queries.was_deleted
-    to_purge, purge = queries.to_purge, queries.purge
-    base, compact, first_decision = queries.base, queries.compact, queries.first_decision
-    key_rows, add_key, drop_key = queries.key_rows, queries.add_key, queries.drop_key
-    checkpoint, put_checkpoint = queries.checkpoint, queries.put_checkpoint
 
     def __init__(self, path: str | Path, mode: Literal["serve", "write", "read"] = "serve") -> None:
         self.path, self.name = Path(path), "sqlite"

@@ -26,9 +26,10 @@ export interface Bandit {
   expired: number;
   // These are missing in a list of bandits.
   spec: {
-    reward: { name: string };
+    reward: { name: string; weights?: unknown };
     oracle: { kind: string };
     belief: { kind: string; context?: number };
+    expiry?: unknown;
     holdout?: unknown;
     features?: number;
   };
@@ -40,10 +41,12 @@ export interface Bandit {
 export interface Verdict {
   arms: string[];
   done: boolean;
+  delta: number;
   error: number;
   closest: string[];
   probability: number | null;
   loss: number | null;
+  n_awaited: number;
 }
 
 export interface Lift {

@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
 
 from superarm.beliefs import LearnedBetaBelief
 from superarm.beliefs._score_settings import LOOK_AHEAD
 from superarm.beliefs._scores import largest_score, wide_scores
 from superarm.beliefs.learned_prior import PER_OUTCOME, WIDE, LearnedPrior, next_fit
+from superarm.core.special import logit
 from superarm.simulation.batch.beta_quantiles import LARGEST_NORMAL
 from superarm.simulation.batch.run_stack import Array, RunStack
 

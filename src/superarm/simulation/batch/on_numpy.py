@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, gammaln, ndtr, ndtri
 
 from superarm.beliefs._scores import BoolArray, beta_at
 from superarm.core import _bits
 from superarm.core._cells import SPARSE_BELOW, random_cells
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.special import expit, gammaln, ndtr, ndtri
 from superarm.simulation.batch.grading import TIE_BITS, Grading
 
 Scores = Callable[[FloatArray], FloatArray]

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from superarm.catalog import POLICIES, Task
 from superarm.core import Belief, Policy, Pools, Reward
 from superarm.core.arguments import FloatArray, as_theta
 from superarm.core.k_of_m import kth_largest
+from superarm.core.special import expit
 from superarm.oracles import Singletons
 from superarm.rewards import BlackBox, LinearReward, NetworkReward
 from superarm.simulation import (

@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from superarm.core import Environment, Pools, Reward
 from superarm.core.arguments import FloatArray
+from superarm.core.special import expit
 from superarm.environments import BernoulliArms, ReplayEnvironment, datasets
 from superarm.rewards import LinearReward
 from superarm.simulation import Instance, linear_instance, network_instance

@@ -105,6 +105,14 @@ def with_others(others: Sequence[Contestant]) -> dict[str, Problem]:
     return problems
 
 
+def _drawn(
+    law: list[list[float]], n_arms: int, k: int, horizon: int, **more: float
+) -> dict[str, Any]:
+    """The settings of a problem with independent means from a mixture of Beta laws and points."""
+    sizes = {"n_arms": n_arms, "k": k, "horizon": horizon}
+    return {"family": "drawn", "law": law, **more, **sizes}
+
+
 PROBLEMS = {
     "linear": Problem(
         "Linear",
@@ -124,56 +132,37 @@ PROBLEMS = {
     "clicks": Problem(
         "Clicks",
         "Low rates: means Beta(2, 75), 2.6% on average.",
-        {"family": "drawn", "law": [[1.0, 2, 75]], "n_arms": 200, "k": 10, "horizon": 2000},
+        _drawn([[1.0, 2, 75]], 200, 10, 2000),
         {"n_arms": 40, "k": 3, "horizon": 100},
     ),
     "products": Problem(
         "Products",
         "Many arms, five looks at each: means Beta(2, 65), 3% on average.",
-        {"family": "drawn", "law": [[1.0, 2, 65]], "n_arms": 2000, "k": 10, "horizon": 1000},
+        _drawn([[1.0, 2, 65]], 2000, 10, 1000),
         {"n_arms": 150, "k": 3, "horizon": 100},
     ),
     "stars": Problem(
         "Stars",
         "One arm in 50 has a mean from Beta(60, 40), the others from Beta(2, 18).",
-        {
-            "family": "drawn",
-            "law": [[0.02, 60, 40], [0.98, 2, 18]],
-            "n_arms": 300,
-            "k": 5,
-            "horizon": 1000,
-        },
+        _drawn([[0.02, 60, 40], [0.98, 2, 18]], 300, 5, 1000),
         {"n_arms": 100, "k": 2, "horizon": 100},
     ),
     "ties": Problem(
         "Ties",
         "Each arm has the mean 0.6 with probability 1/10, otherwise 0.4.",
-        {
-            "family": "drawn",
-            "law": [[0.1, 0.6], [0.9, 0.4]],
-            "n_arms": 100,
-            "k": 10,
-            "horizon": 1000,
-        },
+        _drawn([[0.1, 0.6], [0.9, 0.4]], 100, 10, 1000),
         {"n_arms": 40, "k": 4, "horizon": 100},
     ),
     "high": Problem(
         "High rates",
         "Eight looks at each arm: means Beta(50, 1), 98% on average.",
-        {"family": "drawn", "law": [[1.0, 50, 1]], "n_arms": 500, "k": 10, "horizon": 400},
+        _drawn([[1.0, 50, 1]], 500, 10, 400),
         {"n_arms": 60, "k": 3, "horizon": 100},
     ),
     "measured": Problem(
         "Measured",
         "Outcomes between 0 and 1 with an eleventh of a coin's variance; means Beta(8, 8).",
-        {
-            "family": "drawn",
-            "law": [[1.0, 8, 8]],
-            "concentration": 10,
-            "n_arms": 100,
-            "k": 10,
-            "horizon": 500,
-        },
+        _drawn([[1.0, 8, 8]], 100, 10, 500, concentration=10),
         {"n_arms": 40, "k": 4, "horizon": 100},
     ),
     "yeast": Problem(

@@ -103,8 +103,9 @@ const idempotent = () => ({
   ).join("-"),
 });
 
-/** @type {(after?: string | null) => Promise<{ bandits: Bandit[], next: string | null }>} */
-export const bandits = (after) => json("GET", `v1/bandits${search({ limit: 100, after })}`);
+/** @type {(query: string, after?: string | null) => Promise<{ bandits: Bandit[], next: string | null }>} */
+export const bandits = (query, after) =>
+  json("GET", `v1/bandits${search({ limit: 100, query, after })}`);
 
 /** @type {(bandit: Bandit) => Promise<unknown>} */
 export const deleteBandit = ({ id, name }) => send("DELETE", banditPath(id) + search({ name }));

@@ -18,20 +18,34 @@ import { ProblemBox, usePage } from "./panels.js";
 import { useShortcuts } from "./shortcuts.js";
 import { LiftLine, VerdictLine } from "./verdict.js";
 
-/** @type {[string, string, (bandit: Bandit) => string][]} */
+/**
+ * Numbers that may never be other than 0 are not shown.
+ * @type {[string, string, (bandit: Bandit) => string, ((bandit: Bandit) => boolean)?][]}
+ */
 const TILES = [
   ["rounds", "rounds", (bandit) => count(bandit.rounds)],
   ["decisions", "decisions", (bandit) => count(bandit.decisions)],
   ["open", "open", (bandit) => count(bandit.open)],
   ["told", "complete", (bandit) => count(bandit.told)],
-  ["expired", "expired", (bandit) => count(bandit.expired)],
-  ["evaluations", "evaluations", (bandit) => count(bandit.evaluations)],
+  ["expired", "expired", (bandit) => count(bandit.expired), mayExpire],
+  ["evaluations", "evaluations", (bandit) => count(bandit.evaluations), mayEvaluate],
   [
     "each",
     "per decision",
     ({ evaluations, decisions }) => (decisions ? number(evaluations / decisions) : "–"),
+    mayEvaluate,
   ],
 ];
+
+/** @param {Bandit} bandit */
+function mayExpire({ spec, expired }) {
+  return Boolean(spec.expiry) || expired > 0;
+}
+
+/** @param {Bandit} bandit */
+function mayEvaluate({ spec, evaluations }) {
+  return spec.oracle.kind !== "top_k" || evaluations > 0;
+}
 
 const GONE = [404, 410]; // there is no such bandit, or no more
 
@@ -99,7 +113,7 @@ export function BanditView({ id, takesFocus, explain, ondelete }) {
       </div>
     </header>
     <dl class="tiles">
-      ${TILES.map(
+      ${TILES.filter(([, , , may]) => !may || (feed.bandit && may(feed.bandit))).map(
         ([name, label, value]) =>
           html`<div class=${`tile ${name}`}>
             <dt>${label}</dt>
@@ -107,11 +121,15 @@ export function BanditView({ id, takesFocus, explain, ondelete }) {
           </div>`,
       )}
     </dl>
-    ${feed.verdict && html`<${VerdictLine} verdict=${feed.verdict} />`}
+    ${
+      feed.verdict &&
+      html`<${VerdictLine} verdict=${feed.verdict} nComplete=${feed.bandit?.told ?? 0} />`
+    }
     ${feed.lift && html`<${LiftLine} lift=${feed.lift} />`}
     <div class="columns">
       <div>
-        <${HistoryChart} history=${feed.history} />
+        <${HistoryChart} history=${feed.history}
+          hasEvaluations=${feed.bandit ? mayEvaluate(feed.bandit) : false} />
         <${Decisions} feed=${feed} explain=${explain} />
       </div>
       <${Arms} feed=${feed} search=${search} />

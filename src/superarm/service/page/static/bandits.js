@@ -5,20 +5,22 @@
 import { bandits } from "./api.js";
 import { Button, Search } from "./controls.js";
 import { count, plural } from "./format.js";
-import { html, useEffect, useState } from "./html.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { Name } from "./names.js";
 import { usePage } from "./panels.js";
 import { banditAddress } from "./route.js";
 import { useShortcuts } from "./shortcuts.js";
 
 const EVERY_MS = 5000;
+const SEARCH_AFTER_MS = 250;
 
 /**
  * Loads up to `nPages` pages of bandits, now and every few seconds while the tab is visible.
  * @param {number} version a new number loads the list at once
  * @param {number} nPages
+ * @param {string} query a text in the names
  */
-function useBandits(version, nPages) {
+function useBandits(version, nPages, query) {
   const { onproblem } = usePage();
   const [list, setList] = useState({
     known: /** @type {Bandit[] | null} */ (null),
@@ -32,7 +34,7 @@ function useBandits(version, nPages) {
       /** @type {string | null | undefined} */
       let next;
       for (let page = 0; page < nPages && next !== null; page += 1) {
-        const answer = await bandits(next);
+        const answer = await bandits(query, next);
         known.push(...answer.bandits);
         next = answer.next ?? null;
       }
@@ -45,7 +47,7 @@ function useBandits(version, nPages) {
       isOver = true;
       clearInterval(timer);
     };
-  }, [version, nPages]);
+  }, [version, nPages, query]);
   return list;
 }
 
@@ -53,10 +55,15 @@ function useBandits(version, nPages) {
 export function Bandits({ current, version, oncreate }) {
   const [wanted, setWanted] = useState("");
   const [nPages, setPages] = useState(1);
-  const { known, hasMore } = useBandits(version, nPages);
-  const rows = (known ?? []).filter(({ name }) =>
-    name.toLocaleLowerCase().includes(wanted.toLocaleLowerCase()),
-  );
+  const timer = useRef(0);
+  const { known, hasMore } = useBandits(version, nPages, wanted);
+  const rows = known ?? [];
+  // The server searches: it knows all bandits, and the page only the first ones.
+  /** @param {string} query */
+  const onsearch = (query) => {
+    clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => setWanted(query), SEARCH_AFTER_MS);
+  };
   const showMore = () => setPages(nPages + 1);
   /** @param {number} step */
   const go = (step) => {
@@ -66,11 +73,12 @@ export function Bandits({ current, version, oncreate }) {
   };
   useShortcuts({ j: () => go(1), k: () => go(-1) });
 
-  return html`<nav class=${known?.length === 0 ? "bandits none" : "bandits"} aria-label="Bandits"
+  const isEmpty = known?.length === 0 && !wanted;
+  return html`<nav class=${isEmpty ? "bandits none" : "bandits"} aria-label="Bandits"
     tabindex="-1">
     <div class="tools">
       <${Search} label="Search bandits by name" name="bandits" placeholder="Search bandits"
-        oninput=${setWanted} />
+        maxlength="200" oninput=${onsearch} />
       <${Button} class="primary" onclick=${oncreate}>New<//>
     </div>
     <ul role="list" aria-label="Bandits">

@@ -30,8 +30,8 @@ const QUANTITIES = {
 
 const OPTIONS = Object.entries(QUANTITIES).map(([name, { title }]) => [name, title]);
 
-/** @param {{ history: History }} props */
-export function HistoryChart({ history }) {
+/** @param {{ history: History, hasEvaluations: boolean }} props */
+export function HistoryChart({ history, hasEvaluations }) {
   const [which, setWhich] = useState("estimate");
   const { label, isAveraged } = QUANTITIES[which];
   const points = pointsOf(history, which, isAveraged);
@@ -42,7 +42,10 @@ export function HistoryChart({ history }) {
   return html`<section class="card" aria-labelledby="chart-title">
     <header>
       <h2 id="chart-title">Over time</h2>
-      <${Select} label="What the chart shows" options=${OPTIONS} onchoose=${setWhich} />
+      ${
+        hasEvaluations &&
+        html`<${Select} label="What the chart shows" options=${OPTIONS} onchoose=${setWhich} />`
+      }
     </header>
     ${
       points.length > 0

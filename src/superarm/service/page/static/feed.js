@@ -9,7 +9,7 @@ import { watch } from "./watch.js";
 
 export const DECISIONS_PER_PAGE = 30;
 const HISTORY_POINTS = 200;
-// Beliefs that count outcomes, which a verdict needs.
+// Beliefs that count outcomes, which a verdict needs. It also needs an additive reward.
 const JUDGED = ["learned_beta", "gaussian", "flat_gaussian", "mean", "ucb", "kl_ucb"];
 const MOST_ARMS_JUDGED = 20_000; // a verdict on more arms would keep decisions waiting
 const HISTORY_EVERY_MS = 3000; // the history of a long log is expensive for the server
@@ -129,7 +129,10 @@ export class Feed {
     }
     this.#judgedAt = performance.now();
     const { n_arms, k, retired, spec } = this.bandit;
-    const isJudged = JUDGED.includes(spec.belief.kind) && k < n_arms - retired.length;
+    const { oracle, reward } = spec;
+    const isAdditive = oracle.kind === "top_k" || (reward.name === "linear" && !reward.weights);
+    const isCounted = JUDGED.includes(spec.belief.kind) && isAdditive;
+    const isJudged = isCounted && k < n_arms - retired.length;
     [this.verdict, this.lift] = await Promise.all([
       isJudged && n_arms <= MOST_ARMS_JUDGED ? api.verdict(this.id) : null,
       spec.holdout ? api.lift(this.id) : null,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr
 
+from superarm.core.special import bdtr
 from superarm.reporting.figures import panels, plain
 from superarm.reporting.palette import BLUE, ORANGE
 from superarm.reporting.statistics import share_interval

@@ -1,0 +1,140 @@
+"""A budget of evaluations, spent where it can still change the recommended oracle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from superarm.advice import shape_probes as shape
+from superarm.advice.asking import AskingMany, ProbeOnce, run_block
+from superarm.advice.combined_probes import Combined, Required, alone, interactions
+from superarm.advice.evidence import n_clean
+from superarm.advice.ledger import Ledger
+from superarm.advice.probes import repeat_once
+from superarm.advice.random_inputs import RandomInputs
+from superarm.advice.rules import open_properties
+from superarm.advice.sub_problems import N_CHECKS, SubChecks
+
+_PILOT = 4  # evaluations that find out how large values usually are
+_NOISY_PILOT = 12  # the same where there is noise, made twice
+# Probes that run before anything is decided anew. The same with and without an executor, so that
+# both give the same results.
+_BLOCK = 4
+
+
+_MOST_BLOCKS = 2  # times the probes that it takes without noise and failures
+_SCREEN = 0.1  # of the budget, for the first probes of what is required
+
+
+@dataclass
+class Group:
+    """Properties that one probe is about, the probe, and the evaluations per probe."""
+
+    names: tuple[str, ...]
+    probe: Combined
+    evaluations: int
+    n_probes: int = 0
+
+
+def groups(
+    n_arms: int, k: int, claims: set[str], required: Required, separable: shape.Separable
+) -> list[Group]:
+    """What can decide between oracles, in the order in which it is probed."""
+    found = []
+    if "additive" in claims:
+        found.append(Group(("additive",), _one("additive", shape.additive), 6))
+    if 1 < k < n_arms:
+        cost = separable.n_evaluations(n_arms, k)
+        found.append(Group(("separable",), _one("separable", separable), cost))
+    found.append(Group(("submodular", "monotone in S"), interactions, 4))
+    absent = ("zero_is_absent",) if required.zero_is_absent else ()
+    cost = required.n_evaluations(n_arms)
+    found.append(Group((*required.names, *absent), required, cost))
+    rising = tuple(name for name in ("monotone", "concave") if name in claims)
+    if rising:
+        found.append(Group(rising, alone, 3))
+    if "diminishing" in claims:
+        found.append(Group(("diminishing",), _one("diminishing", shape.diminishing), 4))
+    return found
+
+
+def probe_within(
+    budget: int,
+    table: list[Group],
+    ledger: Ledger,
+    checks: SubChecks,
+    draw: RandomInputs,
+    *,
+    noisy: bool,
+) -> None:
+    """Probe until the recommendation can't change any more, or the budget is used up.
+
+    Then check it on sub-problems, which may reopen the question.
+    """
+    if noisy:  # at most half of the budget
+        ledger.pilot(draw, max(1, min(_NOISY_PILOT, budget // 4)), twice=budget > 1)
+    else:
+        ledger.pilot(draw, min(_PILOT, budget))
+    while True:
+        left = budget - ledger.evaluate.n_evaluated
+        group = _next(table, ledger, left, draw.k)
+        if group is None:
+            if _check(ledger, checks, left):
+                continue
+            return
+        ledger.watch.about = " and ".join(group.names[:2])
+        n_block = min(_BLOCK, max(1, n_clean() - group.n_probes), left // group.evaluations)
+        group.n_probes += n_block
+        block = [group.probe(draw) for _ in range(n_block)]
+        for found in run_block(ledger.evaluate, block):
+            findings = found if isinstance(found, dict) else {}
+            ledger.confirm(findings, budget - ledger.evaluate.n_evaluated)
+            ledger.add(findings)
+
+
+def _check(ledger: Ledger, checks: SubChecks, left: int) -> bool:
+    """Check sub-problems with what is left; whether they contradict what held."""
+    n = min(N_CHECKS, left // checks.evaluations)
+    if n == 0 or ledger.noisy or checks.better is not None or checks.n_arms <= checks.k:
+        return False
+    ledger.watch.about = "all sets of sub-problems"
+    checks.run(n)
+    return ledger.add_better(checks.better)
+
+
+def _next(table: list[Group], ledger: Ledger, left: int, k: int) -> Group | None:
+    """The group whose probes may change the recommendation; None if there is none, or no budget."""
+    if ledger.noise.unknown and left >= _NOISE.evaluations:
+        return _NOISE  # no comparison says anything before
+    names = open_properties(ledger.rows(), ledger.evaluate.n_arms, k)
+    useful = [
+        group
+        for group in table
+        if not set(group.names).isdisjoint(names)
+        and group.evaluations <= left
+        and group.n_probes < _MOST_BLOCKS * n_clean()  # noise or failures may hide everything
+    ]
+    # A few probes of what is required: a reward that fails there makes all other probes useless.
+    first = [
+        group
+        for group in useful
+        if "deterministic" in group.names
+        and group.n_probes < _BLOCK
+        and _BLOCK * group.evaluations <= _SCREEN * left
+    ]
+    # Then what the rest of the budget can decide, in the order of the rules; else the cheapest.
+    decidable = [
+        group for group in useful if (n_clean() - group.n_probes) * group.evaluations <= left
+    ]
+    cheapest = sorted(useful, key=lambda group: group.evaluations)
+    return next(iter([*first, *decidable, *cheapest]), None)
+
+
+def _one(name: str, probe: ProbeOnce) -> Combined:
+    def asking(draw: RandomInputs) -> AskingMany:
+        found = yield from probe(draw)
+        return {name: found}
+
+    return asking
+
+
+_NOISE = Group(("deterministic",), _one("deterministic", repeat_once), 2)

@@ -1,0 +1,97 @@
+"""`LearnedBetaBelief` for many rounds at a time: samples while nothing is learned, and feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superarm.beliefs._many_rows import Rows
+from superarm.beliefs._many_tops import ManyTops
+from superarm.beliefs.learned_prior import next_fit
+from superarm.core.arguments import FloatArray, IndexArray, as_count, as_k
+
+if TYPE_CHECKING:
+    from superarm.beliefs.learned_beta import LearnedBetaBelief
+
+
+def sample_top_many(
+    self: LearnedBetaBelief, n: int, k: int, *, rng: np.random.Generator
+) -> tuple[IndexArray, FloatArray]:
+    """The same as ``sample_top`` for n independent samples, at once: shape (n, k) each."""
+    counts = self.outcomes.counts
+    posteriors = self._mixed(counts, self.outcomes.sums)
+    tops = ManyTops(posteriors, self._optimism(counts), self._is_held(), self.scores.law)
+    return tops.draw(as_count(n, "n", least=1), as_k(k, self.n_arms), rng=rng)
+
+
+def update_many(
+    self: LearnedBetaBelief,
+    arms: Sequence[ArrayLike],
+    outcomes: Sequence[ArrayLike],
+    *,
+    rng: np.random.Generator,
+) -> None:
+    """The same as one ``update`` per row, bit for bit; faster if all outcomes are 0 or 1."""
+    rows = Rows.of(arms, outcomes, self.n_arms)
+    if rows.is_certain:
+        _learn_rows(self, rows)
+        self._groups = None  # they follow from the counts
+        return
+    for row in zip(arms, outcomes, strict=True):
+        self.update(*row, rng=rng)
+
+
+def _learn_rows(belief: LearnedBetaBelief, rows: Rows) -> None:
+    """What one ``update`` per row does, bit for bit, for outcomes of 0 and 1.
+
+    Sums of zeros and ones have no rounding, so plain numbers and arrays give the same.
+    """
+    arms, outcomes = rows.arms.tolist(), rows.outcomes.tolist()
+    start, sizes = 0, rows.sizes.tolist()
+    while sizes:
+        n_rows = _n_until_fit(belief, sizes)
+        n = sum(sizes[:n_rows])
+        _learn(belief, arms[start : start + n], outcomes[start : start + n])
+        belief.outcomes.rounds += sum(size > 0 for size in sizes[:n_rows])
+        belief._n_outcomes += n
+        start, sizes = start + n, sizes[n_rows:]
+        if belief._n_outcomes >= next_fit(belief._n_fitted):
+            belief._fit()
+            belief._n_fitted = belief._n_outcomes
+
+
+def _n_until_fit(belief: LearnedBetaBelief, sizes: list[int]) -> int:
+    """How many rows come before the next fit, with the row that causes it."""
+    n_wanted = next_fit(belief._n_fitted) - belief._n_outcomes
+    for n_rows, size in enumerate(sizes, start=1):
+        n_wanted -= size
+        if n_wanted <= 0:
+            return n_rows
+    return len(sizes)
+
+
+def _learn(belief: LearnedBetaBelief, arms: list[int], outcomes: list[float]) -> None:
+    """Count outcomes while the prior stays as it is."""
+    touched = np.unique(np.array(arms, np.intp))
+    known = belief.outcomes
+    columns = (known.counts[touched], known.sums[touched], belief._streaks[touched])
+    state = {
+        arm: list(values)
+        for arm, *values in zip(
+            touched.tolist(), *(column.tolist() for column in columns), strict=True
+        )
+    }
+    (a, b), d, longest = belief.prior, belief.dispersion, belief.stay_after
+    for arm, outcome in zip(arms, outcomes, strict=True):
+        of_arm = state[arm]
+        count, total, streak = of_arm
+        above, below = a + total / d, b + max(count - total, 0.0) / d
+        of_arm[2] = min(streak + 1, longest) if outcome >= above / (above + below) else 0
+        of_arm[0], of_arm[1] = count + 1, total + outcome
+    table = np.array(list(state.values())).reshape(-1, 3)
+    known.counts[touched], known.sums[touched] = table[:, 0], table[:, 1]
+    belief._streaks[touched] = table[:, 2]
+    belief._squares += sum(outcomes)

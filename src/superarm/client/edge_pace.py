@@ -1,0 +1,143 @@
+"""When an edge bandit syncs: close together while the bandit is young, and at least so often."""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from superarm.client.errors import ClientError
+from superarm.core.arguments import as_fraction, as_positive
+
+_SLOWDOWN = 2.0  # at most so many times as long as the last wait
+_EARLIER = 0.25  # at most such a part of a wait is cut off at random
+
+
+@dataclass
+class Pace:
+    """The times of the syncs of one client.
+
+    A sync is due when all clients together have probably made ``share`` as many decisions as the
+    snapshot knows, judged by what was new in the last snapshot. It is due after ``every_s`` seconds
+    at the latest, and after ``least_s`` seconds at the earliest. With a constant rate of decisions
+    the waits grow in proportion to the age of the bandit. So there are about
+    log(every_s / (share · least_s)) / share syncs before the wait is ``every_s``.
+
+    Attributes
+    ----------
+    every_s, least_s
+        The longest and the shortest wait, in seconds.
+    share
+        How many decisions a snapshot may lack, as a share of those that it knows.
+    wait_s
+        The present wait, counted from the last snapshot.
+
+    Examples
+    --------
+    >>> pace = Pace(every_s=60.0, share=0.02)
+    >>> for time, n_known in [(0.0, 0), (1.0, 10), (2.0, 20), (100.0, 1000), (1000.0, 10_000)]:
+    ...     pace.saw(n_known, time)
+    ...     print(round(pace.wait_s, 3))
+    1.0
+    1.0
+    1.0
+    2.0
+    4.0
+    >>> pace.due_at(), pace.due_at(n_own=200)  # 2% are made here alone
+    (1004.0, 1001.0)
+    """
+
+    every_s: float
+    share: float = 0.005
+    least_s: float = 1.0
+    wait_s: float = field(init=False, default=0.0)
+    _last: tuple[int, float] | None = field(init=False, default=None)
+    _cut: float = field(init=False, default=0.0)
+
+    @classmethod
+    def checked(cls, every_s: float, share: float, least_s: float) -> Pace:
+        """The pace of these settings, or ValueError or TypeError."""
+        return cls(
+            as_positive(every_s, "every"),
+            as_fraction(share, "share", high="]"),
+            as_positive(least_s, "least"),
+        )
+
+    def saw(self, n_known: int, time: float, *, cut: float = 0.0) -> None:
+        """A snapshot that was taken at this time knows so many decisions.
+
+        ``cut`` is the part of the wait that is left out.
+        """
+        wait_s = self.least_s
+        if self._last is not None:
+            n_new, passed_s = n_known - self._last[0], time - self._last[1]
+            # Without news the wait grows, too: a bandit that nobody uses needs few syncs.
+            wait_s = self.share * n_known * passed_s / n_new if n_new > 0 else self.every_s
+            wait_s = min(wait_s, _SLOWDOWN * self.wait_s)
+        self.wait_s = min(max(wait_s, self.least_s), self.every_s)
+        self._last, self._cut = (n_known, time), cut
+
+    @property
+    def n_much(self) -> int:
+        """So many decisions of this client make a sync due after ``least_s``."""
+        return max(1, math.ceil(self.share * (0 if self._last is None else self._last[0])))
+
+    def due_at(self, n_own: int = 0) -> float:
+        """The time of the next sync; ``n_own`` decisions of this client are to be sent."""
+        if self._last is None:
+            return -math.inf
+        wait_s = min(self.least_s, self.wait_s) if n_own >= self.n_much else self.wait_s
+        return self._last[1] + (1 - self._cut) * wait_s
+
+
+class Syncs:
+    """Calls ``sync`` in a thread of its own, at the times of a pace.
+
+    Attributes
+    ----------
+    error
+        Why the last sync failed; None if it did not.
+    """
+
+    def __init__(self, sync: Callable[[], object], n_unsent: Callable[[], int], pace: Pace) -> None:
+        self._sync, self._n_unsent, self._pace = sync, n_unsent, pace
+        self._wake, self._is_ended = threading.Event(), False
+        self.error: ClientError | None = None
+        self._thread = threading.Thread(target=self._run, name="superarm-edge", daemon=True)
+
+    def saw(self, n_known: int) -> None:
+        """A snapshot was taken now. Waits are cut at random: not all clients sync at once."""
+        self._pace.saw(n_known, time.monotonic(), cut=_EARLIER * random.random())
+
+    def closed(self, n_unsent: int) -> None:
+        """A decision was closed, so that there are this many to send."""
+        if n_unsent == self._pace.n_much:
+            self._wake.set()
+
+    def start(self) -> None:
+        """Begin to sync."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop, after the sync that is under way."""
+        self._is_ended = True
+        self._wake.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._is_ended:
+            wait_s = self._pace.due_at(self._n_unsent()) - time.monotonic()
+            if wait_s > 0:
+                self._wake.wait(wait_s)
+                self._wake.clear()
+                continue
+            try:
+                self._sync()
+                self.error = None
+            except ClientError as error:
+                # The client has tried several times by now. The next sync sends the same batch.
+                self.error = error
+                self._wake.wait(self._pace.wait_s)

@@ -1,0 +1,97 @@
+"""The way of operations from the event loop to the threads of their bandits.
+
+Operations that come in one turn of the event loop are handed over together, so that they share a
+turn of the bandit and a commit. Their answers come back together, too: see `Engine._work`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from superarm.service.bandits.actor import Actor, Waiting, Wanted, resolve
+from superarm.service.bandits.failures import about_to_stop
+from superarm.service.bandits.replies import Reply
+from superarm.service.log.events import Bandit
+
+
+class HandOver:
+    """Only the event loop uses it.
+
+    Parameters
+    ----------
+    pool
+        The threads.
+    work
+        ``work(actor, loop)`` runs in a thread until no operation waits for the bandit.
+    find
+        ``await find(id)`` is the bandit with an id, or raises why there is none.
+
+    Attributes
+    ----------
+    actors
+        The bandits that were found, by id.
+    """
+
+    def __init__(
+        self,
+        pool: Executor,
+        work: Callable[[Actor, asyncio.AbstractEventLoop], Any],
+        find: Callable[[str], Awaitable[Bandit]],
+    ) -> None:
+        self.actors: dict[str, Actor] = {}
+        self._pool, self._work, self._find = pool, work, find
+        self._groups: dict[Actor, list[Waiting]] = {}
+        self._finding: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    def start(self, wanted: Sequence[Wanted], reply: Reply, **how: bool) -> None:
+        """Begin operations. ``how`` has the other attributes of `Waiting`."""
+        if any(type(one) is tuple and one[0] not in self.actors for one in wanted):
+            task = asyncio.get_running_loop().create_task(self._find_first(wanted, reply, how))
+            self._finding.add(task)  # the loop keeps no reference
+            task.add_done_callback(self._finding.discard)
+            return
+        for place, one in enumerate(wanted):
+            if isinstance(one, Exception):
+                reply.put(place, one)
+            else:
+                self._put(self.actors[one[0]], Waiting(one[1], reply, place, **how))
+
+    async def _find_first(
+        self, wanted: Sequence[Wanted], reply: Reply, how: dict[str, bool]
+    ) -> None:
+        failed: dict[str, Exception] = {}
+        for id in {one[0] for one in wanted if not isinstance(one, Exception)} - set(self.actors):
+            try:
+                self.actors.setdefault(id, Actor(await self._find(id)))
+            except Exception as error:  # whatever it is, it answers the operations
+                failed[id] = about_to_stop() if self._closed else error
+        rest = [one if isinstance(one, Exception) else failed.get(one[0], one) for one in wanted]
+        self.start(rest, reply, **how)
+
+    def _put(self, actor: Actor, waiting: Waiting) -> None:
+        group = self._groups.get(actor)
+        if group is not None:
+            group.append(waiting)
+            return
+        if not self._groups:
+            loop = asyncio.get_running_loop()
+            loop.call_soon(self._flush, loop)
+        self._groups[actor] = [waiting]
+
+    def _flush(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Hand over what has come since the last time."""
+        groups, self._groups = self._groups, {}
+        for actor, group in groups.items():
+            if self._closed:
+                resolve(group, [about_to_stop()] * len(group))
+            # An idle bandit needs a thread, which then serves the later operations, too.
+            elif actor.put(group):
+                self._pool.submit(self._work, actor, loop)
+
+    def close(self) -> None:
+        """Refuse all operations from now on."""
+        self._closed = True

@@ -1,0 +1,145 @@
+"""One connection: how large headers are, and how long a request may take.
+
+The guard sees a request when its headers are complete. Clients that never complete them, or send
+them without end, must be stopped before that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any, Protocol
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from superarm.service.http.alarm import Alarm
+from superarm.service.http.team import Team
+from superarm.service.problems import MEDIA_TYPE, Problem
+from superarm.service.settings import Limits
+
+# The member of a scope with a function that says whether the client has closed its connection.
+GONE = "superarm.gone"
+
+
+class Door(Protocol):
+    """What counts connections: see `superarm.service.http.front_door.FrontDoor`."""
+
+    limits: Limits
+    team: Team | None
+
+    def enter(self, address: str) -> bool:
+        """Count a connection. Returns whether the address may have it."""
+
+    def leave(self, address: str) -> None:
+        """Forget a connection."""
+
+
+class Connection(HttpToolsProtocol):
+    """A connection with deadlines. The limits of its head are checked after each piece of it."""
+
+    def __init__(self, door: Door, **options: Any) -> None:
+        super().__init__(**options)
+        self._door, self._limits = door, door.limits
+        self._address, self.gone = "", False
+        self.before = b""  # what another worker has read from the connection
+        self.is_limited = True  # not so connections of other workers, which have no address
+        self._head: int | None = 0  # bytes of an incomplete head; None while a body arrives
+        self._arrival = Alarm(self.loop)
+        self._late_head = partial(self._late, self._limits.head_s, "the headers")
+        self._late_body = partial(self._late, self._limits.body_s, "the body")
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Refuse the connection if its address has too many."""
+        super().connection_made(transport)
+        self._address = self.client[0] if self.client else ""
+        if not self._door.enter(self._address) and self.is_limited:
+            self._refuse(
+                Problem(
+                    503,
+                    f"an address may have {self._limits.connections} connections",
+                    fix="close some, or use them again",
+                    headers={"Retry-After": "1"},
+                )
+            )
+        else:
+            self._arrival.set(self._limits.head_s, self._late_head)
+            if self.before:
+                self.data_received(self.before)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self.gone = True
+        self._door.leave(self._address)
+        self._arrival.close()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what has come, or hand the connection to another worker."""
+        if self.transport.is_closing():  # refused
+            return
+        if self._head == 0 and self._is_idle() and self._hand_over(data):
+            return
+        if self._head is not None:
+            self._head += len(data)
+        super().data_received(data)
+        # After parsing: what came behind a complete head does not count. A piece has a bounded
+        # size, so parsing one that is too much costs little.
+        if self._head is not None and self._head > self._limits.head:
+            self._refuse(
+                Problem(431, f"the headers must have at most {self._limits.head} bytes in all")
+            )
+
+    def _is_idle(self) -> bool:
+        return (self.cycle is None or self.cycle.response_complete) and not self.pipeline
+
+    def _hand_over(self, data: bytes) -> bool:
+        team = self._door.team
+        if team is None or not team.hand_over(self.transport, data):
+            return False
+        # Closes the socket of this process. The connection goes on in the other one.
+        self._unset_keepalive_if_required()
+        self.transport.abort()
+        return True
+
+    def on_message_begin(self) -> None:
+        """Expect the headers of a request in time."""
+        super().on_message_begin()
+        self._arrival.set(self._limits.head_s, self._late_head)
+
+    def on_headers_complete(self) -> None:
+        """Expect the body of the request in time."""
+        self._expect_body()
+        self.scope[GONE] = lambda: self.gone  # type: ignore[literal-required]
+        super().on_headers_complete()
+
+    def _expect_body(self) -> None:
+        self._head = None
+        self._arrival.set(self._limits.body_s, self._late_body)
+
+    def on_message_complete(self) -> None:
+        """Expect nothing, until the next request begins."""
+        self._head = 0
+        self._arrival.clear()
+        super().on_message_complete()
+
+    def _late(self, seconds: float, what: str) -> None:
+        # The server itself does not read on: a request before this one is not answered yet.
+        if self.flow.read_paused:
+            self._arrival.set(seconds, partial(self._late, seconds, what))
+            return
+        self._refuse(Problem(408, f"{what} of a request must arrive within {seconds:g} seconds"))
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer, unless an answer has begun, and close the connection."""
+        self._arrival.close()
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+            content = problem.encoded()
+            headers = {
+                "Content-Type": MEDIA_TYPE,
+                "Content-Length": str(len(content)),
+                "Connection": "close",
+                **problem.headers,
+            }
+            lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+            self.transport.write(STATUS_LINE[problem.status] + f"{lines}\r\n".encode() + content)
+        self.transport.close()

@@ -1,0 +1,149 @@
+"""Many decisions and many outcomes at a time, for sessions that only count.
+
+All decisions of one call come from the same knowledge, and so do those of ``Session.ask(n)``. Here
+they are drawn by few calls of numpy, if the belief `WorksInBulk`, the oracle is `TopK`, and the
+sets are those of k arms; otherwise as by ``Session.ask(n)``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from superarm.core import FeasibleSets, KOfM
+from superarm.core.arguments import as_count
+from superarm.core.bulk import WorksInBulk
+from superarm.core.optional import offers
+from superarm.core.places import LearnsPlaces
+from superarm.oracles import TopK
+from superarm.sessions.decisions import Decision, Name, Record
+from superarm.sessions.session import Session
+from superarm.sessions.unlocked import UnlockedSession
+
+
+def ask_many(session: Session, n: int, propensities: int | None = None) -> list[Decision]:
+    """n decisions at once, with the law of ``Session.ask(n)``.
+
+    The draws come from a stream that depends on the seed of the session and on the number of the
+    first decision alone. The stream of ``Session.ask`` is not used.
+    """
+    count = as_count(n, "n", least=1)
+    n_samples = 0 if propensities is None else as_count(propensities, "propensities", least=1)
+    with session._lock:
+        now = session._unlocked
+        feasible = now.check(None, None)
+        if not _is_simple(now, feasible):
+            return now.ask(count, None, n_samples)
+        time = float(now.clock())
+        now.expire(time)
+        made = _made(now, count, feasible.n_most, n_samples, time)
+        now.issue(made)
+        return [record.decision for record in made]
+
+
+def tell_many(
+    session: Session, told: Iterable[tuple[Decision | str, Mapping[Name, float]]]
+) -> list[tuple[Name, ...]]:
+    """Learn outcomes of many decisions. Returns the arms whose outcomes were new, per decision.
+
+    The same as one ``Session.tell`` per decision, except that nothing is learnt if one is refused.
+    """
+    with session._lock:
+        now = session._unlocked
+        pairs = [(now.ledger.find(decision), outcomes) for decision, outcomes in told]
+        news = [record.new_outcomes(outcomes) for record, outcomes in pairs]
+        records = [record for record, _ in pairs]
+        is_late = [
+            bool(new) and now._is_late(record) for record, new in zip(records, news, strict=True)
+        ]
+        if not _counts_only(now, records):
+            return [now.tell(record.decision, outcomes) for record, outcomes in pairs]
+        rows = [
+            sorted(new.items()) for new, late in zip(news, is_late, strict=True) if new and not late
+        ]
+        arms = [np.array([arm for arm, _ in row], np.intp) for row in rows]
+        outcomes = [np.array([outcome for _, outcome in row]) for row in rows]
+        now.policy.belief.update_many(arms, outcomes, rng=now.rng)
+        return [
+            () if late else _closed(now, record, new)
+            for record, new, late in zip(records, news, is_late, strict=True)
+        ]
+
+
+def _closed(session: UnlockedSession, record: Record, new: dict[int, float]) -> tuple[Name, ...]:
+    """Remember outcomes that were learnt, as `UnlockedSession.tell` does."""
+    record.outcomes.update(new)
+    if new and len(record.outcomes) == len(record.arms):
+        session.ledger.close(record, "told")
+        session._count(record, record.outcomes)
+    return tuple([session.arms.names[arm] for arm in new])
+
+
+def _is_simple(session: UnlockedSession, feasible: FeasibleSets) -> bool:
+    policy = session.policy
+    return (
+        session.trial is None
+        and isinstance(feasible, KOfM)
+        and type(policy.oracle) is TopK
+        and offers(policy.belief, WorksInBulk)
+    )
+
+
+def _counts_only(session: UnlockedSession, records: list[Record]) -> bool:
+    """Whether outcomes of distinct decisions may be learnt together."""
+    belief = session.policy.belief
+    return (
+        offers(belief, WorksInBulk)
+        and not offers(belief, LearnsPlaces)
+        and len({record.decision.id for record in records}) == len(records)
+    )
+
+
+def _made(session: UnlockedSession, n: int, k: int, n_samples: int, time: float) -> list[Record]:
+    belief, first = session.policy.belief, session.n_decisions + 1
+    arms, values = belief.sample_top_many(n, k, rng=session.seeding.many(first))
+    shares = _Shares(belief, k, n_samples, session) if n_samples else None
+    # Best first, and equals in the order of their numbers, as in `best_first`.
+    order = np.argsort(-values, axis=1, kind="stable")
+    ranked = np.take_along_axis(arms, order, axis=1)
+    sorted_values = np.take_along_axis(values, order, axis=1).tolist()
+    names, key, round = session.arms.names, session.seeding.key, session.rounds + 1
+    made = []
+    for number, row, numbers, at in zip(
+        range(first, first + n), ranked, ranked.tolist(), sorted_values, strict=True
+    ):
+        more = {} if shares is None else shares.of(numbers)
+        decision = Decision(
+            f"{key}-{number}",
+            tuple([names[arm] for arm in numbers]),
+            tuple(at),
+            True,  # TopK is
+            round,
+            time,
+            **more,
+        )
+        made.append(Record(decision, row))
+    return made
+
+
+class _Shares:
+    """Propensities from samples that all decisions of one call share, and the decision itself."""
+
+    def __init__(self, belief: Any, k: int, n: int, session: UnlockedSession) -> None:
+        rng = session.seeding.samples(session.n_decisions + 1)
+        sets, _ = belief.sample_top_many(n, k, rng=rng)
+        self._n = n + 1
+        counts = np.bincount(sets.ravel(), minlength=belief.n_arms)
+        self._arms: list[float] = ((counts + 1) / self._n).tolist()
+        self._sets = Counter(map(tuple, sets.tolist()))
+
+    def of(self, ranked: list[int]) -> dict[str, Any]:
+        """What a decision says of its probabilities."""
+        return {
+            "propensities": tuple([self._arms[arm] for arm in ranked]),
+            "set_propensity": (self._sets[tuple(sorted(ranked))] + 1) / self._n,
+            "n_samples": self._n,
+        }

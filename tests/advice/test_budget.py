@@ -1,0 +1,188 @@
+"""Inspections with a budget: what is probed, when they stop, and how they are interrupted."""
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import superarm as sa
+from spoiled_rewards import box, total
+from superarm.advice.evidence import n_clean
+from superarm.advice.rules import CHOICES, RELIED_ON, case_of, facts_of, open_properties
+
+
+def coverage(n_arms=30):
+    return sa.CoverageReward(np.random.default_rng(0).random((n_arms, 6)))
+
+
+def complements(arms, means):
+    """An arm is worth something only with its partner, apart from next to nothing."""
+    mean = dict(zip(arms.tolist(), means.tolist(), strict=True))
+    return float(sum(mean[a] * mean.get(a ^ 1, 0.0) for a in mean) + 1e-3 * means.sum())
+
+
+KINDS = {
+    "additive": lambda: sa.LinearReward(30),
+    "separable": lambda: sa.AnySuccess(30),
+    "submodular": coverage,
+    "other": lambda: box(complements, n_arms=30, lipschitz=2.1, upper=31.0),
+    "small": lambda: box(complements, n_arms=14, lipschitz=2.1, upper=15.0),
+}
+
+
+@pytest.mark.parametrize("case", KINDS)
+def test_a_budget_is_kept_and_what_is_left_when_all_is_decided_stays(case):
+    for budget in (1, 7, 60, 3_000):
+        reward = sa.Counted(KINDS[case]())
+        found = sa.inspect(reward, k=3, budget=budget)
+        assert reward.evaluations == found.evaluations <= budget
+        assert found.budget == budget
+        assert found.ok
+    assert found.recommendation.case == case
+    assert not found.recommendation.undecided
+    assert found.evaluations < 1_200
+    for row in found.rows:
+        assert row.n_probes <= max(found.evaluations * (row.name == "answers"), 2 * n_clean())
+
+
+def test_few_evaluations_decide_nothing_and_say_so():
+    """The safe oracle, whatever the seed, for rewards that small budgets can't judge."""
+    for seed in range(5):
+        found = sa.inspect(coverage(), k=5, budget=30, rng=np.random.default_rng(seed))
+        assert found.recommendation.oracle == "LocalSearch"
+        assert {"separable", "submodular"} & set(found.recommendation.undecided)
+        assert found.recommendation.confidence is None
+        assert "Not certain" in str(found)
+
+
+def test_confidence_is_one_minus_the_doubts_that_add_up():
+    advice = sa.inspect(box(total, n_arms=30, upper=30.0), k=3, budget=3_000).recommendation
+    assert advice.case == "separable"
+    assert advice.confidence == pytest.approx(1 - 2 * 0.85 ** n_clean(), abs=1e-9)
+
+
+def slow_open(rows, n_arms, k):
+    """Every way in which the undecided properties may turn out, one by one."""
+    names = [name for name in rows if rows[name].undecided and name != "bounded"]
+    relevant = [n for n in names if rows[n].kind != "undeclared" or n not in RELIED_ON]
+
+    def oracle(outcome):
+        then = dict(rows)
+        for name, fails in zip(relevant, outcome, strict=True):
+            known = replace(rows[name], n_probes=99, n_violated=int(fails), rate_upper=0.01)
+            then[name] = known
+        return CHOICES[case_of(facts_of(then, n_arms, k), n_arms, k)]
+
+    def flips(place):
+        for outcome in itertools.product((False, True), repeat=len(relevant)):
+            other = [*outcome[:place], not outcome[place], *outcome[place + 1 :]]
+            if oracle(outcome) != oracle(other):
+                return True
+        return False
+
+    return {name for place, name in enumerate(relevant) if flips(place)}
+
+
+@pytest.mark.parametrize("n_arms", [6, 9, 30])
+def test_open_properties_are_those_whose_outcome_changes_the_oracle(n_arms):
+    rng = np.random.default_rng(n_arms)
+    rows = {row.name: row for row in sa.inspect(coverage(n_arms), k=3, budget=1).rows}
+    for _ in range(12):
+        drawn = {}
+        for name, row in rows.items():
+            few = name in ("separable", "submodular", "monotone in S", "lipschitz")
+            fails, known = rng.random() < 0.2, rng.random() < (0.4 if few else 0.9)
+            fails &= known
+            clean = 0.01 if known else 0.9
+            drawn[name] = replace(row, n_probes=9, n_violated=int(fails), rate_upper=clean)
+        assert set(open_properties(drawn, n_arms, 3)) == slow_open(drawn, n_arms, 3)
+
+
+@pytest.mark.parametrize("options", [{"budget": 400}, {"probes": 20}])
+def test_an_executor_changes_nothing(options):
+    with ThreadPoolExecutor(3) as executor:
+        one, other = (
+            sa.inspect(box(complements, n_arms=30, lipschitz=2.1, upper=31.0), k=3, **more)
+            for more in (options, {**options, "executor": executor})
+        )
+    assert one.rows == other.rows
+    assert one.check == other.check
+    assert one.evaluations == other.evaluations
+    assert one.recommendation.case == other.recommendation.case
+
+
+def test_a_reward_that_processes_cannot_get_is_refused():
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(1) as executor, pytest.raises(TypeError, match="ThreadPoolExecutor"):
+        sa.inspect(box(lambda arms, means: 0.0), budget=9, executor=executor)
+
+
+@pytest.mark.parametrize("options", [{"budget": 3_000}, {"probes": 20}])
+def test_a_stopped_inspection_reports_what_is_known(options):
+    calls = itertools.count()
+    found = sa.inspect(coverage(), k=3, should_stop=lambda: next(calls) > 200, **options)
+    assert found.stopped
+    assert 201 <= found.evaluations < 600  # calls, some of them of many sets
+    assert found["deterministic"].n_probes > 0
+    assert "stopped early" in str(found)
+    assert found.recommendation.oracle
+
+
+def test_ctrl_c_reports_what_is_known():
+    calls = itertools.count()
+
+    def interrupted(arms, means):
+        if next(calls) == 50:
+            raise KeyboardInterrupt
+        return float(means.sum())
+
+    found = sa.inspect(box(interrupted, n_arms=30, upper=30.0), k=3, budget=500)
+    assert found.stopped
+    assert 40 < found.evaluations <= 50  # those of the interrupted call do not count
+    calls = itertools.count()
+    with pytest.warns(UserWarning, match="4. evaluations leave undecided whether"):
+        policy = sa.auto(box(interrupted, n_arms=30, upper=30.0), 3, budget=500)
+    assert type(policy.oracle).__name__ == "LocalSearch"
+
+
+def test_progress_says_the_cost_first(capsys):
+    seen = []
+    found = sa.inspect(coverage(), k=3, budget=400, progress=seen.append)
+    assert [step.evaluations for step in seen] == sorted(step.evaluations for step in seen)
+    assert (seen[0].evaluations, seen[0].most, seen[0].first_s) == (0, 400, None)
+    assert seen[1].most_s == 400 * seen[1].first_s > 0
+    assert seen[-1].evaluations == seen[-1].most == found.evaluations
+    sa.inspect(coverage(), k=3, budget=60, progress=True)
+    first, *_ = capsys.readouterr().err.replace("\r", "\n").strip().splitlines()
+    assert first.startswith("at most 60 evaluations")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_is_no_violation(seed):
+    """A comparison exceeds what noise may add with probability 1e-5, so that 6 runs of about 100
+    comparisons fail with probability below 1%."""
+    rng = np.random.default_rng(seed)
+    noisy = {"n_arms": 30, "lipschitz": 2.0, "upper": 33.0}
+    fn = lambda arms, means: float(2 + means.sum() + 0.01 * rng.standard_normal())  # noqa: E731
+    declared = sa.inspect(box(fn, **noisy, noisy=True), k=3, budget=1_000, rng=rng)
+    assert declared.ok, str(declared)
+    assert declared["separable"].n_violated == 0
+    assert declared.recommendation.case == "separable, unreliable"
+    assert "NoisySingletons" in str(declared.recommendation)
+    silent = sa.inspect(box(fn, **noisy), k=3, budget=1_000, rng=rng)
+    assert [row.name for row in silent.errors] == ["deterministic"]
+    assert silent["separable"].n_violated == 0
+
+
+def test_noise_that_hides_everything_leaves_everything_undecided():
+    rng = np.random.default_rng(0)
+    fn = lambda arms, means: float(means.sum() + rng.standard_normal())  # noqa: E731
+    found = sa.inspect(
+        box(fn, n_arms=30, lipschitz=2.0, upper=99.0, noisy=True), k=3, budget=1_000, rng=rng
+    )
+    assert found["separable"].verdict in ("undecided", "not probed")
+    assert "separable" in found.recommendation.undecided
+    assert "noise hides" in str(found)

@@ -1,0 +1,319 @@
+"""Decisions and outcomes on the short way: the same bytes as through the application.
+
+Two servers with the same clock and the same ids get the same bytes, in the same pieces. One has the
+short way, the other has not.
+"""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from superarm.service.bandits import ids
+from superarm.service.http import express, gate, keys
+from superarm.service.http.endpoint import Endpoint
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.settings import Limits
+from two_ways import (
+    BANDIT,
+    DECIDE,
+    JSON,
+    LONG,
+    OUTCOMES,
+    PROXY,
+    SHORT,
+    TELL,
+    Movable,
+    Side,
+    of_json,
+    post,
+)
+
+_LIMITS = Limits(body=3000, samples=100)
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """The paths of requests that took the short way."""
+    found, init = [], express._Request.__init__
+
+    def note(self, connection, *rest):
+        found.append(connection.url.decode())
+        init(self, connection, *rest)
+
+    monkeypatch.setattr(express._Request, "__init__", note)
+    return found
+
+
+@pytest.fixture
+def lines(monkeypatch):
+    """The lines of requests in the log, without their times."""
+    found = []
+
+    def note(method, path, status, seconds, key_id, client):
+        found.append((method, path, status, key_id, client))
+
+    monkeypatch.setattr(gate.logs, "request_line", note)
+    monkeypatch.setattr(ids, "new_id", lambda: BANDIT)
+    return found
+
+
+def played(path, client, *, key=None, limits=_LIMITS, **options):
+    """The result of ``client(side)`` with a new server that has one bandit."""
+
+    async def play():
+        side = Side(path, limits=limits, **options)
+        arms = {"name": "b", "arms": ["ant", "bee", "cat"], "k": 2, "seed": 1}
+        own = [] if key is None else [f"X-API-Key: {key}"]
+        said, _ = await side.play([of_json("/v1/bandits", arms, *own)])
+        assert said.startswith(b"HTTP/1.1 201"), said
+        try:
+            return await client(side)
+        finally:
+            side.engine.close()
+
+    with asyncio.Runner(loop_factory=Movable) as runner:
+        return runner.run(play())
+
+
+def on_both(tmp_path, lines, client, **options):
+    """What a client found on both ways, each with the lines of the log."""
+    found = []
+    for is_short in (False, True):
+        lines.clear()
+        said = played(tmp_path / f"{is_short}.db", client, short=is_short, **options)
+        found.append((said, list(lines)))
+    return found
+
+
+def test_both_ways_say_the_same(tmp_path, lines, short):
+    async def client(side):
+        said, on_short = {}, set()
+        for name, pieces in {**SHORT, **LONG}.items():
+            short.clear()
+            said[name] = await side.play(pieces)
+            if short:
+                on_short.add(name)
+        return said, side.counts(), on_short
+
+    (long_way, long_lines), (short_way, short_lines) = on_both(tmp_path, lines, client)
+    for name, said in long_way[0].items():
+        assert short_way[0][name] == said, name
+    assert short_way[1] == long_way[1]
+    assert short_lines == long_lines
+    # Otherwise the comparison would compare nothing.
+    assert long_way[2] == set()
+    assert short_way[2] == set(SHORT)
+    statuses = {said[9:12] for said, _ in long_way[0].values()}
+    assert statuses >= {b"200", b"201", b"400", b"403", b"404", b"405", b"409", b"413", b"415"}
+
+
+def test_both_ways_ask_for_keys(tmp_path, lines, short):
+    """Keys of all roles, unknown keys and none, on one connection each."""
+    made = {role: keys.make(role) for role in keys.ROLES}
+    for name in ("True", "False"):
+        store = SQLiteStore(tmp_path / f"{name}.db", "write")
+        for _, row in made.values():
+            store.add_key(row)
+        store.close()
+    sent = {role: [f"X-API-Key: {key}"] for role, (key, _) in made.items()}
+    sent |= {
+        "bearer": [f"Authorization: Bearer {made['decide'][0]}"],
+        "unknown": ["X-API-Key: superarm_x"],
+        "basic": ["Authorization: Basic x"],
+        "none": [],
+        "both": ["X-API-Key: x", f"Authorization: Bearer {made['decide'][0]}"],
+        # Another website does not know the key.
+        "website": [f"X-API-Key: {made['decide'][0]}", "Origin: http://evil.example"],
+    }
+
+    async def client(side):
+        said = {}
+        for name, headers in sent.items():
+            whole = of_json(DECIDE, {}, *headers)
+            said[name] = await side.play([whole, whole[:-2], b"{}"])
+        return said, side.counts()
+
+    found = on_both(tmp_path, lines, client, with_keys=True, key=made["admin"][0])
+    assert found[0] == found[1]
+    statuses = [said[9:12] for said, _ in found[0][0][0].values()]
+    assert statuses == [b"403", b"201", b"201", b"201", b"401", b"401", b"401", b"401", b"201"]
+    assert len(short) == 2 * 4  # two requests of each one that may decide
+
+
+def test_both_ways_count_the_same_requests(tmp_path, lines, short, monkeypatch):
+    """A refused request takes nothing from the rate, also if it was first on the short way."""
+    now = SimpleNamespace(monotonic=lambda: 1.0)
+    monkeypatch.setattr(gate, "time", now)
+    requests = [of_json(DECIDE, {}), post(DECIDE, "{", JSON), of_json(DECIDE, {})]
+    requests += [of_json(DECIDE, {}, "Connection: close"), of_json(TELL, OUTCOMES)]
+
+    async def client(side):
+        return [await side.play([one] * 2) for one in requests], side.counts()
+
+    found = on_both(tmp_path, lines, client, limits=Limits(rate=4.0))
+    assert found[0] == found[1]
+    assert any(b"HTTP/1.1 429" in said for said, _ in found[0][0][0])
+    assert short
+
+
+def test_both_ways_see_the_client_behind_a_proxy(tmp_path, lines, short):
+    forwarded = of_json(DECIDE, {}, "X-Forwarded-For: 1.2.3.4, 5.6.7.8", "X-Forwarded-Proto: https")
+
+    async def client(side):
+        # The second address is no proxy, so anybody could have sent the header.
+        return [await side.play([forwarded], address) for address in (PROXY, "10.0.0.2")]
+
+    found = on_both(tmp_path, lines, client)
+    assert found[0] == found[1]
+    assert [line[-1] for line in found[0][1][1:]] == ["5.6.7.8", "10.0.0.2"]
+    assert len(short) == 2
+
+
+def test_both_ways_answer_when_the_server_fails(tmp_path, lines, short, monkeypatch):
+    def fail(self, answer):
+        raise RuntimeError("a bug")
+
+    async def client(side):
+        with monkeypatch.context() as patch:
+            patch.setattr(Endpoint, "headers", fail)
+            failed = await side.play([of_json(DECIDE, {})])
+        return failed, await side.play([of_json(DECIDE, {})]), side.counts()
+
+    found = on_both(tmp_path, lines, client)
+    assert found[0] == found[1]
+    (said, is_closed), _, counts = found[0][0]
+    assert said.startswith(b"HTTP/1.1 500")
+    assert is_closed
+    assert len(counts) == 3
+    assert len(short) == 2
+
+
+def held(side):
+    """The replies of requests, which are at work until the test answers them."""
+    replies = []
+    side.engine.start = lambda wanted, reply, **how: replies.append(reply)
+    return replies
+
+
+async def at_work(side):
+    """A connection whose request is at work, and its reply."""
+    replies, connection = held(side), side.connect()
+    connection.data_received(of_json(DECIDE, {}))
+    while not replies:
+        await asyncio.sleep(0)
+    assert not replies[0].is_over
+    return connection, replies[0]
+
+
+async def move_clock(seconds):
+    asyncio.get_running_loop().moved_s += seconds
+    for _ in range(5):  # timers, and what they start
+        await asyncio.sleep(0)
+
+
+def answer(reply):
+    reply.put(0, {"id": "x", "arms": ["ant"]})
+
+
+def test_both_ways_have_a_deadline(tmp_path, lines, short):
+    async def client(side):
+        connection, reply = await at_work(side)
+        await move_clock(59.0)
+        before = list(connection.transport.written)
+        await move_clock(2.0)
+        is_over = reply.is_over
+        answer(reply)  # too late
+        await side.settle(connection)
+        return before, is_over, b"".join(connection.transport.written), side.counts()
+
+    found = on_both(tmp_path, lines, client, deadline_s=60.0)
+    assert found[0] == found[1]
+    before, is_over, said, _ = found[0][0]
+    assert (before, is_over, said[:12]) == ([], True, b"HTTP/1.1 504")
+    assert short
+
+
+@pytest.mark.parametrize("end", ["leaves", "is cancelled"])
+def test_both_ways_stop_the_work_of_a_request(tmp_path, lines, short, end):
+    """Its client leaves, or the server stops and does not wait any longer."""
+
+    async def client(side):
+        connection, reply = await at_work(side)
+        if end == "leaves":
+            connection.connection_lost(None)
+        else:
+            for task in side.state.tasks:
+                task.cancel(msg="the end")
+            await asyncio.sleep(0)
+        return reply.is_over
+
+    found = on_both(tmp_path, lines, client)
+    assert [said for said, _ in found] == [True, True]
+    assert short
+
+
+def test_both_ways_answer_before_the_server_stops(tmp_path, lines, short):
+    async def client(side):
+        connection, reply = await at_work(side)
+        idle = side.connect()
+        for one in (connection, idle):
+            one.shutdown()
+        before = connection.transport.is_closed, idle.transport.is_closed
+        answer(reply)
+        await side.settle(connection)
+        return before, b"".join(connection.transport.written), connection.transport.is_closed
+
+    found = on_both(tmp_path, lines, client)
+    assert found[0] == found[1]
+    before, said, is_closed = found[0][0]
+    assert (before, is_closed) == ((False, True), True)
+    assert b"connection: close\r\n" in said
+    assert short
+
+
+def test_both_ways_close_idle_connections(tmp_path, lines, short):
+    async def client(side):
+        connection, closed = side.connect(), []
+        for _ in range(2):
+            connection.data_received(of_json(DECIDE, {}))
+            await side.settle(connection)
+            await move_clock(4.0)  # of the 5 seconds of uvicorn
+            closed.append(connection.transport.is_closed)
+        # A request that is at work is not idle, whichever way it takes.
+        replies = held(side)
+        for request in (of_json(DECIDE, {}), of_json(DECIDE, {}, "Expect: 100-continue")):
+            connection.data_received(request)
+            while not replies:
+                await asyncio.sleep(0)
+            await move_clock(50.0)
+            closed.append(connection.transport.is_closed)
+            answer(replies.pop())
+            await side.settle(connection)
+        await move_clock(6.0)
+        return [*closed, connection.transport.is_closed]
+
+    found = on_both(tmp_path, lines, client)
+    assert found[0] == found[1]
+    assert found[0][0] == [False, False, False, False, True]
+    assert len(short) == 3
+
+
+def test_a_client_that_does_not_read_waits(tmp_path, lines, short):
+    """Answers that it does not read must not fill the memory of the server."""
+
+    async def client(side):
+        connection = side.connect()
+        connection.pause_writing()
+        connection.data_received(of_json(DECIDE, {}))
+        for _ in range(100):
+            await asyncio.sleep(0.0005)
+        before = list(connection.transport.written)
+        connection.resume_writing()
+        await side.settle(connection)
+        return before, b"".join(connection.transport.written)
+
+    found = on_both(tmp_path, lines, client)
+    assert found[0] == found[1]
+    assert found[0][0][0] == []
+    assert not short
