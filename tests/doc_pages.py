@@ -17,7 +17,6 @@ FOLLOWED = {
     "choosing.md",
     "client.md",
     "edge.md",
-    "index.md",
     "logs.md",
     "service.md",
     "slates.md",

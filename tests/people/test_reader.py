@@ -9,15 +9,11 @@ import re
 import click
 import pytest
 
-from doc_pages import DOCS, ROOT, commands, doc, run_python, tool
+from doc_pages import DOCS, ROOT, commands, tool
 from superarm.cli import app
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 TYPED = [(path.name, words) for path in PAGES for words in commands(path)]
-
-
-def test_the_first_page_runs():
-    run_python(doc("index.md"))
 
 
 def entries(path):

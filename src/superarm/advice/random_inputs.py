@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaincinv
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.special import betaincinv
 
 # What `rng.choice` would draw from, by the same draws, at a fraction of its time.
 _SHARES, _SIGNS = np.array([0.0, 0.5, 1.0]), np.array([-1.0, 1.0])

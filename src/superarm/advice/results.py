@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.advice import settings
 from superarm.advice.text import aligned, listed, row_of, shown_s
 from superarm.core import notebook
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from superarm.advice.recommendation import Recommendation
 
 _SHOWN = 8  # numbers of a set in a text
-# A property holds if at most this share of probes violates it, with confidence 1 - DELTA.
-SHARE, DELTA = 0.15, 0.05
 _HEAD = ("property", "verdict", "violated", "rate (95%)", "worst")
 
 
@@ -100,7 +99,11 @@ class Property:
     @property
     def holds(self) -> bool:
         """Whether no probe showed a violation, and there were enough probes to say so."""
-        return self.n_violated == 0 and self.rate_upper is not None and self.rate_upper < SHARE
+        return (
+            self.n_violated == 0
+            and self.rate_upper is not None
+            and self.rate_upper < settings.SHARE
+        )
 
     @property
     def undecided(self) -> bool:
@@ -243,8 +246,8 @@ class Inspection:
     def meaning(self) -> list[str]:
         """What the verdicts mean, and why the probes ended."""
         lines = [
-            f"holds, ok: at most {SHARE:.0%} of such probes violate it, with {1 - DELTA:.0%} "
-            f"confidence"
+            f"holds, ok: at most {settings.SHARE:.0%} of such probes violate it, with "
+            f"{1 - settings.DELTA:.0%} confidence"
         ]
         missing = [row.name for row in self.rows if row.verdict == "not probed"]
         if missing:

@@ -19,7 +19,6 @@ from superarm.oracles import Greedy, LocalSearch, Singletons
 
 _MOST_SETS = 128  # of at most k arms, in one sub-problem
 _MOST_K = 5  # larger sets would leave too few of them
-N_CHECKS = 5  # sub-problems, if the budget allows
 _ALONE = "Singletons"
 # None of them remembers answers, which would be at other means.
 _CHECKED: dict[str, Oracle] = {

@@ -72,7 +72,8 @@ class Rows:
         """The prior variances of the weights of phi, and of those of psi.
 
         ``stds`` has the standard deviation of what each block adds to the log-odds of a typical
-        arm, which the weights of the block share.
+        arm, which the weights of the block share. Products vary less than columns, and add half of
+        it: another unit would make saved beliefs mean something else.
         """
         fixed, own = np.full(len(self.blocks), _BASE_STD**2), np.full(self.n_own, stds["own"] ** 2)
         for name in self.names:

@@ -87,6 +87,8 @@ class LogisticBelief:
     ----------
     stds
         The learned standard deviation of what features, contexts and arms add to the log-odds.
+        That of "products" is twice what they add, because a product of two scaled columns has a
+        quarter of the variance of one.
     outcomes
         The counts and sums of the outcomes of each arm.
 

@@ -2,8 +2,8 @@
 
 Those about places of arms are in `places`, those about contexts in `contexts`, and those about many
 rounds at a time in `bulk`. There is nothing to inherit.
-``isinstance(part, Protocol)`` is slow. Code that runs in every round asks
-``issubclass(type(part), Protocol)``, which Python caches, or `offers` if it has more than methods.
+``isinstance(part, Protocol)`` is slow. Code that runs in every round asks `has`, or `offers` if the
+Protocol has more than methods.
 """
 
 from __future__ import annotations
@@ -19,6 +19,19 @@ from superarm.core.protocols import FeasibleSets, Reward
 
 # What `offers` has found out, by the type of the part.
 _OFFERED: dict[tuple[type, type], bool] = {}
+
+
+# What `has` has found out, in the same way.
+_HAS: dict[tuple[type, type], bool] = {}
+
+
+def has(part: object, protocol: type) -> bool:
+    """Whether the type of a part has the methods of a Protocol, looked up only once per type."""
+    asked = type(part), protocol
+    known = _HAS.get(asked)
+    if known is None:
+        known = _HAS[asked] = issubclass(*asked)
+    return known
 
 
 def offers(part: object, protocol: type) -> bool:

@@ -103,7 +103,7 @@ def purchases(path: Path) -> Purchases:
     days = np.array([_day(one) for one in dates.astype(str)])
     by_day = np.lexsort((first, days[day[first]]))
     # A product that is in a basket twice counts once.
-    bought_in, bought = np.divmod(np.unique(basket * len(products) + what), len(products))
+    bought_in, bought = np.divmod(_distinct(basket * len(products) + what), len(products))
     by_frequency = np.lexsort((products, -np.bincount(bought)))
     names = products.astype(str)
     subclasses = subclass[_last(what)].astype(str).tolist()
@@ -115,6 +115,12 @@ def purchases(path: Path) -> Purchases:
         dict(zip(names.tolist(), subclasses, strict=True)),
         ages,
     )
+
+
+def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sorted distinct numbers: sorting all is faster than the hash table of `np.unique`."""
+    numbers = np.sort(numbers)
+    return numbers[np.r_[True, numbers[1:] != numbers[:-1]]]
 
 
 def _last(numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -81,11 +81,11 @@ class CategoryColumn:
         cls, name: str, values: list[Any], *, most_categories: int, least_rows: int
     ) -> CategoryColumn:
         """The most frequent categories, with at least ``least_rows`` rows each."""
-        counts = Counter(_label(value) for value in values if not is_missing(value))
-        common = [one for one, n in counts.items() if n >= least_rows]
+        counts = Counter(_labels(values))
+        n_missing = counts.pop(None, 0)
+        common = [one for one, n in counts.items() if one is not None and n >= least_rows]
         # By name among equal counts, so that the order of the rows does not matter.
         common = sorted(common, key=lambda one: (-counts[one], one))[:most_categories]
-        n_missing = sum(map(is_missing, values))
         return cls(name, tuple(common), len(common) < len(counts), n_missing > 0)
 
     @property
@@ -102,13 +102,13 @@ class CategoryColumn:
         features = np.zeros((len(values), n_features))
         if not n_features:
             return features
-        places = {one: place for place, one in enumerate(self.categories)}
-        other = len(places) if self.has_other else None
-        missing = n_features - 1 if self.has_missing else None
-        for row, value in enumerate(values):
-            place = missing if is_missing(value) else places.get(_label(value), other)
-            if place is not None:
-                features[row, place] = 1.0
+        places: dict[str | None, int] = {one: place for place, one in enumerate(self.categories)}
+        nowhere = -1
+        other = len(places) if self.has_other else nowhere
+        places[None] = n_features - 1 if self.has_missing else nowhere
+        found = np.array([places.get(label, other) for label in _labels(values)], np.intp)
+        rows = np.flatnonzero(found != nowhere)
+        features[rows, found[rows]] = 1.0
         return features
 
 
@@ -180,12 +180,17 @@ KINDS: dict[str, type[Column]] = {
 
 def kind_of(values: list[Any]) -> str:
     """Numbers and flags are "number", dates "date", and everything else is "category"."""
-    seen = [value for value in values if not is_missing(value)]
-    if seen and all(isinstance(value, Real | Decimal | np.bool_) for value in seen):
-        return "number"
-    if seen and all(isinstance(value, date | np.datetime64) for value in seen):
-        return "date"
-    return "category"
+    kinds = set()
+    for value in values:
+        if is_missing(value):
+            continue
+        if isinstance(value, Real | Decimal | np.bool_):
+            kinds.add("number")
+        elif isinstance(value, date | np.datetime64):
+            kinds.add("date")
+        else:
+            return "category"
+    return kinds.pop() if len(kinds) == 1 else "category"
 
 
 def column_state(column: Column) -> dict[str, Any]:
@@ -202,6 +207,24 @@ def column_of(state: dict[str, Any]) -> Column:
     if kind not in KINDS:
         raise ValueError(f"the kind of a column must be one of {sorted(KINDS)}, got {kind!r}")
     return KINDS[kind](**given)
+
+
+def _labels(values: list[Any]) -> list[str | None]:
+    """The names of the categories, None where a value is missing.
+
+    A column mostly has few texts many times, so each text is looked at once.
+    """
+    known: dict[str, str | None] = {}
+    labels = []
+    for value in values:
+        if type(value) is not str:
+            label = None if is_missing(value) else _label(value)
+        elif value in known:
+            label = known[value]
+        else:
+            label = known[value] = None if is_missing(value) else value
+        labels.append(label)
+    return labels
 
 
 def _label(value: Any) -> str:
