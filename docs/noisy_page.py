@@ -144,8 +144,10 @@ def errors() -> str:
         n_rounds, n_wrong = (sum(row[of] for row in mine) for of in ("rounds", "wrong_rounds"))
         spent = sum(row["spent"] for row in mine) / n_rounds
         wrong = f"{n_wrong} of {n_rounds:,}"
-        lines.append([name, wrong, f"{100 * n_wrong / n_rounds:.1f}%", f"{spent:,.0f}"])
+        lines.append([name, wrong, f"{100 * n_wrong / n_rounds:.2f}%", f"{spent:,.0f}"])
     head = ["rule", "wrong rounds", "share", "evaluations per round"]
+    n_steps = sum(row["decisions"] for row in rows("errors", oracle=GREEDY, noise="known"))
+    steps = f"\n\nFor `NoisyGreedy` these are {n_steps:,} steps per row."
     single = rows("arms, errors")
     text = ""
     if single:
@@ -153,11 +155,11 @@ def errors() -> str:
             sum(row[of] for row in single) for of in ("decisions", "wrong", "runs")
         )
         text = (
-            f"\n\n`NoisySingletons`: of {n_sets:,} sets in {n_runs} runs of 20 arms, {n_wrong} "
+            f" `NoisySingletons`: of {n_sets:,} sets in {n_runs} runs of 20 arms, {n_wrong} "
             f'were wrong. A wrong set in 5% of the runs is allowed. The shares of "gap known" are '
             f"{span([share(row) for row in single])} there."
         )
-    return as_markdown(Table(head, lines)) + text
+    return as_markdown(Table(head, lines)) + steps + text
 
 
 def unions() -> str:
@@ -189,8 +191,9 @@ def thresholds() -> str:
     return (
         f"Confident Threshold Greedy (Chen, Xing, Crawford 2023), with the same bounds and "
         f"tolerance, takes {min(times):.1f} to {max(times):.1f} times the evaluations of "
-        f"`NoisyGreedy`, and its sets are worth {min(worth):.2f} to {max(worth):.2f} times as much "
-        f"(4 of 40 arms, {found[0]['rounds']} rounds, `benchmarks/noisy.py thresholds`)."
+        f"`NoisyGreedy` (4 of 40 arms, {found[0]['rounds']} rounds, `benchmarks/noisy.py "
+        f"thresholds`). Its sets are worth {min(worth):.2f} to {max(worth):.2f} times as much. The "
+        f"least is that of complements, which are not submodular."
     )
 
 
@@ -213,8 +216,8 @@ def page(text: str) -> str:
 
 def draw(figure: Any) -> None:
     """Evaluations as shares of those of plain oracles, and wrong rounds."""
-    figure.set_size_inches(WIDTH, 8.4)
-    top, bottom = figure.subplots(2, 1, height_ratios=[3.2, 1])
+    figure.set_size_inches(WIDTH, 8.8)
+    top, bottom = figure.subplots(2, 1, height_ratios=[3.2, 1.3])
     single, of_sets = rows("arms"), rows("sets", noise="known")
     names = list(dict.fromkeys(row["reward"] for row in of_sets))
     marks = [("NoisySingletons, 500 arms", GREEN, "s", single)]
@@ -237,9 +240,10 @@ def draw(figure: Any) -> None:
     top.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.1))
     for place, (rule, (_, colour)) in enumerate(RULES.items()):
         mine = rows("errors", oracle=rule[0], noise=rule[1])
-        wrong = 100 * sum(r["wrong_rounds"] for r in mine) / sum(r["rounds"] for r in mine)
-        bottom.barh(-place, wrong, color=colour, height=0.6)
-        bottom.text(wrong + 0.4, -place, f"{wrong:.1f}", color=INK, va="center")
+        n_wrong, n_rounds = (sum(row[of] for row in mine) for of in ("wrong_rounds", "rounds"))
+        percent = 100 * n_wrong / n_rounds
+        bottom.barh(-place, percent, color=colour, height=0.6)
+        bottom.text(percent + 0.4, -place, f"{n_wrong} of {n_rounds:,}", color=INK, va="center")
     bottom.set_yticks(
         [-place for place in range(len(RULES))],
         [
@@ -250,6 +254,8 @@ def draw(figure: Any) -> None:
     bottom.axvline(100 * DELTA, color=INK, linewidth=1, linestyle="--")
     bottom.text(100 * DELTA + 0.3, 0.62, "delta", color=INK, va="center")
     bottom.set_ylim(top=0.9)
+    bottom.set_xlim(right=20)
+    bottom.set_xticks([0, 5, 10, 15, 20])
     plain(bottom, "wrong rounds in percent", "")
 
 
