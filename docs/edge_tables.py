@@ -111,9 +111,10 @@ def throughput() -> str:
     """The rates of several client processes."""
     found = read()["throughput"]
     caption = (
-        f"{found['processes']} client processes, {found['workers']} processes of the server, "
-        f"{found['bandits']} bandits, {found['at_once']:,} decisions per call, a sync after "
-        f"{found['batch']:,}, propensities from {found['samples']:,} samples per call:"
+        f"Number of client processes: {found['processes']}, of server processes: "
+        f"{found['workers']}, of bandits: {found['bandits']}. {found['at_once']:,} decisions per "
+        f"call, a sync after {found['batch']:,}, propensities from {found['samples']:,} samples "
+        f"per call:"
     )
     lines = [
         "| belief | arms | propensities | decisions/s, all merged | decisions/s without syncs "
