@@ -18,6 +18,7 @@ from superarm.core.arguments import as_count
 from superarm.core.bulk import WorksInBulk
 from superarm.core.optional import offers
 from superarm.core.places import LearnsPlaces
+from superarm.errors import ConflictError
 from superarm.oracles import TopK
 from superarm.sessions.decisions import Decision, Name, Record
 from superarm.sessions.session import Session
@@ -60,6 +61,8 @@ def tell_many(
             bool(new) and now._is_late(record) for record, new in zip(records, news, strict=True)
         ]
         is_once = len({record.decision.id for record in records}) == len(records)
+        if not is_once:
+            _check_repeats(records, news)
         if not (is_once and learns_in_bulk(now.policy.belief)):
             return [now.tell(record.decision, outcomes) for record, outcomes in pairs]
         learn(now, [new for new, late in zip(news, is_late, strict=True) if not late])
@@ -67,6 +70,17 @@ def tell_many(
             () if late else _closed(now, record, new)
             for record, new, late in zip(records, news, is_late, strict=True)
         ]
+
+
+def _check_repeats(records: list[Record], news: list[dict[int, float]]) -> None:
+    """Refuse different outcomes for the same arm of a decision that a call has twice."""
+    seen: dict[tuple[str, int], float] = {}
+    for record, new in zip(records, news, strict=True):
+        for arm, outcome in new.items():
+            if seen.setdefault((record.decision.id, arm), outcome) != outcome:
+                raise ConflictError(
+                    f"decision {record.decision.id} must have one outcome per arm, got two for one"
+                )
 
 
 def learns_in_bulk(belief: Any) -> bool:
