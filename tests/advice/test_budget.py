@@ -188,19 +188,24 @@ def test_noise_that_hides_everything_leaves_everything_undecided():
     assert "noise hides" in str(found)
 
 
-def test_oracles_that_are_suggested_for_noise_exist():
-    from superarm import oracles
-    from superarm.advice.suggestions import _NOISY
-
-    names = {
-        word.strip(",.") for line in _NOISY.values() for word in line.split() if "Noisy" in word
-    }
-    assert {name.removeprefix("superarm.oracles.") for name in names} == {
-        "NoisySingletons",
-        "NoisyGreedy",
-        "NoisyLocalSearch",
-    }
-    assert all(hasattr(oracles, name.removeprefix("superarm.oracles.")) for name in names)
+@pytest.mark.parametrize(
+    ("exact", "oracle"),
+    [
+        (sa.LinearReward(20), "NoisySingletons"),
+        (sa.CoverageReward(np.eye(20) + np.eye(20, k=1)), "NoisyGreedy"),
+        (lambda arms, means: complements(arms, means), "NoisyLocalSearch"),
+    ],
+)
+def test_noise_gets_an_oracle_for_noise(exact, oracle):
+    """That exists, by the kind of the reward."""
+    rng = np.random.default_rng(0)
+    fn = lambda arms, means: float(1 + exact(arms, means) + 1e-3 * rng.standard_normal())  # noqa: E731
+    reward = box(fn, n_arms=20, lipschitz=2.1, upper=50.0, noisy=True)
+    found = sa.inspect(reward, k=3, budget=1_500)
+    assert found.ok
+    assert not found.recommendation.undecided
+    assert f"superarm.oracles.{oracle}" in found.recommendation.suggestions[0]
+    assert hasattr(sa.oracles, oracle)
 
 
 @pytest.mark.parametrize("n_arms", [1, 2, 3])
