@@ -10,7 +10,14 @@ import pytest
 import superarm as sa
 from spoiled_rewards import box, total
 from superarm.advice.evidence import n_clean
-from superarm.advice.rules import CHOICES, RELIED_ON, case_of, facts_of, open_properties
+from superarm.advice.rules import (
+    CHOICES,
+    RELIED_ON,
+    case_of,
+    facts_of,
+    for_noise,
+    open_properties,
+)
 
 
 def coverage(n_arms=30):
@@ -73,7 +80,8 @@ def slow_open(rows, n_arms, k):
         for name, fails in zip(relevant, outcome, strict=True):
             known = replace(rows[name], n_probes=99, n_violated=int(fails), rate_upper=0.01)
             then[name] = known
-        return CHOICES[case_of(facts_of(then, n_arms, k), n_arms, k)]
+        facts = facts_of(then, n_arms, k)
+        return CHOICES[case_of(facts, n_arms, k)], for_noise(facts)
 
     def flips(place):
         for outcome in itertools.product((False, True), repeat=len(relevant)):
@@ -97,6 +105,8 @@ def test_open_properties_are_those_whose_outcome_changes_the_oracle(n_arms):
             fails &= known
             clean = 0.01 if known else 0.9
             drawn[name] = replace(row, n_probes=9, n_violated=int(fails), rate_upper=clean)
+        noise = "undeclared" if rng.random() < 0.3 else "required"
+        drawn["deterministic"] = replace(drawn["deterministic"], kind=noise)
         assert set(open_properties(drawn, n_arms, 3)) == slow_open(drawn, n_arms, 3)
 
 

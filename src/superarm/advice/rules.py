@@ -73,7 +73,7 @@ class Facts:
     greedy
         Whether the reward is submodular, and one more arm lowers no value.
     noisy
-        Whether noise is declared, and nothing else is wrong.
+        Whether noise is declared.
     """
 
     reliable: Verdict
@@ -89,8 +89,8 @@ def facts_of(rows: Mapping[str, Property], n_arms: int, k: int) -> Facts:
     if rows["additive"].kind == "declared":
         additive = _verdict([rows["additive"]])
     reliable = _verdict(_relied_on(rows))
-    noisy = rows["deterministic"].kind == "undeclared" and reliable != "fails"
-    if rows["deterministic"].kind == "undeclared":
+    noisy = rows["deterministic"].kind == "undeclared"
+    if noisy:
         reliable = "fails"  # declared noise: no error, but oracles that remember refuse it
     # The best single arm is the best set of one, and all arms are the best set of all.
     trivial = k in (1, n_arms)

@@ -43,7 +43,7 @@ def suggestions(
     declares_noise = rows["deterministic"].kind == "undeclared"
     if rows["answers"].n_violated or rows["deterministic"].n_violated or declares_noise:
         # Noise and failures hide what holds. Undeclared noise is to be fixed first.
-        if for_noise is None:
+        if for_noise is None or rows["answers"].n_violated:
             return []
         certifies = _CERTIFIES[for_noise]
         return [
