@@ -78,8 +78,8 @@ class Property:
     n_probes, n_violated
         How many probes there were, and how many showed a violation.
     rate_upper
-        A 95% upper bound on the share of such probes that show a violation (Clopper and Pearson).
-        None if there were no probes.
+        A 95% upper bound on the share of such probes that show a violation: Clopper and Pearson's,
+        and with a budget one that is valid whenever the probes stop. None if there were no probes.
     worst
         The size of the worst violation; 0 if there was none.
     witness

@@ -12,3 +12,5 @@ SMALL_ARMS = 2
 BLOCK = 4
 # Sub-problems in which the recommended oracle is compared with all sets, at most.
 N_CHECKS = 2
+# Probes of separability with all arms (100 at most), before it is relied on, if the budget allows.
+N_LARGE = 2
