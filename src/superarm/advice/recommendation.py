@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from superarm.advice import settings
 from superarm.advice.evidence import doubt, n_clean
 from superarm.advice.oracle_costs import ORACLE_COSTS
-from superarm.advice.results import Property, SubProblems
+from superarm.advice.results import Property
 from superarm.advice.rules import (
     CHOICES,
     RELIED_ON,
@@ -20,6 +20,7 @@ from superarm.advice.rules import (
     unreliable,
 )
 from superarm.advice.sub_problems import SubChecks
+from superarm.advice.sub_results import SubProblems
 from superarm.advice.suggestions import fix, suggestions
 from superarm.advice.text import listed, shown_s
 from superarm.oracles import Exhaustive

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from superarm.advice.asking import Probe, batch, probe
 from superarm.advice.evaluator import Evaluator
 from superarm.advice.random_inputs import RandomInputs
-from superarm.advice.results import SubProblems
+from superarm.advice.sub_results import SubProblems
 from superarm.core import Oracle, Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles import Greedy, LocalSearch, Singletons

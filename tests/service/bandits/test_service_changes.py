@@ -7,6 +7,8 @@ import pytest
 
 import superarm as sa
 from serving import client_of, create, events_of
+from superarm.service.bandits import engine
+from superarm.service.bandits.clocks import ClockWatch
 
 
 @pytest.fixture
@@ -170,8 +172,9 @@ def test_decisions_expire_by_the_clock(tmp_path):
         assert sum(row["b"] for row in state["posterior"]) == 4 + 2  # two arms counted as 0
 
 
-def test_a_clock_that_jumps_back_does_no_harm_and_is_reported(tmp_path, caplog):
+def test_a_clock_that_jumps_back_does_no_harm_and_is_reported(tmp_path, caplog, monkeypatch):
     clock = Time()
+    monkeypatch.setattr(engine, "ClockWatch", lambda: ClockWatch(clock))
     caplog.set_level(logging.WARNING, "superarm.service")
     with client_of(tmp_path / "bandits.db", clock=clock) as client:
         bandit = create(client, expiry={"after_s": 60.0})

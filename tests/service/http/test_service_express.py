@@ -5,6 +5,8 @@ short way, the other has not.
 """
 
 import asyncio
+import itertools
+import random
 from types import SimpleNamespace
 
 import pytest
@@ -30,6 +32,7 @@ from two_ways import (
 )
 
 _LIMITS = Limits(body=3000, samples=100)
+_N_SPOILED = 200
 
 
 @pytest.fixture
@@ -106,6 +109,45 @@ def test_both_ways_say_the_same(tmp_path, lines, short):
     assert short_way[2] == set(SHORT)
     statuses = {said[9:12] for said, _ in long_way[0].values()}
     assert statuses >= {b"200", b"201", b"400", b"403", b"404", b"405", b"409", b"413", b"415"}
+
+
+def spoil(data, rng):
+    data = bytearray(data)
+    for _ in range(rng.choice([0, 1, 1, 2, 3])):
+        at = rng.randrange(len(data))
+        what = rng.random()
+        if what < 0.3:
+            del data[at : at + rng.choice([1, 1, 5, 50])]
+        elif what < 0.6:
+            data[at:at] = data[at : at + rng.choice([1, 5, 50])]
+        else:
+            data[at] = rng.randrange(256)
+        if not data:
+            return b"x"
+    return bytes(data)
+
+
+def cut(data, rng):
+    places = sorted(rng.sample(range(len(data)), min(len(data), rng.choice([0, 0, 1, 3]))))
+    ends = [0, *places, len(data)]
+    return [data[a:b] for a, b in itertools.pairwise(ends) if a < b]
+
+
+def test_both_ways_say_the_same_to_spoiled_requests(tmp_path, lines, short):
+    """Some bytes of conversations are lost, doubled or others, and they come in other pieces."""
+    rng = random.Random(1)
+    known = [b"".join(pieces) for pieces in {**SHORT, **LONG}.values()]
+    spoiled = [cut(spoil(rng.choice(known), rng), rng) for _ in range(_N_SPOILED)]
+
+    async def client(side):
+        return [await side.play(pieces) for pieces in spoiled], side.counts()
+
+    (long_way, long_lines), (short_way, short_lines) = on_both(tmp_path, lines, client)
+    for pieces, said, other in zip(spoiled, long_way[0], short_way[0], strict=True):
+        assert other == said, pieces
+    assert short_way[1] == long_way[1]
+    assert short_lines == long_lines
+    assert len(short) > _N_SPOILED / 4
 
 
 def test_both_ways_ask_for_keys(tmp_path, lines, short):
@@ -317,3 +359,62 @@ def test_a_client_that_does_not_read_waits(tmp_path, lines, short):
     assert found[0] == found[1]
     assert found[0][0][0] == []
     assert not short
+
+
+def test_a_request_that_began_before_the_last_answer_is_not_idle(tmp_path, lines, short):
+    """Its head came in part with the request before it, so no other beginning is seen."""
+    request = of_json(DECIDE, {})
+
+    async def client(side):
+        connection = side.connect()
+        connection.data_received(request + request[:20])
+        await side.settle(connection)
+        connection.data_received(request[20:-1])
+        await move_clock(6.0)  # of the 5 seconds of an idle connection
+        is_closed = connection.transport.is_closed
+        connection.data_received(request[-1:])
+        await side.settle(connection)
+        return is_closed, b"".join(connection.transport.written)
+
+    found = on_both(tmp_path, lines, client)
+    assert found[0] == found[1]
+    is_closed, said = found[0][0]
+    assert (is_closed, said.count(b"HTTP/1.1 201")) == (False, 2)
+    assert len(short) == 2
+
+
+def test_a_late_head_does_not_answer_the_request_before_it(tmp_path, lines, short):
+    """A client would take 408 for the answer to a decision that is at work."""
+
+    async def client(side):
+        connection, reply = await at_work(side)
+        connection.data_received(of_json(DECIDE, {})[:20])
+        await move_clock(_LIMITS.head_s + 1.0)
+        before = b"".join(connection.transport.written)
+        answer(reply)
+        await side.settle(connection)
+        answered = b"".join(connection.transport.written)
+        await move_clock(2 * _LIMITS.head_s)
+        return before, answered, connection.transport.is_closed
+
+    found = on_both(tmp_path, lines, client)
+    assert found[0] == found[1]
+    before, answered, is_closed = found[0][0]
+    assert (before, answered[:12], is_closed) == (b"", b"HTTP/1.1 201", True)
+    assert short
+
+
+def test_empty_lines_do_not_hold_a_connection(tmp_path, lines, short):
+    """They begin no request, but stop the clock of an idle connection."""
+
+    async def client(side):
+        connection = side.connect()
+        connection.data_received(of_json(DECIDE, {}))
+        await side.settle(connection)
+        connection.data_received(b"\r\n")
+        await move_clock(_LIMITS.head_s + 1.0)
+        return connection.transport.is_closed
+
+    found = on_both(tmp_path, lines, client)
+    assert [said for said, _ in found] == [True, True]
+    assert short

@@ -82,7 +82,7 @@ class Engine:
         self.store, self.own, self.clock = store, dict(own or {}), clock
         self.metrics = Metrics() if metrics is None else metrics
         self.checkpoints = Checkpoints(store, self.metrics, checkpoint_every)
-        self._most_loaded, self._watch = most_loaded, ClockWatch(clock)
+        self._most_loaded, self._watch = most_loaded, ClockWatch()
         self.health = Health(store)
         self._closed, self.deadline_s = False, deadline_s
         # Each bandit at work has a thread, so that a slow bandit keeps no other one waiting.

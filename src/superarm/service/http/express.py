@@ -122,11 +122,11 @@ class ExpressConnection(Connection):
         if isinstance(self.cycle, _Request) and self.cycle.more_body:
             self.cycle.fail(incomplete())
 
-    def on_message_begin(self) -> None:
-        """Stop waiting for the next request: it is there."""
+    def data_received(self, data: bytes) -> None:
+        """Stop waiting for the next request: it comes, or the rest of it."""
         if self._is_idle():
             self.alarm.clear()
-        super().on_message_begin()
+        super().data_received(data)
 
     def on_headers_complete(self) -> None:
         """Choose the way of the request."""
@@ -207,7 +207,8 @@ class _Request(RequestResponseCycle):
             given = endpoint.arguments(bytes(self.body), _text(media), _text(key))
             work = cast(Work, endpoint.function(service, **self._given, **given))
         except Exception as error:
-            self.fail(error)
+            # Later, as in the application: the connection may still be reading.
+            connection.loop.call_soon(self.fail, error)
             return
         self._work, self._reply = work, Reply(len(work.wanted), self._is_over, self._end)
         if service.engine.deadline_s:
