@@ -17,6 +17,7 @@ from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.special import log_ndtr, ndtr, ndtri
 
 _MORE = 3  # groups more than k whose values are computed in any case
+_FEW = 4  # values that are computed faster one by one
 _SLACK = 1e-6  # of logarithms of probabilities: more than their rounding
 _LARGEST = 1 - 1e-9  # at larger values, ties are a matter of rounding
 
@@ -57,12 +58,8 @@ class LargeValues:
         mean: FloatArray,
         std: FloatArray,
     ) -> None:
-        self.posteriors, self._log_scale, self._wide_log_scale = (
-            posteriors,
-            log_scale,
-            wide_log_scale,
-        )
-        self._mean, self._std = mean, std
+        self.posteriors, self._mean, self._std = posteriors, mean, std
+        self._log_scale, self._wide_log_scale = log_scale, wide_log_scale
 
     def bounds(self, k: int, scores: FloatArray) -> SomeBounds | None:
         """The bounds of k groups or more; all others are below the k-th largest.
@@ -90,6 +87,9 @@ class LargeValues:
 
     def values(self, of: IndexArray, scores: FloatArray) -> FloatArray:
         """The values of some groups."""
+        if len(of) <= _FEW:
+            value = self.posteriors.value
+            return np.array([value(group, scores.item(group)) for group in of.tolist()])
         return self.posteriors.of(of).at(scores.take(of))
 
     def above(self, level: float, scores: FloatArray, known: IndexArray) -> IndexArray:
