@@ -87,6 +87,8 @@ def test_partial_and_repeated_outcomes():
         tell_many(session, [(second, {second.arms[0]: 1.0}), (first, {first.arms[0]: 0.0})])
     with pytest.raises(UnknownDecisionError):
         tell_many(session, [(second, {second.arms[0]: 1.0}), ("other-1", {})])
+    with pytest.raises(ConflictError, match="one outcome per arm"):
+        tell_many(session, [(second, {second.arms[0]: outcome}) for outcome in (1.0, 0.0)])
     assert session.policy.belief.state() == before
     assert session.outcomes(second) == {}
 

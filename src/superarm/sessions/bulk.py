@@ -18,6 +18,7 @@ from superarm.core.arguments import as_count
 from superarm.core.bulk import WorksInBulk
 from superarm.core.optional import offers
 from superarm.core.places import LearnsPlaces
+from superarm.errors import ConflictError
 from superarm.oracles import TopK
 from superarm.sessions.decisions import Decision, Name, Record
 from superarm.sessions.session import Session
@@ -61,6 +62,7 @@ def tell_many(
         ]
         is_once = len({record.decision.id for record in records}) == len(records)
         if not (is_once and learns_in_bulk(now.policy.belief)):
+            _check_repeated(records, news)
             return [now.tell(record.decision, outcomes) for record, outcomes in pairs]
         learn(now, [new for new, late in zip(news, is_late, strict=True) if not late])
         return [
@@ -90,6 +92,19 @@ def _closed(session: UnlockedSession, record: Record, new: dict[int, float]) -> 
         session.ledger.close(record, "told")
         session._count(record, record.outcomes)
     return tuple([session.arms.names[arm] for arm in new])
+
+
+def _check_repeated(records: list[Record], news: list[dict[int, float]]) -> None:
+    """Refuse two outcomes of one arm of one decision before the first of them is learnt."""
+    seen: dict[tuple[str, int], float] = {}
+    for record, new in zip(records, news, strict=True):
+        id = record.decision.id
+        for arm, outcome in new.items():
+            if seen.setdefault((id, arm), outcome) != outcome:
+                raise ConflictError(
+                    f"a decision must be told one outcome per arm, got {seen[id, arm]} and "
+                    f"{outcome} for an arm of {id}"
+                )
 
 
 def _is_simple(session: UnlockedSession, feasible: FeasibleSets) -> bool:
