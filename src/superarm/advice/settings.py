@@ -14,3 +14,5 @@ BLOCK = 4
 N_CHECKS = 2
 # Probes of separability with all arms (100 at most), before it is relied on, if the budget allows.
 N_LARGE = 2
+# After so many failures of one kind, an inspection ends if this share of all evaluations failed.
+N_FAILURES, FAILING = 10, 0.9

@@ -11,6 +11,7 @@ _CERTIFIES = {
     "NoisyLocalSearch": "that no swap improves its set",
 }
 _BEARABLE = 0.1  # of a value: a cheaper oracle that loses more is not suggested
+_FEW = 8  # arms of a call that fits in a line
 _STEEP = 0.5  # of the declared B: below it, a smaller B is suggested
 _DECLARE = {
     "monotone": "each single arm is worth no less when its mean rises",
@@ -23,7 +24,7 @@ _DECLARE = {
 def fix(row: Property) -> str:
     """What to do about a violation."""
     return {
-        "answers": "every subset of the arms, even the empty one, needs a finite number",
+        "answers": _fix_failures(row),
         "deterministic": "the same set at the same means must have the same value; "
         "fix the seed, average, or declare noisy",
         "batch = single": "a batch must give what single calls give; "
@@ -34,6 +35,19 @@ def fix(row: Property) -> str:
         "bounded": "declare a larger upper, over subsets of every size, "
         "or keep values from falling below 0",
     }.get(row.name, "do not declare it")
+
+
+def _fix_failures(row: Property) -> str:
+    if not row.nearly_always or row.witness is None:
+        return "every subset of the arms, even the empty one, needs a finite number"
+    arms, means = row.witness.sets[0], row.witness.means[0]
+    call = "with the arms and means of the witness"
+    if len(arms) <= _FEW:
+        call = f"as reward({list(arms)}, {[round(mean, 3) for mean in means]})"
+    return (
+        f"a reward gets the arms of a set and their means, two arrays of equal length, and returns "
+        f"one number. Call it {call} to see where it fails"
+    )
 
 
 def suggestions(
