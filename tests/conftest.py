@@ -1,8 +1,12 @@
 """Settings for all tests."""
 
+import contextlib
 import gc
+import importlib
 import os
 import platform
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -22,6 +26,24 @@ gc.disable()
 
 # Conftests have no doctests, and as modules of the same name they would clash.
 collect_ignore_glob = ["*conftest.py"]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection(session):
+    """In a new clone each test process compiles its share of the test files before all of them.
+
+    Otherwise all processes would compile all files at the same time, which takes seconds each.
+    """
+    worker, tests = getattr(session.config, "workerinput", None), Path(__file__).parent
+    if worker and str(tests) in {str(Path(arg).absolute()) for arg in session.config.args}:
+        number, n_workers = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
+        for path in sorted(tests.rglob("test_*.py"))[number::n_workers]:
+            if str(path.parent) not in sys.path:
+                sys.path.insert(0, str(path.parent))
+            # What is wrong with a file is said when it is collected.
+            with contextlib.suppress(Exception, pytest.skip.Exception):
+                importlib.import_module(path.stem)
+    return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
