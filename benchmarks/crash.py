@@ -1,14 +1,16 @@
 """Kill the server at random moments under load, many times, and count what it acknowledged.
 
-    python benchmarks/crash.py [--kills N] [--database URL] [--clients N] [--seed N] [--workers N]
+    python benchmarks/crash.py [--kills N] [--database URL] [--clients N] [--edges N] [--seed N]
+                               [--workers N]
 
 A process of clients (crash_load.py) asks and tells in a loop and writes down every answer. The
 server is killed with SIGKILL after a random time, also while it starts, and started again. The
 clients repeat their requests with the same keys until they get an answer. At the end their record
 is compared with the log. The log must have every acknowledged decision once, every acknowledged
-outcome once, no other outcomes, and every arm. The belief must follow from the record to the last
-bit: in the server, after a restart, and by ``superarm replay``. With ``--workers`` each worker has
-a bandit and clients of its own, and the restart has one more worker.
+outcome once, no other outcomes, and every arm. Some clients decide with snapshots: the log must
+have every decision of their acknowledged batches once, and no other one. The belief must follow
+from the record to the last bit: in the server, after a restart, and by ``superarm replay``. With
+``--workers`` each worker has a bandit and clients of its own, and the restart has one more worker.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ import random
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 from rich.console import Console
 
 from server_process import Server
@@ -42,6 +45,7 @@ def kill_repeatedly(
     kills: int,
     seed: int = 0,
     clients: int = 4,
+    edges: int = 2,
     most_s: float = 0.6,
     workers: int = 1,
     kind: type[Server] = Server,
@@ -58,9 +62,8 @@ def kill_repeatedly(
         ]
         with contextlib.ExitStack() as loads:
             for bandit, record in zip(bandits, records, strict=True):
-                loads.enter_context(
-                    load([server.url], bandit, record, clients=clients, seed=seed, kind=kind)
-                )
+                about = {"clients": clients, "edges": edges, "seed": seed}
+                loads.enter_context(load([server.url], bandit, record, kind=kind, **about))
             for _ in range(kills):
                 time.sleep(most_s * rng.random())
                 kill_something(server, workers, rng)
@@ -89,7 +92,9 @@ def kill_something(server: Server, workers: int, rng: random.Random) -> None:
     """Kill one worker, which the server starts again, or the only process, and start that again."""
     if workers > 1:
         if alive := server.workers():
-            rng.choice(alive).kill()
+            # It may be gone by now, if it is the one that was killed before.
+            with contextlib.suppress(psutil.NoSuchProcess):
+                rng.choice(alive).kill()
         return
     server.kill()
     server.start(wait=rng.random() < 0.8)  # sometimes killed again while it starts
@@ -102,12 +107,13 @@ def load(
     record: Path,
     *,
     clients: int = 4,
+    edges: int = 0,
     seed: int = 0,
     kind: type[Server] = Server,
 ) -> Iterator[None]:
     """Run clients during the block. When the block ends, all their requests are answered."""
     program = str(Path(__file__).with_name("crash_load.py"))
-    options = ["--clients", str(clients), "--seed", str(seed)]
+    options = ["--clients", str(clients), "--edges", str(edges), "--seed", str(seed)]
     log = record.with_suffix(".log")
     process = kind.python([program, ",".join(urls), bandit, str(record), *options], log)
     try:
@@ -156,6 +162,9 @@ def judge(
         for arm, x in event["outcomes"].items()
     ]
     _same(sorted(logged_outcomes), sorted(told.items()), "the outcomes")
+    merged = _remote(line for line in record if line.get("did") == "merge")
+    _same(_remote(event for event in events if event["kind"] == "merged"), merged, "the batches")
+    told |= {(id, arm): x for id, _, outcomes in merged for arm, x in outcomes}
     added = sorted(line["arm"] for line in record if line.get("did") == "add")
     _same(
         sorted(arm for event in events if event["kind"] == "arms_added" for arm in event["arms"]),
@@ -167,10 +176,20 @@ def judge(
     return {
         "decisions": sum(map(len, asked.values())),
         "outcomes": len(told),
+        "decisions at the edge": len(merged),
         "tells": repeats,
         "arms added": len(added),
         "events": len(events),
     }
+
+
+def _remote(batches: Iterable[dict[str, Any]]) -> list[Any]:
+    """The decisions of batches with their arms and outcomes, in the order of their ids."""
+    return sorted(
+        (one["id"], one["arms"], sorted(one["outcomes"].items()))
+        for batch in batches
+        for one in batch["decisions"]
+    )
 
 
 def lines(record: Path) -> list[dict[str, Any]]:
@@ -219,6 +238,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--database", help="postgresql://...; default: a new SQLite file")
     parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--edges", type=int, default=4, help="clients that decide with snapshots")
     parser.add_argument(
         "--workers", type=int, default=1, help="with several, only one of them is killed at a time"
     )
@@ -231,6 +251,7 @@ def main() -> None:
             kills=options.kills,
             seed=options.seed,
             clients=options.clients,
+            edges=options.edges,
             workers=options.workers,
         )
         Console().print(found)

@@ -67,10 +67,12 @@ def decide(
 def turn(edge: EdgeBandit, n: int, n_samples: int | None, rng: np.random.Generator) -> None:
     """Decide and learn n times."""
     decisions = edge.ask_many(n, propensities=n_samples)
-    outcomes = (rng.random((n, K)) < 0.3).astype(float).tolist()
+    # Arms are numbers, and their means are the uniform numbers from 0 to 1.
+    arms = np.array([one.arms for one in decisions], int)
+    outcomes = rng.random(arms.shape) < arms / len(edge.session.names)
     edge.tell_many(
         (one, dict(zip(one.arms, told, strict=True)))
-        for one, told in zip(decisions, outcomes, strict=True)
+        for one, told in zip(decisions, outcomes.astype(float).tolist(), strict=True)
     )
 
 

@@ -113,6 +113,15 @@ def test_the_layers_are_the_rooms():
     assert found == rooms | {"__init__", "__main__"}
 
 
+def test_no_source_file_has_more_than_300_lines():
+    lengths = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in (ROOT / "src").rglob("*.py")
+    }
+    assert len(lengths) > 100
+    assert {path: length for path, length in lengths.items() if length > 300} == {}
+
+
 def test_the_readme_is_short_and_in_order():
     text = (ROOT / "README.md").read_text()
     assert len(text.splitlines()) <= 150

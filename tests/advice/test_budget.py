@@ -186,3 +186,38 @@ def test_noise_that_hides_everything_leaves_everything_undecided():
     assert found["separable"].verdict in ("undecided", "not probed")
     assert "separable" in found.recommendation.undecided
     assert "noise hides" in str(found)
+
+
+def test_oracles_that_are_suggested_for_noise_exist():
+    from superarm import oracles
+    from superarm.advice.suggestions import _NOISY
+
+    names = {
+        word.strip(",.") for line in _NOISY.values() for word in line.split() if "Noisy" in word
+    }
+    assert {name.removeprefix("superarm.oracles.") for name in names} == {
+        "NoisySingletons",
+        "NoisyGreedy",
+        "NoisyLocalSearch",
+    }
+    assert all(hasattr(oracles, name.removeprefix("superarm.oracles.")) for name in names)
+
+
+@pytest.mark.parametrize("n_arms", [1, 2, 3])
+def test_tiny_problems_with_a_budget(n_arms):
+    for k in range(1, n_arms + 1):
+        for reward in (sa.LinearReward(n_arms), sa.AnySuccess(n_arms), box(total, n_arms=n_arms)):
+            found = sa.inspect(reward, k=k, budget=900)
+            assert found.ok
+            # One arm alone does not show what it adds to others.
+            assert n_arms == 1 or not found.recommendation.undecided
+
+
+def test_an_inspection_that_never_began_reports_that_nothing_is_known():
+    found = sa.inspect(coverage(), k=3, budget=9, should_stop=lambda: True)
+    assert (found.evaluations, found.single_s, found.recommendation.oracle) == (
+        0,
+        None,
+        "LocalSearch",
+    )
+    assert "stopped early" in str(found)

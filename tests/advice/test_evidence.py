@@ -5,7 +5,7 @@ import pytest
 
 from superarm.advice.asking import Probe
 from superarm.advice.evidence import Noise, Tally, n_clean, rate_anytime, rate_fixed
-from superarm.advice.results import DELTA, SHARE
+from superarm.advice.settings import DELTA, SHARE
 
 HORIZON = 60
 

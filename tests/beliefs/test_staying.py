@@ -85,7 +85,8 @@ def test_groups_that_moved_are_those_built_anew():
         before = list(zip(x[arms].tolist(), y[arms].tolist(), strict=True))
         x[arms] += 1
         y[arms] += rng.random(3) < 0.3
-        groups.move(arms, before, list(zip(x[arms].tolist(), y[arms].tolist(), strict=True)))
+        after = list(zip(x[arms].tolist(), y[arms].tolist(), strict=True))
+        groups.move(arms.tolist(), before, after)
     again = EqualArms(x, y)
     assert groups.keys == again.keys
     assert all(list(groups.arms_of(i)) == list(again.arms_of(i)) for i in range(len(again.keys)))

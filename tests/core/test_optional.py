@@ -63,3 +63,13 @@ def test_declarations_default_to_false():
     assert not optional.is_diminishing(reward)
     assert optional.is_diminishing(sa.LinearReward(3))
     assert sa.Counted(sa.LinearReward(3)).diminishing
+
+
+def test_has_is_what_the_type_of_a_part_has():
+    """Asked twice, because the second answer is remembered."""
+    for name, make in parts.BELIEFS.items():
+        belief = make(4)
+        for protocol in (optional.Growable, optional.SamplesTop, optional.SamplesMany):
+            expected = issubclass(type(belief), protocol)
+            assert optional.has(belief, protocol) == expected, name
+            assert optional.has(belief, protocol) == expected, name

@@ -168,6 +168,22 @@ def test_top_two_can_look_for_more_arms_than_it_pulls():
         assert arms[0] == slow_closest(oracle.belief.outcomes, 3, np.random.default_rng(seed))[0]
 
 
+@pytest.mark.parametrize("best", [None, 3])
+def test_top_two_without_some_arms_is_top_two_among_the_others(best):
+    """As in a session with retired arms: those have numbers, and are never picked."""
+    rng, here = np.random.default_rng(3), np.array([0, 2, 3, 5, 6])
+    for seed in range(15):
+        belief = told(rng)
+        oracle, alone = TopTwo(belief, best=best), MeanBelief(5)
+        alone.outcomes.counts = belief.outcomes.counts[here]
+        alone.outcomes.sums = belief.outcomes.sums[here]
+        k = 2 if best is None else 1
+        arms = select(oracle, sa.Feasible(k, available=here), np.random.default_rng(seed))
+        assert set(oracle.report.leader) <= set(here)
+        wanted = slow_closest(alone.outcomes, best or k, np.random.default_rng(seed))[:k]
+        assert arms.tolist() == sorted(here[wanted].tolist())
+
+
 class TwoSamples(MeanBelief):
     """Samples that say, in turn, that the first arm is better and that the second is."""
 

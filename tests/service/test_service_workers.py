@@ -8,7 +8,9 @@ import time
 import httpx
 import pytest
 
+import edge_clients
 from forked_server import ForkedServer
+from superarm.client import Client, EdgeBandit
 from superarm.service import server, workers
 from superarm.service.bandits.replay import replay
 from superarm.service.http.keys import make
@@ -64,6 +66,18 @@ def test_a_connection_may_ask_any_bandit(http, bandits):
     for id in bandits:
         lines = http.get(f"/v1/bandits/{id}/log").text.splitlines()
         assert [json.loads(line)["seq"] for line in lines] == list(range(1, len(lines) + 1))
+
+
+def test_edge_bandits_of_both_workers(running, http, bandits):
+    with Client(running.url) as client:
+        for id in bandits[:2]:
+            edges = [EdgeBandit(client, id) for _ in range(2)]
+            sent = [one.id for edge in edges for one in edge_clients.play(edge, 10)]
+            assert [edge.sync() for edge in edges] == [10, 10]
+            assert edges[1].session.policy.belief.outcomes.counts.sum() >= 40
+            log = [json.loads(line) for line in http.get(f"/v1/bandits/{id}/log").text.splitlines()]
+            found = [one["id"] for event in log for one in event.get("decisions", ())]
+            assert [one for one in found if "." in one] == sent
 
 
 def test_requests_that_come_together_are_answered_in_order(running, bandits):

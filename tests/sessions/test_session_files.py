@@ -288,3 +288,14 @@ if __name__ == "__main__":
     FIXTURE.with_suffix(".json").write_text(
         json.dumps({**golden, "a": fresh.policy.belief.a.tolist()}, indent=1)
     )
+
+
+@pytest.mark.parametrize("k", [2, 70])
+def test_short_decisions_are_written_as_if_each_was_looked_at(k, monkeypatch):
+    """70 arms make long lists, which are arrays in the file."""
+    session = sa.Session(sa.thompson(sa.LinearReward(80), k), seed=1)
+    session.tell(session.ask(propensities=3), {})
+    session.ask(3)
+    quick = session.to_bytes()
+    monkeypatch.setattr(files, "_may_be_long", lambda decision: True)
+    assert session.to_bytes() == quick

@@ -5,7 +5,8 @@ from superarm.advice.inspection import inspect, n_evaluations
 from superarm.advice.planning import Plan, PlanRow, plan
 from superarm.advice.progress import Progress
 from superarm.advice.recommendation import Recommendation
-from superarm.advice.results import Inspection, Property, SubProblems, Witness
+from superarm.advice.results import Inspection, Property, Witness
+from superarm.advice.sub_results import SubProblems
 
 __all__ = [
     "Inspection",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from superarm.advice import settings
 from superarm.advice import shape_probes as shape
 from superarm.advice.asking import AskingMany, ProbeOnce, run_block
 from superarm.advice.combined_probes import Combined, Required, alone, interactions
@@ -12,16 +13,13 @@ from superarm.advice.ledger import Ledger
 from superarm.advice.probes import repeat_once
 from superarm.advice.random_inputs import RandomInputs
 from superarm.advice.rules import open_properties
-from superarm.advice.sub_problems import N_CHECKS, SubChecks
+from superarm.advice.sub_problems import SubChecks
 
 _PILOT = 4  # evaluations that find out how large values usually are
 _NOISY_PILOT = 12  # the same where there is noise, made twice
-# Probes that run before anything is decided anew. The same with and without an executor, so that
-# both give the same results.
-_BLOCK = 4
 
 
-_MOST_BLOCKS = 2  # times the probes that it takes without noise and failures
+_MOST_TIMES = 2  # times the probes that it takes without noise and failures
 _SCREEN = 0.1  # of the budget, for the first probes of what is required
 
 
@@ -32,6 +30,7 @@ class Group:
     names: tuple[str, ...]
     probe: Combined
     evaluations: int
+    label: str = ""
     n_probes: int = 0
 
 
@@ -48,7 +47,7 @@ def groups(
     found.append(Group(("submodular", "monotone in S"), interactions, 4))
     absent = ("zero_is_absent",) if required.zero_is_absent else ()
     cost = required.n_evaluations(n_arms)
-    found.append(Group((*required.names, *absent), required, cost))
+    found.append(Group((*required.names, *absent), required, cost, "required, declared"))
     rising = tuple(name for name in ("monotone", "concave") if name in claims)
     if rising:
         found.append(Group(rising, alone, 3))
@@ -81,8 +80,8 @@ def probe_within(
             if _check(ledger, checks, left):
                 continue
             return
-        ledger.watch.about = " and ".join(group.names[:2])
-        n_block = min(_BLOCK, max(1, n_clean() - group.n_probes), left // group.evaluations)
+        ledger.watch.about = group.label or group.names[0]
+        n_block = _n_block(group, left)
         group.n_probes += n_block
         block = [group.probe(draw) for _ in range(n_block)]
         for found in run_block(ledger.evaluate, block):
@@ -91,9 +90,15 @@ def probe_within(
             ledger.add(findings)
 
 
+def _n_block(group: Group, left: int) -> int:
+    """How many probes run at once: few at first, because most violations show at once."""
+    n = min(settings.BLOCK, group.n_probes, n_clean() - group.n_probes)
+    return min(max(1, n), left // group.evaluations)
+
+
 def _check(ledger: Ledger, checks: SubChecks, left: int) -> bool:
     """Check sub-problems with what is left; whether they contradict what held."""
-    n = min(N_CHECKS, left // checks.evaluations)
+    n = min(settings.N_CHECKS, left // checks.evaluations)
     if n == 0 or ledger.noisy or checks.better is not None or checks.n_arms <= checks.k:
         return False
     ledger.watch.about = "all sets of sub-problems"
@@ -111,15 +116,16 @@ def _next(table: list[Group], ledger: Ledger, left: int, k: int) -> Group | None
         for group in table
         if not set(group.names).isdisjoint(names)
         and group.evaluations <= left
-        and group.n_probes < _MOST_BLOCKS * n_clean()  # noise or failures may hide everything
+        # Noise or failures may hide everything.
+        and group.n_probes < _MOST_TIMES * n_clean()
     ]
     # A few probes of what is required: a reward that fails there makes all other probes useless.
     first = [
         group
         for group in useful
         if "deterministic" in group.names
-        and group.n_probes < _BLOCK
-        and _BLOCK * group.evaluations <= _SCREEN * left
+        and group.n_probes < settings.BLOCK
+        and settings.BLOCK * group.evaluations <= _SCREEN * left
     ]
     # Then what the rest of the budget can decide, in the order of the rules; else the cheapest.
     decidable = [

@@ -1,7 +1,7 @@
 """When a property holds: how many probes it takes, and bounds on the share that violates it.
 
-A property holds if at most the share ``SHARE`` of the probes, drawn as they are drawn, violates it,
-with confidence 1 - ``DELTA``. One violation shows that it does not hold for all sets and means, so
+A property holds if at most the share SHARE of the probes, drawn as they are drawn, violates it,
+with confidence 1 - DELTA. One violation shows that it does not hold for all sets and means, so
 that it fails. Everything else is undecided.
 """
 
@@ -11,8 +11,9 @@ import math
 
 import numpy as np
 
+from superarm.advice import settings
 from superarm.advice.asking import Probe
-from superarm.advice.results import DELTA, SHARE, Property
+from superarm.advice.results import Property
 from superarm.core.special import betaincinv, betaln, stdtrit
 
 # Comparisons that noise alone makes look like a violation, at most, if the noise is normal.
@@ -24,7 +25,7 @@ _ENOUGH = 12
 _EXACT = 1e-12  # of a bound
 
 
-def n_clean(share: float = SHARE, delta: float = DELTA) -> int:
+def n_clean() -> int:
     """How many probes without a violation it takes for "holds".
 
     Examples
@@ -32,15 +33,15 @@ def n_clean(share: float = SHARE, delta: float = DELTA) -> int:
     >>> n_clean()
     19
     """
-    return math.ceil(math.log(delta) / math.log1p(-share))
+    return math.ceil(math.log(settings.DELTA) / math.log1p(-settings.SHARE))
 
 
-def doubt(n_probes: int, share: float = SHARE) -> float:
+def doubt(n_probes: int) -> float:
     """The probability that so many probes are clean although more than the share violates."""
-    return (1 - share) ** n_probes
+    return (1 - settings.SHARE) ** n_probes
 
 
-def rate_fixed(n_probes: int, n_violated: int, delta: float = DELTA) -> float | None:
+def rate_fixed(n_probes: int, n_violated: int) -> float | None:
     """An upper bound on the share of violating probes, if the number of probes was fixed before.
 
     Clopper and Pearson's one-sided bound, which is 1 - delta^(1/n) without a violation. None
@@ -49,10 +50,10 @@ def rate_fixed(n_probes: int, n_violated: int, delta: float = DELTA) -> float | 
     if not n_probes:
         return None
     n_kept = n_probes - n_violated
-    return float(betaincinv(n_violated + 1, n_kept, 1 - delta)) if n_kept else 1.0
+    return float(betaincinv(n_violated + 1, n_kept, 1 - settings.DELTA)) if n_kept else 1.0
 
 
-def rate_anytime(n_probes: int, n_violated: int, delta: float = DELTA) -> float | None:
+def rate_anytime(n_probes: int, n_violated: int) -> float | None:
     """The same for probes that stop at any time, for any reason.
 
     Without a violation it is the same bound: it is ever below the true share p only if the first
@@ -66,7 +67,7 @@ def rate_anytime(n_probes: int, n_violated: int, delta: float = DELTA) -> float 
     (True, True)
     """
     if not n_probes or not n_violated:
-        return rate_fixed(n_probes, n_violated, delta)
+        return rate_fixed(n_probes, n_violated)
     n_kept = n_probes - n_violated
     if not n_kept:
         return 1.0
@@ -78,7 +79,7 @@ def rate_anytime(n_probes: int, n_violated: int, delta: float = DELTA) -> float 
     while high - low > _EXACT:
         p = (low + high) / 2
         likelihood = n_violated * math.log(p) + n_kept * math.log1p(-p)
-        rejected = mixture - likelihood >= -math.log(delta)
+        rejected = mixture - likelihood >= -math.log(settings.DELTA)
         low, high = (low, p) if rejected else (p, high)
     return high
 

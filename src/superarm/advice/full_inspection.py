@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from superarm.advice import probes as required
+from superarm.advice import settings, sub_problems
 from superarm.advice import shape_probes as shape
-from superarm.advice import sub_problems
 from superarm.advice.asking import Probe, ProbeOnce, run_block
 from superarm.advice.ledger import Ledger
 from superarm.advice.random_inputs import RandomInputs
@@ -66,7 +66,7 @@ def most_evaluations(table: list[Check], probes: int, n_arms: int, k: int) -> in
 def _n_checks(probes: int, n_arms: int, k: int) -> int:
     if k in (1, n_arms):
         return 0  # there is nothing to choose
-    return min(sub_problems.N_CHECKS, max(1, probes // _PROBES_PER_CHECK))
+    return min(settings.N_CHECKS, max(1, probes // _PROBES_PER_CHECK))
 
 
 def probe_all(

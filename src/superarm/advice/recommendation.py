@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from superarm.advice import settings
 from superarm.advice.evidence import doubt, n_clean
 from superarm.advice.oracle_costs import ORACLE_COSTS
-from superarm.advice.results import SHARE, Property, SubProblems
+from superarm.advice.results import Property
 from superarm.advice.rules import (
     CHOICES,
     RELIED_ON,
@@ -19,8 +20,10 @@ from superarm.advice.rules import (
     unreliable,
 )
 from superarm.advice.sub_problems import SubChecks
+from superarm.advice.sub_results import SubProblems
 from superarm.advice.suggestions import fix, suggestions
 from superarm.advice.text import listed, shown_s
+from superarm.oracles import Exhaustive
 
 _LOSES = 0.02  # of a value: less is not worth a warning
 
@@ -88,7 +91,7 @@ class Recommendation:
         if self.confidence is not None:
             lines.append(
                 f"Confidence: {math.floor(100 * self.confidence)}% that what the oracle relies on "
-                f"is violated in at most {SHARE:.0%} of such probes."
+                f"is violated in at most {settings.SHARE:.0%} of such probes."
             )
         lines.append(f"Cost per round: {self.cost}.")
         return "\n".join(lines + [f"Consider: {line}." for line in self.suggestions])
@@ -141,7 +144,7 @@ def recommend(
         suggestions=tuple(suggestions(rows, used, case, loss)),
         undecided=open_properties(rows, n_arms, k),
         confidence=_confidence(rows, case, together),
-        warnings=tuple(_warnings(oracle, rows, usual, checks.of(oracle))),
+        warnings=tuple(_warnings(oracle, rows, usual, math.comb(n_arms, k), checks.of(oracle))),
     )
 
 
@@ -160,15 +163,21 @@ def _confidence(
 
 
 def _warnings(
-    oracle: str, rows: dict[str, Property], usual: float, check: SubProblems | None
+    oracle: str,
+    rows: dict[str, Property],
+    usual: float,
+    n_sets: int,
+    check: SubProblems | None,
 ) -> list[str]:
     lines = []
     row = rows["submodular"]
+    # More than the limit of Exhaustive would be no advice.
+    cost = f", by {n_sets:,} evaluations per round" if n_sets <= Exhaustive().limit else ""
     if oracle in ("LocalSearch", "Greedy") and row.n_violated and row.worst > _LOSES * usual:
         lines.append(
             f"{oracle} can miss the best set, because arms are worth more together than alone: an "
             f"arm added {row.worst:.3g} more to a set than to a part of it, where an ordinary "
-            f"value is {usual:.3g}. Only Exhaustive is sure to find the best set"
+            f"value is {usual:.3g}. Only Exhaustive is sure to find the best set{cost}"
         )
     if check is not None and check.mean_ratio < 1 - _LOSES:
         better = max(check.others, key=lambda name: check.others[name])
@@ -211,10 +220,11 @@ def _why(case: str, rows: dict[str, Property], n_arms: int, k: int) -> str:
         return f"{swaps}, and {n_sets:,} sets are few enough to evaluate all of them"
     if case == "undecided":
         return f"{swaps}, and LocalSearch relies on no property of the reward"
-    rising = rows["monotone in S"].n_violated and not rows["submodular"].n_violated
-    what = "one more arm lowers no value" if rising else "the reward is submodular"
-    decisive = rows["monotone in S"] if rising else rows["submodular"]
-    return f"{swaps}, and that {what} is {'violated' if decisive.n_violated else 'undecided'}"
+    if rows["submodular"].n_violated:
+        return f"{swaps}, and the reward is not submodular"
+    if rows["monotone in S"].n_violated:
+        return f"{swaps}, and one more arm can lower the value"
+    return f"{swaps}, and it is undecided whether the reward is submodular"
 
 
 def _swaps(row: Property) -> str:

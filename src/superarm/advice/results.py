@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.advice import settings
+from superarm.advice.sub_results import SubProblems
 from superarm.advice.text import aligned, listed, row_of, shown_s
 from superarm.core import notebook
 
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from superarm.advice.recommendation import Recommendation
 
 _SHOWN = 8  # numbers of a set in a text
-# A property holds if at most this share of probes violates it, with confidence 1 - DELTA.
-SHARE, DELTA = 0.15, 0.05
 _HEAD = ("property", "verdict", "violated", "rate (95%)", "worst")
 
 
@@ -100,7 +100,11 @@ class Property:
     @property
     def holds(self) -> bool:
         """Whether no probe showed a violation, and there were enough probes to say so."""
-        return self.n_violated == 0 and self.rate_upper is not None and self.rate_upper < SHARE
+        return (
+            self.n_violated == 0
+            and self.rate_upper is not None
+            and self.rate_upper < settings.SHARE
+        )
 
     @property
     def undecided(self) -> bool:
@@ -125,40 +129,6 @@ class Property:
         if self.kind == "undeclared":
             return "holds" if self.holds else "fails"
         return "ok" if self.holds else "ERROR"
-
-
-@dataclass(frozen=True)
-class SubProblems:
-    """The recommended oracle next to `Exhaustive`, on random sub-problems with few of the arms.
-
-    Attributes
-    ----------
-    oracle
-        The oracle that was checked.
-    n_problems, n_arms, k
-        How many sub-problems, how many arms each of them has, and the arms per set.
-    mean_ratio, worst_ratio
-        The value of the oracle's set divided by the value of the best set: on average, and in the
-        worst sub-problem.
-    others
-        The mean ratio of several oracles in the same sub-problems, by name.
-    """
-
-    oracle: str
-    n_problems: int
-    n_arms: int
-    k: int
-    mean_ratio: float
-    worst_ratio: float
-    others: dict[str, float]
-
-    def __str__(self) -> str:
-        many = "s" if self.n_problems > 1 else ""
-        return (
-            f"on {self.n_problems} random sub-problem{many} ({self.k} of {self.n_arms} arms), "
-            f"sets of {self.oracle} were worth {self.mean_ratio:.3f} of the best set on average, "
-            f"{self.worst_ratio:.3f} at worst"
-        )
 
 
 @dataclass(frozen=True)
@@ -243,8 +213,8 @@ class Inspection:
     def meaning(self) -> list[str]:
         """What the verdicts mean, and why the probes ended."""
         lines = [
-            f"holds, ok: at most {SHARE:.0%} of such probes violate it, with {1 - DELTA:.0%} "
-            f"confidence"
+            f"holds, ok: at most {settings.SHARE:.0%} of such probes violate it, with "
+            f"{1 - settings.DELTA:.0%} confidence"
         ]
         missing = [row.name for row in self.rows if row.verdict == "not probed"]
         if missing:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from superarm.advice import settings
 from superarm.advice.asking import Asking, batch, probe, singles
 from superarm.advice.random_inputs import RandomInputs
 
@@ -153,7 +154,7 @@ class Separable:
         return n_sub + 1 + k * min(self._n_rivals, n_sub - k)
 
     def _n_sub(self, n_arms: int, k: int) -> int:
-        return min(n_arms, 2 * k if self.small else max(_SUB_ARMS, 4 * k))
+        return min(n_arms, settings.SMALL_ARMS * k if self.small else max(_SUB_ARMS, 4 * k))
 
     @property
     def _n_rivals(self) -> int:

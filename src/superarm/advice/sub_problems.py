@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 from superarm.advice.asking import Probe, batch, probe
 from superarm.advice.evaluator import Evaluator
 from superarm.advice.random_inputs import RandomInputs
-from superarm.advice.results import SubProblems
+from superarm.advice.sub_results import SubProblems
 from superarm.core import Oracle, Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles import Greedy, LocalSearch, Singletons
 
 _MOST_SETS = 128  # of at most k arms, in one sub-problem
 _MOST_K = 5  # larger sets would leave too few of them
-N_CHECKS = 5  # sub-problems, if the budget allows
 _ALONE = "Singletons"
 # None of them remembers answers, which would be at other means.
 _CHECKED: dict[str, Oracle] = {

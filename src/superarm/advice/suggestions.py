@@ -12,6 +12,7 @@ _NOISY = {
         "worth more together than alone"
     ),
 }
+_BEARABLE = 0.1  # of a value: a cheaper oracle that loses more is not suggested
 _STEEP = 0.5  # of the declared B: below it, a smaller B is suggested
 _DECLARE = {
     "monotone": "each single arm is worth no less when its mean rises",
@@ -69,7 +70,7 @@ def suggestions(rows: dict[str, Property], used: float, case: str, loss: float) 
 def _cheaper(case: str, loss: float) -> list[str]:
     if case == "small":
         return ["LocalSearch if evaluating all sets takes too long; it may miss the best set"]
-    if case not in ("submodular", "other"):
+    if case not in ("submodular", "other") or loss > _BEARABLE:
         return []
     return [
         f"LazySingletons if an evaluation is expensive: it makes at most n_arms evaluations "

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs._equal_arms import EqualArms, Key
-from superarm.beliefs._scores import PlainPosteriors, SharedScores, TopOfGroups
+from superarm.beliefs._scores import PlainPosteriors, SharedScores
+from superarm.beliefs._top_of_groups import TopOfGroups
 from superarm.beliefs.beta import BetaBelief
 from superarm.core.arguments import FloatArray, IndexArray, as_feedback
 
@@ -40,9 +41,8 @@ class KnownGroups:
         groups: Any = self._groups
         a, b = groups.columns()
         shift, held = np.zeros(len(a)), np.zeros(len(a), bool)
-
-        every = PlainPosteriors(posteriors.a, posteriors.b)
-        top = TopOfGroups(PlainPosteriors(a, b), shift, held, groups, scores, every.of)
+        bounds = PlainPosteriors(a, b)
+        top = TopOfGroups(bounds, shift, held, groups, scores)
         return top.draw(k, rng=rng)
 
     def update(
@@ -62,7 +62,7 @@ class KnownGroups:
         _lock(posteriors, False)
         posteriors.update(arms, outcomes, rng=rng)
         _lock(posteriors, True)
-        self._groups.move(arms, before, _keys(posteriors, arms))
+        self._groups.move(arms.tolist(), before, _keys(posteriors, arms))
 
     def _build(self, posteriors: BetaBelief) -> None:
         # Copies: a view could be changed through the array that it is a view of.

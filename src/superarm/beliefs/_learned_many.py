@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.beliefs._many_rows import Rows
-from superarm.beliefs._many_tops import ManyTops
+from superarm.beliefs._many_tops import MOST_ARMS, ManyTops, one_by_one
 from superarm.beliefs.learned_prior import next_fit
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_k
 
@@ -21,10 +21,12 @@ def sample_top_many(
     self: LearnedBetaBelief, n: int, k: int, *, rng: np.random.Generator
 ) -> tuple[IndexArray, FloatArray]:
     """The same as ``sample_top`` for n independent samples, at once: shape (n, k) each."""
-    counts = self.outcomes.counts
+    n, k, counts = as_count(n, "n", least=1), as_k(k, self.n_arms), self.outcomes.counts
+    if self.n_arms > MOST_ARMS:
+        return one_by_one(self, n, k, rng=rng)
     posteriors = self._mixed(counts, self.outcomes.sums)
     tops = ManyTops(posteriors, self._optimism(counts), self._is_held(), self.scores.law)
-    return tops.draw(as_count(n, "n", least=1), as_k(k, self.n_arms), rng=rng)
+    return tops.draw(n, k, rng=rng)
 
 
 def update_many(

@@ -8,16 +8,14 @@ z_i = sqrt(shared) · z_0 + sqrt(1 - shared) · e_i is standard normal for any `
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from superarm.beliefs._equal_arms import EqualArms
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.special import betaincinv, ndtr, ndtri, ndtri_exp
+from superarm.core.special import betaincc, betaincinv, ndtr, ndtri
 
 BoolArray = NDArray[np.bool_]
 
@@ -31,13 +29,33 @@ def beta_at(a: FloatArray, b: FloatArray, scores: FloatArray) -> FloatArray:
     """The quantiles of Beta(a, b) at Phi(scores)."""
     is_low = scores < 0
     # The smaller tail keeps its digits, and 1 - theta is Beta(b, a).
+    if not is_low.any():
+        return np.asarray(1 - betaincinv(b, a, ndtr(-scores)), np.float64)
     tail = betaincinv(np.where(is_low, a, b), np.where(is_low, b, a), ndtr(-np.abs(scores)))
     return np.asarray(np.where(is_low, tail, 1 - tail), np.float64)
+
+
+def beta_value(a: float, b: float, score: float) -> float:
+    """One value of `beta_at`, in less time."""
+    if score < 0:
+        return float(betaincinv(a, b, ndtr(score)))
+    return 1 - float(betaincinv(b, a, ndtr(-score)))
 
 
 def wide_scores(scores: Any, xp: Any = np) -> Any:
     """The scores at which the wide part of a posterior is taken."""
     return xp.minimum(scores, _HIGH + _BEYOND * (scores - _HIGH))
+
+
+class _Plain:
+    """For `wide_scores` of one score."""
+
+    minimum = staticmethod(min)
+
+
+def _from_wide(scores: FloatArray) -> FloatArray:
+    """The inverse of `wide_scores`."""
+    return np.maximum(scores, _HIGH + (scores - _HIGH) / _BEYOND)
 
 
 def largest_score(n: int) -> float:
@@ -68,6 +86,9 @@ class AtScores(Protocol):
     def at(self, scores: FloatArray) -> FloatArray:
         """The values at some scores, one per posterior."""
 
+    def value(self, place: int, score: float) -> float:
+        """The same for one posterior."""
+
 
 @dataclass(frozen=True, eq=False)
 class PlainPosteriors:
@@ -84,11 +105,15 @@ class PlainPosteriors:
 
     def of(self, places: IndexArray) -> PlainPosteriors:
         """Some of them."""
-        return PlainPosteriors(self.a[places], self.b[places])
+        return PlainPosteriors(self.a.take(places), self.b.take(places))
 
     def at(self, scores: FloatArray) -> FloatArray:
         """The quantiles at Phi(scores), shape (n,)."""
         return beta_at(self.a, self.b, scores)
+
+    def value(self, place: int, score: float) -> float:
+        """One of them."""
+        return beta_value(self.a.item(place), self.b.item(place), score)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +142,7 @@ class MixedPosteriors:
     def of(self, places: IndexArray) -> MixedPosteriors:
         """Some of them."""
         columns = (self.a, self.b, self.wide_a, self.wide_b, self.weight, self.lift)
-        return MixedPosteriors(*(column[places] for column in columns))
+        return MixedPosteriors(*[column.take(places) for column in columns])
 
     def at(self, scores: FloatArray) -> FloatArray:
         """The values at some scores, shape (n,)."""
@@ -129,6 +154,27 @@ class MixedPosteriors:
             at_wide = beta_at(self.wide_a[wide], self.wide_b[wide], wide_scores(within))
             values[wide] = np.maximum(values[wide], at_wide)
         return values
+
+    def value(self, place: int, score: float) -> float:
+        """One of them."""
+        value = beta_value(self.a.item(place), self.b.item(place), score)
+        tail, weight = float(ndtr(-(score + self.lift.item(place)))), self.weight.item(place)
+        if tail < weight:
+            within = wide_scores(float(-ndtri(tail / weight)), _Plain)
+            at_wide = beta_value(self.wide_a.item(place), self.wide_b.item(place), within)
+            return max(value, at_wide)
+        return value
+
+    def critical(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """Values are above a level if scores are above the first, or plus lift above the second.
+
+        Up to rounding. Shape (n,) each.
+        """
+        learned, wide = (
+            np.asarray(-ndtri(betaincc(a, b, level)), np.float64)
+            for a, b in ((self.a, self.b), (self.wide_a, self.wide_b))
+        )
+        return learned, np.asarray(-ndtri(self.weight * ndtr(-_from_wide(wide))), np.float64)
 
 
 @dataclass(frozen=True)
@@ -149,12 +195,12 @@ class SharedScores:
     @property
     def common_std(self) -> float:
         """The standard deviation of the part that all arms share."""
-        return self.spread * float(np.sqrt(self.shared))
+        return self.spread * math.sqrt(self.shared)
 
     @property
     def own_std(self) -> float:
         """The standard deviation of the part that each arm has for itself."""
-        return self.spread * float(np.sqrt(1 - self.shared))
+        return self.spread * math.sqrt(1 - self.shared)
 
     def draw(
         self, n_arms: int, held: BoolArray | None = None, *, rng: np.random.Generator
@@ -165,119 +211,3 @@ class SharedScores:
         if held is not None:
             own[held] = largest_score(n_arms)
         return common + self.own_std * own
-
-
-@dataclass(frozen=True, eq=False)
-class TopOfGroups:
-    """The k largest values of arms in groups, from few draws.
-
-    All arms of a group have scores of the same law, and posteriors that are at most that of the
-    group. The largest own score of a group is drawn directly, without the others: the largest of n
-    uniform numbers is U^(1/n), the next one is that times U^(1/(n-1)), and so on. With the
-    posterior of the group it bounds the values of all arms that are left there. An arm of the group
-    is drawn for it, and the arm's value is computed, only while the bound may be among the k
-    largest values.
-
-    Attributes
-    ----------
-    bounds, shift, held
-        Shape (n_groups,): the posterior of each group, what is added to the scores of its arms, and
-        whether their e_i is `largest_score` instead of a draw.
-    groups, scores
-        The arms of each group, and the law of the scores.
-    posteriors
-        The posteriors of some arms.
-    """
-
-    bounds: AtScores
-    shift: FloatArray
-    held: BoolArray
-    groups: EqualArms
-    scores: SharedScores
-    posteriors: Callable[[IndexArray], AtScores]
-
-    def draw(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
-        """The arms of the k largest values, ascending, and these values."""
-        common = self.scores.common_std * rng.standard_normal()
-        race = Race(self.groups, rng=rng)
-        every = np.arange(len(self.shift))
-        bounds = self.bounds.at(self._scores(every, race.log_u, common))
-        arms, values, level = np.empty(0, np.intp), np.empty(0), -np.inf
-        # Among equal values those that come first are as good as the others.
-        while len(of := ((bounds > level) | (bounds == level) & (race.n_drawn < k)).nonzero()[0]):
-            if len(of) > k:
-                of = of[np.argpartition(-bounds[of], k)[:k]]
-            group, log_u, new = race.next(of, max(1, k // len(of)), rng=rng)
-            scores = self._scores(group, log_u, common)
-            arms = np.concatenate([arms, new])
-            values = np.concatenate([values, self.posteriors(new).at(scores)])
-            best = _first(values, k, rng)
-            arms, values = arms[best], values[best]
-            level = values[-1] if len(values) == k else -np.inf
-            bounds[of] = -np.inf
-            # Most groups of few arms are empty by now, and need no bound.
-            if len(of := of[race.left[of] > 0]):
-                bounds[of] = self.bounds.of(of).at(self._scores(of, race.log_u[of], common))
-        order = np.argsort(arms)
-        return arms[order], values[order]
-
-    def _scores(self, of: IndexArray, log_u: FloatArray, common: float) -> FloatArray:
-        scores = self.shift[of] + common
-        if self.scores.own_std > 0:
-            drawn = np.asarray(ndtri_exp(log_u), np.float64)
-            own = np.where(self.held[of], largest_score(self.groups.n_arms), drawn)
-            scores = scores + self.scores.own_std * own
-        return scores
-
-
-class Race:
-    """The arms of groups in the order of their own scores, the largest first, as far as needed.
-
-    Attributes
-    ----------
-    log_u
-        Shape (n_groups,): the logarithm of Phi of the largest own score that is left.
-    n_drawn, left
-        Shape (n_groups,): how many arms of each group are drawn, and how many are left.
-    """
-
-    def __init__(self, groups: EqualArms, *, rng: np.random.Generator) -> None:
-        self._groups, self.left = groups, groups.sizes()
-        self.n_drawn = np.zeros_like(self.left)
-        self.log_u = np.log1p(-rng.random(len(self.left))) / self.left
-        self._places: dict[int, set[int]] = {}
-
-    def next(
-        self, of: IndexArray, most: int, *, rng: np.random.Generator
-    ) -> tuple[IndexArray, FloatArray, IndexArray]:
-        """Up to ``most`` more arms of each of some groups: groups, log of Phi(score), and arms."""
-        after = self.left[of, None] - np.arange(1, most + 1)
-        steps = np.log1p(-rng.random(after.shape)) / np.maximum(after, 1)
-        log_u = np.concatenate([self.log_u[of, None], steps], axis=1).cumsum(axis=1)
-        is_there = after >= 0
-        n_new = is_there.sum(axis=1)
-        arms = [
-            arm
-            for group, n in zip(of.tolist(), n_new.tolist(), strict=True)
-            for arm in self._members(group, n, rng)
-        ]
-        self.log_u[of] = log_u[:, -1]
-        self.left[of] -= n_new
-        self.n_drawn[of] += n_new
-        return of.repeat(n_new), log_u[:, :-1][is_there], np.array(arms, np.intp)
-
-    def _members(self, group: int, n: int, rng: np.random.Generator) -> list[int]:
-        """n random arms of a group that were not drawn before."""
-        members, taken = self._groups.arms_of(group), self._places.setdefault(group, set())
-        arms: list[int] = []
-        while len(arms) < n:
-            place = int(rng.integers(len(members))) if len(members) > 1 else 0
-            if place not in taken:
-                taken.add(place)
-                arms.append(members.at(place))
-        return arms
-
-
-def _first(values: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
-    """The places of the k largest values, the largest first; ties in random order."""
-    return np.lexsort((rng.random(len(values)), -values))[:k]

@@ -40,6 +40,13 @@ class SortedArms:
         self._last = [block[-1] for block in self._blocks]
         self._n_arms = len(arms)
 
+    @classmethod
+    def one(cls, arm: int) -> SortedArms:
+        """A single arm."""
+        made = cls.__new__(cls)
+        made._blocks, made._last, made._n_arms = [array("q", (arm,))], [arm], 1
+        return made
+
     def __len__(self) -> int:
         return self._n_arms
 
@@ -63,8 +70,10 @@ class SortedArms:
         index = min(bisect_left(self._last, arm), len(self._blocks) - 1)
         block = self._blocks[index]
         insort(block, arm)
-        parts = [block] if len(block) <= 2 * _BLOCK else [block[:_BLOCK], block[_BLOCK:]]
-        self._replace(index, parts)
+        if len(block) <= 2 * _BLOCK:
+            self._last[index] = block[-1]
+        else:
+            self._replace(index, [block[:_BLOCK], block[_BLOCK:]])
 
     def remove(self, arm: int) -> None:
         """Take out an arm that is there."""
@@ -72,7 +81,10 @@ class SortedArms:
         index = bisect_left(self._last, arm)
         block = self._blocks[index]
         del block[bisect_left(block, arm)]
-        self._replace(index, [block] if block else [])
+        if block:
+            self._last[index] = block[-1]
+        else:
+            self._replace(index, [])
 
     def _replace(self, index: int, parts: list[array[int]]) -> None:
         self._blocks[index : index + 1] = parts

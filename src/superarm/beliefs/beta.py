@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from superarm.beliefs import _beta
 from superarm.beliefs._beta import as_counts, as_prior, flip, grown
 from superarm.beliefs._many_rows import Rows
-from superarm.beliefs._many_tops import ManyTops
+from superarm.beliefs._many_tops import MOST_ARMS, ManyTops, one_by_one
 from superarm.beliefs._scores import PlainPosteriors, SharedScores
 from superarm.beliefs.beta_top_k import BetaTopK
 from superarm.core.arguments import (
@@ -97,16 +97,20 @@ class BetaBelief:
     def update_many(
         self, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], *, rng: np.random.Generator
     ) -> None:
-        """One ``update`` per row, at once. The posteriors are the same for outcomes of 0 and 1."""
+        """The same as one ``update`` per row, bit for bit."""
         if type(self).update is not BetaBelief.update:
             for row in zip(arms, outcomes, strict=True):
                 self.update(*row, rng=rng)
             return
         rows = Rows.of(arms, outcomes, self.n_arms)
         coins = flip(rows.outcomes, rng=rng)
-        self._top.forget()
+        keeps = self._top.above is not None
+        if keeps:  # it keeps nothing if one of the updates alone would make it start afresh
+            self._top.before_update(self, int(rows.sizes.max(initial=0)))
         np.add.at(self.a, rows.arms, coins)
         np.add.at(self.b, rows.arms, 1 - coins)
+        if keeps:
+            self._top.after_update(np.unique(rows.arms))
 
     @classmethod
     def from_counts(
@@ -194,9 +198,8 @@ class BetaBelief:
     ) -> tuple[IndexArray, FloatArray]:
         """The same as ``sample_top`` for n independent samples, at once: shape (n, k) each."""
         n, k = as_count(n, "n", least=1), as_k(k, self.n_arms)
-        if type(self).sample is not BetaBelief.sample:
-            rows = [self.sample_top(k, rng=rng) for _ in range(n)]
-            return np.array([arms for arms, _ in rows]), np.array([values for _, values in rows])
+        if type(self).sample is not BetaBelief.sample or self.n_arms > MOST_ARMS:
+            return one_by_one(self, n, k, rng=rng)
         nothing = np.zeros(self.n_arms)
         tops = ManyTops(PlainPosteriors(self.a, self.b), nothing, nothing > 0, SharedScores(0.0))
         return tops.draw(n, k, rng=rng)

@@ -10,6 +10,7 @@ Jin, Zhao, Tan, Gu (2026). To stay with an arm that succeeds is right for an ind
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,17 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs import _learned_many
 from superarm.beliefs._beta import as_prior
-from superarm.beliefs._beta_fit import Beta, wide_weight
 from superarm.beliefs._equal_arms import EqualArms, Key
+from superarm.beliefs._few_outcomes import FEW, count_few
+from superarm.beliefs._levels import Levels
 from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
-from superarm.beliefs._scores import BoolArray, MixedPosteriors, TopOfGroups
+from superarm.beliefs._scores import BoolArray, MixedPosteriors
+from superarm.beliefs._top_of_groups import TopOfGroups
 from superarm.beliefs.learned_prior import (
     PER_OUTCOME,
-    WIDE,
     LearnedPosterior,
     LearnedPrior,
+    are_in_steps,
     next_fit,
 )
 from superarm.beliefs.outcome_counts import OutcomeCounts
@@ -66,10 +69,11 @@ class LearnedBetaBelief:
     value of an arm is the larger of the quantiles of both parts of its posterior, each with its own
     n_i. In the wide part, what scores are above 1.5 counts for a tenth (`MixedPosteriors`).
 
-    ``sample`` costs n_arms inverse distribution functions. ``sample_top`` costs one of them for
-    each distinct pair (s_i, f_i), up to steps of a 16th, and some more for k arms. ``update`` costs
-    O(arms updated), and a fit of the prior whenever there is a quarter more outcomes. Takes 20
-    bytes per arm, and 8 more after ``sample_top``.
+    ``sample`` costs n_arms inverse distribution functions. ``sample_top`` costs a few comparisons
+    for each distinct pair (s_i, f_i), up to steps of a 16th, and about four of those functions per
+    place of the set (`Levels`). ``update`` costs O(arms updated), and a fit of the prior whenever
+    there is a quarter more outcomes. Takes 20 bytes per arm, and after ``sample_top`` 8 more and up
+    to 16 MB for all groups.
 
     Parameters
     ----------
@@ -134,6 +138,8 @@ class LearnedBetaBelief:
         # The good outcomes in a row of each arm, at most stay_after.
         self._streaks = np.zeros(self.n_arms, np.int32)
         self._groups: EqualArms | None = None  # built at the first sample_top
+        self._levels = Levels()
+        self._in_steps = True  # whether all sums are such that arms of a group are equal
 
     def mean(self) -> FloatArray:
         """The posterior means, shape (n_arms,)."""
@@ -160,29 +166,32 @@ class LearnedBetaBelief:
         """
         k = as_k(k, self.n_arms)
         if self._groups is None:
-            self._groups = EqualArms(*self._columns(_ALL))
-        counts, sums, held = self._groups.columns()
-        top = TopOfGroups(
-            self._mixed(counts, sums),
-            self._optimism(counts),
-            held > 0,
-            self._groups,
-            self.scores.law,
-            lambda arms: self._mixed(self.outcomes.counts[arms], self.outcomes.sums[arms]),
-        )
-        return top.draw(k, rng=rng)
+            self._groups = EqualArms(*self._columns(_ALL), n_derived=7)
+        groups, learned = self._groups, self._learned()
+        held = groups.columns()[2] > 0
+        fixed = groups.derived(learned, learned.parts)
+        a, b, wide_a, wide_b, weight = fixed[:5]
+        optimism, optimism_wide = self._rise(fixed[5:])
+        bounds = MixedPosteriors(a, b, wide_a, wide_b, weight, optimism_wide - optimism)
+        above = partial(self._levels.of, groups, learned, bounds)
+        own = None if self._in_steps else self._mixed_of
+        law = self.scores.law
+        return TopOfGroups(bounds, optimism, held, groups, law, own, above).draw(k, rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Count the outcomes, and fit the prior when there are a quarter more; draws nothing."""
         arms, outcomes = as_feedback(arms, outcomes, self.n_arms)
-        before = self._keys(arms)
-        longer = np.minimum(self._streaks[arms] + 1, self.stay_after)
-        self._streaks[arms] = np.where(outcomes >= self._usual(arms), longer, 0)
-        self.outcomes.add(arms, outcomes)
+        if len(arms) <= FEW:
+            feedback = list(zip(arms.tolist(), outcomes.tolist(), strict=True))
+            learned = self.prior, self.dispersion
+            keys = count_few(self.outcomes, self._streaks, feedback, *learned, self.stay_after)
+        else:
+            keys = self._count(arms, outcomes)
         self._squares += float(outcomes @ outcomes)
         self._n_outcomes += len(arms)
+        self._in_steps = self._in_steps and are_in_steps(outcomes)
         if self._groups is not None:
-            self._groups.move(arms, before, self._keys(arms))
+            self._groups.move(arms.tolist(), *keys)
         if self._n_outcomes >= next_fit(self._n_fitted):
             self._fit()
             self._n_fitted = self._n_outcomes
@@ -226,39 +235,28 @@ class LearnedBetaBelief:
         if streaks.shape != (self.n_arms,) or (streaks > new.stay_after).any():
             raise ValueError("state['streaks'] must have one number up to stay_after per arm")
         new._streaks = streaks.astype(np.int32)
+        new._in_steps = are_in_steps(outcomes.sums)
         self.__dict__.update(new.__dict__)
 
     def _learned(self) -> LearnedPrior:
         return LearnedPrior(self.prior, self.dispersion, self.wide_share)
 
-    def _usual(self, arms: IndexArray) -> FloatArray:
-        """The posterior means of some arms, if none of them comes from Beta(1, 1)."""
-        a, b = self._posteriors(self.outcomes.counts[arms], self.outcomes.sums[arms])
-        return a / (a + b)
-
-    def _posteriors(
-        self, counts: FloatArray, sums: FloatArray, prior: Beta | None = None
-    ) -> tuple[FloatArray, FloatArray]:
-        a, b = self.prior if prior is None else prior
-        # A sum may exceed its count by rounding.
-        failures = np.maximum(counts - sums, 0.0)
-        return a + sums / self.dispersion, b + failures / self.dispersion
+    def _mixed_of(self, arms: IndexArray) -> MixedPosteriors:
+        return self._mixed(self.outcomes.counts[arms], self.outcomes.sums[arms])
 
     def _mixed(self, counts: FloatArray, sums: FloatArray) -> MixedPosteriors:
         """The posteriors with the wide part of the prior."""
-        learned, wide = self._posteriors(counts, sums), self._posteriors(counts, sums, WIDE)
-        # With sums rounded up, as in the groups, the bound of a group holds for each of its arms.
-        above = np.ceil(PER_OUTCOME * sums) / PER_OUTCOME
-        successes, failures = self._posteriors(counts, above, (0.0, 0.0))
-        weight = wide_weight(successes, failures, self.prior, self.wide_share)
-        lift = self._optimism(counts, WIDE) - self._optimism(counts)
-        return MixedPosteriors(*learned, *wide, weight, lift)
+        a, b, wide_a, wide_b, weight, known, known_wide = self._learned().parts(counts, sums)
+        lift = self._rise(known_wide) - self._rise(known)
+        return MixedPosteriors(a, b, wide_a, wide_b, weight, lift)
 
-    def _optimism(self, counts: FloatArray, prior: Beta | None = None) -> FloatArray:
-        n_known = counts + self.dispersion * sum(self.prior if prior is None else prior)
+    def _optimism(self, counts: FloatArray) -> FloatArray:
+        return self._rise(self._learned().per_known(counts, self.prior))
+
+    def _rise(self, per_known: FloatArray) -> FloatArray:
         # So many rounds give each arm one outcome.
         more = self.n_arms * self.outcomes.rounds / max(1.0, self._n_outcomes)
-        return self.scores.rise(1 / n_known, self.outcomes.rounds, more=more)
+        return self.scores.rise(per_known, self.outcomes.rounds, more=more)
 
     def _scores(self, *, rng: np.random.Generator) -> FloatArray:
         drawn = self.scores.law.draw(self.n_arms, self._is_held(), rng=rng)
@@ -281,6 +279,15 @@ class LearnedBetaBelief:
         if self._groups is None:
             return []
         return list(zip(*(column.tolist() for column in self._columns(arms)), strict=True))
+
+    def _count(self, arms: IndexArray, outcomes: FloatArray) -> tuple[list[Key], list[Key]]:
+        before = self._keys(arms)
+        longer = np.minimum(self._streaks[arms] + 1, self.stay_after)
+        counts, sums = self.outcomes.counts[arms], self.outcomes.sums[arms]
+        usual = self._learned().usual_mean(counts, sums)
+        self._streaks[arms] = np.where(outcomes >= usual, longer, 0)
+        self.outcomes.add(arms, outcomes)
+        return before, self._keys(arms)
 
     def _fit(self) -> None:
         """Learn the dispersion, and then the prior, from the arms that have outcomes."""

@@ -26,6 +26,12 @@ def next_fit(n_fitted: float) -> float:
     return max(_FIRST_FIT, _GROWTH * n_fitted)
 
 
+def are_in_steps(numbers: FloatArray) -> bool:
+    """Whether numbers are as coarse as the sums of groups, so that arms of a group are equal."""
+    steps = PER_OUTCOME * numbers
+    return bool((steps == np.floor(steps)).all())
+
+
 @dataclass(frozen=True)
 class LearnedPrior:
     """theta_i ~ Beta(a, b) or, with a small probability, Beta(1, 1).
@@ -42,9 +48,7 @@ class LearnedPrior:
 
     def given(self, counts: FloatArray, sums: FloatArray) -> BetaMixturePosterior:
         """The posteriors of arms with these counts and sums of outcomes, shape (n,) each."""
-        # A sum may exceed its count by rounding.
-        successes = sums / self.dispersion
-        failures = np.maximum(counts - sums, 0.0) / self.dispersion
+        successes, failures = self._counted(counts, sums)
         wide = wide_weight(successes, failures, self.beta, self.wide_share)
         a, b = zip(self.beta, WIDE, strict=True)
         return BetaMixturePosterior(
@@ -52,6 +56,35 @@ class LearnedPrior:
             successes[:, None] + np.array(a),
             failures[:, None] + np.array(b),
         )
+
+    def usual_mean(self, counts: FloatArray, sums: FloatArray) -> FloatArray:
+        """The posterior means of arms, if none of them comes from Beta(1, 1)."""
+        successes, failures = self._counted(counts, sums)
+        a, b = self.beta[0] + successes, self.beta[1] + failures
+        return a / (a + b)
+
+    def parts(self, counts: FloatArray, sums: FloatArray, *_: FloatArray) -> list[FloatArray]:
+        """Both parts of the posteriors, for `MixedPosteriors` but for the lift, and their 1 / n_i.
+
+        Shape (n,) each.
+        """
+        successes, failures = self._counted(counts, sums)
+        learned = self.beta[0] + successes, self.beta[1] + failures
+        wide = WIDE[0] + successes, WIDE[1] + failures
+        # With sums rounded up, as in the groups, the bound of a group holds for each of its arms.
+        above = np.ceil(PER_OUTCOME * sums) / PER_OUTCOME
+        weight = wide_weight(*self._counted(counts, above), self.beta, self.wide_share)
+        per_known = self.per_known(counts, self.beta), self.per_known(counts, WIDE)
+        return [*learned, *wide, weight, *per_known]
+
+    def per_known(self, counts: FloatArray, prior: Beta) -> FloatArray:
+        """1 / n_i, where n_i counts the outcomes of an arm and those that a prior is worth."""
+        return 1 / (counts + self.dispersion * sum(prior))
+
+    def _counted(self, counts: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The successes and failures that outcomes count as."""
+        # A sum may exceed its count by rounding.
+        return sums / self.dispersion, np.maximum(counts - sums, 0.0) / self.dispersion
 
     def fitted(
         self, counts: FloatArray, sums: FloatArray, squares: float, *, wide: bool

@@ -28,7 +28,8 @@ _NOISY = (
     _ERROR,
     Parameter("noise_std", "float", "Bound on the noise of an answer; empty: learned.", least=0.0),
     Parameter("tolerance", "float", "How much better another choice may be.", 0.0, least=0),
-    Parameter("budget", "int", "Most evaluations per round.", 100_000, least=1),
+    # A request waits for all of them.
+    Parameter("budget", "int", "Most evaluations per round.", 100_000, least=1, most=1_000_000),
 )
 
 ORACLES = by_name(
@@ -204,10 +205,8 @@ ORACLES = by_name(
         "noisy_greedy",
         "NoisyGreedy",
         oracles.NoisyGreedy,
-        # Not over HTTP: the rewards of the service have no noise.
         "Adds the arm that increases the value most, from noisy answers, certified per step.",
         _NOISY,
-        over_http=False,
     ),
     Part(
         "noisy_local_search",
@@ -215,7 +214,6 @@ ORACLES = by_name(
         oracles.NoisyLocalSearch,
         "Exchanges single arms while this surely helps, from noisy answers, certified at the end.",
         (*_NOISY, Parameter("start", "oracle", "The oracle that picks the first set.")),
-        over_http=False,
     ),
     Part(
         "noisy_singletons",
@@ -223,7 +221,6 @@ ORACLES = by_name(
         oracles.NoisySingletons,
         "The arms worth most alone from noisy answers, certified with an error probability.",
         _NOISY,
-        over_http=False,
     ),
     Part(
         "random_sets",

@@ -126,18 +126,21 @@ def _progress(most: int) -> Iterator[Callable[[Progress], None]]:
     """Says what all evaluations will take after the first one, and shows a bar on a terminal."""
     from rich.console import Console
 
+    from superarm.advice.text import shown_s
     from superarm.reporting.progress import bar
 
     console = Console(stderr=True)
     n_seen = 0
     with bar(
-        console if console.is_terminal else None, "evaluations", n_steps=most, transient=True
+        console if console.is_terminal else None, "sets", n_steps=most, transient=True
     ) as step:
 
         def show(progress: Progress) -> None:
             nonlocal n_seen
             if n_seen == 0 and progress.first_s is not None:
-                console.print(f"{progress}.", highlight=False, soft_wrap=True)
+                took, most_s = shown_s(progress.first_s), shown_s(progress.most_s)
+                said = f"The first took {took}: at most {most_s} in all, one after the other."
+                console.print(said, highlight=False, soft_wrap=True)
             for _ in range(progress.evaluations - n_seen):
                 step(progress.about)
             n_seen = progress.evaluations

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from superarm.client import verbs
+from superarm.client import bulk_verbs, verbs
 from superarm.client.answers import Bandit
 from superarm.client.log_reader import LogReader
 from superarm.client.requests import Request
@@ -104,8 +104,8 @@ class Client:
     delete = _blocking(verbs.delete)
     ask = _blocking(verbs.ask)
     tell = _blocking(verbs.tell)
-    ask_all = _blocking(verbs.ask_all)
-    tell_all = _blocking(verbs.tell_all)
+    ask_all = _blocking(bulk_verbs.ask_all)
+    tell_all = _blocking(bulk_verbs.tell_all)
     decision = _blocking(verbs.decision)
     explain = _blocking(verbs.explain)
     verdict = _blocking(verbs.verdict)
@@ -210,8 +210,8 @@ class AsyncClient:
     delete = _awaited(verbs.delete)
     ask = _awaited(verbs.ask)
     tell = _awaited(verbs.tell)
-    ask_all = _awaited(verbs.ask_all)
-    tell_all = _awaited(verbs.tell_all)
+    ask_all = _awaited(bulk_verbs.ask_all)
+    tell_all = _awaited(bulk_verbs.tell_all)
     decision = _awaited(verbs.decision)
     explain = _awaited(verbs.explain)
     verdict = _awaited(verbs.verdict)

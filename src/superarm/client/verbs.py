@@ -1,4 +1,4 @@
-"""Every verb of the client, written once.
+"""Every verb of the client, written once. Those about many decisions are in `bulk_verbs`.
 
 A verb is a generator of requests. `Client` runs the generator and `AsyncClient` awaits it.
 A bandit is given as its id or as a `Bandit`, and a decision as its id or as a `Decision`.
@@ -6,11 +6,10 @@ A bandit is given as its id or as a `Bandit`, and a decision as its id or as a `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, Unpack, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Unpack, overload
 
 from superarm.client.answers import Bandit, Decision
-from superarm.client.errors import ProblemError, problem_error
 from superarm.client.requests import (
     AskOptions,
     Features,
@@ -20,14 +19,11 @@ from superarm.client.requests import (
     bandit_path,
     decision_path,
     features_of,
-    id_of,
     names_of,
     new_key,
     without_none,
 )
 from superarm.client.retries import Steps
-
-T = TypeVar("T")
 
 _BANDITS_PER_REQUEST, _ARMS_PER_REQUEST = 100, 10_000
 _MOST_EXACT = 2**53
@@ -168,47 +164,6 @@ def tell(decision: Decision | str, outcomes: Mapping[Any, float]) -> Steps[tuple
     body = {"outcomes": {str(arm): float(outcome) for arm, outcome in outcomes.items()}}
     answer = yield Request("POST", decision_path(decision, "outcomes"), body=body)
     return tuple(answer["new"])
-
-
-def tell_all(
-    outcomes: Iterable[tuple[Decision | str, Mapping[Any, float]]],
-) -> Steps[list[tuple[str, ...] | ProblemError]]:
-    """Report the outcomes of many decisions, of any bandits, in one request.
-
-    Returns for each the arms whose outcomes were not known before, or the error that `tell` would
-    raise: the other ones count all the same.
-    """
-    items = [
-        {"decision": id_of(one), "outcomes": {str(arm): float(x) for arm, x in told.items()}}
-        for one, told in outcomes
-    ]
-    if not items:
-        return []
-    answer = yield Request("POST", "/v1/outcomes", body={"outcomes": items})
-    return [_result(one, lambda told: tuple(told["new"])) for one in answer["results"]]
-
-
-def ask_all(
-    asked: Iterable[tuple[Bandit | str, AskOptions]],
-) -> Steps[list[Decision | ProblemError]]:
-    """Make decisions of any bandits, each with its options, in one request.
-
-    Returns for each the decision, or the error that `ask` would raise.
-    """
-    items = []
-    for one, options in asked:
-        body = without_none(ask_body(options))
-        body["key"] = body.get("key") or new_key()
-        items.append({"bandit": id_of(one), **body})
-    if not items:
-        return []
-    answer = yield Request("POST", "/v1/decisions", body={"decisions": items})
-    return [_result(one, Decision.from_json) for one in answer["results"]]
-
-
-def _result(said: dict[str, Any], read: Callable[[Any], T]) -> T | ProblemError:
-    problem = said.get("problem")
-    return read(said["answer"]) if problem is None else problem_error(problem["status"], problem)
 
 
 def decision(decision: Decision | str) -> Steps[Decision]:

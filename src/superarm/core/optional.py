@@ -1,9 +1,9 @@
 """What parts may offer beyond `protocols`: every optional member that some other code looks for.
 
-Those about places of arms are in `places`, those about contexts in `contexts`, and those about many
-rounds at a time in `bulk`. There is nothing to inherit.
-``isinstance(part, Protocol)`` is slow. Code that runs in every round asks
-``issubclass(type(part), Protocol)``, which Python caches, or `offers` if it has more than methods.
+Those about places of arms are in `places`, those about contexts in `contexts`, those about many
+rounds at a time in `bulk`, and those of environments in `environments`. There is nothing to
+inherit. ``isinstance(part, Protocol)`` is slow. Code that runs in every round asks `has`, or
+`offers` if the Protocol has more than methods.
 """
 
 from __future__ import annotations
@@ -19,6 +19,19 @@ from superarm.core.protocols import FeasibleSets, Reward
 
 # What `offers` has found out, by the type of the part.
 _OFFERED: dict[tuple[type, type], bool] = {}
+
+
+# What `has` has found out, in the same way.
+_HAS: dict[tuple[type, type], bool] = {}
+
+
+def has(part: object, protocol: type) -> bool:
+    """Whether the type of a part has the methods of a Protocol, looked up only once per type."""
+    asked = type(part), protocol
+    known = _HAS.get(asked)
+    if known is None:
+        known = _HAS[asked] = issubclass(*asked)
+    return known
 
 
 def offers(part: object, protocol: type) -> bool:
@@ -182,45 +195,6 @@ def is_noisy(reward: Reward) -> bool:
 def evaluations_per_value(reward: Reward) -> int:
     """How many evaluations one value takes: ``repeats`` of a reward that averages; 1 by default."""
     return int(getattr(reward, "repeats", 1))
-
-
-# Environments
-
-
-@runtime_checkable
-class Observes(Protocol):
-    """An environment that also shows outcomes of arms that were not pulled."""
-
-    def observe(
-        self, arms: ArrayLike, *, rng: np.random.Generator
-    ) -> tuple[IndexArray, FloatArray]:
-        """The arms whose outcomes are seen, and one outcome for each; used instead of ``pull``."""
-
-
-@runtime_checkable
-class KnownMeans(Protocol):
-    """An environment whose true means are known, so that regret can be computed."""
-
-    @property
-    def mu(self) -> FloatArray:
-        """Shape (n_arms,): the true means now; a new array when they change."""
-
-
-@runtime_checkable
-class KnownBest(Protocol):
-    """An environment whose best value is known."""
-
-    @property
-    def best_value(self) -> float:
-        """The value of the best set now."""
-
-
-@runtime_checkable
-class Expects(Protocol):
-    """An environment whose outcomes do not average to ``mu``, as with position bias."""
-
-    def expected(self, arms: ArrayLike) -> FloatArray:
-        """The mean outcome of each arm that is seen, when these arms are pulled in this order."""
 
 
 # Feasible sets

@@ -18,7 +18,7 @@ from superarm.core.arguments import FloatArray, IndexArray, as_generator, as_uni
 from superarm.core.contexts import Contextual
 from superarm.core.counted import Counted, shown_arms
 from superarm.core.k_of_m import as_feasible, top_k
-from superarm.core.optional import SamplesTop, offers
+from superarm.core.optional import SamplesTop, has, offers
 from superarm.core.places import LearnsLists, LearnsPlaces
 from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
 from superarm.core.stopping import may_stop
@@ -159,7 +159,7 @@ class Policy:
 
 def belief_at(belief: Belief, context: ArrayLike | None) -> Any:
     """The belief of a round with this context; None is a round without one."""
-    if issubclass(type(belief), Contextual):
+    if has(belief, Contextual):
         return belief.at(context)  # type: ignore[attr-defined]
     if context is not None:
         raise TypeError(
@@ -215,7 +215,7 @@ class Sample(NDArrayOperatorsMixin):
         if self._belief is None or (self._top is not None and self._theta is None):
             raise self._late_look()
         # Without sample_top, or if all values are known, the top comes from the whole sample.
-        if self._theta is not None or not issubclass(type(self._belief), SamplesTop):
+        if self._theta is not None or not has(self._belief, SamplesTop):
             theta = self.whole()
             arms = top_k(theta, k, rng=self._rng)
             self._top = arms, theta[arms]

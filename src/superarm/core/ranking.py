@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.optional import HasPosterior
+from superarm.core.optional import HasPosterior, has
 from superarm.core.places import Ranks
 from superarm.core.policy import Sample
 from superarm.core.reports import Scores
@@ -15,7 +15,7 @@ from superarm.core.reports import Scores
 
 @runtime_checkable
 class Reports(Protocol):
-    """The method of `Report`: Python caches issubclass for Protocols that have methods only."""
+    """The method of `Report`: `has` is for Protocols that have methods only."""
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores | None:
         """As in `Report`."""
@@ -39,7 +39,7 @@ def best_first(
     >>> best_first(arms, theta, oracle=policy.oracle, report=None, belief=policy.belief)
     array([1, 4, 0])
     """
-    if issubclass(type(oracle), Ranks):
+    if has(oracle, Ranks):
         return _own_order(arms, oracle, theta)
     scores = _scores(arms, theta, report)
     if scores is not None and scores.order is not None and len(scores.order) == len(arms):
@@ -56,13 +56,13 @@ def best_first(
 def _scores(arms: IndexArray, theta: Sample, report: Any) -> Scores | None:
     # A ranking has a score for each of n_arms. Where only the largest values were drawn, a round
     # must not cost that much, and these values are what the arms were ordered by.
-    if report is None or not theta.is_whole or not issubclass(type(report), Reports):
+    if report is None or not theta.is_whole or not has(report, Reports):
         return None
     return report.ranking(arms, theta)
 
 
 def _means(belief: Any, arms: IndexArray) -> FloatArray | None:
-    if not issubclass(type(belief), HasPosterior) or not len(arms):
+    if not has(belief, HasPosterior) or not len(arms):
         return None
     return belief.posterior(arms).mean()
 

@@ -7,8 +7,7 @@ client has left, runs it in ``with stopping(look)``, and ``look`` raises when it
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar
 
 # A context variable: threads and tasks that work at the same time each have their own.
@@ -22,8 +21,7 @@ def may_stop() -> None:
         look()
 
 
-@contextlib.contextmanager
-def stopping(look: Callable[[], None]) -> Iterator[None]:
+class stopping:  # noqa: N801 - used like a function
     """Let ``look`` stop the work in the block by raising an exception.
 
     Results do not depend on it: the work is done as without it, or not at all.
@@ -38,8 +36,15 @@ def stopping(look: Callable[[], None]) -> Iterator[None]:
     >>> looks
     ['looked', 'looked']
     """
-    before = _LOOK.set(look)
-    try:
-        yield
-    finally:
-        _LOOK.reset(before)
+
+    # A class, because a context manager that is a generator takes several times as long.
+    __slots__ = ("_before", "_look")
+
+    def __init__(self, look: Callable[[], None]) -> None:
+        self._look = look
+
+    def __enter__(self) -> None:
+        self._before = _LOOK.set(self._look)
+
+    def __exit__(self, *_: object) -> None:
+        _LOOK.reset(self._before)

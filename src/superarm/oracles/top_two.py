@@ -14,10 +14,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOrSets, Reward, Sample, as_k_of_m, is_uniform
+from superarm.core import FeasibleSets, KOrSets, Reward, Sample, as_feasible, is_uniform
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.showing import one_line
 from superarm.oracles._counts import as_counting, begun
+from superarm.sets.feasible import Feasible
 from superarm.theory.evidence import information, log_evidence
 
 
@@ -54,10 +55,10 @@ class TopTwo:
     pair, with one more outcome of the first arm, would still be the hardest. Nothing here depends
     on when one stops, so use `Session.verdict` for that, or stop when the budget is used.
 
-    For additive rewards, without evaluations. Among feasible sets other than k of m, the set with
-    the wanted arms is picked, the first ones first, and otherwise the arms with the fewest
-    outcomes. A round costs n_draws + 1 samples of the belief and calls of ``best``, and
-    O(best · n_arms) time for a plain k. Arms without outcomes are picked first. Make the oracle
+    For additive rewards, without evaluations. Among feasible sets other than k of m or of some of
+    the m arms, the set with the wanted arms is picked, the first ones first, and otherwise the arms
+    with the fewest outcomes. A round costs n_draws + 1 samples of the belief and calls of ``best``,
+    and O(best · n_arms) time for a plain k. Arms without outcomes are picked first. Make the oracle
     with the belief of its policy, as `top_two` does.
 
     Parameters
@@ -68,7 +69,7 @@ class TopTwo:
         How many samples may become challengers.
     best
         How many arms are looked for, if not the k that are pulled per round. With k = 1 arms are
-        pulled one at a time, as in the papers. Only for a plain k.
+        pulled one at a time, as in the papers. Only for a plain k, also without some arms.
 
     Examples
     --------
@@ -95,21 +96,30 @@ class TopTwo:
         theta, feasible, outcomes, first = begun(self, reward, theta, k, rng=rng)
         if first is not None:
             return first
-        sought = feasible if self.best is None else as_k_of_m(self.best, reward.n_arms)
-        if self.best is not None and not is_uniform(feasible):
-            raise ValueError(
-                f"best={self.best} needs sets of a plain k, without constraints and retired arms, "
-                f"got {feasible!r}; leave best out"
-            )
+        arms = _arms_of(feasible)
+        sought = self._sought(feasible, arms)
         leader = sought.best(theta, rng=rng)
         wanted = self._wanted(leader, sought, outcomes, rng)
         self.report = TopTwoReport(leader, tuple(wanted))
-        n_arms = reward.n_arms
-        if is_uniform(sought) and sought.n_most < n_arms:
-            rest = _closeness(outcomes, sought.n_most, rng=rng)
+        if arms is not None and sought.n_most < len(arms):
+            rest = np.zeros(reward.n_arms)
+            rest[arms] = _closeness(outcomes.counts[arms], outcomes.sums[arms], sought.n_most, rng)
         else:
-            rest = 1 / (1 + outcomes.counts + rng.random(n_arms))
+            rest = 1 / (1 + outcomes.counts + rng.random(reward.n_arms))
         return feasible.best(_urgency(wanted, rest, feasible), rng=rng)
+
+    def _sought(self, feasible: FeasibleSets, arms: IndexArray | None) -> FeasibleSets:
+        """The sets among which the best one is looked for."""
+        if self.best is None:
+            return feasible
+        if arms is None:
+            raise ValueError(
+                f"best={self.best} needs sets of a plain k, without constraints, got "
+                f"{feasible!r}; leave best out"
+            )
+        if is_uniform(feasible):
+            return as_feasible(self.best, len(feasible.undecided))
+        return Feasible(self.best, available=feasible.undecided)
 
     def _wanted(
         self, leader: IndexArray, sought: FeasibleSets, outcomes: Any, rng: np.random.Generator
@@ -138,11 +148,19 @@ def _share(mine: FloatArray, its: FloatArray) -> FloatArray:
     return np.where(total > 0, mine / np.where(total > 0, total, 1.0), 0.5)
 
 
-def _closeness(outcomes: Any, k: int, *, rng: np.random.Generator) -> FloatArray:
+def _arms_of(feasible: FeasibleSets) -> IndexArray | None:
+    """The arms of which all sets of k are feasible; None if there are other constraints."""
+    is_plain = is_uniform(feasible) or (isinstance(feasible, Feasible) and feasible.is_plain)
+    return np.flatnonzero(feasible.undecided) if is_plain else None
+
+
+def _closeness(
+    counts: FloatArray, sums: FloatArray, k: int, rng: np.random.Generator
+) -> FloatArray:
     """Shape (n_arms,), from 0 to 1: the place of each arm when the closest pairs come first."""
-    counts, sums = outcomes.counts, outcomes.sums
     noise = rng.random(len(counts))
-    order = np.lexsort((noise, -outcomes.mean()))  # arms with equal means draw lots
+    # Arms with equal means draw lots.
+    order = np.lexsort((noise, -sums / np.maximum(counts, 1)))
     pair = order[:k, None], order[None, k:]
     evidence = log_evidence(counts, sums, pair)
     mine, its = information(counts, sums, pair)

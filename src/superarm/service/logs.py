@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import queue
 import sys
 import threading
 import time
@@ -13,6 +12,7 @@ import traceback
 from typing import Any
 
 _MOST_WAITING = 10_000  # lines that wait for a slow reader of the error stream
+_TOGETHER_S = 0.01  # lines wait this long for others: a switch of threads per line is expensive
 _END_S = 2.0  # how long the last lines may take when the server stops
 
 
@@ -34,7 +34,7 @@ class JSONLines(logging.Formatter):
 
 
 class Lines:
-    """Writes lines in a thread of its own.
+    """Writes lines in a thread of its own, those of a short time together.
 
     A pipe that nobody reads is full some day, and a write to it never returns. Requests must not
     wait for that: lines that have no room are dropped, and their number is written when there is.
@@ -42,17 +42,21 @@ class Lines:
 
     def __init__(self, file: int) -> None:
         self._file = file
-        self._waiting: queue.Queue[str] = queue.Queue(_MOST_WAITING)
-        self._lost, self._count = 0, threading.Lock()
+        self._lock, self._some = threading.Lock(), threading.Event()
+        self._waiting: list[str] = []
+        self._lost, self._is_writing = 0, False
         threading.Thread(target=self._work, name="superarm-log", daemon=True).start()
 
     def write(self, text: str) -> None:
         """Add a text of whole lines."""
-        try:
-            self._waiting.put_nowait(text)
-        except queue.Full:
-            with self._count:
+        with self._lock:
+            if len(self._waiting) >= _MOST_WAITING:
                 self._lost += 1
+                return
+            self._waiting.append(text)
+            is_first = len(self._waiting) == 1
+        if is_first:
+            self._some.set()
 
     def flush(self) -> None:
         """Nothing waits to be written by the caller."""
@@ -60,18 +64,22 @@ class Lines:
     def finish(self) -> None:
         """Return when all lines are written, or after a short time."""
         end = time.monotonic() + _END_S
-        while self._waiting.unfinished_tasks and time.monotonic() < end:
+        while (self._waiting or self._is_writing) and time.monotonic() < end:
             time.sleep(0.01)
 
     def _work(self) -> None:
         while True:
-            text = self._waiting.get()
-            with self._count:
+            self._some.wait()
+            time.sleep(_TOGETHER_S)
+            with self._lock:
+                self._some.clear()
+                texts, self._waiting = self._waiting, []
                 lost, self._lost = self._lost, 0
+                self._is_writing = True
             if lost:
-                text += _line("warning", "log_lines_lost", n=lost)
-            self._put(text.encode())
-            self._waiting.task_done()
+                texts.append(_line("warning", "log_lines_lost", n=lost))
+            self._put("".join(texts).encode())
+            self._is_writing = False
 
     def _put(self, data: bytes) -> None:
         try:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 # Upper ends of the buckets of histograms.
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -26,20 +32,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
-        self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self._requests = Counter(
-            "superarm_requests_total",
-            "Requests answered.",
-            ["method", "route", "status"],
-            registry=registry,
-        )
-        self._seconds = Histogram(
-            "superarm_request_seconds",
-            "Time from request to answer.",
-            ["route"],
-            buckets=_SECONDS,
-            registry=registry,
-        )
+        self._answers = _Answers()
+        registry.register(self._answers)
         self._events = Counter(
             "superarm_events_total", "Events committed.", ["kind"], registry=registry
         )
@@ -71,14 +65,7 @@ class Metrics:
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count the answer to a request."""
         # Clients can invent methods, and each label costs memory.
-        method = method if method in _METHODS else "other"
-        # Looking up labels is slow, so the counters are kept.
-        found = self._known.get((method, route, status))
-        if found is None:
-            found = self._requests.labels(method, route, str(status)), self._seconds.labels(route)
-            self._known[method, route, status] = found
-        found[0].inc()
-        found[1].observe(seconds)
+        self._answers.add(method if method in _METHODS else "other", route, status, seconds)
 
     def committed(self, kinds: Iterable[str], seconds: float) -> None:
         """Count events of one bandit that were committed together."""
@@ -91,3 +78,36 @@ class Metrics:
     def text(self) -> bytes:
         """All metrics, in the format of Prometheus."""
         return generate_latest(self._registry)
+
+
+class _Answers(Collector):
+    """Counts answers. Only the event loop does, so no number needs a lock, as in other metrics."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str, int], int] = {}
+        # By route: the sum of all seconds, and the number of answers in each bucket.
+        self._seconds: dict[str, tuple[list[float], list[int]]] = {}
+
+    def add(self, method: str, route: str, status: int, seconds: float) -> None:
+        key = method, route, status
+        self._counts[key] = self._counts.get(key, 0) + 1
+        found = self._seconds.get(route)
+        if found is None:
+            found = self._seconds[route] = [0.0], [0] * (len(_SECONDS) + 1)
+        found[0][0] += seconds
+        found[1][bisect.bisect_left(_SECONDS, seconds)] += 1
+
+    def collect(self) -> Iterator[Metric]:
+        labels = ["method", "route", "status"]
+        counts = CounterMetricFamily("superarm_requests", "Requests answered.", labels=labels)
+        for (method, route, status), n_answers in list(self._counts.items()):
+            counts.add_metric([method, route, str(status)], n_answers)
+        yield counts
+        times = HistogramMetricFamily(
+            "superarm_request_seconds", "Time from request to answer.", labels=["route"]
+        )
+        ends = [*map(floatToGoString, _SECONDS), "+Inf"]
+        for route, (total, buckets) in list(self._seconds.items()):
+            sums = itertools.accumulate(buckets)
+            times.add_metric([route], list(zip(ends, sums, strict=True)), total[0])
+        yield times

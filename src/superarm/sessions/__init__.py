@@ -3,7 +3,8 @@
 The exceptions are in `superarm.errors`.
 """
 
-from superarm.sessions.decisions import Decision, Expiry, decision_number
+from superarm.sessions.decisions import Decision, decision_number
+from superarm.sessions.expiry import Expiry
 from superarm.sessions.explain import Explanation, Reason
 from superarm.sessions.holdout import Holdout, Lift
 from superarm.sessions.session import Session

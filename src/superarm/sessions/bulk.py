@@ -59,18 +59,28 @@ def tell_many(
         is_late = [
             bool(new) and now._is_late(record) for record, new in zip(records, news, strict=True)
         ]
-        if not _counts_only(now, records):
+        is_once = len({record.decision.id for record in records}) == len(records)
+        if not (is_once and learns_in_bulk(now.policy.belief)):
             return [now.tell(record.decision, outcomes) for record, outcomes in pairs]
-        rows = [
-            sorted(new.items()) for new, late in zip(news, is_late, strict=True) if new and not late
-        ]
-        arms = [np.array([arm for arm, _ in row], np.intp) for row in rows]
-        outcomes = [np.array([outcome for _, outcome in row]) for row in rows]
-        now.policy.belief.update_many(arms, outcomes, rng=now.rng)
+        learn(now, [new for new, late in zip(news, is_late, strict=True) if not late])
         return [
             () if late else _closed(now, record, new)
             for record, new, late in zip(records, news, is_late, strict=True)
         ]
+
+
+def learns_in_bulk(belief: Any) -> bool:
+    """Whether a belief learns the outcomes of many decisions at once."""
+    return offers(belief, WorksInBulk) and not offers(belief, LearnsPlaces)
+
+
+def learn(session: UnlockedSession, told: Iterable[Mapping[int, float]]) -> None:
+    """Learn outcomes by number, one mapping per decision, as `Policy.tell` does one by one."""
+    # Ascending, so that what is learnt does not depend on the ranking of the arms.
+    rows = [sorted(outcomes.items()) for outcomes in told if outcomes]
+    arms = [np.array([arm for arm, _ in row], np.intp) for row in rows]
+    outcomes = [np.array([outcome for _, outcome in row]) for row in rows]
+    session.policy.belief.update_many(arms, outcomes, rng=session.rng)
 
 
 def _closed(session: UnlockedSession, record: Record, new: dict[int, float]) -> tuple[Name, ...]:
@@ -89,16 +99,6 @@ def _is_simple(session: UnlockedSession, feasible: FeasibleSets) -> bool:
         and isinstance(feasible, KOfM)
         and type(policy.oracle) is TopK
         and offers(policy.belief, WorksInBulk)
-    )
-
-
-def _counts_only(session: UnlockedSession, records: list[Record]) -> bool:
-    """Whether outcomes of distinct decisions may be learnt together."""
-    belief = session.policy.belief
-    return (
-        offers(belief, WorksInBulk)
-        and not offers(belief, LearnsPlaces)
-        and len({record.decision.id for record in records}) == len(records)
     )
 
 

@@ -1,4 +1,4 @@
-"""Decisions: their plain data, when they expire, and what is known of them."""
+"""Decisions: their plain data, and what is known of them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import (
-    FloatArray,
-    IndexArray,
-    as_count,
-    as_fraction,
-    as_positive,
-)
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.errors import ConflictError
 from superarm.sessions.outcomes import as_mapping, as_outcome
 
@@ -106,21 +100,27 @@ class Decision:
 
     def as_dict(self) -> dict[str, Any]:
         """The decision as plain JSON; propensities and context are left out if there are none."""
+        return self.record({"round": self.round, "time": self.time}, self.context)
+
+    def record(
+        self, more: Mapping[str, Any] | None = None, context: Context | None = None
+    ) -> dict[str, Any]:
+        """The decision without round, time and context, but with what is given."""
         # The digests of logs depend on the order of the members.
-        plain = {
+        plain: dict[str, Any] = {
             "id": self.id,
             "arms": list(self.arms),
             "values": None if self.values is None else list(self.values),
             "certified": self.certified,
-            "round": self.round,
-            "time": self.time,
         }
+        if more is not None:
+            plain.update(more)
         if self.propensities is not None:
             plain["propensities"] = list(self.propensities)
             plain["set_propensity"] = self.set_propensity
             plain["n_samples"] = self.n_samples
-        if self.context is not None:
-            plain["context"] = np.array(self.context).tolist()
+        if context is not None:
+            plain["context"] = np.array(context).tolist()
         if self.ranked:  # older versions did not write it
             plain["ranked"] = True
         if self.holdout:
@@ -170,55 +170,6 @@ def decision_number(id: str) -> int:
     7
     """
     return int(id.rpartition("-")[2])
-
-
-@dataclass(frozen=True)
-class Expiry:
-    """When decisions expire, and what happens to them.
-
-    Parameters
-    ----------
-    after_s
-        A decision expires this many seconds after it was issued, by the session's clock; None for
-        never.
-    after_rounds
-        A decision expires this many calls of `Session.ask` later; None for never.
-    late
-        Feedback for an expired decision: "refuse" it with an `ExpiredDecisionError`, or "ignore"
-        it.
-    missing
-        The outcome of the arms that have none when the decision expires, in [0, 1]: for example 0
-        for items that nobody clicked. None if nothing is to be learnt from them.
-
-    Examples
-    --------
-    >>> Expiry(after_rounds=100, missing=0.0)
-    Expiry(after_s=None, after_rounds=100, late='refuse', missing=0.0)
-    """
-
-    after_s: float | None = None
-    after_rounds: int | None = None
-    late: Literal["refuse", "ignore"] = "refuse"
-    missing: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.after_s is not None:
-            self._set("after_s", as_positive(self.after_s, "after_s"))
-        if self.after_rounds is not None:
-            self._set("after_rounds", as_count(self.after_rounds, "after_rounds", least=1))
-        if self.late not in ("refuse", "ignore"):
-            raise ValueError(f'late must be "refuse" or "ignore", got {self.late!r}')
-        if self.missing is not None:
-            self._set("missing", as_fraction(self.missing, "missing", low="[", high="]"))
-
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)  # a frozen dataclass has no other way
-
-    def is_due(self, decision: Decision, *, now: float, rounds: int) -> bool:
-        """Whether a decision has expired after ``rounds`` calls of `Session.ask`."""
-        if self.after_s is not None and now - decision.time >= self.after_s:
-            return True
-        return self.after_rounds is not None and rounds - decision.round >= self.after_rounds
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from superarm.core import FeasibleSets, Report, Sample
 from superarm.core.arguments import IndexArray
-from superarm.core.optional import HasPosterior, Posterior
+from superarm.core.optional import HasPosterior, Posterior, has
 
 
 @runtime_checkable
@@ -57,8 +57,7 @@ class Evidence:
 
 def known_of(belief: Any, arms: IndexArray) -> tuple[Posterior | None, Any]:
     """The posterior of some arms, and what adds up to their means, if the belief has them."""
-    has = type(belief)
     return (
-        belief.posterior(arms) if issubclass(has, HasPosterior) else None,
-        belief.contributions(arms) if issubclass(has, HasContributions) else None,
+        belief.posterior(arms) if has(belief, HasPosterior) else None,
+        belief.contributions(arms) if has(belief, HasContributions) else None,
     )

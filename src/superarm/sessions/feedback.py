@@ -28,13 +28,13 @@ class Feedback(NamedTuple):
 
 def feedback_of(record: Record, outcomes: Mapping[int, float], belief: Any) -> Feedback:
     """Some outcomes of a decision, by number, for `Policy.tell`."""
-    known, ranked = dict(outcomes), record.decision.ranked
+    known, ranked = outcomes, record.decision.ranked
     # Ascending, so that what is learnt does not depend on the ranking of the arms.
     told = sorted(known)
     n_before = 0
     if ranked and record.outcomes and offers(belief, LearnsLists):
         told = [*sorted(record.outcomes), *told]
-        known |= record.outcomes
+        known = {**outcomes, **record.outcomes}
         n_before = len(record.outcomes)
     arms = np.array(told, np.intp)
     places = None

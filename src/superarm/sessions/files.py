@@ -46,7 +46,13 @@ def encode(document: dict[str, Any]) -> bytes:
     """The bytes of a file. The document is plain JSON."""
     arrays: dict[str, Any] = {}
     # Arrays are written by numpy: JSON would be larger, and slow to read.
-    main = _without_arrays({"format": _FORMAT, "version": VERSION, **document}, "", arrays)
+    main = {"format": _FORMAT, "version": VERSION, **document}
+    # Most decisions have no long list. To look at each of their numbers would take longest.
+    decisions = main.get("decisions")
+    is_short = isinstance(decisions, list) and not any(map(_may_be_long, decisions))
+    main = _without_arrays({**main, "decisions": []} if is_short else main, "", arrays)
+    if is_short:
+        main["decisions"] = decisions
     names = main.pop("names", None)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -196,6 +202,11 @@ def _put(archive: zipfile.ZipFile, name: str, data: Any) -> None:
     info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
     # Level 1: level 6 takes up to six times as long and saves a quarter of the bytes.
     archive.writestr(info, data, compresslevel=1)
+
+
+def _may_be_long(decision: dict[str, Any]) -> bool:
+    """Whether the record of a decision may have a long list."""
+    return len(decision["arms"]) >= _LONG or "context" in decision
 
 
 def _without_arrays(value: Any, name: str, arrays: dict[str, Any]) -> Any:

@@ -7,7 +7,8 @@ from typing import Literal
 
 from superarm.core.arguments import as_count
 from superarm.errors import UnknownDecisionError
-from superarm.sessions.decisions import Decision, Expiry, Record
+from superarm.sessions.decisions import Decision, Record
+from superarm.sessions.expiry import Expiry
 
 
 class Ledger:

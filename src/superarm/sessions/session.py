@@ -14,7 +14,8 @@ from superarm.core.arguments import as_count
 from superarm.offpolicy import ShownLog
 from superarm.sessions import files, state
 from superarm.sessions.arms import NamedArms, add_arms
-from superarm.sessions.decisions import Decision, Expiry, Name
+from superarm.sessions.decisions import Decision, Name
+from superarm.sessions.expiry import Expiry
 from superarm.sessions.feedback import check_places
 from superarm.sessions.holdout import Holdout, Trial
 from superarm.sessions.ledger import Ledger
@@ -160,8 +161,8 @@ class Session(SessionView):
         count = 1 if n is None else as_count(n, "n", least=1)
         n_samples = 0 if propensities is None else as_count(propensities, "propensities", least=1)
         with self._lock:
-            decisions = self._unlocked.ask(count, feasible, n_samples, context)
-        return decisions[0] if n is None else decisions
+            made = self._unlocked.ask(count, feasible, n_samples, context)
+        return made[0] if n is None else made
 
     def tell(self, decision: Decision | str, outcomes: Mapping[Name, float]) -> tuple[Name, ...]:
         """Learn outcomes in [0, 1] of some arms of a decision. Returns the arms that were new.
@@ -205,8 +206,7 @@ class Session(SessionView):
         (4, True)
         """
         with self._lock:
-            session = self._unlocked
-            sets = session.feasible(feasible)
+            session, sets = self._unlocked, self._unlocked.feasible(feasible)
             session.expire(float(session.clock()))
             records = session.next_records(decisions)
             state.load_mark(mark, self.policy, session.rng, sets, records)
@@ -278,8 +278,8 @@ class Session(SessionView):
         rewards, clock
             As for a new session. They are code, so they are not in the file.
         """
-        path = Path(path)
-        return cls.from_bytes(path.read_bytes(), policy, rewards=rewards, clock=clock, path=path)
+        file = Path(path)
+        return cls.from_bytes(file.read_bytes(), policy, rewards=rewards, clock=clock, path=file)
 
     @classmethod
     def from_bytes(

@@ -11,7 +11,8 @@ import numpy as np
 from superarm.core import FeasibleSets, KOfM, Policy
 from superarm.core.optional import Adopts, HasLevel, Stateful, offers
 from superarm.errors import SessionFileError
-from superarm.sessions.decisions import Expiry, Record
+from superarm.sessions.decisions import Record
+from superarm.sessions.expiry import Expiry
 from superarm.sessions.holdout import Holdout
 from superarm.version import __version__
 

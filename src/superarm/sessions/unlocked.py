@@ -13,20 +13,15 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, Policy, Reward, as_feasible
 from superarm.core.arguments import IndexArray
 from superarm.core.copies import copy_policy
+from superarm.core.optional import has
 from superarm.core.policy import belief_at
 from superarm.core.ranking import Reports, best_first
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
 from superarm.offpolicy import Propensities, propensities
 from superarm.sessions.arms import NamedArms, without_retired
-from superarm.sessions.decisions import (
-    Context,
-    Decision,
-    Expiry,
-    Name,
-    Record,
-    as_plain_context,
-)
+from superarm.sessions.decisions import Context, Decision, Name, Record, as_plain_context
 from superarm.sessions.evidence import Evidence, known_of
+from superarm.sessions.expiry import Expiry
 from superarm.sessions.explain import Explanation, explain
 from superarm.sessions.feedback import check_places, feedback_of
 from superarm.sessions.holdout import Trial
@@ -122,7 +117,7 @@ class UnlockedSession:
         """Close the decisions that have expired. Returns them."""
         # Nothing more can be due at the same time in the same round, so `Session.expire` followed
         # by `Session.ask` looks for expired decisions once.
-        if self._expired_at == (now, self.rounds):
+        if not self.expiry.can_expire or self._expired_at == (now, self.rounds):
             return []
         self._expired_at = now, self.rounds
         closed = []
@@ -142,8 +137,10 @@ class UnlockedSession:
 
     def _tell(self, record: Record, outcomes: dict[int, float]) -> None:
         context = record.context(self.policy.reward.n_arms)
-        told = feedback_of(record, outcomes, self.policy.belief)
-        self.policy.tell(**told._asdict(), rng=self.rng, context=context)
+        arms, told, places, n_before = feedback_of(record, outcomes, self.policy.belief)
+        self.policy.tell(
+            arms, told, rng=self.rng, context=context, places=places, n_before=n_before
+        )
 
     def next_records(self, decisions: Sequence[Decision]) -> list[Record]:
         """The records of decisions that another session issued and that are the next ones here."""
@@ -224,15 +221,16 @@ class UnlockedSession:
         arms, theta = self.policy.decide(rng=self.rng, feasible=feasible, context=context)
         report = self.policy.oracle.report
         # If the oracle repeated an answer, its report is about an earlier round.
-        if report is before or not issubclass(type(report), Reports):
+        if report is before or not has(report, Reports):
             report = None
         # Kept now, because later feedback changes the belief.
         belief = belief_at(self.policy.belief, context)
         oracle = self.policy.oracle
         ranked = best_first(arms, theta, oracle=oracle, report=report, belief=belief)
-        drawn, places = theta.drawn(arms), np.searchsorted(arms, ranked)
+        drawn = theta.drawn(arms)
+        values = {} if drawn is None else dict(zip(arms.tolist(), drawn.tolist(), strict=True))
         about = {
-            "values": None if drawn is None else tuple(drawn[places].tolist()),
+            "values": None if drawn is None else tuple([values[arm] for arm in ranked.tolist()]),
             "certified": report is not None and bool(report.certified),
         }
         decision = self._decision(number, ranked, about, sampled, now, context)
@@ -249,8 +247,7 @@ class UnlockedSession:
         now: float,
         context: Context | None,
     ) -> Decision:
-        arms = np.sort(ranked)
-        shares = {} if sampled is None else _shares(sampled.counting(arms), arms, ranked)
+        shares = {} if sampled is None else _shares(sampled, ranked)
         return Decision(
             id=self._id(number),
             arms=tuple([self.arms.names[arm] for arm in ranked.tolist()]),
@@ -274,9 +271,12 @@ class UnlockedSession:
 
     def _is_late(self, record: Record) -> bool:
         """Whether feedback comes too late and is ignored. Raises if it is to be refused."""
-        now = float(self.clock())
-        due = self.expiry.is_due(record.decision, now=now, rounds=self.rounds)
-        if record.status == "told" or (record.status == "open" and not due):
+        if record.status == "told":
+            return False
+        if record.status == "open" and not (
+            self.expiry.can_expire
+            and self.expiry.is_due(record.decision, now=float(self.clock()), rounds=self.rounds)
+        ):
             return False
         if self.expiry.late == "ignore":
             return True
@@ -285,8 +285,10 @@ class UnlockedSession:
         )
 
 
-def _shares(sampled: Propensities, arms: IndexArray, ranked: IndexArray) -> dict[str, Any]:
+def _shares(drawn: Propensities, ranked: IndexArray) -> dict[str, Any]:
     """What a decision says of its probabilities."""
+    arms = np.sort(ranked)
+    sampled = drawn.counting(arms)
     return {
         "propensities": tuple(sampled.arms[ranked].tolist()),
         "set_propensity": sampled.set_probability(arms),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -170,8 +169,11 @@ def _sought(policy: Policy) -> int:
 
 def _awaited(session: UnlockedSession) -> FloatArray:
     """Shape (n_arms,): how many outcomes of open decisions are not known yet."""
-    late = [record.missing() for record in session.ledger.open.values()]
-    arms = np.fromiter(itertools.chain.from_iterable(late), np.intp)
+    late = [
+        np.array(record.missing(), np.intp) if record.outcomes else record.arms
+        for record in session.ledger.open.values()
+    ]
+    arms = np.concatenate([np.zeros(0, np.intp), *late])
     return np.bincount(arms, minlength=len(session.arms)).astype(np.float64)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core import Environment, Reward, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite, as_fraction, as_k
-from superarm.core.optional import KnownMeans, Observes
+from superarm.core.environments import KnownMeans, Observes
 from superarm.core.showing import one_line
 from superarm.environments import BernoulliArms
 from superarm.oracles import Exhaustive

@@ -16,7 +16,7 @@ import numpy as np
 from superarm.core import Environment, Policy, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_unit
 from superarm.core.contexts import GivesContext
-from superarm.core.optional import Observes
+from superarm.core.environments import Observes
 from superarm.simulation.trace import Recorder, Trace
 
 Order = Literal["ascending", "best first"]

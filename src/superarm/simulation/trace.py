@@ -11,7 +11,7 @@ import numpy as np
 
 from superarm.core import Environment, Policy, Pools, Reward, frames, notebook
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.optional import KnownBest, KnownMeans
+from superarm.core.environments import KnownBest, KnownMeans
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from superarm.core import Environment
 from superarm.core.arguments import IndexArray
-from superarm.core.optional import Expects, KnownMeans, Observes
+from superarm.core.environments import Expects, KnownMeans, Observes
 from superarm.testing.claims import claim, claim_refused, claim_unit, name_of
 
 _NAN = float("nan")

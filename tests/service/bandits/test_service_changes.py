@@ -1,10 +1,14 @@
 """Decisions and outcomes: idempotent, with constraints, late, and expired."""
 
+import logging
+
 import numpy as np
 import pytest
 
 import superarm as sa
 from serving import client_of, create, events_of
+from superarm.service.bandits import engine
+from superarm.service.bandits.clocks import ClockWatch
 
 
 @pytest.fixture
@@ -168,8 +172,10 @@ def test_decisions_expire_by_the_clock(tmp_path):
         assert sum(row["b"] for row in state["posterior"]) == 4 + 2  # two arms counted as 0
 
 
-def test_a_clock_that_jumps_back_does_no_harm(tmp_path):
+def test_a_clock_that_jumps_back_does_no_harm_and_is_reported(tmp_path, caplog, monkeypatch):
     clock = Time()
+    monkeypatch.setattr(engine, "ClockWatch", lambda: ClockWatch(clock))
+    caplog.set_level(logging.WARNING, "superarm.service")
     with client_of(tmp_path / "bandits.db", clock=clock) as client:
         bandit = create(client, expiry={"after_s": 60.0})
         client.post(f"/v1/bandits/{bandit}/decisions")
@@ -177,6 +183,12 @@ def test_a_clock_that_jumps_back_does_no_harm(tmp_path):
         client.post(f"/v1/bandits/{bandit}/decisions")
         clock.now += 930
         client.post(f"/v1/bandits/{bandit}/decisions")
+        jumps = [
+            record.fields["seconds"]
+            for record in caplog.records
+            if record.message == "clock_jumped"
+        ]
+        assert [round(seconds, -1) for seconds in jumps] == [-900, 930]
         times = [event["time"] for event in events_of(client, bandit)]
         assert times == [1000.0, 1000.0, 1000.0, 1030.0]
         assert client.get(f"/v1/bandits/{bandit}").json()["open"] == 3

@@ -5,6 +5,8 @@ short way, the other has not.
 """
 
 import asyncio
+import itertools
+import random
 from types import SimpleNamespace
 
 import pytest
@@ -30,6 +32,7 @@ from two_ways import (
 )
 
 _LIMITS = Limits(body=3000, samples=100)
+_N_SPOILED = 200
 
 
 @pytest.fixture
@@ -106,6 +109,45 @@ def test_both_ways_say_the_same(tmp_path, lines, short):
     assert short_way[2] == set(SHORT)
     statuses = {said[9:12] for said, _ in long_way[0].values()}
     assert statuses >= {b"200", b"201", b"400", b"403", b"404", b"405", b"409", b"413", b"415"}
+
+
+def spoil(data, rng):
+    data = bytearray(data)
+    for _ in range(rng.choice([0, 1, 1, 2, 3])):
+        at = rng.randrange(len(data))
+        what = rng.random()
+        if what < 0.3:
+            del data[at : at + rng.choice([1, 1, 5, 50])]
+        elif what < 0.6:
+            data[at:at] = data[at : at + rng.choice([1, 5, 50])]
+        else:
+            data[at] = rng.randrange(256)
+        if not data:
+            return b"x"
+    return bytes(data)
+
+
+def cut(data, rng):
+    places = sorted(rng.sample(range(len(data)), min(len(data), rng.choice([0, 0, 1, 3]))))
+    ends = [0, *places, len(data)]
+    return [data[a:b] for a, b in itertools.pairwise(ends) if a < b]
+
+
+def test_both_ways_say_the_same_to_spoiled_requests(tmp_path, lines, short):
+    """Some bytes of conversations are lost, doubled or others, and they come in other pieces."""
+    rng = random.Random(1)
+    known = [b"".join(pieces) for pieces in {**SHORT, **LONG}.values()]
+    spoiled = [cut(spoil(rng.choice(known), rng), rng) for _ in range(_N_SPOILED)]
+
+    async def client(side):
+        return [await side.play(pieces) for pieces in spoiled], side.counts()
+
+    (long_way, long_lines), (short_way, short_lines) = on_both(tmp_path, lines, client)
+    for pieces, said, other in zip(spoiled, long_way[0], short_way[0], strict=True):
+        assert other == said, pieces
+    assert short_way[1] == long_way[1]
+    assert short_lines == long_lines
+    assert len(short) > _N_SPOILED / 4
 
 
 def test_both_ways_ask_for_keys(tmp_path, lines, short):

@@ -23,6 +23,7 @@ def test_nothing_acknowledged_is_lost_or_counted_twice(database, tmp_path):
     assert found["kills"] == 6
     assert found["decisions"] > 0
     assert found["outcomes"] > 0
+    assert found["decisions at the edge"] > 0
 
 
 def test_nothing_is_lost_when_workers_are_killed(database, tmp_path):
@@ -33,6 +34,7 @@ def test_nothing_is_lost_when_workers_are_killed(database, tmp_path):
     assert found["kills"] == 3
     assert found["decisions"] > 0
     assert found["outcomes"] > 0
+    assert found["decisions at the edge"] > 0
 
 
 RECORD = [
@@ -42,6 +44,7 @@ RECORD = [
     {"did": "tell", "id": "b-1", "outcomes": {"0": 1.0}},
     {"did": "tell", "id": "b-1", "outcomes": {"1": 0.0}},
     {"did": "add", "arm": "new"},
+    {"did": "merge", "decisions": [{"id": "b.s-1", "arms": ["3"], "outcomes": {"3": 1.0}}]},
 ]
 EVENTS = [
     {"seq": 1, "kind": "created"},
@@ -53,18 +56,25 @@ EVENTS = [
     },
     {"seq": 3, "kind": "told", "decision": "b-1", "outcomes": {"0": 1.0}},
     {"seq": 4, "kind": "told", "decision": "b-1", "outcomes": {"1": 0.0}},
-    {"seq": 5, "kind": "arms_added", "arms": ["new"]},
+    {
+        "seq": 5,
+        "kind": "merged",
+        "decisions": [{"id": "b.s-1", "arms": ["3"], "outcomes": {"3": 1.0}, "round": 1}],
+    },
+    {"seq": 6, "kind": "arms_added", "arms": ["new"]},
 ]
 STATE = {str(arm): (1.0, 1.0) for arm in range(crash.N_ARMS)} | {
     "0": (2.0, 1.0),
     "1": (1.0, 2.0),
+    "3": (2.0, 1.0),
     "new": (1.0, 1.0),
 }
 
 
 def test_the_judge_takes_what_is_right():
     counts = crash.judge(RECORD, EVENTS, STATE)
-    assert (counts["decisions"], counts["outcomes"], counts["tells"]) == (1, 2, 3)
+    assert (counts["decisions"], counts["outcomes"], counts["tells"]) == (1, 3, 3)
+    assert counts["decisions at the edge"] == 1
 
 
 @pytest.mark.parametrize(
@@ -72,13 +82,19 @@ def test_the_judge_takes_what_is_right():
     [
         (lambda events, state: events.pop(), "the arms"),
         (lambda events, state: events.pop(1), "seqs"),
-        (lambda events, state: events.append({**events[1], "seq": 6}), "keys"),
-        (lambda events, state: events.append({**events[2], "seq": 6}), "outcomes"),
+        (lambda events, state: events.append({**events[1], "seq": 7}), "keys"),
+        (lambda events, state: events.append({**events[2], "seq": 7}), "outcomes"),
         (lambda events, state: events[3].update(outcomes={"1": 1.0}), "outcomes"),
         (lambda events, state: events[3].update(outcomes={}), "outcomes"),
         (
             lambda events, state: events[1]["decisions"][0].update(arms=["0", "1", "3"]),
             "decisions of key",
+        ),
+        (lambda events, state: events.append({**events[4], "seq": 7}), "batches"),
+        (lambda events, state: events[4].update(decisions=[]), "batches"),
+        (
+            lambda events, state: events[4]["decisions"][0].update(outcomes={"3": 0.0}),
+            "batches",
         ),
         (lambda events, state: state.update({"0": (3.0, 1.0)}), "belief"),
         (lambda events, state: state.pop("new"), "belief"),

@@ -5,8 +5,10 @@ import uuid
 import psycopg
 import pytest
 
+import edge_clients
 import postgres
 from serving import client_on, create, events_of, play
+from superarm.client import UnreachableError
 from superarm.service.bandits import loading
 from superarm.service.bandits.compaction import compact
 from superarm.service.bandits.engine import Engine
@@ -63,6 +65,30 @@ def test_the_same_log_as_sqlite(address, tmp_path):
                 for decision in decisions or ():
                     decision["id"] = decision["id"].split("-")[1]
     assert logs[0] == logs[1]
+
+
+def test_batches_of_the_edge_go_to_any_server(address):
+    with client_of(address) as one, client_of(address) as two:
+        line, bandit = edge_clients.Line(one), create(one, seed=2)
+        edge = line.edge(bandit)
+        sent = edge_clients.play(edge, 5)
+        line.service, line.lost = two, "answer"
+        with pytest.raises(UnreachableError):
+            edge.sync()  # the other server has the batch, and the client does not know it
+        line.service, line.lost = one, None
+        sent += edge_clients.play(edge, 2)
+        assert edge.sync() == 7
+        beliefs = []
+        for line.service in (one, two):
+            found = edge_clients.merged(line, bandit)
+            assert [made["id"] for made in found] == [made.id for made in sent]
+            beliefs += [edge_clients.belief_of(line, bandit), edge_clients.taught(line, bandit)]
+        assert beliefs == beliefs[:1] * 4
+    store = PostgresStore(address, "read")
+    try:
+        assert replay(store, store.bandit(bandit), {}, decide=True).same
+    finally:
+        store.close()
 
 
 def test_two_servers_take_turns(address):

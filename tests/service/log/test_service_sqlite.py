@@ -25,6 +25,10 @@ class Failing:
             raise error
         return self._connection.execute(query, values)
 
+    def executemany(self, query, rows):
+        for values in rows:
+            self.execute(query, values)
+
     def __getattr__(self, name):
         return getattr(self._connection, name)
 

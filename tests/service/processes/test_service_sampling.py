@@ -22,10 +22,11 @@ from superarm.service.processes.remote import remote_rewards
 from superarm.service.processes.sampling import Sampling, opened
 
 N_SAMPLES = 20
-# What parts cannot be made without.
+# What parts cannot be made without, or would take long without.
 BELIEFS = {"position_biased": {"weights": [1.0, 0.5]}}
 ORACLES = {
     "group_testing": {"delta": 0.1, "n_tests": 30},
+    **{f"noisy_{one}": {"budget": 200} for one in ("greedy", "local_search", "singletons")},
     "epsilon_random": {"oracle": "singletons"},
     "rarely": {"oracle": "greedy", "when": 3},
 }

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.linalg import LinAlgError
 
 from superarm.core.contexts import Contextual
+from superarm.core.optional import has
 from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import clash, feasible_of
@@ -60,7 +61,7 @@ def _ask(live: Live, asked: dict[str, Any]) -> dict[str, Any]:
     feasible = feasible_of(live.session, live.spec["k"], asked)
     try:
         # Of nothing, nothing can be refused, and `ask` checks all of it again.
-        if asked or issubclass(type(live.session.policy.belief), Contextual):
+        if asked or has(live.session.policy.belief, Contextual):
             live.session.check(feasible, context=asked.get("context"))
     except (ValueError, TypeError) as error:
         raise clash("no decision can be made", error, live.session) from error

@@ -48,17 +48,22 @@ class HandOver:
         self._closed = False
 
     def start(self, wanted: Sequence[Wanted], reply: Reply, **how: bool) -> None:
-        """Begin operations. ``how`` has the other attributes of `Waiting`."""
-        if any(type(one) is tuple and one[0] not in self.actors for one in wanted):
-            task = asyncio.get_running_loop().create_task(self._find_first(wanted, reply, how))
-            self._finding.add(task)  # the loop keeps no reference
-            task.add_done_callback(self._finding.discard)
-            return
+        """Begin operations. ``how`` has the other attributes of `Waiting`.
+
+        No answer comes before this has returned.
+        """
+        actors = self.actors
+        for one in wanted:
+            if not isinstance(one, Exception) and one[0] not in actors:
+                task = asyncio.get_running_loop().create_task(self._find_first(wanted, reply, how))
+                self._finding.add(task)  # the loop keeps no reference
+                task.add_done_callback(self._finding.discard)
+                return
         for place, one in enumerate(wanted):
             if isinstance(one, Exception):
-                reply.put(place, one)
+                asyncio.get_running_loop().call_soon(reply.put, place, one)
             else:
-                self._put(self.actors[one[0]], Waiting(one[1], reply, place, **how))
+                self._put(actors[one[0]], Waiting(one[1], reply, place, **how))
 
     async def _find_first(
         self, wanted: Sequence[Wanted], reply: Reply, how: dict[str, bool]

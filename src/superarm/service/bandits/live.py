@@ -68,6 +68,7 @@ class Live:
         self.told = self.expired = self.merged = self.checkpointed = 0
         self.pending: list[Event] = []
         self._clock = clock
+        self._can_expire = session.expiry.can_expire
 
     @classmethod
     def new(cls, bandit: Bandit, spec: Spec, own: parts.Factories) -> Live:
@@ -128,7 +129,8 @@ class Live:
     @property
     def counts(self) -> list[int]:
         """The numbers that `COUNTS` names."""
-        session, reward = self.session, self.session.policy.reward
+        session = self.session
+        reward = session.policy.reward
         return [
             session.rounds,
             session.n_decisions,
@@ -143,17 +145,20 @@ class Live:
         """Move the clock forward, never back, and close the decisions that have expired."""
         # A clock that is set back must not make an event older than the one before it.
         self._clock.now = max(now, self._clock.now)
-        closed = self.session.expire()
-        if closed:
+        if self._can_expire and (closed := self.session.expire()):
             self.expired += len(closed)
             self.log("expired", {"decisions": [one.id for one in closed]})
 
     def ask(self, asked: dict[str, Any], feasible: Any) -> dict[str, Any]:
         """Decide, and return the body of the event."""
-        options = {name: asked.get(name) for name in ("context", "propensities")}
-        made = self.session.ask(asked.get("n", 1), feasible=feasible, **options)
+        made = self.session.ask(
+            asked.get("n", 1),
+            feasible=feasible,
+            context=asked.get("context"),
+            propensities=asked.get("propensities"),
+        )
         # A decision with no arms is complete as soon as it is issued.
-        self.told += sum(not one.arms for one in made)
+        self.told += sum([not one.arms for one in made])
         mark = self.session.mark()
         del mark["evaluations"]  # the counts of the event have them
         records = [record_of(one) for one in made]
@@ -180,7 +185,7 @@ class Live:
         key: str | None = None,
     ) -> None:
         """Add the event of a change that the session has already made."""
-        body = {**body, "counts": self.counts}
+        body["counts"] = self.counts
         event = seal(self.digest, self.seq + 1, self.time, kind, decision, key, body)
         self._step(event)
         self.pending.append(event)

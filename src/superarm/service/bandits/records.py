@@ -23,10 +23,7 @@ def record_of(decision: Decision) -> Record:
 
     The event has round, time and context once for all decisions: the context is in the request.
     """
-    record = decision.as_dict()
-    del record["round"], record["time"]
-    record.pop("context", None)
-    return record
+    return decision.record()
 
 
 def like(record: Record, logged: Record, numbers: Callable[[list[Any]], list[int]]) -> Record:

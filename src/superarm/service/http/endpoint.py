@@ -29,6 +29,8 @@ from superarm.service.problems import Problem, shown
 
 REPLAYED = "Idempotent-Replayed"  # the header of an answer that was given before
 NDJSON = "application/x-ndjson"  # JSON lines
+_JSON = "application/json"
+_NOTHING = (b"", b"{}")
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _MOST_ERRORS = 10  # errors of a body that one answer lists
 _LONGEST_TEXT = 300
@@ -161,7 +163,7 @@ def json_response(
     members: Any, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """A response with JSON."""
-    return Response(encoded(members), status, headers, "application/json")
+    return Response(encoded(members), status, headers, _JSON)
 
 
 def encoded(members: Any) -> bytes:
@@ -186,10 +188,10 @@ def body_of(raw: bytes, sent: str | None, endpoint: Endpoint) -> BaseModel | Non
 
     Any website can make a browser send other types without asking the service first.
     """
-    if sent is not None or raw:
+    if sent != _JSON and (sent is not None or raw):
         raw = _as_json(raw, (sent or "").partition(";")[0].strip().lower(), endpoint.lines)
-    # An empty body that is not needed leaves the default of the function.
-    if endpoint.body is None or not (raw or endpoint.needs_body):
+    # A body that is not needed, and says nothing, leaves the default of the function.
+    if endpoint.body is None or (raw in _NOTHING and not endpoint.needs_body):
         return None
     return _parsed(raw, endpoint.body)
 
@@ -198,11 +200,11 @@ def _as_json(raw: bytes, media: str, lines: str | None) -> bytes:
     if lines is not None and media == NDJSON:
         items = [line for line in raw.splitlines() if line.strip()]
         return b'{"%s":[%s]}' % (lines.encode(), b",".join(items))
-    if media != "application/json":
+    if media != _JSON:
         raise Problem(
             415,
             "the body must be JSON",
-            expected="application/json" if lines is None else f"application/json or {NDJSON}",
+            expected=_JSON if lines is None else f"{_JSON} or {NDJSON}",
             got=shown(media),
             fix="send Content-Type",
         )

@@ -15,7 +15,7 @@ import re
 import time
 from asyncio import Event
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
@@ -63,6 +63,8 @@ class Express:
         # A longer body arrives in pieces, and the application asks for each.
         self._most_body = min(gate.most_body, HIGH_WATER_LIMIT)
         self._proxies = ProxyHeadersMiddleware(_nothing, list(proxies)) if proxies else None
+        self._default_headers: list[tuple[bytes, bytes]] = []
+        self._first_lines: dict[int, bytes] = {}
 
     def find(self, url: bytes) -> tuple[Endpoint, dict[str, Any]] | None:
         """The endpoint for a path, and the id in the path."""
@@ -93,6 +95,16 @@ class Express:
             except StopIteration:  # it has changed the scope, and waits for nothing
                 address = scope["client"]
         return address[0] if address else None
+
+    def first_lines(self, status: int, headers: list[tuple[bytes, bytes]]) -> bytes:
+        """The status line, and the headers of every answer."""
+        if headers is not self._default_headers:  # uvicorn makes others every second
+            self._default_headers, self._first_lines = headers, {}
+        found = self._first_lines.get(status)
+        if found is None:
+            lines = [b"%s: %s\r\n" % one for one in headers]
+            found = self._first_lines[status] = STATUS_LINE[status] + b"".join(lines)
+        return found
 
 
 class ExpressConnection(Connection):
@@ -193,10 +205,10 @@ class _Request(RequestResponseCycle):
         media, key = headers.get(b"content-type"), headers.get(b"idempotency-key")
         try:
             given = endpoint.arguments(bytes(self.body), _text(media), _text(key))
-            work = endpoint.function(service, **self._given, **given)
-            assert isinstance(work, Work)
+            work = cast(Work, endpoint.function(service, **self._given, **given))
         except Exception as error:
-            self.fail(error)
+            # Later, as in the application: the connection may still be reading.
+            connection.loop.call_soon(self.fail, error)
             return
         self._work, self._reply = work, Reply(len(work.wanted), self._is_over, self._end)
         if service.engine.deadline_s:
@@ -234,15 +246,15 @@ class _Request(RequestResponseCycle):
 
     def _send(self, status: int, headers: dict[str, str], media: str, content: bytes) -> None:
         connection = self._connection
-        if not connection.transport.is_closing():
-            lines = [b"%s: %s\r\n" % one for one in connection.server_state.default_headers]
-            lines += [f"{name.lower()}: {text}\r\n".encode() for name, text in headers.items()]
-            length = f"content-length: {len(content)}\r\ncontent-type: {media}\r\n"
-            end = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
-            head = b"".join((STATUS_LINE[status], *lines, length.encode(), end))
-            connection.transport.write(head + content)
+        transport = connection.transport
+        if not transport.is_closing():
+            first = connection.express.first_lines(status, connection.server_state.default_headers)
+            lines = "".join([f"{name.lower()}: {text}\r\n" for name, text in headers.items()])
+            end = "\r\n" if self.keep_alive else "connection: close\r\n\r\n"
+            rest = f"{lines}content-length: {len(content)}\r\ncontent-type: {media}\r\n{end}"
+            transport.write(b"".join((first, rest.encode("latin-1"), content)))
             if not self.keep_alive:
-                connection.transport.close()
+                transport.close()
         self.response_started = self.response_complete = True
         connection.tasks.discard(self)
         path, key_id, client = self._about

@@ -42,7 +42,7 @@ def _n_made(folder: Path) -> int:
     record = folder / _RECORD
     if not record.exists():  # of an older version
         return 0
-    text = record.read_text()
+    text = record.read_text("utf-8")
     if not (text.isascii() and text.strip().isdigit()):
         raise StoreError(f"{record} must have the number of databases, got {text[:80]!r}")
     return int(text)
@@ -66,7 +66,7 @@ def prepare(folder: Path, n_files: int) -> int:
     record = folder / _RECORD
     if _n_made(folder) != n_files:
         new = record.with_name(f"{_RECORD}-new")
-        new.write_text(f"{n_files}\n")
+        new.write_text(f"{n_files}\n", "utf-8")
         new.replace(record)
     return n_files
 

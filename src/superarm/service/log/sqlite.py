@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -202,8 +204,8 @@ class SQLiteStore(SharedQueries):
         try:
             connection = self._writer()
             with _transaction(connection):
-                for query, values in statements:
-                    connection.execute(query, values)
+                for query, same in groupby(statements, itemgetter(0)):
+                    connection.executemany(query, map(itemgetter(1), same))
         except StoreError as error:
             return error
         except Exception as error:

@@ -1,0 +1,268 @@
+"""How good the advice of `inspect` is, by budget, on 28 rewards of known kinds.
+
+    python benchmarks/advice.py [--half shown] [--seeds 20] [--workers 2] [--out advice.json]
+    python benchmarks/advice.py --tune [--seeds 5]
+
+For every reward, every oracle that can solve the problem picks a set at the same random thetas,
+and the values of the sets are averaged. The advice is good if the recommended oracle is within 2%
+of the oracle with the largest average. `Exhaustive` counts as available up to 15,000 sets. Oracles
+that refuse a reward, and those that warn of false answers, count with the sets that they return.
+
+Next to that: how often the advice says that it is undecided, or warns; how often it is neither
+good nor undecided nor with a warning ("silently wrong"); whether it is the cheapest good oracle;
+and how many evaluations the inspection made.
+
+``--tune`` compares settings on the rewards of the tuning half only. The shown half was fixed
+before any reward was played (`advice_rewards.HALF`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import multiprocessing
+import time
+import warnings
+import zlib
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import superarm as sa
+from advice_rewards import FOOLING, HALF, REWARDS
+from superarm.advice import settings
+from superarm.oracles import NoisyGreedy, NoisySingletons
+
+BUDGETS = (10, 30, 100, 300, 1_000, 3_000)
+WITHIN, MOST_SETS, N_THETAS = 0.02, 15_000, 20
+COUNTED = ("good", "cheapest", "undecided", "warned")
+HEAD = "| good | cheapest | undecided | warned | silently wrong | evaluations |"
+# From the cheapest one on.
+ORACLES = ("TopK", "LazySingletons", "Singletons", "LazyGreedy", "Greedy", "LocalSearch")
+SETTINGS = {
+    "SHARE": (0.1, 0.15, 0.25),
+    "SMALL_ARMS": (2, 3),
+    "BLOCK": (1, 4),
+    "N_CHECKS": (0, 2, 5),
+}
+
+
+def make(name: str, seed: int) -> Any:
+    """A reward of its own for every name and seed."""
+    return {**REWARDS, **FOOLING}[name](np.random.default_rng([zlib.crc32(name.encode()), seed]))
+
+
+def thetas(n_arms: int, rng: np.random.Generator) -> Any:
+    """Half of them uniform, half as after some outcomes of arms with different means."""
+    for number in range(N_THETAS):
+        theta = rng.random(n_arms)
+        if number % 2:
+            theta = rng.beta(1 + 20 * theta, 21 - 20 * theta)
+        yield theta
+
+
+def available(reward: Any, k: int) -> dict[str, Any]:
+    """The oracles that solve the problem, new ones."""
+    noisy = getattr(reward, "noisy", False)
+    found = {name: getattr(sa, name)() for name in ORACLES if name != "TopK" or reward.additive}
+    if noisy:
+        for name in ("LazySingletons", "LazyGreedy"):
+            del found[name]
+        found["LocalSearch"] = sa.LocalSearch(sa.Singletons())
+        found["NoisySingletons"] = NoisySingletons(budget=3_000)
+        found["NoisyGreedy"] = NoisyGreedy(budget=3_000)
+    if math.comb(reward.n_arms, k) <= MOST_SETS:
+        found["Exhaustive"] = sa.Exhaustive()
+    return found
+
+
+def qualities(name: str, seed: int) -> dict[str, float]:
+    """The average value of every oracle's sets, as a share of the best average."""
+    reward, exact, k = make(name, seed)
+    rng = np.random.default_rng(seed)
+    values: dict[str, list[float]] = {}
+    oracles = available(reward, k)
+    for theta in thetas(reward.n_arms, rng):
+        for label, oracle in oracles.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                picked = oracle.select(reward, theta, k, rng=rng)
+            values.setdefault(label, []).append(exact(picked, theta[picked]))
+    means = {label: float(np.mean(of)) for label, of in values.items()}
+    best = max(means.values())
+    return {label: mean / best for label, mean in means.items()}
+
+
+def advise(name: str, seed: int, budgets: tuple[int, ...], quality: Any) -> list[dict[str, Any]]:
+    """The advice for one reward, by budget."""
+    rows = []
+    good = [label for label in (*ORACLES, "Exhaustive") if quality.get(label, 0) >= 1 - WITHIN]
+    for budget in budgets:
+        reward, _, k = make(name, seed)
+        start = time.perf_counter()
+        found = sa.inspect(reward, k=k, budget=budget, rng=np.random.default_rng(seed))
+        advice = found.recommendation
+        rows.append(
+            {
+                "reward": name,
+                "seed": seed,
+                "budget": budget,
+                "oracle": advice.oracle,
+                "case": advice.case,
+                "quality": quality[advice.oracle],
+                "good": quality[advice.oracle] >= 1 - WITHIN,
+                "cheapest": advice.oracle == next(iter(good), None),
+                "undecided": bool(advice.undecided),
+                "open": list(advice.undecided),
+                "warned": bool(advice.warnings or advice.fix_first),
+                "evaluations": found.evaluations,
+                "ratio": None if found.check is None else found.check.mean_ratio,
+                "took_s": round(time.perf_counter() - start, 4),
+            }
+        )
+    return rows
+
+
+def play(name: str, seed: int) -> dict[str, Any]:
+    """One reward with one seed: qualities of all oracles, and the advice."""
+    quality = qualities(name, seed)
+    return {"quality": quality, "rows": advise(name, seed, BUDGETS, quality)}
+
+
+def gathered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row per reward and budget: how many runs were good, undecided and so on."""
+    found = []
+    keys = sorted({(row["reward"], row["budget"]) for row in rows})
+    for name, budget in keys:
+        of = [row for row in rows if (row["reward"], row["budget"]) == (name, budget)]
+        oracles = [row["oracle"] for row in of]
+        silent = [not (row["good"] or row["undecided"] or row["warned"]) for row in of]
+        ratios = [row["ratio"] for row in of if row["ratio"] is not None]
+        found.append(
+            {
+                "reward": name,
+                "budget": budget,
+                "runs": len(of),
+                **{key: sum(row[key] for row in of) for key in COUNTED},
+                "silent": sum(silent),
+                "evaluations": round(float(np.mean([row["evaluations"] for row in of])), 1),
+                "quality": round(float(np.mean([row["quality"] for row in of])), 4),
+                "ratio": round(float(np.mean(ratios)), 4) if ratios else None,
+                "oracles": {oracle: oracles.count(oracle) for oracle in sorted(set(oracles))},
+            }
+        )
+    return found
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Shares of all runs of gathered rows."""
+    n = sum(row["runs"] for row in rows)
+    shares = {key: sum(row[key] for row in rows) / n for key in (*COUNTED, "silent")}
+    return {**shares, "evaluations": sum(row["evaluations"] * row["runs"] for row in rows) / n}
+
+
+def shown(rows: list[dict[str, Any]], **more: Any) -> str:
+    """One line of a table."""
+    found = summary(rows)
+    cells = [*more.values(), *(f"{found[key]:.1%}" for key in (*COUNTED, "silent"))]
+    return f"| {' | '.join(map(str, cells))} | {found['evaluations']:,.0f} |"
+
+
+def names_of(half: str) -> list[str]:
+    """The rewards of a half, or all."""
+    return [name for name in HALF if half in ("all", HALF[name])]
+
+
+def run(given: argparse.Namespace) -> None:
+    """Play everything, and keep it as it goes."""
+    jobs = list(itertools.product(names_of(given.half), range(given.seeds)))
+    kept: dict[str, Any] = {
+        "within": WITHIN,
+        "budgets": BUDGETS,
+        "half": HALF,
+        "fooling": list(FOOLING),
+        "settings": {name: getattr(settings, name) for name in SETTINGS},
+        "always": {},
+        "rows": [],
+    }
+    rows: list[dict[str, Any]] = []
+    always: dict[str, dict[str, list[bool]]] = {}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(given.workers, context) as executor:
+        futures = {executor.submit(play, *job): job for job in jobs}
+        for n_done, future in enumerate(as_completed(futures), 1):
+            name, seed = futures[future]
+            found = future.result()
+            rows += found["rows"]
+            for label in ("LocalSearch", "Greedy", "Singletons"):
+                good = found["quality"].get(label, 0.0) >= 1 - WITHIN
+                always.setdefault(name, {}).setdefault(label, []).append(good)
+            print(f"{n_done} of {len(jobs)}: {name}, seed {seed}", flush=True)
+            if given.out is not None and (n_done % 20 == 0 or n_done == len(jobs)):
+                kept["rows"], kept["always"] = gathered(rows), _counted(always)
+                given.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    kept["rows"], kept["always"] = gathered(rows), _counted(always)
+    report(kept)
+
+
+def _counted(always: dict[str, dict[str, list[bool]]]) -> dict[str, dict[str, int]]:
+    """In how many runs a fixed oracle would have been good, by reward."""
+    return {
+        name: {"runs": len(of["Greedy"]), **{label: sum(good) for label, good in of.items()}}
+        for name, of in sorted(always.items())
+    }
+
+
+def report(kept: dict[str, Any]) -> None:
+    """Print what was found."""
+    print(f"\n| half | budget {HEAD}")
+    for half, budget in itertools.product(("tuning", "shown"), BUDGETS):
+        rows = [
+            row for row in kept["rows"] if row["budget"] == budget and HALF[row["reward"]] == half
+        ]
+        if rows:
+            print(shown(rows, half=half, budget=budget))
+    for row in kept["rows"]:
+        if row["good"] < row["runs"] and row["budget"] == BUDGETS[-2]:
+            print(row["reward"], row["good"], "of", row["runs"], row["oracles"], row["quality"])
+
+
+def tune(given: argparse.Namespace) -> None:
+    """Other values of each setting, one at a time, on the tuning half."""
+    names = names_of("tuning")
+    quality = {job: qualities(*job) for job in itertools.product(names, range(given.seeds))}
+    print(f"\n| setting | value {HEAD}")
+    for name, values in SETTINGS.items():
+        before = getattr(settings, name)
+        for value in values:
+            setattr(settings, name, value)
+            rows = [
+                row
+                for (reward, seed), of in quality.items()
+                for row in advise(reward, seed, (30, 100, 300, 1_000), of)
+            ]
+            print(shown(gathered(rows), setting=name, value=value), flush=True)
+        setattr(settings, name, before)
+
+
+def main() -> None:
+    """Play or tune."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--half", choices=("tuning", "shown", "all"), default="all")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    if given.tune:
+        tune(given)
+    else:
+        run(given)
+
+
+if __name__ == "__main__":
+    main()

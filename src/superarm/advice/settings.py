@@ -1,0 +1,14 @@
+"""The numbers that decide what an inspection says, chosen by ``benchmarks/advice.py``.
+
+They are read when they are used, so that the benchmark can compare others.
+"""
+
+# A property holds if at most this share of probes violates it, with confidence 1 - DELTA.
+SHARE, DELTA = 0.15, 0.05
+# With a budget, separability is probed on this many times k arms.
+SMALL_ARMS = 2
+# With a budget, probes that run at once, at most. The same with and without an executor, so that
+# both give the same results.
+BLOCK = 4
+# Sub-problems in which the recommended oracle is compared with all sets, at most.
+N_CHECKS = 2
