@@ -10,7 +10,7 @@ from played_service import DECISION, SUMMARY, heard, ok
 
 import superarm as sa
 import superarm.client as sc
-from superarm.client import verbs
+from superarm.client import bulk_verbs, verbs
 
 
 @pytest.mark.parametrize(
@@ -248,10 +248,10 @@ def test_refused_before_anything_is_sent(connect, call, error, words):
 def test_both_clients_have_every_verb():
     names = [
         name
-        for name, verb in inspect.getmembers(verbs, inspect.isfunction)
-        if not name.startswith("_")
+        for module in (verbs, bulk_verbs)
+        for name, verb in inspect.getmembers(module, inspect.isfunction)
+        if not name.startswith("_") and verb.__module__ == module.__name__
     ]
-    names = [name for name in names if getattr(verbs, name).__module__ == verbs.__name__]
     assert len(names) == 20
     for name in names:
         one, other = getattr(sc.Client, name), getattr(sc.AsyncClient, name)

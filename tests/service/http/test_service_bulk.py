@@ -110,16 +110,16 @@ def test_the_client_asks_and_tells_many(client):
         return ended.value.value
 
     first, second, refused = call(
-        sc.verbs.ask_all([(bandit, {}), (bandit, {"k": 1}), (bandit, {"k": 999})])
+        sc.bulk_verbs.ask_all([(bandit, {}), (bandit, {"k": 1}), (bandit, {"k": 999})])
     )
     assert isinstance(refused, sc.InvalidError)
     assert len(second.arms) == 1
     told = call(
-        sc.verbs.tell_all([(first, {first.arms[0]: 1.0}), (second.id, {"no arm of it": 1.0})])
+        sc.bulk_verbs.tell_all([(first, {first.arms[0]: 1.0}), (second.id, {"no arm of it": 1.0})])
     )
     assert told[0] == (first.arms[0],)
     assert isinstance(told[1], sc.ProblemError)
-    for nothing in (sc.verbs.ask_all([]), sc.verbs.tell_all([])):
+    for nothing in (sc.bulk_verbs.ask_all([]), sc.bulk_verbs.tell_all([])):
         with pytest.raises(StopIteration) as ended:
             next(nothing)
         assert ended.value.value == []
