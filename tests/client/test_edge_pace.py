@@ -9,7 +9,7 @@ import pytest
 from edge_clients import Line, merged, play
 from serving import client_of, create, decide, tell
 from superarm.client import UnreachableError
-from superarm.client.edge_pace import Pace
+from superarm.client.edge_pace import Pace, Syncs
 
 
 def times(pace, until, n_known):
@@ -117,3 +117,42 @@ def test_a_thread_syncs(line):
     assert edge.error is None
     assert sorted(one["id"] for one in merged(line, bandit)) == sorted(one.id for one in sent)
     assert not any(one.name == "superarm-edge" for one in threading.enumerate())
+
+
+class Failing:
+    """A sync that fails, and says when it was called as often as a test waits for."""
+
+    def __init__(self, error, n):
+        self.n_calls, self.enough = 0, threading.Event()
+        self._error, self._n = error, n
+
+    def __call__(self):
+        self.n_calls += 1
+        if self.n_calls == self._n:
+            self.enough.set()
+        raise self._error
+
+
+def test_no_failure_ends_the_thread_unnoticed():
+    """Also one that is not of the client, such as a reward that fails for a new snapshot."""
+    sync = Failing(ZeroDivisionError("a bug"), 3)
+    syncs = Syncs(sync, lambda: 0, Pace(0.001, least_s=0.001))
+    syncs.start()
+    assert sync.enough.wait(20)
+    syncs.end()
+    assert isinstance(syncs.error, ZeroDivisionError)
+
+
+def test_decisions_do_not_shorten_the_pause_after_a_failure():
+    """A service that refuses a batch must not get it again and again."""
+    pace = Pace(3600.0, least_s=3600.0)
+    pace.saw(0, -math.inf)  # a sync is due at once
+    sync = Failing(UnreachableError("refused"), 1)
+    syncs = Syncs(sync, lambda: 1, pace)
+    syncs.start()
+    assert sync.enough.wait(20)
+    for _ in range(20):  # each would wake the thread while it waits for the next sync
+        syncs.closed(pace.n_much)
+        threading.Event().wait(0.005)
+    syncs.end()
+    assert sync.n_calls == 1

@@ -208,6 +208,21 @@ def test_shared_noise_costs_little_if_noise_is_learned():
 
 
 @pytest.mark.parametrize("make", BOTH)
+def test_coins_have_a_range(make):
+    """Answers of 0 and 1, at delta = 0.001: arms are 0.27 apart, more than the tolerance."""
+    exact, rng = sa.LinearReward(M, weights=np.full(M, 1 / K)), np.random.default_rng(7)
+    reward = Noisy(exact, 0)
+    reward.batch = lambda pools, theta: (rng.random(len(pools)) < exact.batch(pools, theta)).astype(
+        float
+    )
+    theta = np.array([0.9, 0.1, 0.1, 0.9, 0.1, 0.1, 0.1, 0.9])
+    oracle = make(0.001, answers_in=(0, 1), tolerance=0.2, per="round")
+    arms = oracle.select(reward, theta, K, rng=rng)
+    np.testing.assert_array_equal(arms, [0, 3, 7])
+    assert oracle.report.certified
+
+
+@pytest.mark.parametrize("make", BOTH)
 def test_budgets_count_repeats_and_are_kept(make):
     for repeats, budget in ((1, 1), (1, 30), (4, 3), (4, 100), (4, 3000)):
         reward = sa.Counted(Noisy(coverage(), 0, repeats=repeats))

@@ -14,7 +14,6 @@ import numpy as np
 from superarm.client.answers import Bandit
 from superarm.client.clients import Client
 from superarm.client.edge_pace import Pace, Syncs
-from superarm.client.errors import ClientError
 from superarm.client.requests import id_of, new_key
 from superarm.core import Reward
 from superarm.core.arguments import as_count
@@ -131,8 +130,11 @@ class EdgeBandit:
         return len(self._closed) + (0 if on_its_way is None else len(on_its_way.made))
 
     @property
-    def error(self) -> ClientError | None:
-        """Why the last sync of the thread failed; None if it did not. It tries again."""
+    def error(self) -> Exception | None:
+        """Why the last sync of the thread failed; None if it did not. It tries again.
+
+        Mostly a `ClientError`. A reward that fails for a new snapshot is another error.
+        """
         return None if self._syncs is None else self._syncs.error
 
     @overload

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from superarm.client.errors import ClientError
 from superarm.core.arguments import as_fraction, as_positive
 
 _SLOWDOWN = 2.0  # at most so many times as long as the last wait
@@ -104,8 +103,8 @@ class Syncs:
 
     def __init__(self, sync: Callable[[], object], n_unsent: Callable[[], int], pace: Pace) -> None:
         self._sync, self._n_unsent, self._pace = sync, n_unsent, pace
-        self._wake, self._is_ended = threading.Event(), False
-        self.error: ClientError | None = None
+        self._wake, self._end = threading.Event(), threading.Event()
+        self.error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="superarm-edge", daemon=True)
 
     def saw(self, n_known: int) -> None:
@@ -123,12 +122,12 @@ class Syncs:
 
     def end(self) -> None:
         """Stop, after the sync that is under way."""
-        self._is_ended = True
+        self._end.set()
         self._wake.set()
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._is_ended:
+        while not self._end.is_set():
             wait_s = self._pace.due_at(self._n_unsent()) - time.monotonic()
             if wait_s > 0:
                 self._wake.wait(wait_s)
@@ -137,7 +136,8 @@ class Syncs:
             try:
                 self._sync()
                 self.error = None
-            except ClientError as error:
+            except Exception as error:  # whatever it is, the thread must not end unnoticed
                 # The client has tried several times by now. The next sync sends the same batch.
                 self.error = error
-                self._wake.wait(self._pace.wait_s)
+                # Not for `_wake`: decisions that close do not make the service better.
+                self._end.wait(self._pace.wait_s)

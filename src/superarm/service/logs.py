@@ -73,9 +73,10 @@ class Lines:
             time.sleep(_TOGETHER_S)
             with self._lock:
                 self._some.clear()
+                # First: `finish` looks at both without the lock, and lines must be in one of them.
+                self._is_writing = True
                 texts, self._waiting = self._waiting, []
                 lost, self._lost = self._lost, 0
-                self._is_writing = True
             if lost:
                 texts.append(_line("warning", "log_lines_lost", n=lost))
             self._put("".join(texts).encode())

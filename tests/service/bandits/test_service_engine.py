@@ -7,6 +7,10 @@ import pytest
 
 from serving import client_of, create, events_of, play
 from superarm.service.bandits import operations
+from superarm.service.bandits.actor import Actor, Waiting, resolve
+from superarm.service.bandits.handover import HandOver
+from superarm.service.bandits.replies import Reply
+from superarm.service.log.events import Bandit
 
 
 @pytest.fixture
@@ -152,3 +156,33 @@ def test_a_bandit_that_is_asked_for_while_it_is_made(path):
 
         engine.make = slow
         client._runner.run(play(client._client))
+
+
+def test_an_answer_that_cannot_be_delivered_stops_no_other_answer(caplog):
+    said = []
+    replies = [Reply(1, lambda: False, end) for end in (lambda _: 1 / 0, said.extend)]
+    resolve([Waiting(lambda *_: None, reply) for reply in replies], ["first", "second"])
+    assert said == ["second"]
+    assert "answer_failed" in caplog.text
+
+
+def test_a_bandit_without_a_thread_stops_no_other_bandit(caplog):
+    """When the operating system allows no more threads, other bandits still have theirs."""
+
+    class Pool:
+        def submit(self, function, *args):
+            asked.append(args[0].bandit.id)
+            if len(asked) == 1:
+                raise RuntimeError("can't start new thread")
+
+    async def main():
+        handover = HandOver(Pool(), None, None)
+        for id in ("one", "two"):
+            handover.actors[id] = Actor(Bandit(1, id, id, 1, 0.0))
+            handover.start([(id, None)], Reply(1, lambda: False, print))
+        await asyncio.sleep(0)
+
+    asked = []
+    asyncio.run(main())
+    assert asked == ["one", "two"]
+    assert "no_thread" in caplog.text

@@ -359,3 +359,62 @@ def test_a_client_that_does_not_read_waits(tmp_path, lines, short):
     assert found[0] == found[1]
     assert found[0][0][0] == []
     assert not short
+
+
+def test_a_request_that_began_before_the_last_answer_is_not_idle(tmp_path, lines, short):
+    """Its head came in part with the request before it, so no other beginning is seen."""
+    request = of_json(DECIDE, {})
+
+    async def client(side):
+        connection = side.connect()
+        connection.data_received(request + request[:20])
+        await side.settle(connection)
+        connection.data_received(request[20:-1])
+        await move_clock(6.0)  # of the 5 seconds of an idle connection
+        is_closed = connection.transport.is_closed
+        connection.data_received(request[-1:])
+        await side.settle(connection)
+        return is_closed, b"".join(connection.transport.written)
+
+    found = on_both(tmp_path, lines, client)
+    assert found[0] == found[1]
+    is_closed, said = found[0][0]
+    assert (is_closed, said.count(b"HTTP/1.1 201")) == (False, 2)
+    assert len(short) == 2
+
+
+def test_a_late_head_does_not_answer_the_request_before_it(tmp_path, lines, short):
+    """A client would take 408 for the answer to a decision that is at work."""
+
+    async def client(side):
+        connection, reply = await at_work(side)
+        connection.data_received(of_json(DECIDE, {})[:20])
+        await move_clock(_LIMITS.head_s + 1.0)
+        before = b"".join(connection.transport.written)
+        answer(reply)
+        await side.settle(connection)
+        answered = b"".join(connection.transport.written)
+        await move_clock(2 * _LIMITS.head_s)
+        return before, answered, connection.transport.is_closed
+
+    found = on_both(tmp_path, lines, client)
+    assert found[0] == found[1]
+    before, answered, is_closed = found[0][0]
+    assert (before, answered[:12], is_closed) == (b"", b"HTTP/1.1 201", True)
+    assert short
+
+
+def test_empty_lines_do_not_hold_a_connection(tmp_path, lines, short):
+    """They begin no request, but stop the clock of an idle connection."""
+
+    async def client(side):
+        connection = side.connect()
+        connection.data_received(of_json(DECIDE, {}))
+        await side.settle(connection)
+        connection.data_received(b"\r\n")
+        await move_clock(_LIMITS.head_s + 1.0)
+        return connection.transport.is_closed
+
+    found = on_both(tmp_path, lines, client)
+    assert [said for said, _ in found] == [True, True]
+    assert short

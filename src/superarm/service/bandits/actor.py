@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -13,6 +14,7 @@ from superarm.service.bandits.replies import Reply
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import Turn
 
+_log = logging.getLogger("superarm.service")
 _MOST_TAKEN = 512  # operations that are taken at once
 
 # What a request does to a bandit, or reads from it. Returns the answer.
@@ -94,4 +96,7 @@ def look_all(batch: list[Waiting]) -> None:
 def resolve(done: list[Waiting], answers: list[Any]) -> None:
     """Give operations their answers, which may be exceptions."""
     for waiting, answer in zip(done, answers, strict=True):
-        waiting.reply.put(waiting.place, answer)
+        try:
+            waiting.reply.put(waiting.place, answer)
+        except Exception:  # the answers behind it belong to other requests
+            _log.exception("answer_failed")

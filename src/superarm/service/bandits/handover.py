@@ -7,6 +7,7 @@ turn of the bandit and a commit. Their answers come back together, too: see `Eng
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any
@@ -15,6 +16,8 @@ from superarm.service.bandits.actor import Actor, Waiting, Wanted, resolve
 from superarm.service.bandits.failures import about_to_stop
 from superarm.service.bandits.replies import Reply
 from superarm.service.log.events import Bandit
+
+_log = logging.getLogger("superarm.service")
 
 
 class HandOver:
@@ -95,7 +98,12 @@ class HandOver:
                 resolve(group, [about_to_stop()] * len(group))
             # An idle bandit needs a thread, which then serves the later operations, too.
             elif actor.put(group):
-                self._pool.submit(self._work, actor, loop)
+                try:
+                    self._pool.submit(self._work, actor, loop)
+                except RuntimeError:
+                    # No thread can be started now. The pool has noted the work, and a thread that
+                    # becomes free does it. The other bandits must not wait for that.
+                    _log.exception("no_thread", extra={"fields": {"bandit": actor.bandit.id}})
 
     def close(self) -> None:
         """Refuse all operations from now on."""

@@ -31,6 +31,11 @@ class Alarm:
         if self._timer is None or self._due < self._fires:
             self._start()
 
+    @property
+    def is_set(self) -> bool:
+        """Whether a function is to be called."""
+        return self._call is not None
+
     def clear(self) -> None:
         """Call nothing."""
         self._call = None

@@ -82,6 +82,8 @@ class Connection(HttpToolsProtocol):
         if self._head is not None:
             self._head += len(data)
         super().data_received(data)
+        if self._head and not self._arrival.is_set:  # empty lines before a request begin no request
+            self._arrival.set(self._limits.head_s, self._late_head)
         # After parsing: what came behind a complete head does not count. A piece has a bounded
         # size, so parsing one that is too much costs little.
         if self._head is not None and self._head > self._limits.head:
@@ -123,8 +125,9 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def _late(self, seconds: float, what: str) -> None:
-        # The server itself does not read on: a request before this one is not answered yet.
-        if self.flow.read_paused:
+        # A request before this one is not answered yet, and the client would take this for its
+        # answer. With a whole head behind it the server itself does not read on.
+        if self.flow.read_paused or (self._head is not None and not self._is_idle()):
             self._arrival.set(seconds, partial(self._late, seconds, what))
             return
         self._refuse(Problem(408, f"{what} of a request must arrive within {seconds:g} seconds"))

@@ -122,11 +122,11 @@ class ExpressConnection(Connection):
         if isinstance(self.cycle, _Request) and self.cycle.more_body:
             self.cycle.fail(incomplete())
 
-    def on_message_begin(self) -> None:
-        """Stop waiting for the next request: it is there."""
+    def data_received(self, data: bytes) -> None:
+        """Stop waiting for the next request: it comes, or the rest of it."""
         if self._is_idle():
             self.alarm.clear()
-        super().on_message_begin()
+        super().data_received(data)
 
     def on_headers_complete(self) -> None:
         """Choose the way of the request."""
