@@ -28,7 +28,7 @@ from superarm.client import Client, EdgeBandit
 
 OUT = Path(__file__).parent.parent / "docs" / "edge.json"
 N_ARMS, K = 200, 5
-N_DECISIONS, BATCH, N_SNAPSHOTS = 5000, 1000, 20
+N_DECISIONS, BATCH, N_SNAPSHOTS = 10_000, 1000, 50
 
 
 def speeds() -> dict[str, Any]:
@@ -57,13 +57,12 @@ def _speed(edge: EdgeBandit, server: int) -> dict[str, Any]:
         outcomes = (rng.random((BATCH, K)) < 0.3).astype(float).tolist()
         library_s += _play(edge.session.fork(), outcomes)
         edge_s += _play(edge, outcomes)
-        before = cpu_s(server)
-        edge._send()  # without a new snapshot, which is measured below
-        server_s += cpu_s(server) - before
+        server_s += _send(edge, server)
         edge.sync()
         start = time.process_time()
         turn(edge, BATCH, None, rng)
         bulk_s += time.process_time() - start
+        server_s += _send(edge, server)
         edge.sync()
     before, start = cpu_s(server), time.process_time()
     for _ in range(N_SNAPSHOTS):
@@ -72,11 +71,18 @@ def _speed(edge: EdgeBandit, server: int) -> dict[str, Any]:
         "edge_per_s": N_DECISIONS / edge_s,
         "library_per_s": N_DECISIONS / library_s,
         "bulk_per_s": N_DECISIONS / bulk_s,
-        "merged_per_s": N_DECISIONS / server_s,
+        "merged_per_s": 2 * N_DECISIONS / server_s,
         "snapshot_ms": 1e3 * (cpu_s(server) - before) / N_SNAPSHOTS,
         "sync_client_ms": 1e3 * (time.process_time() - start) / N_SNAPSHOTS,
         "snapshot_bytes": len(edge._client.snapshot(edge._bandit)["session"]),
     }
+
+
+def _send(edge: EdgeBandit, server: int) -> float:
+    """Seconds of the server for a batch. New snapshots are measured separately."""
+    before = cpu_s(server)
+    edge._send()
+    return cpu_s(server) - before
 
 
 def _play(player: Any, outcomes: list[list[float]]) -> float:
@@ -99,7 +105,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="processes of the server")
     parser.add_argument("--bandits", type=int, default=1, help="each has some of the clients")
     parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--at-once", type=int, default=500, help="decisions per call")
+    parser.add_argument("--at-once", type=int, default=1000, help="decisions per call")
     parser.add_argument("--batch", type=int, default=10_000, help="decisions between syncs")
     parser.add_argument("--quick", action="store_true", help="one case only")
     parser.add_argument("--raw", type=Path, help="written as it goes")

@@ -1,6 +1,6 @@
 """Regret of edge clients with stale snapshots, compared with synchronous decisions.
 
-    python benchmarks/edge_regret.py [--workers N] [--quick] [--problems A,B] [--tables FILE]
+    python benchmarks/edge_regret.py [--workers N] [--runs N] [--problems A,B] [--tables FILE]
 
 The simulation is in edge_simulation.py. Stale runs are paired with runs in which nothing is stale:
 with the same means, orders and outcomes. What is finished is written to ``--raw``, and is not
@@ -34,7 +34,7 @@ SETTINGS = [
 ]
 # How many runs of each problem, and how many are played at once.
 RUNS = {
-    "uniform": (960, 60),
+    "uniform": (960, 30),
     "low rate": (480, 30),
     "linear": (32, 2),
     "network": (64, 2),
@@ -74,7 +74,7 @@ def _jobs(options: argparse.Namespace) -> list[Job]:
         Job(problem, setting, first, at_once, options.belief, options.tables)
         for problem in options.problems.split(",")
         for n_runs, at_once in [RUNS[problem]]
-        for first in range(0, at_once if options.quick else n_runs, at_once)
+        for first in range(0, min(n_runs, options.runs or n_runs), at_once)
         for setting in SETTINGS
     ]
 
@@ -111,7 +111,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Play what is not in the raw file yet, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="one job per setting")
+    parser.add_argument("--runs", type=int, help="at most so many per problem, about")
     parser.add_argument("--problems", default=",".join(RUNS))
     parser.add_argument("--belief", choices=BELIEFS, default="beta")
     parser.add_argument("--tables", type=Path)

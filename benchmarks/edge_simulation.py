@@ -2,7 +2,7 @@
 
 Decisions come at a constant rate, each from a client that is drawn at random. A client samples from
 the posteriors of its last snapshot and of its own outcomes since. It sends these when it takes the
-next snapshot. The times of the syncs are those of `superarm.client.edge_pace.Pace`, or every
+next snapshot. The times of the syncs are those of `superarm.sessions.pace.Pace`, or every
 minute.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from edge_problems import Problem
 from superarm.beliefs import LearnedBetaBelief
-from superarm.client.edge_pace import Pace
+from superarm.sessions.pace import Pace
 
 LOST, LATE, TWICE = 0.1, 0.1, 0.1  # shares of batches on a faulty line
 

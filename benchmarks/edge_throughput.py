@@ -47,8 +47,9 @@ def decide(
     n_samples = N_SAMPLES if options["propensities"] else None
     with Client(url) as client:
         edge = EdgeBandit(client, bandit)
-        # The first calls are not counted: they build caches.
-        turn(edge, options["at_once"], n_samples, rng)
+        # The first calls are not counted: the bandit is unusually young.
+        for _ in range(3):
+            turn(edge, options["at_once"], n_samples, rng)
         edge.sync()
         start.wait()
         n, deciding_s, used, begin = 0, 0.0, time.process_time(), time.perf_counter()

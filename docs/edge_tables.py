@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from superarm.reporting.tables import fill
 
 HERE = Path(__file__).parent
@@ -63,6 +65,24 @@ def _is(setting: dict[str, Any], rate: int, has_pace: bool, faulty: bool) -> boo
     )
 
 
+def verdict() -> str:
+    """On which problems the regret is within 2%, by rate."""
+    rows = [row for row in read()["regret"]["rows"] if row["belief"] == "beta"]
+    lines = []
+    for rate in RATES:
+        of = [row for row in rows if _is(row["setting"], rate, True, False)]
+        within = [row for row in of if row["more"] <= 0.02]
+        others = [f"{NAMES[row['problem']]} ({shown(row)})" for row in of if row["more"] > 0.02]
+        syncs = np.mean([row["syncs"] for row in of if row["problem"] == "uniform"])
+        lines.append(
+            f"- At {rate} per second and `every=60`, the mean is within 2% on {len(within)} of "
+            f"{len(of)} problems"
+            + (f"; it is above on {', '.join(others)}. " if others else ". ")
+            + f"10,000 decisions took {syncs:,.0f} syncs per client."
+        )
+    return "\n".join(lines)
+
+
 def shown(row: dict[str, Any]) -> str:
     """A difference with its standard error, in percent."""
     digits = 1 if row["more"] < 0.2 else 0
@@ -74,36 +94,46 @@ def speed() -> str:
     found = read()["speed"]
     lines = [
         "| belief | arms | `ask`/s of a client core | `ask_many`/s | merged/s of a server core "
-        "| cores for 10⁴/s | cores for 10⁶/s | MB of log per s at 10⁶/s |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| ms per snapshot | cores for 10⁴/s | cores for 10⁶/s | MB of log per s at 10⁶/s |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for row in found["rows"]:
         server_s = 1 / row["merged_per_s"] + row["snapshot_ms"] / 1e3 / found["batch"]
         cores = [f"{rate / row['bulk_per_s']:,.1f} + {rate * server_s:,.1f}" for rate in (1e4, 1e6)]
         cells = [row["belief"], f"{row['arms']:,}"]
         cells += [f"{row[name]:,.0f}" for name in ("edge_per_s", "bulk_per_s", "merged_per_s")]
+        cells.append(f"{row['snapshot_ms']:.1f}")
         lines.append(f"| {' | '.join([*cells, *cores])} | {row['log_bytes_per_decision']:,.0f} |")
     return "\n".join(lines)
 
 
 def throughput() -> str:
     """The rates of several client processes."""
+    found = read()["throughput"]
+    caption = (
+        f"Number of client processes: {found['processes']}, of server processes: "
+        f"{found['workers']}, of bandits: {found['bandits']}. {found['at_once']:,} decisions per "
+        f"call, a sync after {found['batch']:,}, propensities from {found['samples']:,} samples "
+        f"per call:"
+    )
     lines = [
         "| belief | arms | propensities | decisions/s, all merged | decisions/s without syncs "
-        "| client µs of a core | server µs of a core |",
+        "| decisions/s of a client core | merged/s of a server core |",
         "|---|--:|---|--:|--:|--:|--:|",
     ]
-    for row in read()["throughput"]["rows"]:
+    for row in found["rows"]:
         cells = [row["belief"], f"{row['arms']:,}", "yes" if row["propensities"] else "no"]
         cells += [f"{row[name]:,.0f}" for name in ("per_s", "deciding_per_s")]
-        cells += [f"{row[name]:,.0f}" for name in ("client_us", "server_us")]
+        cells += [f"{1e6 / row[name]:,.0f}" for name in ("client_us", "server_us")]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join([caption, "", *lines])
 
 
 PARTS: dict[str, Callable[[], str]] = {
     "regret": regret,
+    "verdict": verdict,
     "speed": speed,
+    "throughput": throughput,
 }
 
 

@@ -145,6 +145,23 @@ def test_a_budget_ends_the_round_with_the_best_guess():
     assert oracle.report.certified
 
 
+@pytest.mark.parametrize(("repeats", "budget"), [(4, 3), (4, 50), (7, 500)])
+def test_a_budget_counts_repeats(repeats, budget):
+    rng, calls = np.random.default_rng(0), []
+
+    def answer(arms, means):
+        calls.append(len(arms))
+        return float(means.sum() + rng.normal(0, STD))
+
+    reward = sa.BlackBox(
+        answer, n_arms=M, lipschitz=1.0, upper=1.0 * M, noisy=True, repeats=repeats
+    )
+    oracle = NoisySingletons(budget=budget)
+    oracle.select(reward, np.full(M, 0.5), K, rng=rng)
+    assert not oracle.report.certified
+    assert oracle.report.evaluations == len(calls) == budget // repeats * repeats
+
+
 @pytest.mark.parametrize("settings", [{}, {"answers_in": (-0.6, 1.6)}])
 def test_learned_noise_certifies_right_sets(settings):
     """More than 2 of 5 runs have a wrong bound with probability 0.0012."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.beliefs._many_rows import Rows
-from superarm.beliefs._many_tops import MOST_ARMS, ManyTops, one_by_one
+from superarm.beliefs._many_rows import MOST_ARMS, Rows, one_by_one
+from superarm.beliefs._many_tops import ManyTops
 from superarm.beliefs.learned_prior import next_fit
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_k
 

@@ -1,4 +1,4 @@
-"""Many rounds of feedback at a time."""
+"""Many rounds at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray, as_feedback
+from superarm.core.optional import SamplesTop
+
+MOST_ARMS = 50_000  # with more arms, samples are drawn one by one
 
 
 class Rows(NamedTuple):
@@ -32,3 +35,11 @@ class Rows(NamedTuple):
             return cls(np.empty(0, np.intp), np.empty(0), sizes)
         numbers = np.concatenate([row for row, _ in pairs])
         return cls(numbers, np.concatenate([told for _, told in pairs]), sizes)
+
+
+def one_by_one(
+    belief: SamplesTop, n: int, k: int, *, rng: np.random.Generator
+) -> tuple[IndexArray, FloatArray]:
+    """What ``sample_top`` returns, for n samples."""
+    rows = [belief.sample_top(k, rng=rng) for _ in range(n)]
+    return np.array([arms for arms, _ in rows]), np.array([values for _, values in rows])

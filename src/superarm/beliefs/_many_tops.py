@@ -25,7 +25,6 @@ from superarm.beliefs._scores import (
 )
 from superarm.beliefs.beta_top_k import n_wanted
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.optional import SamplesTop
 from superarm.core.special import betainc, ndtr, ndtri
 
 _N_PLACES = 24
@@ -35,7 +34,6 @@ _FAR = 3.0  # own scores, in standard deviations
 _FEW = 8  # with so many arms per place or fewer, all quantiles are computed
 _LIKELY = 0.25  # arms that exceed a level more often than this get a score in every sample
 _ROWS, _BLOCK = 1000, 1 << 23  # samples, and scores, at a time, to bound the memory
-MOST_ARMS = 50_000  # with more arms, samples are drawn one by one
 
 
 class Scored(NamedTuple):
@@ -112,14 +110,26 @@ class ManyTops:
             scores = self.scores(common, np.arange(len(self.shift)), rng=rng)
             row, arms = (each.ravel() for each in np.indices(scores.shape))
             found = Scored(row, arms, scores.ravel())
+            values = self.values(found.arms, found.scores)
         else:
             found = ladder.candidates(self, common, k, rng=rng)
-        values = self.values(found.arms, found.scores)
+            values = self._values(found, ladder.group)
         # By rows, in each row the largest first, and equal ones in random order.
         order = np.lexsort((rng.random(len(values)), -values, found.row))
         starts = np.searchsorted(found.row[order], np.arange(n))
         best = order[(starts[:, None] + np.arange(k)).ravel()]
         return found.arms[best], values[best]
+
+    def _values(self, found: Scored, group: IndexArray) -> FloatArray:
+        """The values of arms. Equal arms that are held have the same: it is computed once."""
+        is_held = self.held[found.arms]
+        free, held = found.at(~is_held), found.at(is_held)
+        keys = held.row * len(self.shift) + group[held.arms]
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        values = np.empty(len(found.arms))
+        values[~is_held] = self.values(free.arms, free.scores)
+        values[is_held] = self.values(held.arms[first], held.scores[first])[inverse]
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +146,14 @@ class Ladder:
     thresholds
         Shape (n_levels, n_arms): the scores, without their shift, from which on values are at least
         the level. Levels are ascending.
+    group
+        Shape (n_arms,): equal for arms of equal a and b.
     """
 
     common: FloatArray
     first: IndexArray
     thresholds: FloatArray
+    group: IndexArray
 
     @classmethod
     def of(cls, tops: ManyTops, k: int, *, rng: np.random.Generator) -> Ladder:
@@ -172,7 +185,7 @@ class Ladder:
         hopeful = distinct.of(left)
         for row, level in zip(above, levels[order].tolist(), strict=True):
             row[left] = scores_above(hopeful, level) - shift[left]
-        return cls(common, np.argsort(order)[:_N_PLACES], above[:, group])
+        return cls(common, np.argsort(order)[:_N_PLACES], above[:, group], group)
 
     def candidates(
         self, tops: ManyTops, common: FloatArray, k: int, *, rng: np.random.Generator
@@ -234,16 +247,12 @@ class Above:
         return Scored(row, arms[place], scores.ravel()), (scores >= self.thresholds[arms]).ravel()
 
     def _rare(self, rng: np.random.Generator) -> Scored:
-        arms = np.flatnonzero(self.is_rare)
-        sums = np.cumsum(-np.log1p(-self.tail[arms]))
-        total = float(sums[-1]) if len(sums) else 0.0
-        n_rows = len(self.common)
-        n_points = int(rng.poisson(total * n_rows))
-        row = rng.integers(n_rows, size=n_points)
-        place = np.searchsorted(sums, total * rng.random(n_points), side="right")
-        hit = arms[np.minimum(place, len(arms) - 1)]
+        arms, n_rows = np.flatnonzero(self.is_rare), len(self.common)
+        n_points = rng.poisson(-n_rows * np.log1p(-self.tail[arms]))
+        hit = np.repeat(arms, n_points)
+        row = rng.integers(n_rows, size=len(hit))
         tail = self._tail(hit, self.common[row])
-        stays = rng.random(n_points) * np.log1p(-self.tail[hit]) >= np.log1p(-tail)
+        stays = rng.random(len(hit)) * np.log1p(-self.tail[hit]) >= np.log1p(-tail)
         # An arm with several points is above once.
         _, once = np.unique(row[stays] * len(self.thresholds) + hit[stays], return_index=True)
         left = np.flatnonzero(stays)[once]
@@ -269,14 +278,6 @@ class Above:
         if own_std == 0:
             return np.where(missing <= 0, 1.0, 0.0)
         return np.asarray(ndtr(-missing / own_std), np.float64)
-
-
-def one_by_one(
-    belief: SamplesTop, n: int, k: int, *, rng: np.random.Generator
-) -> tuple[IndexArray, FloatArray]:
-    """What ``sample_top`` returns, for n samples."""
-    rows = [belief.sample_top(k, rng=rng) for _ in range(n)]
-    return np.array([arms for arms, _ in rows]), np.array([values for _, values in rows])
 
 
 def scores_above(posteriors: PlainPosteriors | MixedPosteriors, level: float) -> FloatArray:

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from superarm.beliefs import _beta
 from superarm.beliefs._beta import as_counts, as_prior, flip, grown
-from superarm.beliefs._many_rows import Rows
-from superarm.beliefs._many_tops import MOST_ARMS, ManyTops, one_by_one
+from superarm.beliefs._many_rows import MOST_ARMS, Rows, one_by_one
+from superarm.beliefs._many_tops import ManyTops
 from superarm.beliefs._scores import PlainPosteriors, SharedScores
 from superarm.beliefs.beta_top_k import BetaTopK
 from superarm.core.arguments import (

@@ -13,7 +13,7 @@ import numpy as np
 
 from superarm.client.answers import Bandit
 from superarm.client.clients import Client
-from superarm.client.edge_pace import Pace, Syncs
+from superarm.client.edge_syncs import Syncs
 from superarm.client.requests import id_of, new_key
 from superarm.core import Reward
 from superarm.core.arguments import as_count
@@ -22,6 +22,7 @@ from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session, bulk
 from superarm.sessions.decisions import Name
 from superarm.sessions.edge import give_up, merge, take_over
+from superarm.sessions.pace import Pace
 from superarm.sessions.unlocked import AskOptions
 
 _MOST_SIZE = 100_000  # arms and numbers of contexts in a batch; the service takes twice as many

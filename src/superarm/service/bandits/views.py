@@ -11,6 +11,7 @@ import numpy as np
 
 from superarm.beliefs.learned_prior import LearnedPosterior
 from superarm.beliefs.posteriors import BetaPosterior
+from superarm.core.contexts import MayLackContexts
 from superarm.core.optional import CountsOutcomes, HasPosterior
 from superarm.service.bandits.live import COUNTS, Live
 from superarm.service.bandits.records import Answer
@@ -130,7 +131,7 @@ def _rows(live: Live, names: tuple[Any, ...], belief: Any, means: Any, shown: An
 def _shown_belief(live: Live) -> Any:
     """The belief that the arms are shown by: in contexts, that of a round with the average one."""
     belief: Any = live.session.policy.belief
-    average = getattr(belief, "average_context", None)
+    average = belief.average_context if isinstance(belief, MayLackContexts) else None
     return belief if average is None else belief.at(average)
 
 

@@ -9,7 +9,8 @@ import pytest
 from edge_clients import Line, merged, play
 from serving import client_of, create, decide, tell
 from superarm.client import UnreachableError
-from superarm.client.edge_pace import Pace, Syncs
+from superarm.client.edge_syncs import Syncs
+from superarm.sessions.pace import Pace
 
 
 def times(pace, until, n_known):
