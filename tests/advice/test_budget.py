@@ -193,9 +193,13 @@ def test_noise_that_hides_everything_leaves_everything_undecided():
     found = sa.inspect(
         box(fn, n_arms=30, lipschitz=2.0, upper=99.0, noisy=True), k=3, budget=1_000, rng=rng
     )
-    assert found["separable"].verdict in ("undecided", "not probed")
+    assert found["separable"].verdict == "undecided"
     assert "separable" in found.recommendation.undecided
-    assert "noise hides" in str(found)
+    text = str(found)
+    assert "separable: noise hides it in" in text
+    assert "not probed: separable" not in text
+    assert "since the reward is noisy, so that remembered answers prove nothing." in text
+    assert "BlackBox(repeats=...): noise hides whether the reward is separable" in text
 
 
 @pytest.mark.parametrize(

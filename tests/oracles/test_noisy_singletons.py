@@ -181,6 +181,19 @@ def test_learned_noise_certifies_right_sets(settings):
     assert wrong <= 2
 
 
+@pytest.mark.parametrize("kinds", [({}, "range"), ("range", {})])
+def test_answers_are_not_reused_for_another_kind_of_noise(kinds):
+    """What symmetric noise keeps of its answers is less than what bounds of a range need."""
+    one, other = ({"answers_in": (-1, 2)} if kind == "range" else kind for kind in kinds)
+    oracle = NoisySingletons(tolerance=0.2, budget=300, **one)
+    oracle.select(Noisy(rising, 0), np.full(M, 0.5), K, rng=np.random.default_rng(0))
+    again, new = NoisySingletons(**one), NoisySingletons(**other)
+    again.load(oracle.state())
+    new.load(oracle.state())
+    assert again._known is not None
+    assert new._known is None
+
+
 def test_learned_noise_is_saved_and_loaded():
     theta, saved = np.linspace(0, 1, M), []
     oracle, other = NoisySingletons(tolerance=0.2), NoisySingletons(tolerance=0.2)

@@ -204,6 +204,8 @@ def _cost(oracle: str, evaluations: int, took_s: float | None) -> str:
 def _why(case: str, rows: dict[str, Property], n_arms: int, k: int) -> str:
     if case.endswith("unreliable"):
         violated = ", ".join(unreliable(rows))
+        if violated == "deterministic" and not rows["deterministic"].is_error:
+            return "the reward is noisy, so that remembered answers prove nothing"
         return f"remembered answers prove nothing while this is violated: {violated}"
     if case == "additive":
         return "the reward is additive, as it declares: the arms worth most alone are the best set"

@@ -127,7 +127,7 @@ class Property:
 
         "not probed" without a probe.
         """
-        if not self.n_probes:
+        if not self.n_probes and not self.note:  # probes that noise hid leave a note only
             return "not probed"
         if self.undecided:
             return "undecided"
@@ -236,7 +236,7 @@ class Inspection:
         if self.stopped:
             lines.append("stopped early: this is what is known so far")
         elif self.budget is not None:
-            used = "nothing else can change the advice"
+            used = "nothing undecided can change the advice, but rare violations may be missed"
             if self.recommendation.undecided:
                 used = "the rest of the budget decides nothing more"
             lines.append(f"{self.evaluations:,} of {self.budget:,} evaluations: {used}")

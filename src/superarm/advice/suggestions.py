@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from superarm.advice.results import Property
+from superarm.advice.text import listed
 
 # Oracles of superarm.oracles for noise, and what they certify at a stated error probability.
 _CERTIFIES = {
@@ -10,6 +11,7 @@ _CERTIFIES = {
     "NoisyGreedy": "each of its steps",
     "NoisyLocalSearch": "that no swap improves its set",
 }
+_DECIDE = ("separable", "submodular", "monotone in S")
 _BEARABLE = 0.1  # of a value: a cheaper oracle that loses more is not suggested
 _FEW = 8  # arms of a call that fits in a line
 _STEEP = 0.5  # of the declared B: below it, a smaller B is suggested
@@ -60,10 +62,18 @@ def suggestions(
         if for_noise is None or rows["answers"].n_violated:
             return []
         certifies = _CERTIFIES[for_noise]
-        return [
+        noisy = [
             f"superarm.oracles.{for_noise}: it repeats evaluations until it has certified "
             f"{certifies}, within a budget per round"
         ]
+        # The oracle for noise depends on these. A row has a note if noise hid probes.
+        hidden = [name for name in _DECIDE if rows[name].undecided and rows[name].note]
+        if hidden:
+            noisy.append(
+                f"an inspection with averages, BlackBox(repeats=...): noise hides whether the "
+                f"reward is {listed(hidden)}"
+            )
+        return noisy
     if used == 0.0 and rows["lipschitz"].n_probes:
         # Every declaration about means holds trivially, so that none is worth a suggestion.
         return [_nothing_learned(rows["lipschitz"]), *_cheaper(case, loss)]

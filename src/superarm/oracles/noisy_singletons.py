@@ -166,8 +166,11 @@ class NoisySingletons:
         self.forget()
         if isinstance(self._noise, Symmetric):
             self._noise.variance = state.get("variance")
-        # States of before noise was learned have no squares, without which nothing is proved.
-        if memory is not None and (self.noise_std is not None or "v" in memory):
+        # The squares of one kind of noise prove nothing for another kind. States of before noise
+        # was learned have none, and only those of symmetric noise have a variance.
+        is_symmetric = isinstance(self._noise, Symmetric)
+        same_kind = memory is not None and "v" in memory and ("variance" in state) == is_symmetric
+        if memory is not None and (self.noise_std is not None or same_kind):
             self._known = Answers.of(memory), np.array(memory["rounds"], np.float64)
 
     def forget(self) -> None:
