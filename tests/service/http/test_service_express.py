@@ -24,6 +24,7 @@ from two_ways import (
     OUTCOMES,
     PROXY,
     SHORT,
+    SMUGGLED,
     TELL,
     Movable,
     Side,
@@ -92,7 +93,7 @@ def on_both(tmp_path, lines, client, **options):
 def test_both_ways_say_the_same(tmp_path, lines, short):
     async def client(side):
         said, on_short = {}, set()
-        for name, pieces in {**SHORT, **LONG}.items():
+        for name, pieces in {**SHORT, **LONG, **SMUGGLED}.items():
             short.clear()
             said[name] = await side.play(pieces)
             if short:
