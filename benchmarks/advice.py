@@ -1,4 +1,4 @@
-"""How good the advice of `inspect` is, by budget, on 28 rewards of known kinds.
+"""How good the advice of `inspect` is, by budget, on 38 rewards of known kinds.
 
     python benchmarks/advice.py [--half shown] [--seeds 20] [--workers 2] [--out advice.json]
     python benchmarks/advice.py --tune [--seeds 5]
@@ -13,7 +13,7 @@ good nor undecided nor with a warning ("silently wrong"); whether it is the chea
 and how many evaluations the inspection made.
 
 ``--tune`` compares settings on the rewards of the tuning half only. The shown half was fixed
-before any reward was played (`advice_rewards.HALF`).
+before any reward was played (`advice_rewards.HALF`), and the fresh rewards were made afterwards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 import superarm as sa
-from advice_rewards import FOOLING, HALF, REWARDS
+from advice_rewards import FOOLING, FRESH, HALF, REWARDS
 from superarm.advice import settings
 from superarm.oracles import NoisyGreedy, NoisySingletons
 
@@ -48,12 +48,15 @@ SETTINGS = {
     "SMALL_ARMS": (2, 3),
     "BLOCK": (1, 4),
     "N_CHECKS": (0, 2, 5),
+    "N_LARGE": (0, 2, 4),
 }
 
 
 def make(name: str, seed: int) -> Any:
     """A reward of its own for every name and seed."""
-    return {**REWARDS, **FOOLING}[name](np.random.default_rng([zlib.crc32(name.encode()), seed]))
+    return {**REWARDS, **FOOLING, **FRESH}[name](
+        np.random.default_rng([zlib.crc32(name.encode()), seed])
+    )
 
 
 def thetas(n_arms: int, rng: np.random.Generator) -> Any:
@@ -220,7 +223,7 @@ def _counted(always: dict[str, dict[str, list[bool]]]) -> dict[str, dict[str, in
 def report(kept: dict[str, Any]) -> None:
     """Print what was found."""
     print(f"\n| half | budget {HEAD}")
-    for half, budget in itertools.product(("tuning", "shown"), BUDGETS):
+    for half, budget in itertools.product(("tuning", "shown", "fresh"), BUDGETS):
         rows = [
             row for row in kept["rows"] if row["budget"] == budget and HALF[row["reward"]] == half
         ]
@@ -252,7 +255,7 @@ def tune(given: argparse.Namespace) -> None:
 def main() -> None:
     """Play or tune."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=("tuning", "shown", "all"), default="all")
+    parser.add_argument("--half", choices=("tuning", "shown", "fresh", "all"), default="all")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--tune", action="store_true")

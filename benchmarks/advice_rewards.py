@@ -1,8 +1,9 @@
 """Rewards of known kinds, and rewards that are made to fool an inspection.
 
-Every entry of `REWARDS` makes a reward and its k from a generator. `HALF` says which of them the
-defaults were chosen on ("tuning") and which the figures are shown on ("shown"). It was drawn once,
-before any of them was played.
+Every entry of `REWARDS`, `FOOLING` and `FRESH` makes a reward, the same reward without noise, and
+its k, from a generator. `HALF` says which of them the defaults were chosen on ("tuning") and which
+the figures are shown on ("shown"). It was drawn once, before any of them was played. "Fresh"
+rewards were made later.
 """
 
 from __future__ import annotations
@@ -265,6 +266,98 @@ def false_bound(rng: Any) -> Made:
     return box(exact.fn, 30, k, np.asarray(exact.lipschitz) / 10, exact.upper)
 
 
+def copies(rng: Any) -> Made:
+    """Ten copies of each of three things; the best copy of each counts."""
+    worth_of = 0.3 + rng.random(3)
+
+    def worth(arms: Any, means: Any) -> float:
+        best = np.zeros(3)
+        np.maximum.at(best, arms % 3, means)
+        return float(worth_of @ best)
+
+    return box(worth, 30, 3, worth_of[np.arange(30) % 3], worth_of.sum())
+
+
+def bundles(rng: Any) -> Made:
+    """Arms of one bundle are worth more together: the square of the sum of each bundle."""
+    bundle = rng.permutation(24) // 4
+
+    def worth(arms: Any, means: Any) -> float:
+        return float((np.bincount(bundle[arms], means, 6) ** 2).sum())
+
+    return box(worth, 24, 4, 8.0, 96.0)
+
+
+def two_resources(rng: Any) -> Made:
+    """The scarcer one of two resources."""
+    gives = rng.random((24, 2))
+
+    def worth(arms: Any, means: Any) -> float:
+        return float((means @ gives[arms]).min())
+
+    return box(worth, 24, 4, 1.0, 24.0)
+
+
+def helper(rng: Any) -> Made:
+    """The best arm counts twice if one of three helpers is there."""
+    helpers = rng.permutation(24)[:3]
+
+    def worth(arms: Any, means: Any) -> float:
+        extra = max(means, default=0.0) if np.isin(arms, helpers).any() else 0.0
+        return float(means.sum() + extra)
+
+    return box(worth, 24, 3, 2.0, 26.0)
+
+
+def log_sum(rng: Any) -> Made:
+    """A logarithm of a weighted sum."""
+    weights = 0.2 + rng.random(40)
+    return box(
+        lambda arms, means: float(np.log1p(weights[arms] @ means)), 40, 3, weights, weights.sum()
+    )
+
+
+def best_two(rng: Any) -> Made:
+    """The sum of the two largest means."""
+    return box(lambda arms, means: float(np.sort(means)[-2:].sum()), 30, 4, 1.0, 2.0)
+
+
+def volume(rng: Any) -> Made:
+    """The logarithm of a determinant: alike arms add little."""
+    places = rng.normal(size=(24, 3))
+    places /= np.linalg.norm(places, axis=1, keepdims=True)
+    alike = places @ places.T
+
+    def worth(arms: Any, means: Any) -> float:
+        scaled = 5 * np.sqrt(np.outer(means, means)) * alike[np.ix_(arms, arms)]
+        return float(np.linalg.slogdet(np.eye(len(arms)) + scaled)[1])
+
+    return box(worth, 24, 4, 5.0, 60.0)
+
+
+def spoiler(rng: Any) -> Made:
+    """The arm that is worth most alone spoils every set of two or more."""
+    bad = int(rng.integers(24))
+
+    def worth(arms: Any, means: Any) -> float:
+        doubled = np.where(arms == bad, 2 * means, means).sum()
+        return float(doubled * (0.5 if bad in arms and len(arms) > 1 else 1.0))
+
+    return box(worth, 24, 3, 2.0, 26.0)
+
+
+def noisy_copies(rng: Any) -> Made:
+    """Copies with noise, declared."""
+    return _noisy(copies(rng), 0.02, rng)
+
+
+def heavy(rng: Any) -> Made:
+    """Coverage in which few arms reach most of what there is, and overlap."""
+    reach = rng.random((30, 8)) * (rng.random(30) ** 4)[:, None]
+    reward = sa.CoverageReward(reach)
+    return box(lambda arms, means: float(reward(arms, means)), 30, 3, reach.sum(axis=1), 8.0)
+
+
 REWARDS: dict[str, Callable[[Any], Made]] = {
     make.__name__: make
     for make in (
@@ -305,6 +398,23 @@ FOOLING: dict[str, Callable[[Any], Made]] = {
     )
 }
 
+# Made after the halves had been played, and played once.
+FRESH: dict[str, Callable[[Any], Made]] = {
+    make.__name__: make
+    for make in (
+        copies,
+        bundles,
+        two_resources,
+        helper,
+        log_sum,
+        best_two,
+        volume,
+        spoiler,
+        noisy_copies,
+        heavy,
+    )
+}
+
 
 def _halves() -> dict[str, str]:
     """Half of each group, by a generator whose seed is the year."""
@@ -314,7 +424,7 @@ def _halves() -> dict[str, str]:
         names = list(group)
         tuning = set(rng.permutation(names)[: len(names) // 2].tolist())
         halves.update({name: "tuning" if name in tuning else "shown" for name in names})
-    return halves
+    return {**halves, **dict.fromkeys(FRESH, "fresh")}
 
 
 HALF = _halves()

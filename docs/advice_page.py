@@ -50,31 +50,37 @@ def spent(rows: list[dict[str, Any]]) -> float:
 def intro() -> str:
     """What was played."""
     found, rows = measured()
-    n_shown = len(next(iter(rows.values())))
+    n_of = {half: list(found["half"].values()).count(half) for half in ("tuning", "shown", "fresh")}
     n_fooling = sum(found["half"][name] == "shown" for name in found["fooling"])
     n_runs = next(iter(rows.values()))[0]["runs"]
-    n_all = len(found["half"])
     return (
-        f"The table has shares of the recommendations for {n_shown} of {n_all} rewards of known "
-        f"kinds, {n_fooling} of them made to fool an inspection, with {n_runs} runs per reward "
-        f"(`benchmarks/advice.py`). The other {n_all - n_shown} rewards served to choose the "
-        f"defaults; the halves were drawn before any reward was played. A recommendation is good "
-        f"if the oracle's sets are worth at least {1 - found['within']:.0%} of those of the best "
+        f"`benchmarks/advice.py` plays {sum(n_of.values())} rewards of known kinds, {n_runs} runs "
+        f"each. Of {n_of['tuning'] + n_of['shown']} rewards, {n_of['tuning']} served to choose the "
+        f"defaults, and {n_of['shown']} are shown here, {n_fooling} of them made to fool an "
+        f"inspection. These halves were drawn before any reward was played. One rule, probes of "
+        f"separability with all arms, was added after the shown rewards had been played. Then "
+        f"{n_of['fresh']} fresh rewards were made, and played once. A recommendation is good if "
+        f"the oracle's sets are worth at least {1 - found['within']:.0%} of those of the best "
         f"available oracle, on average over random means."
     )
 
 
 def budgets() -> str:
     """Shares by budget."""
-    _, rows = measured()
+    (_, shown), (_, fresh) = measured(), measured("fresh")
+
+    def both(count: str, budget: int, digits: int = 0) -> str:
+        shares = (100 * share(rows[budget], count) for rows in (shown, fresh))
+        return " / ".join(f"{of:.{digits}f}%" for of in shares)
+
     lines = [
         [
             f"{budget:,}",
-            f"{spent(of):,.0f}",
-            *(f"{100 * share(of, count):.0f}%" for count in ("good", "cheapest", "undecided")),
-            f"{100 * share(of, 'silent'):.1f}%",
+            " / ".join(f"{spent(rows[budget]):,.0f}" for rows in (shown, fresh)),
+            *(both(count, budget) for count in ("good", "cheapest", "undecided")),
+            both("silent", budget, 1),
         ]
-        for budget, of in rows.items()
+        for budget in shown
     ]
     heading = ["budget", "evaluations", "good", "cheapest good", "undecided", "silently wrong"]
     return as_markdown(Table(heading, lines, n_texts=0))
@@ -82,26 +88,27 @@ def budgets() -> str:
 
 def failures() -> str:
     """Where the advice is not good, and what a fixed oracle would do."""
-    found, rows = measured()
-    largest = max(rows)
-    other = measured("tuning")[1][largest]
-    kept = [of for name, of in found["always"].items() if found["half"][name] == "shown"]
+    found, shown = measured()
+    largest = max(shown)
+    fresh, tuning = (measured(half)[1][largest] for half in ("fresh", "tuning"))
+    kept = [of for name, of in found["always"].items() if found["half"][name] != "tuning"]
     always = sum(of["LocalSearch"] for of in kept) / sum(of["runs"] for of in kept)
     return (
         f"With a budget of {largest:,}, the advice was not good in every run of "
-        f"{_named(rows[largest])}. `LocalSearch` for every reward would be good in "
-        f"{100 * always:.0f}% of the runs. In the half that served to choose the defaults, the "
-        f"advice was good in {100 * share(other, 'good'):.0f}% of the runs, and silently wrong in "
-        f"{100 * share(other, 'silent'):.1f}%: it was not good in every run of {_named(other)}. "
-        f"`jackpot` is a needle that no inspection finds: a bonus for one triple of 24 arms."
+        f"{_named([*shown[largest], *fresh])}. `LocalSearch` for all of these rewards would be "
+        f"good in {100 * always:.0f}% of the runs. Of the rewards that served to choose the "
+        f"defaults, {100 * share(tuning, 'good'):.0f}% of the runs were good and "
+        f"{100 * share(tuning, 'silent'):.1f}% silently wrong. Not good in every run were "
+        f"{_named(tuning)}. `jackpot` is a needle that no inspection finds: a bonus for one triple "
+        f"of 24 arms."
     )
 
 
 def _named(rows: list[dict[str, Any]]) -> str:
     """The rewards with bad runs, and how bad they were."""
     named = [
-        f"`{row['reward']}` ({row['good']} of {row['runs']}, value {row['quality']:.2f} of the "
-        f"best on average, warnings in {row['warned']})"
+        f"`{row['reward']}` ({row['good']} of {row['runs']} good, {row['quality']:.2f} of the best "
+        f"value on average, {row['warned']} with a warning)"
         for row in rows
         if row["good"] < row["runs"]
     ]
@@ -118,7 +125,8 @@ def page(text: str) -> str:
 
 def draw(figure: Any) -> None:
     """Shares by budget."""
-    _, rows = measured()
+    (_, rows), (_, fresh) = measured(), measured("fresh")
+    rows = {budget: [*of, *fresh[budget]] for budget, of in rows.items()}
     axis = figure.subplots()
     for count, (label, colour, dash) in COUNTS.items():
         y = [100 * share(of, count) for of in rows.values()]

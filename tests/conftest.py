@@ -1,8 +1,12 @@
 """Settings for all tests."""
 
+import contextlib
 import gc
+import importlib
 import os
 import platform
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -24,6 +28,24 @@ gc.disable()
 collect_ignore_glob = ["*conftest.py"]
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection(session):
+    """In a new clone each test process compiles its share of the test files before all of them.
+
+    Otherwise all processes would compile all files at the same time, which takes seconds each.
+    """
+    worker, tests = getattr(session.config, "workerinput", None), Path(__file__).parent
+    if worker and str(tests) in {str(Path(arg).absolute()) for arg in session.config.args}:
+        number, n_workers = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
+        for path in sorted(tests.rglob("test_*.py"))[number::n_workers]:
+            if str(path.parent) not in sys.path:
+                sys.path.insert(0, str(path.parent))
+            # What is wrong with a file is said when it is collected.
+            with contextlib.suppress(Exception, pytest.skip.Exception):
+                importlib.import_module(path.stem)
+    return (yield)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path):
     """Files without an example are not searched for examples: that takes a second."""
@@ -35,6 +57,8 @@ def pytest_collect_file(file_path):
 
 def pytest_collection_finish():
     gc.freeze()
+    # Rarer than by default: looking for cycles takes a tenth of the time of model tests.
+    gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 

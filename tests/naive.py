@@ -64,10 +64,12 @@ def group_testing(reward, theta, k, sets, *, delta, quantized, decoder, tests, r
     A, rho = A[use], rho[use]
     if decoder == "centred" and len(rho):
         rho = rho - rho.mean()
-    phi = np.zeros(reward.n_arms)
-    for i in range(reward.n_arms):
-        for j in range(len(rho)):
-            phi[i] += A[j, i] * rho[j]
+    tests, scores = A.tolist(), rho.tolist()
+    # Lists, because single numbers of an array take long.
+    phi = np.array(
+        [sum(tests[j][i] * scores[j] for j in range(len(scores))) for i in range(reward.n_arms)],
+        float,
+    )
     return top_k(phi, k, rng=rng, tolerance=1e-9), phi
 
 

@@ -161,3 +161,9 @@ def test_every_pin_is_a_plain_version():
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     assert lines == sorted(lines, key=str.lower)
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
+
+
+def test_test_files_have_distinct_names():
+    """Their folders are no packages, so two files of one name would be one module."""
+    found = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(found) == sorted(set(found))

@@ -90,6 +90,9 @@ SHORT = {  # with at least one request on the short way
     "pipelined": [of_json(DECIDE, {}) * 3 + of_json(TELL, OUTCOMES)],
     "pipelined in pieces": in_pieces(of_json(DECIDE, {}) * 2, 50),
     "pipelined with another": [of_json(DECIDE, {}) + post("/healthz", method="GET")],
+    "around another": [of_json(DECIDE, {}) + post("/healthz", method="GET") + of_json(DECIDE, {})],
+    "before the last": [of_json(DECIDE, {}) + of_json(DECIDE, {}, "Connection: close") * 2],
+    "empty lines": [b"\r\n\r\n" + of_json(DECIDE, {}), b"\r\n", of_json(DECIDE, {})],
     "and nonsense": [of_json(DECIDE, {}), b"nonsense\r\n\r\n"],
     "closed midway": [of_json(DECIDE, {})[:-1]],
 }
@@ -127,6 +130,15 @@ LONG = {
     "forbidden, and not all": [of_json(DECIDE, {}, "Sec-Fetch-Site: cross-site")[:-1]],
     "nonsense": [b"nonsense\r\n\r\n"],
     "nonsense header": [of_json(DECIDE, {}, "Bad header")],
+}
+SMUGGLED = {  # two opinions on where the body ends, all of them on the long way
+    "chunked with a length": [CHUNKED + b"Content-Length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n"],
+    "length, then chunked": [
+        of_json(DECIDE, {}, "Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n\r\n"
+    ],
+    "chunked in other words": [of_json(DECIDE, {}, "Transfer-Encoding: xchunked")],
+    "space before the colon": [of_json(DECIDE, {}).replace(b"Length:", b"Length :")],
+    "folded": [of_json(DECIDE, {}, "Idempotency-Key: a\r\n b")],
 }
 
 

@@ -6,19 +6,21 @@ import json
 import numpy as np
 import pytest
 import slow_top
-from scipy.special import betaincinv, ndtr
+from scipy.special import betaincc, betaincinv, betaln, ndtr
 
 from superarm.beliefs import (
     LearnedBetaBelief,
     SharedSeedBelief,
+    _equal_arms,
     _few_outcomes,
-    _levels,
+    _tails,
     _top_of_groups,
     beta_posteriors,
     learned_beta,
 )
 from superarm.beliefs._scores import MixedPosteriors, beta_at, beta_value
 from superarm.beliefs._top_of_groups import TopOfGroups
+from superarm.beliefs.learned_prior import N_PARTS, LearnedPrior
 
 COINS = {
     "coins": lambda arms, rng: (rng.random(len(arms)) < 0.1 + 0.5 * (arms % 7 == 0)) * 1.0,
@@ -57,14 +59,16 @@ def test_draws_are_those_of_the_slow_way(make, k, kind, monkeypatch):
     assert play(make(), k, 80, COINS[kind]) == fast
 
 
-def test_what_is_kept_changes_no_draw(monkeypatch):
-    """Memory for a single level, numbers of groups that are soon used again, and no memory."""
-    usual = play(LearnedBetaBelief(300), 4, 150, COINS["coins"])
-    monkeypatch.setattr(_levels, "_MOST_NUMBERS", 1)
-    monkeypatch.setattr("superarm.beliefs._equal_arms._MORE_NUMBERS", 5)
-    assert play(LearnedBetaBelief(300), 4, 150, COINS["coins"]) == usual
-    monkeypatch.setattr(_levels, "_MOST_TRIES", 0)
-    assert play(LearnedBetaBelief(300), 4, 150, COINS["coins"]) == usual
+@pytest.mark.parametrize("kind", ["coins", "measured"])
+def test_what_is_computed_besides_changes_no_draw(kind, monkeypatch):
+    """More values than needed, all values, and new groups in arrays."""
+    usual = play(LearnedBetaBelief(300), 4, 100, COINS[kind])
+    monkeypatch.setattr(_tails, "_MORE", 9)
+    assert play(LearnedBetaBelief(300), 4, 100, COINS[kind]) == usual
+    monkeypatch.setattr(_equal_arms, "_FEW", 0)
+    assert play(LearnedBetaBelief(300), 4, 100, COINS[kind]) == usual
+    monkeypatch.setattr(_top_of_groups, "_FEW_GROUPS", 300)
+    assert play(LearnedBetaBelief(300), 4, 100, COINS[kind]) == usual
 
 
 def test_a_belief_that_was_loaded_or_copied_goes_on_as_it_was():
@@ -97,16 +101,29 @@ def test_one_value_is_one_of_many():
     assert beta_value(2.0, 3.0, -1.0) == betaincinv(2.0, 3.0, ndtr(-1.0))
 
 
-@pytest.mark.parametrize("level", [0.05, 0.4, 0.9])
-def test_critical_scores_separate_values_above_a_level(level):
-    """Values a hundred-thousandth beside the critical scores are on their sides of the level."""
+@pytest.mark.parametrize("x", [0.02, 0.1, 0.4, 0.9, 0.999])
+def test_bounds_on_tails_are_above_them_and_close_far_from_the_mean(x):
+    """Within a factor of 1.7 where less than a twentieth is above x."""
     rng = np.random.default_rng(0)
-    a, b = rng.uniform(0.5, 40, (2, 200))
-    weight, lift = rng.uniform(0, 1, 200) ** 4, rng.uniform(0, 1, 200)
-    mixed = MixedPosteriors(a, b, 1 + a / 2, 1 + b / 3, weight, lift)
-    learned, wide = mixed.critical(level)
-    critical = np.minimum(learned, wide - lift)
-    inside = np.abs(critical) < 7
-    assert inside.sum() > 50
-    assert (mixed.at(critical - 1e-5) <= level)[inside].all()
-    assert (mixed.at(critical + 1e-5) > level)[inside].all()
+    a, b = np.exp(rng.uniform(-2, 7, (2, 2000)))
+    bounds = _tails.log_tail(a, b, -np.log(b) - betaln(a, b), x)
+    tails = betaincc(a, b, x)
+    known = tails > 1e-300
+    assert (bounds[known] >= np.log(tails[known]) - 1e-9).all()
+    assert (bounds <= 1e-9).mean() > 0.5
+    far = known & (tails < 0.05)
+    assert far.sum() > 10
+    assert (bounds[far] < np.log(tails[far]) + np.log(1.7)).all()
+
+
+@pytest.mark.parametrize("learned", [((2.0, 30.0), 1.0, 0.02), ((0.7, 3.0), 0.3, 0.0)])
+def test_one_group_has_the_numbers_of_many(learned):
+    prior, rng = LearnedPrior(*learned), np.random.default_rng(0)
+    counts = rng.integers(0, 50, 200).astype(float)
+    sums = np.floor(16 * counts * rng.random(200)) / 16
+    many = np.array(prior.of_groups(counts, sums))
+    each = np.array([prior.of_group(*key) for key in zip(counts, sums, strict=True)]).T
+    assert len(many) == N_PARTS
+    decide = [0, 1, 2, 3, 4, 9, 10]  # the others only say which values are computed
+    np.testing.assert_array_equal(each[decide], many[decide])
+    np.testing.assert_allclose(each, many, rtol=1e-12)

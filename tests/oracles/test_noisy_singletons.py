@@ -145,6 +145,23 @@ def test_a_budget_ends_the_round_with_the_best_guess():
     assert oracle.report.certified
 
 
+@pytest.mark.parametrize(("repeats", "budget"), [(4, 3), (4, 50), (7, 500)])
+def test_a_budget_counts_repeats(repeats, budget):
+    rng, calls = np.random.default_rng(0), []
+
+    def answer(arms, means):
+        calls.append(len(arms))
+        return float(means.sum() + rng.normal(0, STD))
+
+    reward = sa.BlackBox(
+        answer, n_arms=M, lipschitz=1.0, upper=1.0 * M, noisy=True, repeats=repeats
+    )
+    oracle = NoisySingletons(budget=budget)
+    oracle.select(reward, np.full(M, 0.5), K, rng=rng)
+    assert not oracle.report.certified
+    assert oracle.report.evaluations == len(calls) == budget // repeats * repeats
+
+
 @pytest.mark.parametrize("settings", [{}, {"answers_in": (-0.6, 1.6)}])
 def test_learned_noise_certifies_right_sets(settings):
     """More than 2 of 5 runs have a wrong bound with probability 0.0012."""
@@ -162,6 +179,19 @@ def test_learned_noise_certifies_right_sets(settings):
             failed |= not right
         wrong += failed
     assert wrong <= 2
+
+
+@pytest.mark.parametrize("kinds", [({}, "range"), ("range", {})])
+def test_answers_are_not_reused_for_another_kind_of_noise(kinds):
+    """What symmetric noise keeps of its answers is less than what bounds of a range need."""
+    one, other = ({"answers_in": (-1, 2)} if kind == "range" else kind for kind in kinds)
+    oracle = NoisySingletons(tolerance=0.2, budget=300, **one)
+    oracle.select(Noisy(rising, 0), np.full(M, 0.5), K, rng=np.random.default_rng(0))
+    again, new = NoisySingletons(**one), NoisySingletons(**other)
+    again.load(oracle.state())
+    new.load(oracle.state())
+    assert again._known is not None
+    assert new._known is None
 
 
 def test_learned_noise_is_saved_and_loaded():

@@ -257,6 +257,8 @@ def test_a_start_that_fails_ends_all_workers_and_says_why(tmp_path):
     served = ForkedServer(str(tmp_path / "b"), tmp_path / "log", "--workers", "2", "--keys")
     assert served.start(wait=False).process.wait(timeout=60) == 1
     assert "superarm keys add" in served.said
+    # A worker that fails when it is started again only says so in the log.
+    assert '"worker_failed"' in served.said
 
 
 def test_a_worker_that_is_lost_while_another_is_started_again_is_noticed(tmp_path):

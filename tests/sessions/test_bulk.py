@@ -88,7 +88,7 @@ def test_partial_and_repeated_outcomes():
     with pytest.raises(UnknownDecisionError):
         tell_many(session, [(second, {second.arms[0]: 1.0}), ("other-1", {})])
     with pytest.raises(ConflictError, match="one outcome per arm"):
-        tell_many(session, [(second, {second.arms[0]: x}) for x in (1.0, 0.0)])
+        tell_many(session, [(second, {second.arms[0]: outcome}) for outcome in (1.0, 0.0)])
     assert session.policy.belief.state() == before
     assert session.outcomes(second) == {}
 

@@ -32,7 +32,8 @@ def auto(
     """`thompson` with the oracle that `inspect` recommends for this reward.
 
     Warns if the reward violates what is required or declared, if too few probes leave open what
-    the choice depends on, and of what may go wrong with the oracle. If the inspection is stopped,
+    the choice depends on, and of what may go wrong with the oracle. Raises ValueError if nearly all
+    evaluations fail. If the inspection is stopped,
     the policy follows from what is known so far. The evaluations of the inspection are not counted
     as the policy's.
 
@@ -64,6 +65,12 @@ def auto(
         progress=progress,
     )
     advice = found.recommendation
+    if found.failing:
+        row = found["answers"]
+        raise ValueError(
+            f"the reward must answer, but {row.n_violated} of {row.n_probes} evaluations failed "
+            f"({row.witness}); {advice.fix_first[0].partition(': ')[2]}"
+        )
     if not found.ok:
         violated = ", ".join(row.name for row in found.errors)
         warnings.warn(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from superarm.advice import settings
 from superarm.advice import shape_probes as shape
-from superarm.advice.asking import AskingMany, ProbeOnce, run_block
+from superarm.advice.asking import AskingMany, Probe, ProbeOnce, run_block
 from superarm.advice.combined_probes import Combined, Required, alone, interactions
 from superarm.advice.evidence import n_clean
 from superarm.advice.ledger import Ledger
@@ -88,6 +88,24 @@ def probe_within(
             findings = found if isinstance(found, dict) else {}
             ledger.confirm(findings, budget - ledger.evaluate.n_evaluated)
             ledger.add(findings)
+        if group.names == ("separable",) and ledger.tallies["separable"].row.holds:
+            _probe_large(ledger, draw, budget)
+
+
+def _probe_large(ledger: Ledger, draw: RandomInputs, budget: int) -> None:
+    """Probe separability with more arms before it is relied on.
+
+    Few arms rarely include two that get in each other's way. Only violations count: the bound on
+    the share is about the smaller probes.
+    """
+    probe = shape.Separable(losses=ledger.separable.losses)
+    left = budget - ledger.evaluate.n_evaluated
+    n = min(settings.N_LARGE, left // probe.n_evaluations(draw.n_arms, draw.k))
+    ledger.watch.about = "separable, with more arms"
+    for found in run_block(ledger.evaluate, [probe(draw) for _ in range(n)]):
+        if isinstance(found, Probe):
+            ledger.confirm({"separable": found}, budget - ledger.evaluate.n_evaluated)
+            ledger.add_better(found)
 
 
 def _n_block(group: Group, left: int) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from superarm.advice.asking import AskingMany, Findings, batch, probe, same, singles
 from superarm.advice.probes import Lipschitz
 from superarm.advice.random_inputs import RandomInputs
+from superarm.advice.shape_probes import part_and_whole
 
 _WIDE = 200  # arms in a set, at most, where sets are larger than usual
 
@@ -123,11 +124,7 @@ def interactions(draw: RandomInputs) -> AskingMany:
     wide = draw.rng.random() < 0.5
     most = min(draw.n_arms, _WIDE) if wide else draw.n_arms
     size = int(draw.rng.integers(1, most)) if wide else draw.size(least=1, most=most - 1)
-    arms = draw.arms(size + 1)
-    means = draw.means(len(arms))
-    part = np.append(np.arange(draw.rng.integers(len(arms) - 1)), len(arms) - 1)
-    picks = [part, part[:-1], np.arange(len(arms)), np.arange(len(arms) - 1)]
-    sets, rows = [arms[pick] for pick in picks], [means[pick] for pick in picks]
+    sets, rows = part_and_whole(draw, draw.arms(size + 1))
     values = yield singles(sets, rows)
     to_part, to_all = values[0] - values[1], values[2] - values[3]
     first = 0 if to_part < to_all else 2

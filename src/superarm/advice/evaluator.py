@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from pickle import PicklingError
@@ -11,7 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from superarm.advice import settings
 from superarm.advice.asking import Ask
+from superarm.advice.progress import StopProbing
 from superarm.advice.results import Witness
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
@@ -30,6 +33,9 @@ class _Answer(NamedTuple):
 
 class Evaluator:
     """Evaluates a reward, counts and times the evaluations, and keeps the first failure.
+
+    Ends the work with `StopProbing` if the reward fails again and again in the same way, and hardly
+    ever answers.
 
     Parameters
     ----------
@@ -59,6 +65,7 @@ class Evaluator:
         self.n_arms = int(reward.n_arms)
         self.n_evaluated = self.n_failed = 0
         self.failure: Witness | None = None
+        self._n_failures: Counter[str] = Counter()
         self._executor, self._before = executor, before
         self._single_s: list[float] = []
         self._batch_s: list[tuple[float, int]] = []
@@ -121,28 +128,33 @@ class Evaluator:
 
     def _kept(self, ask: Ask, answer: _Answer) -> FloatArray:
         """The values of one call, counted."""
-        n = len(ask.sets)
-        self.n_evaluated += n
-        if answer.failure is not None:
-            # `_fail` counts the first one.
-            self.n_failed += n - 1
-            first, means = _sorted(ask.sets[0], ask.means[0])
-            return np.full(n, self._fail(first, means, answer.failure))
-        if ask.theta is None:
+        n, how = len(ask.sets), "" if ask.theta is None else " in a batch"
+        if answer.failure is None and ask.theta is None:
             self._single_s.append(answer.took_s)
-        else:
+        elif answer.failure is None:
             self._batch_s.append((answer.took_s, n))
-        values = np.array(answer.values)
-        for j in np.flatnonzero(~np.isfinite(values)).tolist():
-            how = "" if ask.theta is None else " in a batch"
-            self._fail(*_sorted(ask.sets[j], ask.means[j]), f"answered {values[j]}{how}")
-            values[j] = np.nan
+        values = np.array(answer.values) if answer.failure is None else np.full(n, np.nan)
+        # One by one, so that the work ends at the same set, in one batch or in single calls.
+        for j, value in enumerate(values.tolist()):
+            self.n_evaluated += 1
+            if not math.isfinite(value):
+                what = answer.failure or f"answered {value}{how}"
+                values[j] = self._fail(*_sorted(ask.sets[j], ask.means[j]), what)
         return values
 
     def _fail(self, arms: IndexArray, means: FloatArray, what: str) -> float:
         self.n_failed += 1
         if self.failure is None:
             self.failure = Witness.of([arms], [means], [float("nan")], f"the reward {what}")
+        # Messages may name arms. What comes before them is the kind of failure.
+        kind = what.partition(":")[0].removesuffix(" in a batch")
+        self._n_failures[kind] += 1
+        n_answers = self.n_evaluated - self.n_failed
+        if (
+            self._n_failures[kind] >= settings.N_FAILURES
+            and n_answers <= (1 - settings.FAILING) * self.n_evaluated
+        ):
+            raise StopProbing
         return math.nan
 
 

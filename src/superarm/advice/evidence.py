@@ -157,7 +157,8 @@ class Tally:
         """What the probes showed."""
         worst = self.worst
         excess, witness = (0.0, None) if worst is None else (worst.excess, worst.witness())
-        hidden = f"in {self.n_unclear} probes, noise hides what is probed" if self.n_unclear else ""
+        many = "s" if self.n_unclear > 1 else ""
+        hidden = f"noise hides it in {self.n_unclear} probe{many}" if self.n_unclear else ""
         rate = (rate_anytime if self.anytime else rate_fixed)(self.n_probes, self.n_violated)
         n = self.n_probes, self.n_violated
         return Property(self.name, self.kind, *n, rate, excess, witness, hidden)

@@ -54,8 +54,9 @@ def inspect(
     next probe goes to a property that can still change the recommended oracle, and the probes stop
     when none can. The bounds are valid whenever they stop.
 
-    An exception or a NaN of the reward does not stop the inspection, but is reported. Ctrl-C stops
-    it, and the report has what is known so far.
+    An exception or a NaN of the reward does not stop the inspection, but is reported. If nearly all
+    evaluations fail in the same way, the inspection ends after ten. Ctrl-C stops it, and the report
+    has what is known so far.
 
     Parameters
     ----------

@@ -114,8 +114,10 @@ class Ledger:
             for arms, means, one, other in zip(
                 probe.sets, probe.means, probe.values, again, strict=True
             ):
-                pair = [one, float(other)]
-                self.add({"deterministic": same(arms, means, pair)})
+                asked = same(arms, means, [one, float(other)])
+                # Only differences count: these questions were not drawn, but chosen.
+                if asked is not None and self._looks_violated("deterministic", asked):
+                    self.add({"deterministic": asked})
 
     def _looks_violated(self, name: str, probe: Probe) -> bool:
         rounding, allowed = self._slack(name, probe)

@@ -15,6 +15,7 @@ from superarm.advice.rules import (
     RELIED_ON,
     case_of,
     facts_of,
+    for_noise,
     open_properties,
     rests_on,
     unreliable,
@@ -130,7 +131,8 @@ def recommend(
     together
         Groups of properties that were probed together, each probe being about all of its group.
     """
-    case = case_of(facts_of(rows, n_arms, k), n_arms, k)
+    facts = facts_of(rows, n_arms, k)
+    case = case_of(facts, n_arms, k)
     oracle = CHOICES[case]
     evaluations = ORACLE_COSTS[oracle].most(n_arms, k)
     took = None if evaluation_s is None else evaluations * evaluation_s
@@ -141,7 +143,7 @@ def recommend(
         evaluations=evaluations,
         cost=_cost(oracle, evaluations, took),
         fix_first=tuple(f"{row.name}: {fix(row)}" for row in rows.values() if row.is_error),
-        suggestions=tuple(suggestions(rows, used, case, loss)),
+        suggestions=tuple(suggestions(rows, used, case, loss, for_noise(facts))),
         undecided=open_properties(rows, n_arms, k),
         confidence=_confidence(rows, case, together),
         warnings=tuple(_warnings(oracle, rows, usual, math.comb(n_arms, k), checks.of(oracle))),
@@ -202,6 +204,8 @@ def _cost(oracle: str, evaluations: int, took_s: float | None) -> str:
 def _why(case: str, rows: dict[str, Property], n_arms: int, k: int) -> str:
     if case.endswith("unreliable"):
         violated = ", ".join(unreliable(rows))
+        if violated == "deterministic" and not rows["deterministic"].is_error:
+            return "the reward is noisy, so that remembered answers prove nothing"
         return f"remembered answers prove nothing while this is violated: {violated}"
     if case == "additive":
         return "the reward is additive, as it declares: the arms worth most alone are the best set"

@@ -78,8 +78,8 @@ class Property:
     n_probes, n_violated
         How many probes there were, and how many showed a violation.
     rate_upper
-        A 95% upper bound on the share of such probes that show a violation (Clopper and Pearson).
-        None if there were no probes.
+        A 95% upper bound on the share of such probes that show a violation: Clopper and Pearson's,
+        and with a budget one that is valid whenever the probes stop. None if there were no probes.
     worst
         The size of the worst violation; 0 if there was none.
     witness
@@ -112,6 +112,11 @@ class Property:
         return self.n_violated == 0 and not self.holds
 
     @property
+    def nearly_always(self) -> bool:
+        """Whether nearly all probes showed a violation."""
+        return self.n_violated > 0 and self.n_violated >= settings.FAILING * self.n_probes
+
+    @property
     def is_error(self) -> bool:
         """Whether it is required or declared, and violated."""
         return self.n_violated > 0 and self.kind != "undeclared"
@@ -122,7 +127,7 @@ class Property:
 
         "not probed" without a probe.
         """
-        if not self.n_probes:
+        if not self.n_probes and not self.note:  # probes that noise hid leave a note only
             return "not probed"
         if self.undecided:
             return "undecided"
@@ -184,6 +189,11 @@ class Inspection:
         return not self.errors
 
     @property
+    def failing(self) -> bool:
+        """Whether nearly all evaluations failed, so that nothing can be said about the reward."""
+        return self["answers"].nearly_always
+
+    @property
     def errors(self) -> tuple[Property, ...]:
         """What is required or declared, and violated."""
         return tuple(row for row in self.rows if row.is_error)
@@ -212,6 +222,10 @@ class Inspection:
 
     def meaning(self) -> list[str]:
         """What the verdicts mean, and why the probes ended."""
+        if self.failing:
+            row = self["answers"]
+            why = "the probes ended early, because " if self.stopped else ""
+            return [f"{why}{row.n_violated:,} of {row.n_probes:,} evaluations failed"]
         lines = [
             f"holds, ok: at most {settings.SHARE:.0%} of such probes violate it, with "
             f"{1 - settings.DELTA:.0%} confidence"
@@ -222,7 +236,7 @@ class Inspection:
         if self.stopped:
             lines.append("stopped early: this is what is known so far")
         elif self.budget is not None:
-            used = "nothing else can change the advice"
+            used = "nothing undecided can change the advice, but rare violations may be missed"
             if self.recommendation.undecided:
                 used = "the rest of the budget decides nothing more"
             lines.append(f"{self.evaluations:,} of {self.budget:,} evaluations: {used}")
@@ -241,7 +255,7 @@ class Inspection:
                 f"{row.worst:.3g}" if row.n_violated else "",
             )
             for row in self.rows
-            if row.verdict != "not probed" or self.budget is None
+            if row.verdict != "not probed" or (self.budget is None and not self.failing)
         ]
 
     def __repr__(self) -> str:
@@ -250,8 +264,15 @@ class Inspection:
 
     def _repr_html_(self) -> str:
         # What to do first, then the evidence.
-        notes = [*str(self.recommendation).splitlines(), *self.meaning(), *self.remarks()]
+        notes = [*self.advice(), *self.meaning(), *self.remarks()]
         return notebook.table(_HEAD, self.table(), title=self.summary(), note=notes, left=2)
+
+    def advice(self) -> list[str]:
+        """The recommendation in lines. If nearly all evaluations failed, what to do about that."""
+        if not self.failing:
+            return str(self.recommendation).splitlines()
+        fixes = [f"Fix first: {line}." for line in self.recommendation.fix_first]
+        return [*fixes, "No oracle is recommended before that."]
 
     def remarks(self) -> list[str]:
         """Witnesses of the violations, errors first, and notes."""
@@ -262,7 +283,7 @@ class Inspection:
     def __str__(self) -> str:
         table = aligned([_HEAD, *self.table()])
         notes = [*self.meaning(), *self.remarks()]
-        parts = [self.summary(), "", *table, "", *notes, "", str(self.recommendation)]
+        parts = [self.summary(), "", *table, "", *notes, "", *self.advice()]
         return "\n".join(parts)
 
 

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from superarm.advice.results import Property
 
@@ -72,12 +72,15 @@ class Facts:
         Whether the arms worth most alone are the best set.
     greedy
         Whether the reward is submodular, and one more arm lowers no value.
+    noisy
+        Whether noise is declared.
     """
 
     reliable: Verdict
     additive: Verdict
     separable: Verdict
     greedy: Verdict
+    noisy: bool = False
 
 
 def facts_of(rows: Mapping[str, Property], n_arms: int, k: int) -> Facts:
@@ -86,12 +89,14 @@ def facts_of(rows: Mapping[str, Property], n_arms: int, k: int) -> Facts:
     if rows["additive"].kind == "declared":
         additive = _verdict([rows["additive"]])
     reliable = _verdict(_relied_on(rows))
-    if rows["deterministic"].kind == "undeclared":
+    noisy = rows["deterministic"].kind == "undeclared"
+    if noisy:
         reliable = "fails"  # declared noise: no error, but oracles that remember refuse it
     # The best single arm is the best set of one, and all arms are the best set of all.
     trivial = k in (1, n_arms)
     separable: Verdict = "holds" if trivial else _verdict([rows["separable"]])
-    return Facts(reliable, additive, separable, _verdict([rows[one] for one in _ABOUT["greedy"]]))
+    greedy = _verdict([rows[one] for one in _ABOUT["greedy"]])
+    return Facts(reliable, additive, separable, greedy, noisy)
 
 
 def case_of(facts: Facts, n_arms: int, k: int) -> str:
@@ -116,16 +121,26 @@ def case_of(facts: Facts, n_arms: int, k: int) -> str:
     return "undecided" if facts.separable == "undecided" else "other"
 
 
+def for_noise(facts: Facts) -> str | None:
+    """The oracle of ``superarm.oracles`` for declared noise; None for other rewards."""
+    if not facts.noisy:
+        return None
+    if facts.separable == "holds":
+        return "NoisySingletons"
+    return "NoisyLocalSearch" if facts.greedy == "fails" else "NoisyGreedy"
+
+
 def open_properties(rows: Mapping[str, Property], n_arms: int, k: int) -> tuple[str, ...]:
-    """The undecided properties whose outcome can still change the recommended oracle."""
+    """The undecided properties whose outcome can still change the oracles that are advised."""
     facts = facts_of(rows, n_arms, k)
     undecided = [name for name in _ABOUT if getattr(facts, name) == "undecided"]
     # Every way in which the undecided facts may turn out.
     either: tuple[Verdict, Verdict] = ("holds", "fails")
     chosen = {}
     for outcome in itertools.product(either, repeat=len(undecided)):
-        then = replace(facts, **dict(zip(undecided, outcome, strict=True)))
-        chosen[outcome] = CHOICES[case_of(then, n_arms, k)]
+        known: dict[str, Any] = dict(zip(undecided, outcome, strict=True))
+        then = replace(facts, **known)
+        chosen[outcome] = CHOICES[case_of(then, n_arms, k)], for_noise(then)
     names: list[str] = []
     for place, fact in enumerate(undecided):
         flipped = (

@@ -12,3 +12,7 @@ SMALL_ARMS = 2
 BLOCK = 4
 # Sub-problems in which the recommended oracle is compared with all sets, at most.
 N_CHECKS = 2
+# Probes of separability with all arms (100 at most), before it is relied on, if the budget allows.
+N_LARGE = 2
+# After so many failures of one kind, an inspection ends if this share of all evaluations failed.
+N_FAILURES, FAILING = 10, 0.9

@@ -9,6 +9,7 @@ import numpy as np
 from superarm.advice import settings
 from superarm.advice.asking import Asking, batch, probe, singles
 from superarm.advice.random_inputs import RandomInputs
+from superarm.core.arguments import FloatArray, IndexArray
 
 # Separability is probed on this many arms, for which Oracle+ is cheap,
 _SUB_ARMS = 100
@@ -108,16 +109,23 @@ def diminishing(draw: RandomInputs) -> Asking:
     return probe(sets, rows, values, max(here - there, -here), what)
 
 
+def part_and_whole(
+    draw: RandomInputs, arms: IndexArray
+) -> tuple[list[IndexArray], list[FloatArray]]:
+    """The sets A + i, A, B + i and B with their means: i is the last arm, A a part of B."""
+    means = draw.means(len(arms))
+    part = np.append(np.arange(draw.rng.integers(len(arms) - 1)), len(arms) - 1)
+    picks = [part, part[:-1], np.arange(len(arms)), np.arange(len(arms) - 1)]
+    return [arms[pick] for pick in picks], [means[pick] for pick in picks]
+
+
 def submodular(draw: RandomInputs) -> Asking:
     """What an arm adds to a set, and to a part of the set."""
     if draw.n_arms < 2:
         return None
     arms = draw.arms(draw.size(least=1, most=draw.n_arms - 1) + 1)
-    means = draw.means(len(arms))
     # r(B + i) - r(B) <= r(A + i) - r(A), where A is a part of B and i is the last arm
-    part = np.append(np.arange(draw.rng.integers(len(arms) - 1)), len(arms) - 1)
-    picks = [part, part[:-1], np.arange(len(arms)), np.arange(len(arms) - 1)]
-    sets, rows = [arms[pick] for pick in picks], [means[pick] for pick in picks]
+    sets, rows = part_and_whole(draw, arms)
     values = yield singles(sets, rows)
     to_part, to_all = values[0] - values[1], values[2] - values[3]
     what = "an arm adds more to a set than to a part of it"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from superarm.advice.results import Property
+from superarm.advice.text import listed
 
-# Of superarm.oracles: they certify their sets at a stated error probability.
-_NOISY = {
-    "separable, unreliable": "superarm.oracles.NoisySingletons, which certifies its sets",
-    "other, unreliable": (
-        "superarm.oracles.NoisyGreedy, which certifies its steps, or NoisyLocalSearch if arms are "
-        "worth more together than alone"
-    ),
+# Oracles of superarm.oracles for noise, and what they certify at a stated error probability.
+_CERTIFIES = {
+    "NoisySingletons": "that its arms are worth most alone",
+    "NoisyGreedy": "each of its steps",
+    "NoisyLocalSearch": "that no swap improves its set",
 }
+_DECIDE = ("separable", "submodular", "monotone in S")
 _BEARABLE = 0.1  # of a value: a cheaper oracle that loses more is not suggested
+_FEW = 8  # arms of a call that fits in a line
 _STEEP = 0.5  # of the declared B: below it, a smaller B is suggested
 _DECLARE = {
     "monotone": "each single arm is worth no less when its mean rises",
@@ -25,7 +26,7 @@ _DECLARE = {
 def fix(row: Property) -> str:
     """What to do about a violation."""
     return {
-        "answers": "every subset of the arms, even the empty one, needs a finite number",
+        "answers": _fix_failures(row),
         "deterministic": "the same set at the same means must have the same value; "
         "fix the seed, average, or declare noisy",
         "batch = single": "a batch must give what single calls give; "
@@ -38,13 +39,41 @@ def fix(row: Property) -> str:
     }.get(row.name, "do not declare it")
 
 
-def suggestions(rows: dict[str, Property], used: float, case: str, loss: float) -> list[str]:
-    """What the reward could declare, and cheaper oracles."""
+def _fix_failures(row: Property) -> str:
+    if not row.nearly_always or row.witness is None:
+        return "every subset of the arms, even the empty one, needs a finite number"
+    arms, means = row.witness.sets[0], row.witness.means[0]
+    call = "with the arms and means of the witness"
+    if len(arms) <= _FEW:
+        call = f"as reward({list(arms)}, {[round(mean, 3) for mean in means]})"
+    return (
+        f"a reward gets the arms of a set and their means, two arrays of equal length, and returns "
+        f"one number. Call it {call} to see where it fails"
+    )
+
+
+def suggestions(
+    rows: dict[str, Property], used: float, case: str, loss: float, for_noise: str | None
+) -> list[str]:
+    """What the reward could declare, and other oracles."""
     declares_noise = rows["deterministic"].kind == "undeclared"
     if rows["answers"].n_violated or rows["deterministic"].n_violated or declares_noise:
         # Noise and failures hide what holds. Undeclared noise is to be fixed first.
-        errs = rows["answers"].n_violated or rows["deterministic"].is_error
-        return [] if errs else [_NOISY[case]]
+        if for_noise is None or rows["answers"].n_violated:
+            return []
+        certifies = _CERTIFIES[for_noise]
+        noisy = [
+            f"superarm.oracles.{for_noise}: it repeats evaluations until it has certified "
+            f"{certifies}, within a budget per round"
+        ]
+        # The oracle for noise depends on these. A row has a note if noise hid probes.
+        hidden = [name for name in _DECIDE if rows[name].undecided and rows[name].note]
+        if hidden:
+            noisy.append(
+                f"an inspection with averages, BlackBox(repeats=...): noise hides whether the "
+                f"reward is {listed(hidden)}"
+            )
+        return noisy
     if used == 0.0 and rows["lipschitz"].n_probes:
         # Every declaration about means holds trivially, so that none is worth a suggestion.
         return [_nothing_learned(rows["lipschitz"]), *_cheaper(case, loss)]

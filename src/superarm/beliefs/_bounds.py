@@ -59,10 +59,6 @@ class Bounds:
             of = of[(self.values.take(of) > level) | (n_drawn.take(of) < k)]
         return largest(of, self.values.take(of), k)[0]
 
-    def is_low(self, group: int, score: float) -> bool:
-        """Whether it is known that the value of a group at a score is below the first k bounds."""
-        return False
-
 
 def has_tie(ordered: FloatArray) -> bool:
     """Whether two neighbours are equal."""

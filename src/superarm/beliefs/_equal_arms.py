@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from superarm.beliefs._sorted_arms import SortedArms
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray
 
 Key = tuple[float, ...]
 _ROOM = 64  # groups that there is memory for at first
-# Numbers of groups are not used again before there are so many.
-_NUMBERS_PER_GROUP, _MORE_NUMBERS = 4, 1000
+_FEW = 16  # with more new groups, arrays are faster
 
 
 class EqualArms:
@@ -54,22 +53,17 @@ class EqualArms:
         groups = [SortedArms(arms) for arms in np.split(order, starts)]
         self._arms = dict(zip(self.keys, groups, strict=True))
         self.n_arms = len(order)
-        # One column per group, in the order of the keys: its size, number and key, derived numbers,
-        # and NaN if these are not known.
+        # One column per group, in the order of the keys: its size and key, derived numbers, and NaN
+        # if these are not known.
         n_groups, n_parts = len(groups), len(columns)
-        self._parts, self._known = (
-            slice(2, 2 + n_parts),
-            slice(2 + n_parts, 2 + n_parts + n_derived),
-        )
+        self._parts = slice(1, 1 + n_parts)
+        self._known = slice(1 + n_parts, 1 + n_parts + n_derived)
         self._blank = (math.nan,) * (n_derived + 1)
         self._table = np.full((self._known.stop + 1, n_groups + _ROOM), math.nan)
         self._table[0, :n_groups] = [len(group) for group in groups]
-        self._table[1, :n_groups] = np.arange(n_groups)
         self._table[self._parts, :n_groups] = table[first].T
         self._version: Any = None
         self._all_known = False
-        self.n_numbers = n_groups
-        self.numbering = 0
 
     def arms_of(self, group: int) -> SortedArms:
         """The arms of a group; do not change them."""
@@ -79,19 +73,21 @@ class EqualArms:
         """How many arms each group has, in the order of ``keys``; do not change them."""
         return self._table[0, : len(self.keys)]
 
-    def numbers(self) -> IndexArray:
-        """A number below ``n_numbers`` per group, which it keeps until ``numbering`` changes."""
-        return self._table[1, : len(self.keys)].astype(np.intp)
-
     def columns(self) -> FloatArray:
         """The keys as columns, in their order, shape (parts of a key, n_groups); read only."""
         return self._table[self._parts, : len(self.keys)]
 
-    def derived(self, version: Any, make: Callable[..., Iterable[FloatArray]]) -> FloatArray:
+    def derived(
+        self,
+        version: Any,
+        make: Callable[..., Iterable[FloatArray]],
+        make_one: Callable[..., tuple[float, ...]],
+    ) -> FloatArray:
         """``make(*columns)``, shape (n_derived, n_groups), kept from call to call; read only.
 
         Each group's numbers follow from its key, and from what ``version`` stands for. So they are
-        computed once per group and version.
+        computed once per group and version. ``make_one(*key)`` is the same for one group, and
+        faster for few of them.
         """
         n_groups = len(self.keys)
         if version != self._version:
@@ -99,8 +95,12 @@ class EqualArms:
             self._table[-1, :n_groups] = math.nan
         if not self._all_known:
             new = np.isnan(self._table[-1, :n_groups]).nonzero()[0]
-            columns = self._table[self._parts].take(new, axis=1)
-            self._table[self._known, new] = tuple(make(*columns))
+            if len(new) <= _FEW:
+                for place in new.tolist():
+                    self._table[self._known, place] = make_one(*self.keys[place])
+            else:
+                columns = self._table[self._parts].take(new, axis=1)
+                self._table[self._known, new] = tuple(make(*columns))
             self._table[-1, new] = 1.0
             self._all_known = True
         return self._table[self._known, :n_groups]
@@ -154,11 +154,5 @@ class EqualArms:
 
     def _write(self, place: int, key: Key) -> None:
         """The column of a new group of one arm."""
-        self._table[:, place] = (1.0, self.n_numbers, *key, *self._blank)
+        self._table[:, place] = (1.0, *key, *self._blank)
         self._all_known = False
-        self.n_numbers += 1
-        n_groups = len(self.keys)
-        if self.n_numbers > _NUMBERS_PER_GROUP * n_groups + _MORE_NUMBERS:
-            self._table[1, :n_groups] = np.arange(n_groups)
-            self.n_numbers = n_groups
-            self.numbering += 1

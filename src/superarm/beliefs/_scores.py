@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.special import betaincc, betaincinv, ndtr, ndtri
+from superarm.core.special import betaincinv, ndtr, ndtri
 
 BoolArray = NDArray[np.bool_]
 
@@ -51,11 +51,6 @@ class _Plain:
     """For `wide_scores` of one score."""
 
     minimum = staticmethod(min)
-
-
-def _from_wide(scores: FloatArray) -> FloatArray:
-    """The inverse of `wide_scores`."""
-    return np.maximum(scores, _HIGH + (scores - _HIGH) / _BEYOND)
 
 
 def largest_score(n: int) -> float:
@@ -164,17 +159,6 @@ class MixedPosteriors:
             at_wide = beta_value(self.wide_a.item(place), self.wide_b.item(place), within)
             return max(value, at_wide)
         return value
-
-    def critical(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """Values are above a level if scores are above the first, or plus lift above the second.
-
-        Up to rounding. Shape (n,) each.
-        """
-        learned, wide = (
-            np.asarray(-ndtri(betaincc(a, b, level)), np.float64)
-            for a, b in ((self.a, self.b), (self.wide_a, self.wide_b))
-        )
-        return learned, np.asarray(-ndtri(self.weight * ndtr(-_from_wide(wide))), np.float64)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,15 +9,15 @@ import numpy as np
 
 from superarm.beliefs._bounds import Bounds
 from superarm.beliefs._equal_arms import EqualArms
-from superarm.beliefs._levels import GroupsAbove
 from superarm.beliefs._scores import AtScores, BoolArray, SharedScores, largest_score
+from superarm.beliefs._tails import LargeValues
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.special import ndtri_exp
 
 _ALL = slice(None)
 _SLACK = 1e-9  # more than the rounding of values
 # The bounds of so many groups cost about as much as to find out which are needed.
-_FEW_GROUPS = 24
+_FEW_GROUPS = 16
 
 
 @dataclass(eq=False)
@@ -41,8 +40,8 @@ class TopOfGroups:
         The arms of each group, and the law of the scores.
     posteriors
         The posteriors of some arms; None if they are those of their groups.
-    above
-        The groups above any level, given the scores of all groups; None to compute all bounds.
+    large
+        What finds large values of the groups; None to compute all of them.
     """
 
     bounds: AtScores
@@ -51,13 +50,13 @@ class TopOfGroups:
     groups: EqualArms
     scores: SharedScores
     posteriors: Callable[[IndexArray], AtScores] | None = None
-    above: Callable[[FloatArray], GroupsAbove] | None = None
+    large: LargeValues | None = None
 
     def draw(self, k: int, *, rng: np.random.Generator) -> tuple[IndexArray, FloatArray]:
         """The arms of the k largest values, ascending, and these values."""
         common = self.scores.common_std * rng.standard_normal()
         race = Race(self.groups, rng=rng)
-        bounds = self._bounds(k, self._scores(_ALL, race.log_u, common), common)
+        bounds = self._bounds(k, self._scores(_ALL, race.log_u, common))
         if self.posteriors is None and bounds.is_strict:
             return self._draw_of_first(race, bounds, common, rng=rng)
         of, arms, values = bounds.first, np.empty(0, np.intp), np.empty(0)
@@ -89,7 +88,7 @@ class TopOfGroups:
         values = bounds.values.take(bounds.first).tolist()
         arms = race.first(first, rng=rng)
         rng.random(k)  # would break ties, of which there are none
-        left = {group: self._bound(group, race, bounds, common) for group in race.more(first)}
+        left = {group: self._bound(group, race, common) for group in race.more(first)}
         while of := sorted(
             group
             for group, bound in left.items()
@@ -107,14 +106,13 @@ class TopOfGroups:
             best = sorted(range(len(values)), key=lambda i: (-values[i], ties[i]))[:k]
             arms, values = [arms[i] for i in best], [values[i] for i in best]
             for group in race.more(of):
-                left[group] = self._bound(group, race, bounds, common)
+                left[group] = self._bound(group, race, common)
         order = sorted(range(k), key=arms.__getitem__)
         return np.array([arms[i] for i in order], np.intp), np.array([values[i] for i in order])
 
-    def _bound(self, group: int, race: Race, bounds: Bounds, common: float) -> float:
-        """What bounds the values of the arms left in a group; -inf if it is known to be low."""
-        score = self._score(group, race.log_u.item(group), common)
-        return -math.inf if bounds.is_low(group, score) else self.bounds.value(group, score)
+    def _bound(self, group: int, race: Race, common: float) -> float:
+        """What bounds the values of the arms that are left in a group."""
+        return self.bounds.value(group, self._score(group, race.log_u.item(group), common))
 
     def _score(self, group: int, log_u: float, common: float) -> float:
         """One of `_scores`."""
@@ -125,10 +123,10 @@ class TopOfGroups:
             score += own_std * own
         return score
 
-    def _bounds(self, k: int, scores: FloatArray, common: float) -> Bounds:
+    def _bounds(self, k: int, scores: FloatArray) -> Bounds:
         found = None
-        if self.above is not None and len(scores) > max(k, _FEW_GROUPS):
-            found = self.above(scores).at_least(k, common)
+        if self.large is not None and len(scores) > k + _FEW_GROUPS:
+            found = self.large.bounds(k, scores)
         return Bounds.of_all(self.bounds, scores, k) if found is None else found
 
     def _scores(self, of: IndexArray | slice, log_u: FloatArray, common: float) -> FloatArray:

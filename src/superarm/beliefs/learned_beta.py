@@ -10,7 +10,6 @@ Jin, Zhao, Tan, Gu (2026). To stay with an arm that succeeds is right for an ind
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,12 @@ from superarm.beliefs import _learned_many
 from superarm.beliefs._beta import as_prior
 from superarm.beliefs._equal_arms import EqualArms, Key
 from superarm.beliefs._few_outcomes import FEW, count_few
-from superarm.beliefs._levels import Levels
 from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs._scores import BoolArray, MixedPosteriors
+from superarm.beliefs._tails import LargeValues
 from superarm.beliefs._top_of_groups import TopOfGroups
 from superarm.beliefs.learned_prior import (
+    N_PARTS,
     PER_OUTCOME,
     LearnedPosterior,
     LearnedPrior,
@@ -71,9 +71,9 @@ class LearnedBetaBelief:
 
     ``sample`` costs n_arms inverse distribution functions. ``sample_top`` costs a few comparisons
     for each distinct pair (s_i, f_i), up to steps of a 16th, and about four of those functions per
-    place of the set (`Levels`). ``update`` costs O(arms updated), and a fit of the prior whenever
-    there is a quarter more outcomes. Takes 20 bytes per arm, and after ``sample_top`` 8 more and up
-    to 16 MB for all groups.
+    place of the set (`LargeValues`). ``update`` costs O(arms updated), and a fit of the prior
+    whenever there is a quarter more outcomes. Takes 20 bytes per arm, and after ``sample_top`` 8
+    more, and about 300 bytes per distinct pair.
 
     Parameters
     ----------
@@ -134,11 +134,11 @@ class LearnedBetaBelief:
         self.stay_after = as_count(stay_after, "stay_after")
         self.wide = as_flag(wide, "wide")
         self.prior, self.dispersion, self.wide_share = (1.0, 1.0), 1.0, 0.0
+        self._last_learned = LearnedPrior(self.prior, self.dispersion, self.wide_share)
         self._squares, self._n_fitted, self._n_outcomes = 0.0, 0.0, 0.0
         # The good outcomes in a row of each arm, at most stay_after.
         self._streaks = np.zeros(self.n_arms, np.int32)
         self._groups: EqualArms | None = None  # built at the first sample_top
-        self._levels = Levels()
         self._in_steps = True  # whether all sums are such that arms of a group are equal
 
     def mean(self) -> FloatArray:
@@ -166,17 +166,16 @@ class LearnedBetaBelief:
         """
         k = as_k(k, self.n_arms)
         if self._groups is None:
-            self._groups = EqualArms(*self._columns(_ALL), n_derived=7)
+            self._groups = EqualArms(*self._columns(_ALL), n_derived=N_PARTS)
         groups, learned = self._groups, self._learned()
         held = groups.columns()[2] > 0
-        fixed = groups.derived(learned, learned.parts)
-        a, b, wide_a, wide_b, weight = fixed[:5]
-        optimism, optimism_wide = self._rise(fixed[5:])
+        fixed = groups.derived(learned, learned.of_groups, learned.of_group)
+        a, b, wide_a, wide_b, weight, *more = fixed[:9]
+        optimism, optimism_wide = self._rise(fixed[9:])
         bounds = MixedPosteriors(a, b, wide_a, wide_b, weight, optimism_wide - optimism)
-        above = partial(self._levels.of, groups, learned, bounds)
-        own = None if self._in_steps else self._mixed_of
-        law = self.scores.law
-        return TopOfGroups(bounds, optimism, held, groups, law, own, above).draw(k, rng=rng)
+        law, own = self.scores.law, None if self._in_steps else self._mixed_of
+        large = LargeValues(bounds, *more)
+        return TopOfGroups(bounds, optimism, held, groups, law, own, large).draw(k, rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Count the outcomes, and fit the prior when there are a quarter more; draws nothing."""
@@ -239,7 +238,10 @@ class LearnedBetaBelief:
         self.__dict__.update(new.__dict__)
 
     def _learned(self) -> LearnedPrior:
-        return LearnedPrior(self.prior, self.dispersion, self.wide_share)
+        known, now = self._last_learned, (self.prior, self.dispersion, self.wide_share)
+        if (known.beta, known.dispersion, known.wide_share) != now:
+            known = self._last_learned = LearnedPrior(*now)  # it keeps what follows from it
+        return known
 
     def _mixed_of(self, arms: IndexArray) -> MixedPosteriors:
         return self._mixed(self.outcomes.counts[arms], self.outcomes.sums[arms])

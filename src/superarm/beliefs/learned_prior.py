@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,11 +11,13 @@ import numpy as np
 from superarm.beliefs._beta_fit import Beta, fit_beta, fit_dispersion, fit_wide_share, wide_weight
 from superarm.beliefs.posteriors import BetaMixturePosterior
 from superarm.core.arguments import FloatArray
+from superarm.core.special import betaln, expit, logit
 
 WIDE = (1.0, 1.0)  # the prior of arms that are not like the others
 # Sums of measured outcomes are grouped by steps of a 16th. Finer steps make more groups, and with
 # coarser steps more arms are drawn in vain.
 PER_OUTCOME = 16
+N_PARTS = 11  # what `LearnedPrior.of_groups` returns
 # The prior is fitted first after so many outcomes, and again when they are a quarter more.
 _FIRST_FIT, _GROWTH = 8, 1.25
 _LEVEL = 0.95  # the share of arms that the prior is described by
@@ -63,7 +66,7 @@ class LearnedPrior:
         a, b = self.beta[0] + successes, self.beta[1] + failures
         return a / (a + b)
 
-    def parts(self, counts: FloatArray, sums: FloatArray, *_: FloatArray) -> list[FloatArray]:
+    def parts(self, counts: FloatArray, sums: FloatArray) -> list[FloatArray]:
         """Both parts of the posteriors, for `MixedPosteriors` but for the lift, and their 1 / n_i.
 
         Shape (n,) each.
@@ -76,6 +79,34 @@ class LearnedPrior:
         weight = wide_weight(*self._counted(counts, above), self.beta, self.wide_share)
         per_known = self.per_known(counts, self.beta), self.per_known(counts, WIDE)
         return [*learned, *wide, weight, *per_known]
+
+    def of_groups(self, counts: FloatArray, sums: FloatArray, *_: FloatArray) -> list[FloatArray]:
+        """`parts`, and before the last two what `LargeValues` needs: `N_PARTS` in all."""
+        a, b, wide_a, wide_b, weight, *per_known = self.parts(counts, sums)
+        scales = -np.log(b) - betaln(a, b), -np.log(wide_b) - betaln(wide_a, wide_b)
+        mean = a / (a + b)
+        std = np.sqrt(mean * (1 - mean) / (a + b + 1))
+        return [a, b, wide_a, wide_b, weight, *scales, mean, std, *per_known]
+
+    def of_group(self, count: float, total: float, *_: float) -> tuple[float, ...]:
+        """The same numbers for one group, whose sum is in steps."""
+        d, share = self.dispersion, self.wide_share
+        successes, failures = total / d, max(count - total, 0.0) / d
+        a, b = self.beta[0] + successes, self.beta[1] + failures
+        wide_a, wide_b = WIDE[0] + successes, WIDE[1] + failures
+        likely, wide_likely = float(betaln(a, b)), float(betaln(wide_a, wide_b))
+        odds, of_prior = self._of_prior
+        weight = float(expit(odds + wide_likely - (likely - of_prior))) if share else 0.0
+        scales = -math.log(b) - likely, -math.log(wide_b) - wide_likely
+        mean = a / (a + b)
+        std = math.sqrt(mean * (1 - mean) / (a + b + 1))
+        per_known = 1 / (count + d * sum(self.beta)), 1 / (count + d * sum(WIDE))
+        return (a, b, wide_a, wide_b, weight, *scales, mean, std, *per_known)
+
+    @cached_property
+    def _of_prior(self) -> tuple[float, float]:
+        """What the weights of all groups need: the logit of the share, and log B(a, b)."""
+        return float(logit(self.wide_share)), float(betaln(*self.beta))
 
     def per_known(self, counts: FloatArray, prior: Beta) -> FloatArray:
         """1 / n_i, where n_i counts the outcomes of an arm and those that a prior is worth."""

@@ -218,6 +218,6 @@ def _print(found: Inspection) -> None:
         table.add_row(name, f"[{_STYLES.get(verdict, 'dim')}]{verdict}[/]", *rest)
     console.print(table)
     notes = [*found.meaning(), *found.remarks()]
-    for line in [*notes, "", *str(found.recommendation).splitlines()]:
+    for line in [*notes, "", *found.advice()]:
         # Brackets in these lines are Python, not markup.
         console.print(line, markup=False, highlight=False)

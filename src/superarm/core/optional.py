@@ -62,6 +62,14 @@ class SamplesMany(Protocol):
 
 
 @runtime_checkable
+class HasMean(Protocol):
+    """A belief that shows one number per arm; tables and the service use this."""
+
+    def mean(self) -> FloatArray:
+        """The means of all arms, or what stands for them, shape (n_arms,)."""
+
+
+@runtime_checkable
 class HasPosterior(Protocol):
     """A belief whose uncertainty about each arm can be shown; explanations use this."""
 

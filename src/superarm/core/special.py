@@ -28,7 +28,6 @@ def _late(name: str) -> Callable[..., Any]:
 bdtr = _late("bdtr")
 bdtrc = _late("bdtrc")
 betainc = _late("betainc")
-betaincc = _late("betaincc")
 betaincinv = _late("betaincinv")
 betaln = _late("betaln")
 expit = _late("expit")

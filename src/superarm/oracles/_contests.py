@@ -17,6 +17,7 @@ from superarm.core import Pools, Reward, top_k
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import evaluations_per_value
 from superarm.oracles._noise import N_WARM_UP, Noise
+from superarm.oracles._noise_checks import warn_of_few_values
 
 # Sweeps between two looks, as a share of the sweeps so far: a look costs time, not evaluations.
 _SHARE_PER_LOOK = 1 / 10
@@ -105,7 +106,9 @@ class Sweeps:
         times = min(N_WARM_UP, self._n_left() - len(self.sets))
         if times > 1:
             one = Pools.of([self.sets[0]] * times, len(self.theta))
-            self.noise.warm_up(self._ask(one), float(self.reward.upper))
+            answers = self._ask(one)
+            warn_of_few_values(self.reward, answers)
+            self.noise.warm_up(answers, float(self.reward.upper))
 
     def _ask(self, pools: Pools) -> FloatArray:
         self.evaluations += len(pools) * self._each

@@ -10,6 +10,7 @@ import numpy as np
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._noise import N_WARM_UP, Noise
+from superarm.oracles._noise_checks import warn_of_few_values
 from superarm.oracles._noisy_answers import Answers
 
 # An arm is evaluated this share of its answers of the round once more, so that steps are few.
@@ -17,13 +18,13 @@ _SHARE_PER_STEP = 1 / 5
 _AT_LEAST = 3  # one answer proves next to nothing
 # Of two arms in doubt, the one with the narrower bounds is evaluated, too, from this share on.
 _AS_WIDE = 0.9
-# The share of the evaluations of a round that go to the empty set, if that bounds the arms.
+# The share of the answers of a round that go to the empty set, if that bounds the arms.
 _SHARE_EMPTY = 1 / 32
 
 
 @dataclass(eq=False)
 class NoisyRound:
-    """One round: the evaluations, and the bounds that all answers give, shape (n_arms,)."""
+    """One round: how many answers it took, and the bounds of all answers, shape (n_arms,)."""
 
     reward: Reward
     answers: Answers
@@ -31,7 +32,7 @@ class NoisyRound:
     theta: FloatArray
     delta: float
     noise: Noise
-    evaluations: int = 0
+    n_answers: int = 0
     n_empty: int = 0
     lower: FloatArray = field(init=False)
     upper: FloatArray = field(init=False)
@@ -45,25 +46,25 @@ class NoisyRound:
         self._update(np.arange(n_arms))
         self._use_empty()
 
-    def step(self, pair: IndexArray, budget: int) -> None:
-        """Evaluate the arms in doubt, and now and then the empty set."""
+    def step(self, pair: IndexArray, n_most: int) -> None:
+        """Evaluate the arms in doubt, and now and then the empty set; n_most answers in all."""
         if self.noise.is_cold:
-            self._warm_up(pair, min(N_WARM_UP, budget))
+            self._warm_up(pair, min(N_WARM_UP, n_most))
             return
         for arm in pair.tolist():
             more = max(self._n_least(arm), int(_SHARE_PER_STEP * self.n[arm]))
-            more = min(more, budget - self.evaluations)
+            more = min(more, n_most - self.n_answers)
             if more > 0:
                 self._evaluate(arm, more)
         self._update(pair)
-        wanted = math.ceil(_SHARE_EMPTY * self.evaluations) - self.n_empty
-        more = min(wanted, budget - self.evaluations)
+        wanted = math.ceil(_SHARE_EMPTY * self.n_answers) - self.n_empty
+        more = min(wanted, n_most - self.n_answers)
         if self.reward.zero_is_absent and more > 0:
             pools = Pools(np.zeros(0, np.intp), np.zeros(more + 1, np.intp), len(self.theta))
             values = np.asarray(self.reward.batch(pools, self.theta), np.float64)
             self.answers.add(len(self.theta), 0.0, values, self.noise)
             self.n_empty += more
-            self.evaluations += more
+            self.n_answers += more
             self._use_empty()
 
     def _n_least(self, arm: int) -> int:
@@ -75,11 +76,12 @@ class NoisyRound:
         """The first answers of a run only say how large the noise is, about."""
         values = self._ask(int(pair[0]), times)
         if times > 1:
+            warn_of_few_values(self.reward, values)
             self.noise.warm_up(values, float(self.reward.upper))
 
     def _ask(self, arm: int, times: int) -> FloatArray:
         pools = Pools(np.full(times, arm), np.arange(times + 1), len(self.theta))
-        self.evaluations += times
+        self.n_answers += times
         return np.asarray(self.reward.batch(pools, self.theta), np.float64)
 
     def _evaluate(self, arm: int, times: int) -> None:

@@ -88,7 +88,8 @@ class NoisyGreedy:
 
     **Guarantee.** For monotone submodular rewards and sets of k arms, the set is worth at least
     1 - 1/e of the best set minus the sum of the slack (Nemhauser, Wolsey and Fisher 1978, with an
-    error per step). The reward need not be separable, and its declarations are not used.
+    error per step). The reward need not be separable. Of its declarations only ``upper`` is used:
+    values must be in [0, upper].
 
     Evaluations: with noise of standard deviation s, an arm that is worse than the best one by g
     takes about 4 s² / max(g, tolerance)² · log(n_arms k t² / delta) answers in a step. Nothing is

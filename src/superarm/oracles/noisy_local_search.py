@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import Counted, KOrSets, Oracle, Reward, Sample, as_selection
+from superarm.core import Counted, KOrSets, Oracle, Reward, as_selection
 from superarm.core.arguments import IndexArray, as_count, as_finite, as_fraction
 from superarm.core.optional import Forgetful, Stateful, evaluations_per_value
 from superarm.core.showing import one_line
@@ -17,6 +17,7 @@ from superarm.oracles._contests import Sweeps, better_than_first
 from superarm.oracles._noise import Symmetric, as_noise
 from superarm.oracles._sets import completable
 from superarm.oracles._state import check_state
+from superarm.oracles.local_search import LocalSearchReport
 from superarm.oracles.noisy_greedy import NoisyGreedy, Per, share_of_round
 
 # The start is a guess: how often it is wrong costs swaps, not certainty.
@@ -24,39 +25,28 @@ _DELTA_START = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyLocalSearchReport:
+class NoisyLocalSearchReport(LocalSearchReport):
     """How a set was found, and what is certain about it.
+
+    ``start``, ``n_swaps`` and ``evaluations`` are those of `LocalSearchReport`. Each swap improved
+    the set, with the oracle's probability.
 
     Attributes
     ----------
-    start
-        The set that the search began with.
     value
         The average answer about the set that it ended with, in the last step. NaN without an
         answer.
-    n_swaps
-        How many swaps were made. Each of them improved the set, with the oracle's probability.
-    slack
-        By how much a swap of one arm may still improve the set; inf if the budget did not suffice
-        for any bound.
-    evaluations
-        How many evaluations it took, those of the start included.
     certified
         Whether no swap of one arm improves the set by more than the tolerance. False only if the
         budget was used up. It does not mean that no set is better.
+    slack
+        By how much a swap of one arm may still improve the set; inf if the budget did not suffice
+        for any bound.
     """
 
-    start: IndexArray
-    value: float
-    n_swaps: int
-    slack: float
-    evaluations: int
-    certified: bool
+    slack: float = np.inf
 
     __repr__ = one_line
-
-    def ranking(self, arms: IndexArray, theta: Sample) -> None:
-        """None: sets were compared, not arms."""
 
 
 class NoisyLocalSearch:
@@ -185,7 +175,7 @@ class NoisyLocalSearch:
             n_swaps += 1
         spent = counted.evaluations - before
         certified = slack <= self.tolerance
-        self.report = NoisyLocalSearchReport(start, value, n_swaps, slack, spent, certified)
+        self.report = NoisyLocalSearchReport(start, value, n_swaps, spent, certified, slack)
         return arms
 
     def state(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from superarm.core.arguments import (
     as_finite,
     as_fraction,
 )
+from superarm.core.optional import evaluations_per_value
 from superarm.core.showing import one_line
 from superarm.oracles._bounds import BoundsReport
 from superarm.oracles._noise import Symmetric, as_noise
@@ -32,7 +33,7 @@ from superarm.oracles._state import check_loaded, check_state
 class NoisySingletonsReport(BoundsReport):
     """What is known about the arms after a ``select``: the attributes are those of `BoundsReport`.
 
-    ``evaluations`` counts answers.
+    ``evaluations`` counts ``repeats`` per answer, if the reward averages.
     """
 
 
@@ -75,8 +76,9 @@ class NoisySingletons:
     delta
         The probability that any certified set of the run is wrong.
     noise_std
-        A bound on the standard deviation of the noise of one answer (its sub-Gaussian parameter).
-        Evaluations grow with its square. By default the noise is learned.
+        A bound on the standard deviation of the noise of one answer (its sub-Gaussian parameter),
+        which is an average if the reward has ``repeats``. Evaluations grow with its square. By
+        default the noise is learned.
     answers_in
         (low, high), the range of all answers, for noise that is not symmetric, such as answers of 0
         and 1. The noise is then learned from the spread of the answers.
@@ -131,14 +133,17 @@ class NoisySingletons:
         theta, _ = as_selection(reward, theta, k)
         size = as_k_of_m(k, reward.n_arms).k
         answers, rounds = self._meet(reward)
+        each = evaluations_per_value(reward)
+        n_most = self.budget // each
         now = NoisyRound(reward, answers, rounds, theta, self.delta, self._noise)
         while True:
             arms = top_k(now.lower + now.upper, size, rng=rng)
             pair = in_doubt(arms, now.lower, now.upper, self.tolerance)
-            if not len(pair) or now.evaluations >= self.budget:
+            if not len(pair) or now.n_answers >= n_most:
                 break
-            now.step(pair, self.budget)
-        self.report = NoisySingletonsReport(now.lower, now.upper, now.evaluations, not len(pair))
+            now.step(pair, n_most)
+        spent, certified = now.n_answers * each, not len(pair)
+        self.report = NoisySingletonsReport(now.lower, now.upper, spent, certified)
         return arms
 
     def state(self) -> dict[str, Any]:
@@ -161,8 +166,11 @@ class NoisySingletons:
         self.forget()
         if isinstance(self._noise, Symmetric):
             self._noise.variance = state.get("variance")
-        # States of before noise was learned have no squares, without which nothing is proved.
-        if memory is not None and (self.noise_std is not None or "v" in memory):
+        # The squares of one kind of noise prove nothing for another kind. States of before noise
+        # was learned have none, and only those of symmetric noise have a variance.
+        is_symmetric = isinstance(self._noise, Symmetric)
+        same_kind = memory is not None and "v" in memory and ("variance" in state) == is_symmetric
+        if memory is not None and (self.noise_std is not None or same_kind):
             self._known = Answers.of(memory), np.array(memory["rounds"], np.float64)
 
     def forget(self) -> None:

@@ -217,6 +217,8 @@ def _uvicorn_config(service: Service, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=door,  # type: ignore[arg-type]
+        # A library for web sockets would take connections, which nobody would count any more.
+        ws="none",
         host=settings.host,
         port=settings.port,
         # `logs` has configured the loggers. Uvicorn would replace the handlers.

@@ -112,12 +112,14 @@ class Parent:
         """The life of a worker. Returns its exit status."""
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        logs.configure()  # the thread that writes the log of the parent is not in this process
         say = partial(_say, said)
         worker = Worker(number, self._channels, self._listening, say, self._alive)
         try:
             server.serve(self._settings, worker)
         except StartError as error:
             _log.error("worker_failed", extra={"fields": {"worker": number, "why": str(error)}})
+            logs.finish()
             say(str(error))
             return 1
         except BaseException:

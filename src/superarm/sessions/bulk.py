@@ -61,26 +61,14 @@ def tell_many(
             bool(new) and now._is_late(record) for record, new in zip(records, news, strict=True)
         ]
         is_once = len({record.decision.id for record in records}) == len(records)
-        if not is_once:
-            _check_repeats(records, news)
         if not (is_once and learns_in_bulk(now.policy.belief)):
+            _check_repeated(records, news)
             return [now.tell(record.decision, outcomes) for record, outcomes in pairs]
         learn(now, [new for new, late in zip(news, is_late, strict=True) if not late])
         return [
             () if late else _closed(now, record, new)
             for record, new, late in zip(records, news, is_late, strict=True)
         ]
-
-
-def _check_repeats(records: list[Record], news: list[dict[int, float]]) -> None:
-    """Refuse different outcomes for the same arm of a decision that a call has twice."""
-    seen: dict[tuple[str, int], float] = {}
-    for record, new in zip(records, news, strict=True):
-        for arm, outcome in new.items():
-            if seen.setdefault((record.decision.id, arm), outcome) != outcome:
-                raise ConflictError(
-                    f"decision {record.decision.id} must have one outcome per arm, got two for one"
-                )
 
 
 def learns_in_bulk(belief: Any) -> bool:
@@ -104,6 +92,19 @@ def _closed(session: UnlockedSession, record: Record, new: dict[int, float]) -> 
         session.ledger.close(record, "told")
         session._count(record, record.outcomes)
     return tuple([session.arms.names[arm] for arm in new])
+
+
+def _check_repeated(records: list[Record], news: list[dict[int, float]]) -> None:
+    """Refuse two outcomes of one arm of one decision before the first of them is learnt."""
+    seen: dict[tuple[str, int], float] = {}
+    for record, new in zip(records, news, strict=True):
+        id = record.decision.id
+        for arm, outcome in new.items():
+            if seen.setdefault((id, arm), outcome) != outcome:
+                raise ConflictError(
+                    f"a decision must be told one outcome per arm, got {seen[id, arm]} and "
+                    f"{outcome} for an arm of {id}"
+                )
 
 
 def _is_simple(session: UnlockedSession, feasible: FeasibleSets) -> bool:

@@ -56,8 +56,21 @@ def take_over(session: Session, before: Session) -> None:
     """Let a newer share take over the decisions of the one before it, which is not used again."""
     with before._lock, session._lock:
         new, old = session._unlocked, before._unlocked
+        for record in old.ledger.open.values():
+            _learn_again(new, record)
         # Rounds go on, because decisions may expire after a number of them.
         new.ledger, new.rounds = old.ledger, old.rounds
+
+
+def _learn_again(session: UnlockedSession, record: Record) -> None:
+    """Learn the outcomes of an open decision, which are known to the share before only."""
+    known = dict(record.outcomes)
+    if known:
+        record.outcomes.clear()  # as if all of them came now
+        try:
+            session._tell(record, known)
+        finally:
+            record.outcomes.update(known)
 
 
 def give_up(session: Session) -> list[Decision]:

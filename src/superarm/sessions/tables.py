@@ -8,7 +8,7 @@ import numpy as np
 
 from superarm.core import notebook
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.optional import CountsOutcomes, HasPosterior
+from superarm.core.optional import CountsOutcomes, HasMean, HasPosterior
 from superarm.core.policy import belief_at
 from superarm.sessions.decisions import CERTIFIED, Decision, Record
 from superarm.sessions.explain import Explanation, Reason
@@ -48,7 +48,7 @@ def _means(session: UnlockedSession, arms: IndexArray) -> FloatArray | None:
         return belief.posterior(arms).mean()
     if isinstance(belief, CountsOutcomes):  # NaN for arms without outcomes
         return np.asarray(belief.outcomes.mean())[arms]
-    return np.asarray(belief.mean())[arms] if hasattr(belief, "mean") else None
+    return np.asarray(belief.mean())[arms] if isinstance(belief, HasMean) else None
 
 
 def decision_columns(session: UnlockedSession) -> dict[str, list[Any]]:

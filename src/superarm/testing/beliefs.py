@@ -15,6 +15,7 @@ from superarm.core.contexts import Contextual, MayLackContexts
 from superarm.core.optional import (
     CountsOutcomes,
     Growable,
+    HasMean,
     HasPosterior,
     SamplesMany,
     SamplesTop,
@@ -127,6 +128,9 @@ def _check_options(belief: Any, seed: int) -> None:
         samples = belief.sample_many(3, rng=rng)
         claim(samples.shape == (3, 5), f"sample_many(3) must have 3 rows, got {samples.shape}")
         claim_unit(samples, "sample_many")
+    if isinstance(belief, HasMean):
+        shape = np.shape(belief.mean())
+        claim(shape == (5,), f"mean must have shape (5,), got {shape}")
     if isinstance(belief, HasPosterior):
         posterior = belief.posterior(np.array([4, 1]))
         low, high = posterior.interval(0.95)

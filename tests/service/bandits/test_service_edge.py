@@ -134,6 +134,28 @@ def test_decisions_that_are_closed_during_a_sync_are_kept(line, bandit):
     assert edge.sync() == 3
 
 
+@pytest.mark.parametrize(
+    "belief",
+    [{"kind": "beta"}, {"kind": "cascading"}],
+    ids=lambda belief: belief["kind"],
+)
+def test_outcomes_of_open_decisions_outlive_a_sync(line, request, belief):
+    """The service learns them when the decision closes. Until then they are known here only."""
+    bandit = create(line.service, name=request.node.name, belief=belief)
+    edge = line.edge(bandit)
+    first, second = edge.ask(), edge.ask()
+    edge.tell(first, {first.arms[0]: 1.0})
+    before = edge.session.policy.belief.state()
+    for _ in range(2):
+        assert edge.sync() == 0
+        assert edge.session.policy.belief.state() == before
+    edge.tell(first, {first.arms[1]: 0.0})
+    edge.tell(second, dict.fromkeys(second.arms, 0.0))
+    known = edge.session.policy.belief.state()
+    assert edge.sync() == 2
+    assert edge.session.policy.belief.state() == known == belief_of(line, bandit)
+
+
 def test_threads_share_an_edge_bandit(line, bandit):
     edge = line.edge(bandit)
     threads = [threading.Thread(target=play, args=(edge, 10)) for _ in range(3)]

@@ -11,11 +11,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from superarm.service import server
 from superarm.service.bandits import ids
+from superarm.service.bandits.engine import Engine
 from superarm.service.http import express, gate, keys
 from superarm.service.http.endpoint import Endpoint
+from superarm.service.http.service import Service
 from superarm.service.log.sqlite import SQLiteStore
-from superarm.service.settings import Limits
+from superarm.service.settings import Limits, Settings
 from two_ways import (
     BANDIT,
     DECIDE,
@@ -24,6 +27,7 @@ from two_ways import (
     OUTCOMES,
     PROXY,
     SHORT,
+    SMUGGLED,
     TELL,
     Movable,
     Side,
@@ -92,7 +96,7 @@ def on_both(tmp_path, lines, client, **options):
 def test_both_ways_say_the_same(tmp_path, lines, short):
     async def client(side):
         said, on_short = {}, set()
-        for name, pieces in {**SHORT, **LONG}.items():
+        for name, pieces in {**SHORT, **LONG, **SMUGGLED}.items():
             short.clear()
             said[name] = await side.play(pieces)
             if short:
@@ -418,3 +422,32 @@ def test_empty_lines_do_not_hold_a_connection(tmp_path, lines, short):
     found = on_both(tmp_path, lines, client)
     assert [said for said, _ in found] == [True, True]
     assert short
+
+
+def test_a_request_is_not_begun_again_by_one_that_has_no_cycle(tmp_path, lines, short):
+    """Uvicorn makes no cycle for a request that it hands to a library for web sockets."""
+    upgrade = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"]
+
+    async def client(side):
+        connection = side.connect()
+        connection.ws_protocol_class = object  # whether such a library is installed or not
+        connection.handle_websocket_upgrade = lambda: None
+        connection.data_received(of_json(DECIDE, {}))
+        await side.settle(connection)
+        connection.data_received(post("/", "", *upgrade, method="GET", length=False))
+        await side.settle(connection)
+        return b"".join(connection.transport.written).count(b"HTTP/1.1 201")
+
+    found = on_both(tmp_path, lines, client)
+    assert [said for said, _ in found] == [1, 1]
+    assert len(short) == 1
+
+
+def test_the_server_has_no_web_sockets(tmp_path):
+    """Their connections would be counted for ever, if such a library is installed."""
+    engine = Engine(SQLiteStore(tmp_path / "bandits.db"))
+    try:
+        config = server._uvicorn_config(Service(engine), Settings(database="unused"))
+    finally:
+        engine.close()
+    assert config.ws == "none"

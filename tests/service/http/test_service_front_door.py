@@ -17,7 +17,10 @@ _LONG_S = 1000.0  # longer than all deadlines of a test, so that waiting in vain
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\n"
 
+LONG = 16 << 20  # bytes of an answer that does not fit into the buffers of the operating system
+
 GONE = asyncio.Event()
+LAST = []  # the path of the last request
 
 
 class Movable(asyncio.SelectorEventLoop):
@@ -35,6 +38,7 @@ def move_clock(seconds):
 
 async def echo(scope, receive, send):
     """An application that answers with the number of bytes of the body."""
+    LAST[:] = [scope["path"]]
     size, more = 0, True
     while more:
         message = await receive()
@@ -49,17 +53,17 @@ async def echo(scope, receive, send):
         for _ in range(3):  # longer than a deadline, in steps in which deadlines can pass
             move_clock(LIMITS.body_s)
             await asyncio.sleep(0.01)
-    content = str(size).encode()
+    content = b"x" * LONG if scope["path"] == "/long" else str(size).encode()
     headers = [(b"content-length", str(len(content)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": content})
 
 
 @contextlib.asynccontextmanager
-async def listening(limits, proxies=()):
+async def listening(limits, proxies=(), team=None):
     config = uvicorn.Config(echo, lifespan="off", log_config=None)
     config.load()
-    door, state = FrontDoor(limits, proxies=proxies), ServerState()
+    door, state = FrontDoor(limits, team, proxies), ServerState()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
         lambda: door(config=config, server_state=state, app_state={}), "127.0.0.1", 0
@@ -215,3 +219,30 @@ def test_a_trusted_proxy_has_the_connections_of_its_clients():
             assert head.startswith(b"HTTP/1.1 200"), head
 
     played(client, proxies=["10.0.0.0/8", "127.0.0.1"])
+
+
+def test_an_answer_is_whole_before_its_connection_goes_to_another_worker():
+    """A client may send the next request before it has read the answer to the last one."""
+
+    class Team:
+        handed = False
+
+        def hand_over(self, transport, data):
+            self.handed = data == second
+            return self.handed
+
+    first, second = (GET.replace(b"/", path, 1) + b"\r\n" for path in (b"/long", b"/second"))
+
+    async def client(connect):
+        reader, writer = await connect()
+        writer.write(first)
+        head = await reader.readuntil(b"\r\n\r\n")
+        writer.write(second)
+        while not (team.handed or LAST == ["/second"]):
+            await asyncio.sleep(0)
+        body = await reader.readexactly(LONG)
+        return head.split()[1], len(body), (await reader.readuntil(b"\r\n\r\n")).split()[1]
+
+    team = Team()
+    assert played(client, team=team) == (b"200", LONG, b"200")
+    assert not team.handed

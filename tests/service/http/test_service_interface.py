@@ -1,6 +1,7 @@
 """What programs rely on: kinds of problems, addresses of what was made, lookup by name."""
 
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import superarm.service
 from doc_pages import doc
 from serving import client_of, create, decide, events_of, tell
+from superarm.service.bandits import views
 from superarm.service.http import bandit_routes
 from superarm.service.problems import KINDS
 from superarm.service.settings import Limits
@@ -269,3 +271,20 @@ def test_arms_are_restored_but_not_added(client):
     assert "got 'new'" in refused.json()["detail"]
     found = client.post(path, json={"arms": ["7", "8"], "known_only": True}).json()
     assert (found["added"], found["restored"]) == ([], ["7"])
+
+
+def test_a_search_for_arms_keeps_no_decision_waiting(client, monkeypatch):
+    """It looks at every name, so it does not run in the thread of the bandit."""
+    threads, search = [], views.with_query
+
+    def note(names, query):
+        threads.append(threading.current_thread().name)
+        return search(names, query)
+
+    monkeypatch.setattr(views, "with_query", note)
+    bandit = create(client, name="searched", arms=["ant", "Bee", "bear"], k=1)
+    found = client.get(f"/v1/bandits/{bandit}/arms", params={"query": "bE"}).json()["arms"]
+    best = client.get(f"/v1/bandits/{bandit}", params={"query": "ANT"}).json()["posterior"]
+    assert [one["arm"] for one in found + best] == ["Bee", "bear", "ant"]
+    assert len(threads) == 2
+    assert all(name.startswith("superarm-read") for name in threads)

@@ -15,6 +15,7 @@ from superarm.core import Pools
 from superarm.core.optional import evaluations_per_value, is_noisy
 from superarm.core.stopping import stopping
 from superarm.service.bandits import parts
+from superarm.service.processes import pool
 from superarm.service.processes.pool import EvaluationError, Processes
 from superarm.service.processes.remote import remote_rewards
 
@@ -137,10 +138,34 @@ def test_bandits_decide_the_same_as_without_processes(remote, tmp_path):
 
 def test_processes_that_are_killed_are_replaced(processes, remote):
     reward = remote["total"](3)
+    assert processes._free
     for child in processes._free:
         os.kill(child._pid, signal.SIGKILL)
-    n_free = len(processes._free)
-    for _ in range(n_free):
-        with pytest.raises(EvaluationError, match="has ended"):
-            reward([0], [0.5])
+        assert child._connection.poll(20)  # it has ended
     assert reward([0], [0.5]) == 0.5
+
+
+def test_a_process_that_is_killed_at_work_fails_its_request(processes, monkeypatch):
+    def kill(child, wanted):
+        os.kill(child._pid, signal.SIGKILL)
+        return ask(child, wanted)
+
+    ask = pool._Child.ask
+    made = remote_rewards(OWN, processes)["total"](3)
+    with monkeypatch.context() as patch:
+        patch.setattr(pool._Child, "ask", kill)
+        with pytest.raises(EvaluationError, match="has ended"):
+            made([0], [0.5])
+    assert made([0], [0.5]) == 0.5
+
+
+def test_the_number_of_a_process_that_has_ended_is_not_killed(monkeypatch):
+    """Another process may have the number now."""
+    killed, made = [], Processes("gated_rewards", most=1)
+    remote_rewards(OWN, made)["total"](3)([0], [0.5])
+    (child,) = made._free
+    os.kill(child._pid, signal.SIGKILL)
+    assert child._connection.poll(20)
+    monkeypatch.setattr(pool.os, "kill", lambda pid, _: killed.append(pid))
+    made.close()  # ends the process that it forks of, which is there
+    assert child._pid not in killed

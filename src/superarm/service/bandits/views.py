@@ -11,6 +11,7 @@ import numpy as np
 
 from superarm.beliefs.learned_prior import LearnedPosterior
 from superarm.beliefs.posteriors import BetaPosterior
+from superarm.core.contexts import MayLackContexts
 from superarm.core.optional import CountsOutcomes, HasPosterior
 from superarm.service.bandits.live import COUNTS, Live
 from superarm.service.bandits.records import Answer
@@ -36,8 +37,20 @@ def logged_summary(store: Store, bandit: Bandit) -> Answer:
     return summary(bandit, json.loads(last.body)["counts"] if last else [0] * len(COUNTS))
 
 
-def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
-    """A bandit with its spec and its ``top`` arms with ``query`` in their names; O(n_arms)."""
+def names(live: Live, turn: Turn) -> tuple[Any, ...]:
+    """The names of all arms, as an operation. Arms that come later have higher numbers."""
+    return live.session.names
+
+
+def with_query(names: tuple[Any, ...], query: str) -> Any:
+    """The numbers of the arms with ``query`` in their names. Not for the thread of the bandit."""
+    # People search without regard to case.
+    wanted = query.casefold()
+    return np.array([i for i, name in enumerate(names) if wanted in name.casefold()], np.intp)
+
+
+def state(live: Live, turn: Turn, top: int, among: Any = None) -> Answer:
+    """A bandit with its spec and its ``top`` arms, of all or ``among`` some numbers; O(n_arms)."""
     session = live.session
     names = session.names
     # Numbers: names and features are many, and the log has them.
@@ -52,7 +65,7 @@ def state(live: Live, turn: Turn, top: int, query: str) -> Answer:
         "spec": _readable({**live.spec, **sizes}),
         "retired": [str(name) for name in session.retired],
         "events": live.seq,
-        "posterior": _posterior(live, names, top, query),
+        "posterior": _posterior(live, names, top, among),
     }
 
 
@@ -73,19 +86,23 @@ def lift(live: Live, turn: Turn, delta: float) -> Answer:
     return {**asdict(found), "text": str(found)}
 
 
-def list_arms(live: Live, turn: Turn, limit: int, after: int, query: str) -> Answer:
-    """Arms in the order in which they came, from place ``after`` on, as an operation; O(n_arms)."""
+def list_arms(live: Live, turn: Turn, limit: int, after: int, among: Any = None) -> Answer:
+    """Arms in the order in which they came, from place ``after`` on, as an operation; O(n_arms).
+
+    All arms, or those ``among`` some numbers in ascending order.
+    """
     names, belief = live.session.names, _shown_belief(live)
-    found = _with_query(names, query)
+    found = np.arange(len(names)) if among is None else among
     found = found[np.searchsorted(found, after) :]
     rows = _rows(live, names, belief, _known_means(belief), found[:limit])
     return {"arms": rows, "next": str(found[limit]) if len(found) > limit else None}
 
 
-def _posterior(live: Live, names: tuple[Any, ...], top: int, query: str) -> list[Answer]:
+def _posterior(live: Live, names: tuple[Any, ...], top: int, among: Any) -> list[Answer]:
     belief = _shown_belief(live)
     means = _known_means(belief)
-    return _rows(live, names, belief, means, _largest(means, _with_query(names, query), top))
+    some = np.arange(len(names)) if among is None else among
+    return _rows(live, names, belief, means, _largest(means, some, top))
 
 
 def _rows(live: Live, names: tuple[Any, ...], belief: Any, means: Any, shown: Any) -> list[Answer]:
@@ -114,7 +131,7 @@ def _rows(live: Live, names: tuple[Any, ...], belief: Any, means: Any, shown: An
 def _shown_belief(live: Live) -> Any:
     """The belief that the arms are shown by: in contexts, that of a round with the average one."""
     belief: Any = live.session.policy.belief
-    average = getattr(belief, "average_context", None)
+    average = belief.average_context if isinstance(belief, MayLackContexts) else None
     return belief if average is None else belief.at(average)
 
 
@@ -127,15 +144,6 @@ def _means(belief: Any) -> Any:
     # A belief without posteriors may show a bound as its mean. Then the outcomes have the mean.
     counted = isinstance(belief, CountsOutcomes) and not isinstance(belief, HasPosterior)
     return belief.outcomes.mean() if counted else belief.mean()
-
-
-def _with_query(names: tuple[Any, ...], query: str) -> Any:
-    """The numbers of the arms with ``query`` in their names."""
-    if not query:
-        return np.arange(len(names))
-    # People search without regard to case.
-    wanted = query.casefold()
-    return np.array([i for i, name in enumerate(names) if wanted in name.casefold()], np.intp)
 
 
 def _largest(means: Any, among: Any, top: int) -> Any:

@@ -110,7 +110,19 @@ def _with_text(store: Store, text: str, limit: int, after: int) -> list[Bandit]:
 @endpoint("GET", "/v1/bandits/{id}", answer=answers.BanditState, problems=_OF_REBUILDING)
 async def get_bandit(service: Service, id: str, query: queries.BanditQuery) -> Answer:
     """Look up a bandit, and its best arms among those with ``query`` in their names."""
-    return await service.engine.do(id, partial(views.state, **dict(query)), reads=True)
+    among = await _among(service, id, query.query)
+    return await service.engine.do(id, partial(views.state, top=query.top, among=among), reads=True)
+
+
+async def _among(service: Service, id: str, text: str) -> Any:
+    """The numbers of the arms with a text in their names; None for all arms.
+
+    Decisions need not wait for the search, which takes long with a million arms.
+    """
+    if not text:
+        return None
+    names = await service.engine.do(id, views.names, reads=True)
+    return await service.engine.in_thread(views.with_query, names, text)
 
 
 @endpoint(
@@ -162,8 +174,9 @@ async def add_arms(service: Service, id: str, body: bodies.ArmsBody, key: str | 
 @endpoint("GET", "/v1/bandits/{id}/arms", answer=answers.ArmList, problems=_OF_REBUILDING)
 async def list_arms(service: Service, id: str, query: queries.ArmsQuery) -> Answer:
     """List arms in the order in which they came, with what is known of each."""
-    wanted = {**dict(query), "after": query.after or 0}
-    return await service.engine.do(id, partial(views.list_arms, **wanted), reads=True)
+    among = await _among(service, id, query.query)
+    operation = partial(views.list_arms, limit=query.limit, after=query.after or 0, among=among)
+    return await service.engine.do(id, operation, reads=True)
 
 
 @endpoint(

@@ -96,7 +96,10 @@ class Connection(HttpToolsProtocol):
 
     def _hand_over(self, data: bytes) -> bool:
         team = self._door.team
-        if team is None or not team.hand_over(self.transport, data):
+        # An answer that the client has not read in full is in this process.
+        if team is None or self.transport.get_write_buffer_size():
+            return False
+        if not team.hand_over(self.transport, data):
             return False
         # Closes the socket of this process. The connection goes on in the other one.
         self._unset_keepalive_if_required()

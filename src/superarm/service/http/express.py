@@ -139,8 +139,10 @@ class ExpressConnection(Connection):
 
     def on_message_complete(self) -> None:
         """Begin the work of the request."""
+        # Not of one that has arrived before: uvicorn makes no cycle for some requests.
+        is_new = self.cycle is not None and self.cycle.more_body
         super().on_message_complete()
-        if isinstance(self.cycle, _Request):
+        if is_new and isinstance(self.cycle, _Request):
             self.cycle.begin()
 
     def _short_way(self) -> _Request | None:

@@ -89,6 +89,11 @@ class Processes:
                 self._changed.wait(_LOOK_S)
                 may_stop()
             self._n_taken += 1
+            # The operating system may have ended some of them, for lack of memory.
+            silent = [child for child in self._free if child.is_silent]
+            for child in set(self._free) - set(silent):
+                child.kill()
+            self._free = silent
             known = (i for i, child in enumerate(self._free) if made in child.made)
             return self._free.pop(next(known, -1)) if self._free else None
 
@@ -122,11 +127,23 @@ class _Child:
             may_stop()
         return self._connection.recv()
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether the process has neither answered nor ended."""
+        try:
+            return not self._connection.poll()
+        except OSError:
+            return False
+
     def kill(self) -> None:
         """End the process, whatever it does."""
+        # One that has ended has no number any more: another process may have it now. One that has
+        # answered ends with its connection.
+        is_there = self.is_silent
         self._connection.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
+        if is_there:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
 
 
 class _Source:
