@@ -19,6 +19,7 @@ before any reward was played (`advice_rewards.HALF`), and the fresh rewards were
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import math
@@ -83,12 +84,18 @@ def available(reward: Any, k: int) -> dict[str, Any]:
     return found
 
 
-def qualities(name: str, seed: int) -> dict[str, float]:
-    """The average value of every oracle's sets, as a share of the best average."""
+@functools.cache
+def qualities(name: str, seed: int, groups: tuple[tuple[int, ...], ...] = ()) -> dict[str, float]:
+    """The average value of every oracle's sets, as a share of the best average.
+
+    With groups, `LocalSearch` tries them.
+    """
     reward, exact, k = make(name, seed)
     rng = np.random.default_rng(seed)
     values: dict[str, list[float]] = {}
     oracles = available(reward, k)
+    if groups:
+        oracles["LocalSearch"] = sa.LocalSearch(groups=groups)
     for theta in thetas(reward.n_arms, rng):
         for label, oracle in oracles.items():
             with warnings.catch_warnings():
@@ -109,6 +116,8 @@ def advise(name: str, seed: int, budgets: tuple[int, ...], quality: Any) -> list
         start = time.perf_counter()
         found = sa.inspect(reward, k=k, budget=budget, rng=np.random.default_rng(seed))
         advice = found.recommendation
+        of = qualities(name, seed, advice.groups) if advice.groups else quality
+        share = of[advice.oracle]
         rows.append(
             {
                 "reward": name,
@@ -116,12 +125,13 @@ def advise(name: str, seed: int, budgets: tuple[int, ...], quality: Any) -> list
                 "budget": budget,
                 "oracle": advice.oracle,
                 "case": advice.case,
-                "quality": quality[advice.oracle],
-                "good": quality[advice.oracle] >= 1 - WITHIN,
+                "quality": share,
+                "good": share >= 1 - WITHIN,
                 "cheapest": advice.oracle == next(iter(good), None),
                 "undecided": bool(advice.undecided),
                 "open": list(advice.undecided),
                 "warned": bool(advice.warnings or advice.fix_first),
+                "groups": 0 if found.groups is None else len(found.groups.found),
                 "evaluations": found.evaluations,
                 "ratio": None if found.check is None else found.check.mean_ratio,
                 "took_s": round(time.perf_counter() - start, 4),
@@ -152,6 +162,7 @@ def gathered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "runs": len(of),
                 **{key: sum(row[key] for row in of) for key in COUNTED},
                 "silent": sum(silent),
+                "found_groups": sum(row["groups"] > 0 for row in of),
                 "evaluations": round(float(np.mean([row["evaluations"] for row in of])), 1),
                 "quality": round(float(np.mean([row["quality"] for row in of])), 4),
                 "ratio": round(float(np.mean(ratios)), 4) if ratios else None,
@@ -176,8 +187,9 @@ def shown(rows: list[dict[str, Any]], **more: Any) -> str:
 
 
 def names_of(half: str) -> list[str]:
-    """The rewards of a half, or all."""
-    return [name for name in HALF if half in ("all", HALF[name])]
+    """The rewards of a half, or all, or a list of names with commas."""
+    named = half.split(",")
+    return [name for name in HALF if half in ("all", HALF[name]) or name in named]
 
 
 def run(given: argparse.Namespace) -> None:
@@ -255,7 +267,7 @@ def tune(given: argparse.Namespace) -> None:
 def main() -> None:
     """Play or tune."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=("tuning", "shown", "fresh", "all"), default="all")
+    parser.add_argument("--half", default="all", help="tuning, shown, fresh, all, or rewards: a,b")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--tune", action="store_true")

@@ -17,6 +17,7 @@ from superarm.reporting.tables import Table, as_markdown, fill
 
 HERE = Path(__file__).parent
 PAGE, PICTURE, MEASURED = HERE / "advice.md", HERE / "advice.svg", HERE / "advice.json"
+SEARCHED = HERE / "advice-groups.json"  # some rewards, after the search for groups was added
 # What is counted, in words, with its colour and dash.
 COUNTS = {
     "good": ("within 2% of the best oracle", BLUE, "-"),
@@ -99,9 +100,30 @@ def failures() -> str:
         f"good in {100 * always:.0f}% of the runs. Of the rewards that served to choose the "
         f"defaults, {100 * share(tuning, 'good'):.0f}% of the runs were good and "
         f"{100 * share(tuning, 'silent'):.1f}% silently wrong. Not good in every run were "
-        f"{_named(tuning)}. `jackpot` is a needle that no inspection finds: a bonus for one triple "
-        f"of 24 arms."
+        f"{_named(tuning)}. `jackpot` is a bonus for one triple of 24 arms."
     )
+
+
+def groups() -> str:
+    """The rewards with arms that interact, before and after the search for such arms."""
+    before, after = (
+        json.loads(path.read_text(encoding="utf-8"))["rows"] for path in (MEASURED, SEARCHED)
+    )
+    largest = max(row["budget"] for row in after)
+    old = {row["reward"]: row for row in before if row["budget"] == largest}
+    lines = [
+        [
+            f"`{row['reward']}`",
+            *(f"{one['good']} of {one['runs']}" for one in (old[row["reward"]], row)),
+            *(f"{one['quality']:.2f}" for one in (old[row["reward"]], row)),
+            f"{row['found_groups']} of {row['runs']}",
+            *(f"{one['evaluations']:,.0f}" for one in (old[row["reward"]], row)),
+        ]
+        for row in after
+        if row["budget"] == largest
+    ]
+    heading = ["reward", "good before", "after", "value before", "after", "groups found in"]
+    return as_markdown(Table([*heading, "evaluations before", "after"], lines, n_texts=1))
 
 
 def _named(rows: list[dict[str, Any]]) -> str:
@@ -115,7 +137,12 @@ def _named(rows: list[dict[str, Any]]) -> str:
     return ", ".join(named) or "no reward"
 
 
-PARTS: dict[str, Callable[[], str]] = {"intro": intro, "budgets": budgets, "failures": failures}
+PARTS: dict[str, Callable[[], str]] = {
+    "intro": intro,
+    "budgets": budgets,
+    "failures": failures,
+    "groups": groups,
+}
 
 
 def page(text: str) -> str:

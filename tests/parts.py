@@ -112,6 +112,7 @@ ORACLES = {
     "lazy greedy, batches": (lambda: sa.LazyGreedy(n_points=5, n_answers=2, batch=3), True),
     "local search": (sa.LocalSearch, True),
     "local search from lazy greedy": (lambda: sa.LocalSearch(sa.LazyGreedy()), True),
+    "local search with groups": (lambda: sa.LocalSearch(groups=[(0, 2), (1, 3)]), True),
     "local search from chance": (lambda: sa.LocalSearch(sa.oracles.RandomSets()), False),
     "scheduled": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=1), True),
     "top k": (sa.TopK, True),

@@ -51,6 +51,48 @@ def test_a_planted_group_is_found(n_arms, size, base):
         assert "LazySingletons" not in " ".join(found.recommendation.suggestions)
 
 
+@pytest.mark.parametrize("n_groups", [2, 3, 5])
+def test_groups_are_those_that_all_pairs_show(n_groups):
+    """Up to three by sums, and more pair by pair: as a look at every pair finds them."""
+    order = np.random.default_rng(n_groups).permutation(40)
+    groups = [tuple(sorted(order[2 * j : 2 * j + 2].tolist())) for j in range(n_groups)]
+
+    def fn(arms, means):
+        return float(means.sum() + sum(4.0 for group in groups if np.isin(group, arms).all()))
+
+    reward = box(fn, n_arms=40, upper=70.0)
+    search = inspected(reward, 5, 0).groups
+    ones = np.ones(40)
+    slow = {
+        pair
+        for pair in itertools.combinations(range(40), 2)
+        if abs(reward(pair, ones[:2]) - 2) > 1e-9
+    }
+    assert slow == set(groups)
+    assert {one.arms for one in search.found} == slow
+    assert search.by_sums == (n_groups <= 3)
+
+
+def test_auto_tries_the_group_that_was_found():
+    """The sets of its oracle are the best ones, which those of a plain local search are not."""
+    reward, rng = planted(40, [3, 17], 5.0), np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="arms 3 and 17 are worth"):
+        policy = sa.auto(reward, 5, budget=BUDGET)
+    assert policy.oracle.groups == ((3, 17),)
+    assert "LocalSearch(groups=[(3, 17)])" in str(inspected(reward, 5, 0))
+    n_plain = 0
+    for _ in range(20):
+        theta = rng.random(40)
+        others = np.sort(np.delete(theta, [3, 17]))[-3:]
+        best = theta[[3, 17]].sum() + others.sum() + 5
+        picked, plain = (
+            oracle.select(reward, theta, 5, rng=rng) for oracle in (policy.oracle, sa.LocalSearch())
+        )
+        assert reward(picked, theta[picked]) == pytest.approx(best)
+        n_plain += reward(plain, theta[plain]) > best - 1e-9
+    assert n_plain < 15
+
+
 def test_arms_that_are_worth_less_together_are_found():
     """The two best of 40 arms are the same thing twice: no complement, so greedy is right."""
     weights = np.full(40, 0.5)

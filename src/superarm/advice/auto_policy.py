@@ -87,7 +87,7 @@ def auto(
         )
     for line in advice.warnings:
         warnings.warn(line, stacklevel=2)
-    return thompson(reward, k, prior=prior, oracle=make_oracle(found.recommendation.oracle))
+    return thompson(reward, k, prior=prior, oracle=make_oracle(advice.oracle, advice.groups))
 
 
 def _as_adjectives(advice: Recommendation) -> str:

@@ -23,12 +23,15 @@ class ArmGroup:
         The value of the set of these arms.
     alone
         The value of each arm alone.
+    extra
+        What the last arm adds to the others, minus what it adds to the empty set.
     """
 
     arms: tuple[int, ...]
     means: tuple[float, ...]
     together: float
     alone: tuple[float, ...]
+    extra: float
 
     def __str__(self) -> str:
         arms, alone = listed(list(map(str, self.arms))), listed([f"{v:.3g}" for v in self.alone])

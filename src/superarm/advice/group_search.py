@@ -86,7 +86,7 @@ class InteractionSearch:
             groups, sparse, excluded = self._by_sums(order, n_halves)
             if sparse:
                 found = [self._tested(group, case) for group in groups]
-                return [one for one in found if one is not None], of, True, excluded
+                return _kept(found), of, True, excluded
         room = min(_MOST_PAIRS, self._left() - _RESERVE)
         arms = np.sort(order[: n_among(room, n)])
         if len(arms) < 3:
@@ -166,17 +166,17 @@ class InteractionSearch:
         table[first, second] = table[second, first] = self._values(sets)
         alone = self._alone[arms]
         extra = table - alone[:, None] - alone + self._nothing
-        if case.startswith(("separable", "additive")):
+        separable = case.startswith(("separable", "additive"))
+        if separable:
             tried, size = candidates(table, alone, _TRIED)
         else:
             tried, size = positive(extra)
-        found = []
-        for i, j in tried:
-            one = self._tested(arms[[i, j]], case)
-            if one is not None:
-                found.append(one)
+        found = [self._tested(arms[[i, j]], case) for i, j in tried]
+        if separable and any(one is not None and one[0].extra > 0 for one in found):
+            others = [pair for pair in positive(extra)[0] if pair not in tried]
+            found += [self._tested(arms[[i, j]], "other") for i, j in others]
         noise = self._ledger.noise.allowed(4)
-        return found, len(sets), False, max(0.0, size, noise)
+        return _kept(found), len(sets), False, max(0.0, size, noise)
 
     def _tested(self, arms: IndexArray, case: str) -> tuple[ArmGroup, bool] | None:
         """The group, and whether it changes a verdict; None if it is no evidence.
@@ -210,19 +210,19 @@ class InteractionSearch:
             better = self._better(arms, together=extra > 0)
             if better is None:
                 return None
-            changed = ledger.add_better(better)
-            if not changed:
+            if not ledger.looks_violated("separable", better):
                 return None
+            changed = ledger.add_better(better)  # the first one
             if ledger.tallies["additive"].kind == "declared":
                 ledger.add({"additive": shown})
         if extra > 0 and ledger.looks_violated("submodular", more):
             changed = changed or not ledger.tallies["submodular"].n_violated
             ledger.add({"submodular": more})
-        elif not changed:
+        elif not case.startswith(("separable", "additive")):
             return None
         alone = [*values[4:].tolist(), float(values[2])]
         group = ArmGroup(
-            tuple(arms.tolist()), tuple(means[0].tolist()), float(values[0]), tuple(alone)
+            tuple(arms.tolist()), tuple(means[0].tolist()), float(values[0]), tuple(alone), extra
         )
         return group, changed
 
@@ -276,3 +276,9 @@ class InteractionSearch:
 
     def _left(self) -> int:
         return self._most - self._ledger.evaluate.n_evaluated
+
+
+def _kept(found: list[tuple[ArmGroup, bool] | None]) -> list[tuple[ArmGroup, bool]]:
+    """The groups that are evidence, those that interact most first."""
+    groups = [one for one in found if one is not None]
+    return sorted(groups, key=lambda one: -abs(one[0].extra))

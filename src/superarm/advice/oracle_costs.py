@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from superarm.core import Oracle, Pools, Reward
 from superarm.core.arguments import FloatArray
 from superarm.core.optional import evaluations_per_value, is_concave, is_diminishing, is_noisy
 from superarm.environments import BernoulliArms
+from superarm.oracles import LocalSearch
 from superarm.policies import cts
 from superarm.theory import n_tests_order
 
@@ -91,14 +92,16 @@ ORACLE_COSTS: dict[str, OracleCost] = {
 _NAMES = {part.label: name for name, part in ORACLES.items()}
 
 
-def make_oracle(label: str) -> Oracle:
-    """A new oracle, with the settings that are planned.
+def make_oracle(label: str, groups: Sequence[Sequence[int]] = ()) -> Oracle:
+    """A new oracle, with the settings that are planned, and for `LocalSearch` with groups.
 
     Examples
     --------
     >>> make_oracle("GroupTesting").delta
     0.25
     """
+    if groups:
+        return LocalSearch(groups=groups)
     oracle: Oracle = ORACLES[_NAMES[label]].make(**ORACLE_COSTS[label].settings)
     return oracle
 

@@ -27,6 +27,7 @@ from superarm.advice.suggestions import fix, suggestions
 from superarm.advice.text import listed, shown_s
 from superarm.oracles import Exhaustive
 
+_SHOWN = 3  # groups in a text
 _LOSES = 0.02  # of a value: less is not worth a warning
 
 
@@ -61,6 +62,9 @@ class Recommendation:
         it relies on none.
     warnings
         What may go wrong with this oracle.
+    groups
+        Arms that are worth more together, for ``LocalSearch(groups=...)``, which `auto` uses. Empty
+        for other oracles.
     """
 
     oracle: str
@@ -73,6 +77,7 @@ class Recommendation:
     undecided: tuple[str, ...] = ()
     confidence: float | None = None
     warnings: tuple[str, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
 
     def open_questions(self) -> str:
         """What is undecided, and may change the choice, in words."""
@@ -83,7 +88,11 @@ class Recommendation:
 
     def __str__(self) -> str:
         lines = [f"Fix first: {line}." for line in self.fix_first]
-        lines.append(f"Recommended: {self.oracle}, since {self.why}.")
+        tried = ""
+        if self.groups:
+            more = f", and {len(self.groups) - _SHOWN} more" if len(self.groups) > _SHOWN else ""
+            tried = f"(groups={list(self.groups[:_SHOWN])}{more})"
+        lines.append(f"Recommended: {self.oracle}{tried}, since {self.why}.")
         lines += [f"Warning: {line}." for line in self.warnings]
         if self.undecided:
             lines.append(
@@ -152,6 +161,7 @@ def recommend(
         suggestions=tuple(suggestions(rows, used, case, loss, for_noise(facts))),
         undecided=open_properties(rows, n_arms, k),
         confidence=_confidence(rows, case, together),
+        groups=_together(search) if oracle == "LocalSearch" else (),
         warnings=tuple(
             _warnings(oracle, rows, usual, math.comb(n_arms, k), checks.of(oracle), search)
         ),
@@ -172,6 +182,10 @@ def _confidence(
     return max(0.0, 1 - total)
 
 
+def _together(search: GroupSearch | None) -> tuple[tuple[int, ...], ...]:
+    return () if search is None else tuple(one.arms for one in search.found if one.extra > 0)
+
+
 def _warnings(
     oracle: str,
     rows: dict[str, Property],
@@ -190,7 +204,7 @@ def _warnings(
             f"{oracle} can miss the best set, because arms are worth more together than alone: an "
             f"arm added {row.worst:.3g} more to a set than to a part of it, where an ordinary "
             f"value is {usual:.3g}. Only Exhaustive is sure to find the best set{cost}"
-            + (f". Found: {groups}" if groups else "")
+            + (f". It tries the groups that were found: {groups}" if groups else "")
         )
     elif groups:
         lines.append(f"some arms interact: {groups}. Larger groups may be missed")

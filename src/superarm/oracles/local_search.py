@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,7 @@ from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import Forgetful, Stateful
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
+from superarm.oracles._groups import as_group, with_groups
 from superarm.oracles._lazy.certificates import AUDITS
 from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import completable
@@ -73,6 +76,10 @@ class LocalSearch:
     budget
         The largest number of evaluations per round; None for no limit. A ``start`` of your own
         needs a budget of its own.
+    groups
+        Sets of arms that are worth more together, as ``superarm.inspect(...).groups`` finds them.
+        Before the swaps of single arms, groups take the place of other arms or groups, as long as
+        this improves the set. Evaluations: one per group and per group in the set, in each step.
 
     Examples
     --------
@@ -89,8 +96,15 @@ class LocalSearch:
 
     __repr__ = one_line
 
-    def __init__(self, start: Oracle | None = None, *, budget: int | None = None) -> None:
+    def __init__(
+        self,
+        start: Oracle | None = None,
+        *,
+        budget: int | None = None,
+        groups: Iterable[ArrayLike] = (),
+    ) -> None:
         self.budget = as_budget(budget)
+        self.groups = tuple(as_group(group) for group in groups)
         # A budget is for swaps, so the start audits nothing within a budget.
         audits = AUDITS if self.budget is None else 0.0
         default = LazySingletons(budget=self.budget, audits=audits)
@@ -110,6 +124,11 @@ class LocalSearch:
         # Made before the start runs, so that the evaluations of the start count.
         search = _Search(self._counted, theta, completable(self, feasible), self.budget)
         start = self.start.select(self._counted, theta, feasible, rng=rng)
+        if self.groups:
+            most = sys.maxsize if self.budget is None else search.left()
+            start, search.value = with_groups(
+                self._counted, theta, feasible, start, self.groups, most, rng=rng
+            )
         certified = search.improve(start, rng=rng)
         self.report = LocalSearchReport(
             start, search.value, search.n_swaps, search.n_spent(), certified
@@ -157,10 +176,10 @@ class _Search:
         False if the budget ends the search earlier.
         """
         self.arms = start
-        if self._left() > 0:
+        if math.isnan(self.value) and self.left() > 0:  # with groups, it is known
             self.value = self.reward(start, self.theta[start])
         n_settled, turn = 0, 0
-        while n_settled < self._n_places() and self._left() > 0 and not math.isnan(self.value):
+        while n_settled < self._n_places() and self.left() > 0 and not math.isnan(self.value):
             swapped, settled = self._try(turn % self._n_places(), rng)
             # After a swap, every place has to be tried again.
             n_settled = 0 if swapped else n_settled + settled
@@ -185,8 +204,8 @@ class _Search:
         n_others = len(others)
         if not n_others:
             return False, True
-        if n_others > self._left():  # the likeliest ones, by their means
-            others = np.sort(others[top_k(self.theta[others], self._left(), rng=rng)])
+        if n_others > self.left():  # the likeliest ones, by their means
+            others = np.sort(others[top_k(self.theta[others], self.left(), rng=rng)])
         values = self.reward.batch(Pools.extensions(stay, others, self.reward.n_arms), self.theta)
         best = int(top_k(values, 1, rng=rng)[0])
         # Rounding must not look like progress, or two equal sets would be swapped for ever.
@@ -196,5 +215,6 @@ class _Search:
             return True, False
         return False, len(others) == n_others
 
-    def _left(self) -> int:
+    def left(self) -> int:
+        """How many evaluations the round may still make, or enough for every place."""
         return self.reward.n_arms if self.budget is None else self.budget - self.n_spent()
