@@ -25,10 +25,10 @@ from superarm.oracles._state import check_state
 class NoisyGreedyReport(BuiltReport):
     """How a set was built, and what is certain about it.
 
+    ``order`` is that of `GreedyReport`: the arms as they were added.
+
     Attributes
     ----------
-    order
-        Shape (k,): the arms in the order in which they were added.
     values
         Shape (k,): the average answer about the set after each arm. NaN where the arm was the only
         one that could be added, or where the budget left no evaluation.
