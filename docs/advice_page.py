@@ -1,4 +1,4 @@
-"""Make the measured part and the picture of docs/choosing.md: ``python docs/advice_page.py``.
+"""Make the measured part and the picture of docs/advice.md: ``python docs/advice_page.py``.
 
 The numbers come from docs/advice.json, which ``benchmarks/advice.py`` writes.
 ``tests/test_advice_page.py`` checks that the page has what this program makes.
@@ -16,7 +16,7 @@ from superarm.reporting.palette import BLUE, GREEN, INK, ORANGE, RED
 from superarm.reporting.tables import Table, as_markdown, fill
 
 HERE = Path(__file__).parent
-PAGE, PICTURE, MEASURED = HERE / "choosing.md", HERE / "advice.svg", HERE / "advice.json"
+PAGE, PICTURE, MEASURED = HERE / "advice.md", HERE / "advice.svg", HERE / "advice.json"
 # What is counted, in words, with its colour and dash.
 COUNTS = {
     "good": ("within 2% of the best oracle", BLUE, "-"),

@@ -1,4 +1,4 @@
-"""The measured part of docs/choosing.md is that of the benchmark, which is as it says."""
+"""The measured part of docs/advice.md is that of the benchmark, which is as it says."""
 
 import advice_page
 import advice_rewards

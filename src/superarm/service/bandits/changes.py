@@ -136,7 +136,7 @@ def _same_answer(live: Live, event: Event, asked: dict[str, Any]) -> Answer:
 def event_with(key: str, live: Live, turn: Turn) -> Event | None:
     """The event that an earlier request with this idempotency key made."""
     # The same key may have come twice in this turn, before the first event is committed.
-    return next((event for event in live.pending if event.key == key), None) or turn.by_key(key)
+    return live.pending.with_key(key) or turn.by_key(key)
 
 
 def key_taken() -> Problem:

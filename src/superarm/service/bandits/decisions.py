@@ -43,7 +43,7 @@ def find(store: Store, live: Live, id: str) -> Answer:
 def _metadata(store: Store, live: Live, number: int) -> Any:
     """The metadata of a decision, which only its event has."""
     # Newest first, as in the log.
-    made = [event for event in reversed(live.pending) if event.kind == "decided"]
+    made = [event for event in reversed(live.pending.events) if event.kind == "decided"]
     made = [event for event in made if (event.decision or 0) <= number]
     for event in made[:1] or store.decided_before(live.bandit.number, number, 1):
         # Most decisions have none, and the event of a batch is long.
@@ -56,7 +56,7 @@ def _find_closed(store: Store, live: Live, id: str) -> Answer:
     """A decision that is not in memory, so it is closed: all open decisions are in memory."""
     number = decision_number(id)
     # Events of this turn are not in the database yet.
-    pending = [event for event in live.pending if event.kind == "decided"]
+    pending = [event for event in live.pending.events if event.kind == "decided"]
     for event in [*pending, *store.decided_before(live.bandit.number, number, 1)]:
         for one in answers_in(live, event):
             if one["id"] == id:
@@ -80,7 +80,9 @@ def behind_its_log(live: Live) -> StoreError:
 
 def _with_logged_outcomes(store: Store, live: Live, one: Answer) -> Answer:
     number = decision_number(one["id"])
-    pending = [event for event in live.pending if event.kind == "told" and event.decision == number]
+    pending = [
+        event for event in live.pending.events if event.kind == "told" and event.decision == number
+    ]
     return _with_status(one, [*store.about(live.bandit.number, number), *pending], is_open=False)
 
 

@@ -184,7 +184,7 @@ class Engine:
         live = Live.new(new, spec, self.own)
         try:
             # The database gives the number, and refuses a name that is taken.
-            live.bandit = self.store.create(live.bandit, live.pending.pop())
+            live.bandit = self.store.create(live.bandit, live.pending.take()[0])
         except StoreError as error:
             self.health.failed(error)
             raise
@@ -242,7 +242,7 @@ class Engine:
 
     def _commit(self, live: Live, turn: Turn) -> None:
         # Empty before the commit: after a failure the bandit is dropped with its events.
-        events, live.pending = live.pending, []
+        events = live.pending.take()
         if not events:
             return
         start = time.perf_counter()

@@ -12,6 +12,7 @@ from typing import Any
 
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of
+from superarm.service.bandits.pending import Pending
 from superarm.service.bandits.records import decisions_of, like, record_of, remote_of
 from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
 from superarm.service.log.chain import spec_of
@@ -22,7 +23,6 @@ from superarm.service.log.events import (
     OtherDecisionError,
     check,
     root,
-    seal,
 )
 from superarm.service.problems import Problem
 from superarm.sessions import Session
@@ -49,8 +49,8 @@ class Live:
 
     Attributes
     ----------
-    seq, digest
-        Those of the last event, committed or pending.
+    seq
+        That of the last event, committed or pending.
     told, expired
         Number of decisions that are complete, and that have expired.
     merged
@@ -64,9 +64,8 @@ class Live:
 
     def __init__(self, bandit: Bandit, spec: Spec, session: Session, clock: Clock) -> None:
         self.bandit, self.spec, self.session = bandit, spec, session
-        self.seq, self.digest = 0, root(bandit.id)
+        self.seq, self.pending = 0, Pending(root(bandit.id))
         self.told = self.expired = self.merged = self.checkpointed = 0
-        self.pending: list[Event] = []
         self._clock = clock
         self._can_expire = session.expiry.can_expire
 
@@ -103,7 +102,7 @@ class Live:
         session = Session.from_bytes(data, policy_of(spec, own), rewards=rewards, clock=clock)
         live = cls(bandit, spec, session, clock)
         live.seq = live.checkpointed = meta["seq"]
-        live.digest = bytes.fromhex(meta["digest"])
+        live.pending = Pending(bytes.fromhex(meta["digest"]))
         # The session does not count these: it forgets closed decisions (keep).
         live.told, live.expired, clock.now = meta["told"], meta["expired"], meta["time"]
         live.merged = meta.get("merged", 0)
@@ -120,6 +119,11 @@ class Live:
             "time": self.time,
         }
         return meta, self.session.snapshot()
+
+    @property
+    def digest(self) -> bytes:
+        """The digest of the last event, committed or pending."""
+        return self.pending.digest
 
     @property
     def time(self) -> float:
@@ -184,11 +188,10 @@ class Live:
         decision: int | None = None,
         key: str | None = None,
     ) -> None:
-        """Add the event of a change that the session has already made."""
+        """Add the event of a change that the session has already made. It keeps the body."""
         body["counts"] = self.counts
-        event = seal(self.digest, self.seq + 1, self.time, kind, decision, key, body)
-        self._step(event)
-        self.pending.append(event)
+        self.seq += 1
+        self.pending.add(self.seq, self.time, kind, decision, key, body)
 
     def apply(self, event: Event, *, decide: bool = False) -> None:
         """Repeat the change of a logged event, and check that the result is the same.
@@ -260,4 +263,5 @@ class Live:
         self.session.policy.reward.evaluations = logged["counts"][EVALUATIONS]
 
     def _step(self, event: Event) -> None:
-        self.seq, self.digest, self._clock.now = event.seq, event.digest, event.time
+        self.seq, self._clock.now = event.seq, event.time
+        self.pending.follow(event.digest)
