@@ -48,13 +48,22 @@ def pytest_collection(session):
     return (yield)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file(file_path):
-    """Files without an example are not searched for examples: that takes a second."""
-    found = yield
-    if file_path.suffix == ".py" and ">>> " not in file_path.read_text(encoding="utf-8"):
-        found = [one for one in found if type(one).__name__ != "DoctestModule"]
-    return found
+class FilesWithExamples:
+    """Files without an example are not searched for examples: that takes a second.
+
+    As a plugin, because the hooks of this file would not be called for the files of the package.
+    """
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path):
+        found = yield
+        if file_path.suffix == ".py" and ">>> " not in file_path.read_text(encoding="utf-8"):
+            found = [one for one in found if type(one).__name__ != "DoctestModule"]
+        return found
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(FilesWithExamples())
 
 
 def pytest_collection_finish():
