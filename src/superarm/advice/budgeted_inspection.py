@@ -9,10 +9,11 @@ from superarm.advice import shape_probes as shape
 from superarm.advice.asking import AskingMany, Probe, ProbeOnce, run_block
 from superarm.advice.combined_probes import Combined, Required, alone, interactions
 from superarm.advice.evidence import n_clean
+from superarm.advice.group_search import InteractionSearch
 from superarm.advice.ledger import Ledger
 from superarm.advice.probes import repeat_once
 from superarm.advice.random_inputs import RandomInputs
-from superarm.advice.rules import open_properties
+from superarm.advice.rules import case_of, facts_of, open_properties
 from superarm.advice.sub_problems import SubChecks
 
 _PILOT = 4  # evaluations that find out how large values usually are
@@ -20,6 +21,8 @@ _NOISY_PILOT = 12  # the same where there is noise, made twice
 
 
 _MOST_TIMES = 2  # times the probes that it takes without noise and failures
+# The cases in which arms that interact would change the oracle or its start.
+_SEARCHED = ("additive", "separable", "submodular", "other", "separable, unreliable")
 _SCREEN = 0.1  # of the budget, for the first probes of what is required
 
 
@@ -61,13 +64,14 @@ def probe_within(
     table: list[Group],
     ledger: Ledger,
     checks: SubChecks,
+    search: InteractionSearch,
     draw: RandomInputs,
     *,
     noisy: bool,
 ) -> None:
     """Probe until the recommendation can't change any more, or the budget is used up.
 
-    Then check it on sub-problems, which may reopen the question.
+    Then check it on sub-problems, and search for arms that interact. Both may reopen the question.
     """
     if noisy:  # at most half of the budget
         ledger.pilot(draw, max(1, min(_NOISY_PILOT, budget // 4)), twice=budget > 1)
@@ -77,7 +81,7 @@ def probe_within(
         left = budget - ledger.evaluate.n_evaluated
         group = _next(table, ledger, left, draw.k)
         if group is None:
-            if _check(ledger, checks, left):
+            if _check(ledger, checks, left) or _search(ledger, search, budget):
                 continue
             return
         ledger.watch.about = group.label or group.names[0]
@@ -122,6 +126,15 @@ def _check(ledger: Ledger, checks: SubChecks, left: int) -> bool:
     ledger.watch.about = "all sets of sub-problems"
     checks.run(n)
     return ledger.add_better(checks.better)
+
+
+def _search(ledger: Ledger, search: InteractionSearch, budget: int) -> bool:
+    """Search for arms that interact, unless all sets are evaluated anyway."""
+    n_arms, k = ledger.evaluate.n_arms, search.k
+    case = case_of(facts_of(ledger.rows(), n_arms, k), n_arms, k)
+    if case not in _SEARCHED:
+        return False
+    return search.run(case, budget - ledger.evaluate.n_evaluated)
 
 
 def _next(table: list[Group], ledger: Ledger, left: int, k: int) -> Group | None:

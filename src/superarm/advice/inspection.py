@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
+from typing import TypedDict
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from superarm.advice import budgeted_inspection as budgeted
 from superarm.advice import full_inspection as full
 from superarm.advice.combined_probes import Required
 from superarm.advice.evaluator import Evaluator
+from superarm.advice.group_search import InteractionSearch
 from superarm.advice.ledger import Ledger
 from superarm.advice.probes import Bounded, Lipschitz
 from superarm.advice.progress import ProgressLine, Shows, StopProbing, Watch
@@ -36,6 +38,17 @@ _NEEDED = (
 )
 
 
+class InspectOptions(TypedDict, total=False):
+    """What `inspect` takes besides the reward, k and the number of probes."""
+
+    budget: int | None
+    tolerance: float
+    rng: np.random.Generator | None
+    executor: Executor | None
+    should_stop: Callable[[], bool] | None
+    progress: bool | Shows
+
+
 def inspect(
     reward: Reward,
     *,
@@ -52,7 +65,8 @@ def inspect(
 
     Without a budget, every property is probed, by `n_evaluations` evaluations. With a budget, the
     next probe goes to a property that can still change the recommended oracle, and the probes stop
-    when none can. The bounds are valid whenever they stop.
+    when none can. The bounds are valid whenever they stop. What is left of the budget searches for
+    arms that interact.
 
     An exception or a NaN of the reward does not stop the inspection, but is reported. If nearly all
     evaluations fail in the same way, the inspection ends after ten. Ctrl-C stops it, and the report
@@ -92,11 +106,13 @@ def inspect(
     >>> found["monotone"].verdict, found["separable"].verdict, found.recommendation.oracle
     ('holds', 'holds', 'Singletons')
 
-    With a budget, most of it is left if little decides:
+    With a budget, some of it is left if little decides. No pair of arms is worth more than its sum:
 
     >>> found = inspect(sa.CoverageReward(np.eye(30) + np.eye(30, k=1)), k=3, budget=2_000)
-    >>> found.recommendation.oracle, found["separable"].verdict, found.evaluations < 1_000
+    >>> found.recommendation.oracle, found["separable"].verdict, found.evaluations < 1_200
     ('LazyGreedy', 'fails', True)
+    >>> found.groups.n_pairs, found.groups.found
+    (435, ())
     """
     declared, upper, k = _as_inspectable(reward, k)
     probes, tolerance = as_count(probes, "probes", least=4), as_positive(tolerance, "tolerance")
@@ -119,7 +135,9 @@ def inspect(
         anytime=budget is not None,
     )
     # A stream of its own, so that the probes do not depend on the sub-problems.
-    checks = SubChecks(reward, evaluate, RandomInputs(n_arms, k, draw.rng.spawn(1)[0]))
+    own = draw.rng.spawn(1)[0]
+    checks = SubChecks(reward, evaluate, RandomInputs(n_arms, k, own))
+    search = InteractionSearch(ledger, RandomInputs(n_arms, k, own.spawn(1)[0]))
     required = Required(lipschitz, upper, reward.zero_is_absent)
     groups = budgeted.groups(n_arms, k, claims, required, separable)
     stopped = False
@@ -129,7 +147,7 @@ def inspect(
             full.check_all(ledger, checks, probes)
         else:
             noisy = "noisy" in claims
-            budgeted.probe_within(budget, groups, ledger, checks, draw, noisy=noisy)
+            budgeted.probe_within(budget, groups, ledger, checks, search, draw, noisy=noisy)
     except (StopProbing, KeyboardInterrupt):
         stopped = True
     watch.end(evaluate.n_evaluated)
@@ -144,6 +162,7 @@ def inspect(
         loss=separable.loss,
         usual=ledger.usual,
         checks=checks,
+        search=search.result,
         together=[] if budget is None else [group.names for group in groups],
     )
     return Inspection(
@@ -157,6 +176,7 @@ def inspect(
         noise=ledger.noise.largest,
         recommendation=advice,
         check=checks.of(advice.oracle),
+        groups=search.result,
         budget=budget,
         stopped=stopped,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -88,7 +88,7 @@ class Ledger:
         """
         if better is None or not self.tallies["separable"].row.holds:
             return False
-        if not self._looks_violated("separable", better):
+        if not self.looks_violated("separable", better):
             return False
         self.add({"separable": better})
         return True
@@ -106,7 +106,7 @@ class Ledger:
         for name, probe in findings.items():
             if probe is None or name not in self.tallies or name in _NOT_SINGLE:
                 continue
-            new = not self.tallies[name].n_violated and self._looks_violated(name, probe)
+            new = not self.tallies[name].n_violated and self.looks_violated(name, probe)
             if not new or len(probe.sets) > most:
                 continue
             most -= len(probe.sets)
@@ -116,10 +116,11 @@ class Ledger:
             ):
                 asked = same(arms, means, [one, float(other)])
                 # Only differences count: these questions were not drawn, but chosen.
-                if asked is not None and self._looks_violated("deterministic", asked):
+                if asked is not None and self.looks_violated("deterministic", asked):
                     self.add({"deterministic": asked})
 
-    def _looks_violated(self, name: str, probe: Probe) -> bool:
+    def looks_violated(self, name: str, probe: Probe) -> bool:
+        """Whether a probe shows more than rounding and noise may."""
         rounding, allowed = self._slack(name, probe)
         return probe.excess > rounding + allowed
 
@@ -128,7 +129,11 @@ class Ledger:
         noise = 0.0
         if name != "deterministic":
             noise = self.noise.allowed(probe.n_noisy or len(probe.values))
-        return self._tolerance * max(self.usual, *map(abs, probe.values)), noise
+        return self.rounding(probe.values), noise
+
+    def rounding(self, values: Sequence[float]) -> float:
+        """What rounding may add to a comparison of these values."""
+        return self._tolerance * max(self.usual, *map(abs, values))
 
     def rows(self) -> dict[str, Property]:
         """The rows of the report, with notes."""

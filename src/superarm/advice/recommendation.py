@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from superarm.advice import settings
 from superarm.advice.evidence import doubt, n_clean
+from superarm.advice.group_results import GroupSearch
 from superarm.advice.oracle_costs import ORACLE_COSTS
 from superarm.advice.results import Property
 from superarm.advice.rules import (
@@ -108,6 +109,7 @@ def recommend(
     loss: float,
     usual: float,
     checks: SubChecks,
+    search: GroupSearch | None = None,
     together: Sequence[Sequence[str]] = (),
 ) -> Recommendation:
     """Choose by the rules.
@@ -128,9 +130,13 @@ def recommend(
         The size of an ordinary value.
     checks
         What the sets of oracles were worth in sub-problems.
+    search
+        Arms that interact, if these were searched for.
     together
         Groups of properties that were probed together, each probe being about all of its group.
     """
+    if search is not None and search.found:
+        loss = math.inf  # swaps in random sets do not show what the groups found are worth
     facts = facts_of(rows, n_arms, k)
     case = case_of(facts, n_arms, k)
     oracle = CHOICES[case]
@@ -146,7 +152,9 @@ def recommend(
         suggestions=tuple(suggestions(rows, used, case, loss, for_noise(facts))),
         undecided=open_properties(rows, n_arms, k),
         confidence=_confidence(rows, case, together),
-        warnings=tuple(_warnings(oracle, rows, usual, math.comb(n_arms, k), checks.of(oracle))),
+        warnings=tuple(
+            _warnings(oracle, rows, usual, math.comb(n_arms, k), checks.of(oracle), search)
+        ),
     )
 
 
@@ -170,8 +178,10 @@ def _warnings(
     usual: float,
     n_sets: int,
     check: SubProblems | None,
+    search: GroupSearch | None,
 ) -> list[str]:
     lines = []
+    groups = "" if search is None or not search.found else search.shown()
     row = rows["submodular"]
     # More than the limit of Exhaustive would be no advice.
     cost = f", by {n_sets:,} evaluations per round" if n_sets <= Exhaustive().limit else ""
@@ -180,7 +190,10 @@ def _warnings(
             f"{oracle} can miss the best set, because arms are worth more together than alone: an "
             f"arm added {row.worst:.3g} more to a set than to a part of it, where an ordinary "
             f"value is {usual:.3g}. Only Exhaustive is sure to find the best set{cost}"
+            + (f". Found: {groups}" if groups else "")
         )
+    elif groups:
+        lines.append(f"some arms interact: {groups}. Larger groups may be missed")
     if check is not None and check.mean_ratio < 1 - _LOSES:
         better = max(check.others, key=lambda name: check.others[name])
         instead = ""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.advice import settings
+from superarm.advice.group_results import GroupSearch
 from superarm.advice.sub_results import SubProblems
 from superarm.advice.text import aligned, listed, row_of, shown_s
 from superarm.core import notebook
@@ -168,6 +169,8 @@ class Inspection:
         The largest number of evaluations that was allowed; None without a budget.
     stopped
         Whether the inspection was stopped before its end.
+    groups
+        The search for arms that interact; None without a budget, or if too little of it was left.
     """
 
     reward: str
@@ -182,6 +185,7 @@ class Inspection:
     check: SubProblems | None = None
     budget: int | None = None
     stopped: bool = False
+    groups: GroupSearch | None = None
 
     @property
     def ok(self) -> bool:
@@ -242,6 +246,8 @@ class Inspection:
             lines.append(f"{self.evaluations:,} of {self.budget:,} evaluations: {used}")
         if self.check is not None:
             lines.append(str(self.check))
+        if self.groups is not None:
+            lines.append(str(self.groups))
         return lines
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
