@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
+from typing import TypedDict
 
 import numpy as np
 
@@ -42,6 +43,17 @@ _NEEDED = (
     "__call__",
     "batch",
 )
+
+
+class InspectOptions(TypedDict, total=False):
+    """What `inspect` takes besides the reward, k and the number of probes."""
+
+    budget: int | None
+    tolerance: float
+    rng: np.random.Generator | None
+    executor: Executor | None
+    should_stop: Callable[[], bool] | None
+    progress: bool | Shows
 
 
 def inspect(

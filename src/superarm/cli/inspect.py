@@ -45,12 +45,7 @@ _STYLES = {
     type=click.IntRange(min=1),
     help="Evaluations at most, spent on what decides the advice, instead of --probes.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    help="Processes that evaluate the reward. Results do not depend on them.",
-)
+@common.workers_option("The results", default=1)
 @click.option(
     "--tolerance", type=float, default=1e-9, help="Relative difference that counts as rounding."
 )
