@@ -15,6 +15,8 @@ from hypothesis import settings
 # one order per kind of processor. All x86 processors of the last ten years know this one.
 if platform.machine().lower() in ("x86_64", "amd64"):
     os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")  # before numpy is imported
+# Test processes share the processors already: threads of a product of matrices would only wait.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The same examples in every run; HYPOTHESIS_PROFILE=explore looks for new ones.
 settings.register_profile("same", derandomize=True, deadline=None)
