@@ -15,6 +15,8 @@ from hypothesis import settings
 # one order per kind of processor. All x86 processors of the last ten years know this one.
 if platform.machine().lower() in ("x86_64", "amd64"):
     os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")  # before numpy is imported
+# Test processes share the processors already: threads of a product of matrices would only wait.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The same examples in every run; HYPOTHESIS_PROFILE=explore looks for new ones.
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -46,13 +48,22 @@ def pytest_collection(session):
     return (yield)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file(file_path):
-    """Files without an example are not searched for examples: that takes a second."""
-    found = yield
-    if file_path.suffix == ".py" and ">>> " not in file_path.read_text(encoding="utf-8"):
-        found = [one for one in found if type(one).__name__ != "DoctestModule"]
-    return found
+class FilesWithExamples:
+    """Files without an example are not searched for examples: that takes a second.
+
+    As a plugin, because the hooks of this file would not be called for the files of the package.
+    """
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path):
+        found = yield
+        if file_path.suffix == ".py" and ">>> " not in file_path.read_text(encoding="utf-8"):
+            found = [one for one in found if type(one).__name__ != "DoctestModule"]
+        return found
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(FilesWithExamples())
 
 
 def pytest_collection_finish():

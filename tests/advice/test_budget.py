@@ -65,6 +65,8 @@ def test_few_evaluations_decide_nothing_and_say_so():
         assert {"separable", "submodular"} & set(found.recommendation.undecided)
         assert found.recommendation.confidence is None
         assert "Not certain" in str(found)
+        all_used = found.evaluations == found.budget
+        assert ("the budget is used up" if all_used else "the rest decides nothing") in str(found)
 
 
 def test_confidence_is_one_minus_the_doubts_that_add_up():

@@ -106,6 +106,10 @@ def test_what_cannot_be_probed_is_refused():
         sa.inspect(sa.LinearReward(3), k=4)
     with pytest.raises(ValueError, match="probes must be at least"):
         sa.inspect(sa.LinearReward(3), probes=1)
+    with pytest.raises(TypeError, match=r"rng must be a numpy.random.Generator, got 3"):
+        sa.inspect(sa.LinearReward(3), probes=4, rng=3)
+    with pytest.raises(TypeError, match=r"executor must be .* got 3"):
+        sa.inspect(sa.LinearReward(3), probes=4, executor=3)
     for lipschitz in ([1.0, 2.0], float("nan"), -1.0):
         with pytest.raises(ValueError, match="lipschitz must"):
             sa.inspect(type("Bad", (Sum,), {"lipschitz": lipschitz})())

@@ -67,11 +67,12 @@ def test_inspect_takes_modules_and_paths_rewards_and_their_makers(shop, where):
     ("target", "message"),
     [
         ("corner_shop.py", "expected MODULE:REWARD"),
-        ("corner_shop.py:nothing", "has no attribute"),
+        ("corner_shop.py:nothing", "has no attribute 'nothing'; its rewards are steep"),
         ("nowhere.py:reward", "could not be imported"),
         ("no_such_module:reward", "could not be imported"),
         ("corner_shop.py:number", "must be a reward"),
         ("corner_shop.py:needs", "without arguments"),
+        ("corner_shop.py:needs", "wrap it: reward = superarm.BlackBox(needs, n_arms=..."),
         ("corner_shop.py:make --k 21", "k must be between"),
     ],
 )

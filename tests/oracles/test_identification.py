@@ -310,6 +310,7 @@ def test_clucb_certifies_the_best_path():
         (lambda: ask(top_two(sa.AnySuccess(4), 2)), "reward must be additive"),
         (lambda: select(TopTwo(told(RNG), best=2), SETS["quotas"](), RNG), "plain k"),
         (lambda: select(TopTwo(told(RNG), best=9), 2, RNG), "k must be between 1 and 7"),
+        (lambda: top_two(sa.LinearReward(4), 1, best=5), "best must be between 1 and 4"),
         (lambda: ask(lucb(REWARD, SETS["quotas"]())), "whole number"),
         (
             lambda: ask(sa.Policy(MeanBelief(4), CLUCB(MeanBelief(3)), sa.LinearReward(4), 2)),

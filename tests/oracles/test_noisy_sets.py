@@ -9,7 +9,7 @@ import superarm as sa
 from superarm.oracles import NoisyGreedy, NoisyLocalSearch, RandomSets
 from superarm.oracles._contests import Sweeps, best_of, better_than_first
 from superarm.oracles._noise import Known, Symmetric
-from superarm.oracles.noisy_greedy import share_of_round
+from superarm.oracles._noisy_settings import share_of_round
 
 M, K, STD = 8, 3, 0.1
 BOTH = [NoisyGreedy, NoisyLocalSearch]

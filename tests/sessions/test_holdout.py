@@ -228,3 +228,8 @@ def test_a_decision_of_the_hold_out_has_no_reasons():
 def test_what_makes_no_hold_out_is_refused(options, says):
     with pytest.raises(ValueError, match=says):
         made(**options)
+
+
+def test_a_single_name_is_not_read_as_its_letters():
+    with pytest.raises(TypeError, match="several names, got 'ab'; put it in a list"):
+        Holdout(0.1, "ab")

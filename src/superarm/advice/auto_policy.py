@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from concurrent.futures import Executor
+from typing import Unpack
 
-import numpy as np
-
-from superarm.advice.inspection import inspect
+from superarm.advice.inspection import InspectOptions, inspect
 from superarm.advice.oracle_costs import make_oracle
-from superarm.advice.progress import Shows
 from superarm.advice.recommendation import Recommendation
 from superarm.core import Policy, Reward
 from superarm.policies import Prior, thompson
@@ -22,12 +18,7 @@ def auto(
     *,
     prior: Prior = "learned",
     probes: int = 200,
-    budget: int | None = None,
-    tolerance: float = 1e-9,
-    rng: np.random.Generator | None = None,
-    executor: Executor | None = None,
-    should_stop: Callable[[], bool] | None = None,
-    progress: bool | Shows = False,
+    **options: Unpack[InspectOptions],
 ) -> Policy:
     """`thompson` with the oracle that `inspect` recommends for this reward.
 
@@ -53,17 +44,7 @@ def auto(
     >>> type(policy.belief).__name__, type(policy.oracle).__name__, policy.evaluations
     ('LearnedBetaBelief', 'TopK', 0)
     """
-    found = inspect(
-        reward,
-        k=k,
-        probes=probes,
-        budget=budget,
-        tolerance=tolerance,
-        rng=rng,
-        executor=executor,
-        should_stop=should_stop,
-        progress=progress,
-    )
+    found = inspect(reward, k=k, probes=probes, **options)
     advice = found.recommendation
     if found.failing:
         row = found["answers"]
@@ -79,7 +60,7 @@ def auto(
             stacklevel=2,
         )
     elif advice.undecided:
-        spent = f"{probes} probes" if budget is None else f"{found.evaluations:,} evaluations"
+        spent = f"{probes} probes" if found.budget is None else f"{found.evaluations:,} evaluations"
         warnings.warn(
             f"{spent} leave undecided whether the reward is {_as_adjectives(advice)}. Going on "
             f"with {advice.oracle}; more probes may find a cheaper oracle",

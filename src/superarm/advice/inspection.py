@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
+from typing import TypedDict
 
 import numpy as np
 
@@ -21,7 +22,14 @@ from superarm.advice.results import Inspection
 from superarm.advice.shape_probes import Separable
 from superarm.advice.sub_problems import SubChecks
 from superarm.core import Reward
-from superarm.core.arguments import FloatArray, as_count, as_finite, as_k, as_positive
+from superarm.core.arguments import (
+    FloatArray,
+    as_count,
+    as_finite,
+    as_generator,
+    as_k,
+    as_positive,
+)
 from superarm.core.optional import is_concave, is_diminishing, is_noisy
 
 _USUAL_K = 5  # the size of sets, if it is not given
@@ -35,6 +43,17 @@ _NEEDED = (
     "__call__",
     "batch",
 )
+
+
+class InspectOptions(TypedDict, total=False):
+    """What `inspect` takes besides the reward, k and the number of probes."""
+
+    budget: int | None
+    tolerance: float
+    rng: np.random.Generator | None
+    executor: Executor | None
+    should_stop: Callable[[], bool] | None
+    progress: bool | Shows
 
 
 def inspect(
@@ -110,9 +129,11 @@ def inspect(
     most = full.most_evaluations(table, probes, n_arms, k)
     if budget is not None:
         most = as_count(budget, "budget", least=1)
+    if executor is not None and not hasattr(executor, "submit"):
+        raise TypeError(f"executor must be one of concurrent.futures or dask, got {executor!r}")
     watch = Watch(most, should_stop, ProgressLine() if progress is True else progress or None)
     evaluate = Evaluator(reward, executor, watch.look)
-    draw = RandomInputs(n_arms, k, np.random.default_rng(0) if rng is None else rng)
+    draw = RandomInputs(n_arms, k, np.random.default_rng(0) if rng is None else as_generator(rng))
     ledger = Ledger(
         {check.name: _kind(check.name, claims) for check in table},
         evaluate,

@@ -242,7 +242,8 @@ class Inspection:
         elif self.budget is not None:
             used = "nothing undecided can change the advice, but rare violations may be missed"
             if self.recommendation.undecided:
-                used = "the rest of the budget decides nothing more"
+                left = self.budget - self.evaluations
+                used = "the rest decides nothing more" if left else "the budget is used up"
             lines.append(f"{self.evaluations:,} of {self.budget:,} evaluations: {used}")
         if self.check is not None:
             lines.append(str(self.check))

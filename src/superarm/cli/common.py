@@ -48,10 +48,10 @@ def seed_option(help: str) -> Callable[[FC], FC]:
     return click.option("--seed", type=click.IntRange(min=0), default=0, help=help)
 
 
-def workers_option(what: str) -> Callable[[FC], FC]:
+def workers_option(what: str, default: int = 2) -> Callable[[FC], FC]:
     """The option ``--workers``; ``what`` is the same for any number of workers."""
     sentence = f"Number of processes. {what} are the same for any number."
-    return click.option("--workers", type=click.IntRange(min=1), default=2, help=sentence)
+    return click.option("--workers", type=click.IntRange(min=1), default=default, help=sentence)
 
 
 def runs_option(

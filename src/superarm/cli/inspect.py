@@ -45,12 +45,7 @@ _STYLES = {
     type=click.IntRange(min=1),
     help="Evaluations at most, spent on what decides the advice, instead of --probes.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    help="Processes that evaluate the reward. Results do not depend on them.",
-)
+@common.workers_option("The results", default=1)
 @click.option(
     "--tolerance", type=float, default=1e-9, help="Relative difference that counts as rounding."
 )
@@ -158,10 +153,12 @@ def load_reward(target: str) -> Reward:
     except Exception as error:  # the module is the user's and may fail in any way
         raise click.BadParameter(f"{where} could not be imported: {_shown(error)}") from None
     if not hasattr(module, name):
-        raise click.BadParameter(f"{where} has no attribute {name!r}")
+        rewards = [one for one, value in vars(module).items() if _is_reward(value)]
+        known = f"; its rewards are {', '.join(rewards)}" if rewards else ""
+        raise click.BadParameter(f"{where} has no attribute {name!r}{known}")
     found = getattr(module, name)
     # A reward is callable, too: only classes and functions that are not rewards make one.
-    if callable(found) and (isinstance(found, type) or not isinstance(found, Reward)):
+    if callable(found) and not _is_reward(found):
         found = _call(found, name)
     if not isinstance(found, Reward):
         raise click.BadParameter(
@@ -170,13 +167,18 @@ def load_reward(target: str) -> Reward:
     return found
 
 
+def _is_reward(value: Any) -> bool:
+    return isinstance(value, Reward) and not isinstance(value, type)
+
+
 def _call(make: Any, name: str) -> Any:
     try:
         return make()
     except Exception as error:  # the function is the user's, too
         raise click.BadParameter(
             f"{name} must be a reward or a function without arguments that makes one, "
-            f"and calling it raised {_shown(error)}"
+            f"and calling it raised {_shown(error)}. If {name} values a set, wrap it: "
+            f"reward = superarm.BlackBox({name}, n_arms=..., lipschitz=..., upper=...)"
         ) from None
 
 

@@ -10,10 +10,19 @@ from typing import Any, TypeVar
 
 from superarm.client.answers import Bandit, Decision
 from superarm.client.errors import ProblemError, problem_error
-from superarm.client.requests import AskOptions, Request, ask_body, id_of, new_key, without_none
+from superarm.client.requests import (
+    AskOptions,
+    Request,
+    ask_body,
+    id_of,
+    new_key,
+    outcomes_of,
+    without_none,
+)
 from superarm.client.retries import Steps
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 def tell_all(
@@ -25,8 +34,8 @@ def tell_all(
     raise: the other ones count all the same.
     """
     items = [
-        {"decision": id_of(one), "outcomes": {str(arm): float(x) for arm, x in told.items()}}
-        for one, told in outcomes
+        {"decision": id_of(one), "outcomes": outcomes_of(told)}
+        for one, told in _pairs(outcomes, "a decision with its outcomes")
     ]
     if not items:
         return []
@@ -42,7 +51,7 @@ def ask_all(
     Returns for each the decision, or the error that `ask` would raise.
     """
     items = []
-    for one, options in asked:
+    for one, options in _pairs(asked, "a bandit with a mapping of options"):
         body = without_none(ask_body(options))
         body["key"] = body.get("key") or new_key()
         items.append({"bandit": id_of(one), **body})
@@ -50,6 +59,14 @@ def ask_all(
         return []
     answer = yield Request("POST", "/v1/decisions", body={"decisions": items})
     return [_result(one, Decision.from_json) for one in answer["results"]]
+
+
+def _pairs(items: Iterable[tuple[T, U]], what: str) -> list[tuple[T, U]]:
+    pairs = list(items)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(f"each item must be a pair, {what}, got {pair!r:.60}")
+    return pairs
 
 
 def _result(said: dict[str, Any], read: Callable[[Any], T]) -> T | ProblemError:

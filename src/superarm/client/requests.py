@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -59,7 +60,7 @@ class Request:
         if self.body is not None:
             # json.dumps escapes to ASCII, so that the service refuses names with lone surrogates.
             # httpx would fail to encode these names.
-            arguments["content"] = json.dumps(self.body, allow_nan=False).encode()
+            arguments["content"] = _as_json(self.body)
             headers["Content-Type"] = "application/json"
         if self.key is not None:
             headers["Idempotency-Key"] = self.key
@@ -70,6 +71,16 @@ class Request:
         # Connecting must not take for ever, but silence in between only means that nothing
         # happened.
         return {**self.for_httpx(), "timeout": httpx.Timeout(10.0, read=None)}
+
+
+def _as_json(body: Any) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except ValueError:
+        raise ValueError(
+            "all numbers of a request must be finite, because JSON has no others; got NaN or an "
+            "infinity"
+        ) from None
 
 
 def new_key() -> str:
@@ -114,6 +125,25 @@ def features_of(features: Features | None) -> Any:
     if isinstance(features, Mapping):
         return {str(arm): numbers_of(row) for arm, row in features.items()}
     return None if features is None else numbers_of(features)
+
+
+def outcomes_of(outcomes: Mapping[Any, float]) -> dict[str, float]:
+    """Write outcomes as JSON. Checked here, because JSON has no NaN and the arm can be named."""
+    if not isinstance(outcomes, Mapping):
+        raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {outcomes!r:.60}")
+    return {str(arm): _outcome(arm, outcome) for arm, outcome in outcomes.items()}
+
+
+def _outcome(arm: Any, outcome: Any) -> float:
+    try:
+        if isinstance(outcome, str | bytes):
+            raise TypeError
+        number = float(outcome)
+    except (TypeError, ValueError):
+        raise TypeError(f"the outcome of {arm!r} must be a number, got {outcome!r:.60}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"the outcome of {arm!r} must be in [0, 1], got {number}")
+    return number
 
 
 def without_none(members: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from superarm.client.requests import (
     features_of,
     names_of,
     new_key,
+    outcomes_of,
     without_none,
 )
 from superarm.client.retries import Steps
@@ -161,7 +162,7 @@ def tell(decision: Decision | str, outcomes: Mapping[Any, float]) -> Steps[tuple
     Returns the arms whose outcomes were not known before.
     """
     # No key is needed: the same outcomes again are the same request.
-    body = {"outcomes": {str(arm): float(outcome) for arm, outcome in outcomes.items()}}
+    body = {"outcomes": outcomes_of(outcomes)}
     answer = yield Request("POST", decision_path(decision, "outcomes"), body=body)
     return tuple(answer["new"])
 

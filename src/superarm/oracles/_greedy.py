@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from superarm.core import Pools, Reward, Scores, is_uniform, top_k
+from superarm.core import Pools, Reward, Sample, Scores, is_uniform, top_k
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._budget import likeliest
 from superarm.oracles._rounding import rounding_at
@@ -69,11 +69,18 @@ def may_stop(feasible: Any, order: IndexArray) -> bool:
     return not feasible.same_size and feasible.is_feasible(order)
 
 
-def scores_of_order(order: IndexArray, values: FloatArray, n_arms: int) -> Scores:
-    """What each arm of a greedy order added, for a report."""
-    gains = np.full(n_arms, np.nan)
-    gains[order] = np.diff(values, prepend=0.0)
-    return Scores("what it added when it was added", gains, order=order)
+@dataclass(frozen=True, eq=False)
+class BuiltReport:
+    """A set that was built arm by arm, and its value after each arm: shape (k,) each."""
+
+    order: IndexArray
+    values: FloatArray
+
+    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
+        """What each arm added."""
+        gains = np.full(theta.n_arms, np.nan)
+        gains[self.order] = np.diff(self.values, prepend=0.0)
+        return Scores("what it added when it was added", gains, order=self.order)
 
 
 @dataclass

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, Sample, Scores, as_selection
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core import KOrSets, Reward, as_selection
+from superarm.core.arguments import IndexArray
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
-from superarm.oracles._greedy import greedy, scores_of_order
+from superarm.oracles._greedy import BuiltReport, greedy
 from superarm.oracles._sets import extendable
 
 
 @dataclass(frozen=True, eq=False)
-class GreedyReport:
+class GreedyReport(BuiltReport):
     """How a set was built.
 
     Attributes
@@ -30,15 +30,9 @@ class GreedyReport:
         Always False: greedy does not prove that its set is the best.
     """
 
-    order: IndexArray
-    values: FloatArray
     certified: bool = False
 
     __repr__ = one_line
-
-    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
-        """What each arm added."""
-        return scores_of_order(self.order, self.values, theta.n_arms)
 
 
 class Greedy:

@@ -14,15 +14,13 @@ from superarm.core import (
     KOfM,
     KOrSets,
     Reward,
-    Sample,
-    Scores,
     as_selection,
     is_uniform,
     top_k,
 )
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.showing import one_line
-from superarm.oracles._greedy import falls, greedy, may_stop, scores_of_order
+from superarm.oracles._greedy import BuiltReport, falls, greedy, may_stop
 from superarm.oracles._lazy.certificates import AUDITS
 from superarm.oracles._lazy.greedy_round import ContradictionError, GreedyRound, KnownSets
 from superarm.oracles._lazy.stage import Stage
@@ -33,7 +31,7 @@ from superarm.sets.feasible import Feasible
 
 
 @dataclass(frozen=True, eq=False)
-class LazyGreedyReport:
+class LazyGreedyReport(BuiltReport):
     """What greedy added, and whether the bounds prove it.
 
     Attributes
@@ -50,18 +48,12 @@ class LazyGreedyReport:
         As in `LazySingletonsReport`, with the larger of the shares for single arms and for sets.
     """
 
-    order: IndexArray
-    values: FloatArray
     evaluations: int
     certified: bool
     audits: int = 0
     excluded: float = 1.0
 
     __repr__ = one_line
-
-    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
-        """What each arm added."""
-        return scores_of_order(self.order, self.values, theta.n_arms)
 
 
 class _First(NamedTuple):

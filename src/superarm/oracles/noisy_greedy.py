@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import KOrSets, Reward, Sample, Scores, as_selection
-from superarm.core.arguments import FloatArray, IndexArray, as_count, as_finite, as_fraction
+from superarm.core import KOrSets, Reward, as_selection
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import evaluations_per_value
 from superarm.core.showing import one_line
 from superarm.oracles._budget import likeliest
 from superarm.oracles._contests import Sweeps, Winner, best_of
-from superarm.oracles._greedy import may_stop, scores_of_order
-from superarm.oracles._noise import Symmetric, as_noise
+from superarm.oracles._greedy import BuiltReport, may_stop
+from superarm.oracles._noisy_settings import ContestSettings
 from superarm.oracles._sets import extendable
 from superarm.oracles._state import check_state
 
-Per = Literal["run", "round"]
-
 
 @dataclass(frozen=True, eq=False)
-class NoisyGreedyReport:
+class NoisyGreedyReport(BuiltReport):
     """How a set was built, and what is certain about it.
+
+    ``order`` is that of `GreedyReport`: the arms as they were added.
 
     Attributes
     ----------
-    order
-        Shape (k,): the arms in the order in which they were added.
     values
         Shape (k,): the average answer about the set after each arm. NaN where the arm was the only
         one that could be added, or where the budget left no evaluation.
@@ -45,8 +43,6 @@ class NoisyGreedyReport:
         that was possible. It does not mean that no set is better.
     """
 
-    order: IndexArray
-    values: FloatArray
     slack: FloatArray
     evaluations: int
     certified: bool
@@ -62,12 +58,9 @@ class NoisyGreedyReport:
         """
         return float(self.slack.sum())
 
-    def ranking(self, arms: IndexArray, theta: Sample) -> Scores:
-        """What each arm added."""
-        return scores_of_order(self.order, self.values, theta.n_arms)
 
-
-class NoisyGreedy:
+@dataclass(eq=False, repr=False, kw_only=True)
+class NoisyGreedy(ContestSettings):
     """Adds an arm that raises the value most, up to ``tolerance``, k times, from noisy answers.
 
     Each step is a contest: all arms that may be added get the same number of answers, arms that are
@@ -132,39 +125,15 @@ class NoisyGreedy:
     (True, True)
     """
 
-    report: NoisyGreedyReport | None = None
-
-    __repr__ = one_line
-
-    def __init__(
-        self,
-        delta: float = 0.05,
-        *,
-        noise_std: float | None = None,
-        answers_in: tuple[float, float] | None = None,
-        tolerance: float = 0.0,
-        budget: int = 100_000,
-        per: Per = "run",
-    ) -> None:
-        self.delta = as_fraction(delta, "delta")
-        self._noise = as_noise(noise_std, answers_in)
-        self.noise_std, self.answers_in = noise_std, answers_in
-        self.tolerance = float(as_finite([tolerance], "tolerance", ndim=1, least=0.0)[0])
-        self.budget = as_count(budget, "budget", least=1)
-        if per not in ("run", "round"):
-            raise ValueError(f'per must be "run" or "round", got {per!r}')
-        self.per = per
-        self._n_rounds = 0
+    report: NoisyGreedyReport | None = field(default=None, init=False)
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The arms that greedy adds."""
         theta, feasible = as_selection(reward, theta, k)
         feasible = extendable(self, feasible)
-        self._n_rounds += 1
         order, spent, end = feasible.must, 0, 0.0
         known = np.full(len(order), np.nan), np.zeros(len(order))
-        delta = share_of_round(self.delta, self._n_rounds, self.per)
-        delta /= max(1, feasible.n_most - len(order))
+        delta = self._share_of_next_round() / max(1, feasible.n_most - len(order))
         left = np.flatnonzero(feasible.extend(order))
         while len(left):
             most = (self.budget - spent) // max(1, feasible.n_most - len(order))
@@ -183,20 +152,12 @@ class NoisyGreedy:
 
     def state(self) -> dict[str, Any]:
         """How many rounds there were, and how large the noise is, about, as plain JSON."""
-        variance = self._noise.variance if isinstance(self._noise, Symmetric) else None
-        return {"oracle": "NoisyGreedy", "n_rounds": self._n_rounds, "variance": variance}
+        return {"oracle": "NoisyGreedy", **self._memory()}
 
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         check_state(state, "NoisyGreedy", "n_rounds", "variance")
-        self._n_rounds = int(state["n_rounds"])
-        if isinstance(self._noise, Symmetric):
-            self._noise.variance = state["variance"]
-
-    def forget(self) -> None:
-        """Forget how large the noise is. Rounds are counted on: delta is for all of them."""
-        if isinstance(self._noise, Symmetric):
-            self._noise.variance = None
+        self._remember(state)
 
     def _step(
         self,
@@ -224,8 +185,3 @@ class NoisyGreedy:
             found = found._replace(slack=np.inf)  # an arm that was not evaluated may be better
         arm = int(arms[found.place]) if found.place < len(arms) else None
         return arm, found, sweeps.evaluations
-
-
-def share_of_round(delta: float, t: int, per: Per) -> float:
-    """The error probability of round t: the shares of all rounds add up to delta."""
-    return delta if per == "round" else delta * 6 / (np.pi * t) ** 2

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm.core import Counted, KOrSets, Oracle, Reward, as_selection
-from superarm.core.arguments import IndexArray, as_count, as_finite, as_fraction
+from superarm.core.arguments import IndexArray
 from superarm.core.optional import Forgetful, Stateful, evaluations_per_value
 from superarm.core.showing import one_line
 from superarm.oracles._contests import Sweeps, better_than_first
-from superarm.oracles._noise import Symmetric, as_noise
+from superarm.oracles._noisy_settings import ContestSettings
 from superarm.oracles._sets import completable
 from superarm.oracles._state import check_state
 from superarm.oracles.local_search import LocalSearchReport
-from superarm.oracles.noisy_greedy import NoisyGreedy, Per, share_of_round
+from superarm.oracles.noisy_greedy import NoisyGreedy
 
 # The start is a guess: how often it is wrong costs swaps, not certainty.
 _DELTA_START = 0.5
@@ -49,7 +49,8 @@ class NoisyLocalSearchReport(LocalSearchReport):
     __repr__ = one_line
 
 
-class NoisyLocalSearch:
+@dataclass(eq=False, repr=False, kw_only=True)
+class NoisyLocalSearch(ContestSettings):
     """Swaps arms of a set while a swap surely improves it, from noisy answers.
 
     For noisy rewards whose arms interact. In each step the set and all sets that differ from it by
@@ -110,39 +111,20 @@ class NoisyLocalSearch:
     True
     """
 
-    report: NoisyLocalSearchReport | None = None
+    start: Oracle | None = None
+    report: NoisyLocalSearchReport | None = field(default=None, init=False)
 
-    __repr__ = one_line
-
-    def __init__(
-        self,
-        delta: float = 0.05,
-        *,
-        start: Oracle | None = None,
-        noise_std: float | None = None,
-        answers_in: tuple[float, float] | None = None,
-        tolerance: float = 0.0,
-        budget: int = 100_000,
-        per: Per = "run",
-    ) -> None:
-        self.delta = as_fraction(delta, "delta")
-        self._noise = as_noise(noise_std, answers_in)
-        self.noise_std, self.answers_in = noise_std, answers_in
-        self.tolerance = float(as_finite([tolerance], "tolerance", ndim=1, least=0.0)[0])
-        self.budget = as_count(budget, "budget", least=1)
-        default = NoisyGreedy(
-            _DELTA_START,
-            noise_std=noise_std,
-            answers_in=answers_in,
-            tolerance=tolerance,
-            budget=max(1, self.budget // 2),
-            per="round",
-        )
-        self.start: Oracle = default if start is None else start
-        if per not in ("run", "round"):
-            raise ValueError(f'per must be "run" or "round", got {per!r}')
-        self.per = per
-        self._n_rounds = 0
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.start is None:
+            self.start = NoisyGreedy(
+                _DELTA_START,
+                noise_std=self.noise_std,
+                answers_in=self.answers_in,
+                tolerance=self.tolerance,
+                budget=max(1, self.budget // 2),
+                per="round",
+            )
         self._counted: Counted | None = None
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
@@ -153,9 +135,9 @@ class NoisyLocalSearch:
             # The same one in every round: a start may know its reward by identity.
             self._counted = Counted(reward)
         counted, before = self._counted, self._counted.evaluations
-        start = self.start.select(counted, theta, feasible, rng=rng)
-        self._n_rounds += 1
-        delta = share_of_round(self.delta, self._n_rounds, self.per)
+        # No longer None: see __post_init__.
+        start = cast(Oracle, self.start).select(counted, theta, feasible, rng=rng)
+        delta = self._share_of_next_round()
         arms, value, slack, n_swaps = start, np.nan, 0.0, 0
         while True:
             sets = [arms, *_neighbours(arms, feasible)]
@@ -182,8 +164,7 @@ class NoisyLocalSearch:
         """The rounds so far, how large the noise is, and the state of the start, as plain JSON."""
         return {
             "oracle": "NoisyLocalSearch",
-            "n_rounds": self._n_rounds,
-            "variance": self._noise.variance if isinstance(self._noise, Symmetric) else None,
+            **self._memory(),
             "start": self.start.state() if isinstance(self.start, Stateful) else None,
         }
 
@@ -192,14 +173,11 @@ class NoisyLocalSearch:
         check_state(state, "NoisyLocalSearch", "n_rounds", "variance", "start")
         if isinstance(self.start, Stateful) and state["start"] is not None:
             self.start.load(state["start"])
-        self._n_rounds = int(state["n_rounds"])
-        if isinstance(self._noise, Symmetric):
-            self._noise.variance = state["variance"]
+        self._remember(state)
 
     def forget(self) -> None:
         """Forget how large the noise is. Rounds are counted on: delta is for all of them."""
-        if isinstance(self._noise, Symmetric):
-            self._noise.variance = None
+        super().forget()
         if isinstance(self.start, Forgetful):
             self.start.forget()
 

@@ -7,6 +7,7 @@ bandits", ICML 2012).
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,13 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm.core import KOrSets, Reward, as_k_of_m, as_selection, top_k
-from superarm.core.arguments import (
-    FloatArray,
-    IndexArray,
-    as_count,
-    as_finite,
-    as_fraction,
-)
+from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.optional import evaluations_per_value
-from superarm.core.showing import one_line
 from superarm.oracles._bounds import BoundsReport
-from superarm.oracles._noise import Symmetric, as_noise
+from superarm.oracles._noise import Symmetric
 from superarm.oracles._noisy_answers import Answers
 from superarm.oracles._noisy_round import NoisyRound, in_doubt
+from superarm.oracles._noisy_settings import NoisySettings
 from superarm.oracles._state import check_loaded, check_state
 
 
@@ -37,7 +32,8 @@ class NoisySingletonsReport(BoundsReport):
     """
 
 
-class NoisySingletons:
+@dataclass(eq=False, repr=False, kw_only=True)
+class NoisySingletons(NoisySettings):
     """The k arms worth most alone, certified although every answer has noise.
 
     Arm i alone is worth f_i(theta_i), and f_i does not change from round to round. An answer is
@@ -105,26 +101,12 @@ class NoisySingletons:
     (True, True)
     """
 
-    report: NoisySingletonsReport | None = None
+    n_levels: int = 7
+    report: NoisySingletonsReport | None = field(default=None, init=False)
 
-    __repr__ = one_line
-
-    def __init__(
-        self,
-        delta: float = 0.05,
-        *,
-        noise_std: float | None = None,
-        answers_in: tuple[float, float] | None = None,
-        tolerance: float = 0.0,
-        budget: int = 100_000,
-        n_levels: int = 7,
-    ) -> None:
-        self.delta = as_fraction(delta, "delta")
-        self._noise = as_noise(noise_std, answers_in)
-        self.noise_std, self.answers_in = noise_std, answers_in
-        self.tolerance = float(as_finite([tolerance], "tolerance", ndim=1, least=0.0)[0])
-        self.budget = as_count(budget, "budget", least=1)
-        self.n_levels = as_count(n_levels, "n_levels", least=1)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.n_levels = as_count(self.n_levels, "n_levels", least=1)
         self._reward: Reward | None = None
         self._known: tuple[Answers, FloatArray] | None = None
 
@@ -154,7 +136,7 @@ class NoisySingletons:
             memory = {**known[0].state(with_v=learned), "rounds": known[1].tolist()}
         state = {"oracle": "NoisySingletons", "n_levels": self.n_levels, "memory": memory}
         if isinstance(self._noise, Symmetric):
-            state["variance"] = self._noise.variance
+            state["variance"] = self._variance()
         return state
 
     def load(self, state: dict[str, Any]) -> None:
@@ -164,8 +146,7 @@ class NoisySingletons:
             raise ValueError(f"state must have n_levels={self.n_levels}, got {state['n_levels']}")
         memory = state["memory"]
         self.forget()
-        if isinstance(self._noise, Symmetric):
-            self._noise.variance = state.get("variance")
+        self._guess_variance(state.get("variance"))
         # The squares of one kind of noise prove nothing for another kind. States of before noise
         # was learned have none, and only those of symmetric noise have a variance.
         is_symmetric = isinstance(self._noise, Symmetric)
@@ -176,8 +157,7 @@ class NoisySingletons:
     def forget(self) -> None:
         """Forget the reward and its answers."""
         self._reward = self._known = None
-        if isinstance(self._noise, Symmetric):
-            self._noise.variance = None
+        self._guess_variance(None)
 
     def _meet(self, reward: Reward) -> tuple[Answers, FloatArray]:
         """The answers about this reward, and in how many rounds each arm was evaluated."""

@@ -6,6 +6,7 @@ from typing import Literal
 
 from superarm.beliefs import LearnedBetaBelief, MeanBelief
 from superarm.core import FeasibleSets, Policy, Reward
+from superarm.core.arguments import as_count
 from superarm.oracles import CLUCB, LUCB, SuccessiveAccepts, TopTwo
 
 
@@ -29,6 +30,8 @@ def top_two(
     belief = LearnedBetaBelief(
         reward.n_arms, shared=0.0, optimism=0.0, spread=1.0, stay_after=0, wide=False
     )
+    if best is not None and as_count(best, "best", least=1) > reward.n_arms:
+        raise ValueError(f"best must be between 1 and {reward.n_arms} (n_arms), got {best}")
     return Policy(belief, TopTwo(belief, n_draws=n_draws, best=best), reward, k)
 
 

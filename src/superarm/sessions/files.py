@@ -42,8 +42,8 @@ _FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip can have
 _LEFTOVER_S = 3600.0  # a temporary file of this age belongs to a writer that was killed
 
 
-def encode(document: dict[str, Any]) -> bytes:
-    """The bytes of a file. The document is plain JSON."""
+def encode(document: dict[str, Any], dumps: Callable[[Any], str] = json.dumps) -> bytes:
+    """The bytes of a file. The document is plain JSON, and ``dumps`` writes its decisions."""
     arrays: dict[str, Any] = {}
     # Arrays are written by numpy: JSON would be larger, and slow to read.
     main = {"format": _FORMAT, "version": VERSION, **document}
@@ -56,7 +56,7 @@ def encode(document: dict[str, Any]) -> bytes:
     names = main.pop("names", None)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        _put(archive, "session.json", _text(main).encode())
+        _put(archive, "session.json", _text(main, dumps).encode())
         if names is not None:
             _put(archive, "names.json", json.dumps(names, ensure_ascii=False).encode())
         for name, array in arrays.items():
@@ -171,14 +171,14 @@ def _sweep(path: Path) -> None:
                     name.unlink()
 
 
-def _text(main: dict[str, Any]) -> str:
+def _text(main: dict[str, Any], dumps: Callable[[Any], str]) -> str:
     """JSON with one member per line, and one decision per line. An indent takes far longer."""
     lines = []
     for name, value in main.items():
         if name != "decisions" or not value:
             text = json.dumps(value)
         else:
-            text = "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
+            text = "[\n  " + ",\n  ".join(map(dumps, value)) + "\n ]"
         lines.append(f" {json.dumps(name)}: {text}")
     return "{\n" + ",\n".join(lines) + "\n}"
 

@@ -97,6 +97,10 @@ class Holdout:
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", as_fraction(self.share, "share"))
         if self.arms is not None:
+            if isinstance(self.arms, str | bytes):
+                raise TypeError(
+                    f"arms of a hold-out must be several names, got {self.arms!r}; put it in a list"
+                )
             object.__setattr__(self, "arms", tuple(self.arms))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import threading
 from collections.abc import Callable, Iterable
@@ -272,8 +273,12 @@ class SessionView:
         """The bytes that `save` writes."""
         return self.snapshot()()
 
-    def snapshot(self) -> Callable[[], bytes]:
-        """A function that returns what `to_bytes` would return now: most of the work can wait."""
+    def snapshot(self, dumps: Callable[[Any], str] = json.dumps) -> Callable[[], bytes]:
+        """A function that returns what `to_bytes` would return now: most of the work can wait.
+
+        ``dumps`` writes the decisions as JSON: a faster library than ``json`` may space it
+        otherwise.
+        """
         with self._lock:
             now = state.session_state(self._unlocked)
-        return lambda: files.encode(now)
+        return lambda: files.encode(now, dumps)

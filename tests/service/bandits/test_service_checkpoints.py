@@ -4,6 +4,9 @@ import asyncio
 import itertools
 import json
 import logging
+import math
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +14,9 @@ import pytest
 import superarm as sa
 from serving import client_of, create, play
 from superarm.service.bandits import loading
+from superarm.service.bandits.live import _dumps
 from superarm.service.log.sqlite import SQLiteStore
+from superarm.sessions import files
 
 
 @pytest.fixture
@@ -30,6 +35,18 @@ def decide(client, bandit):
         return await asyncio.wait_for(client._client.post(f"/v1/bandits/{bandit}/decisions"), 60)
 
     return client._runner.run(ask()).status_code
+
+
+def test_a_checkpoint_says_what_the_file_of_the_session_says():
+    session = sa.Session(sa.cts(sa.LinearReward(70), k=66), seed=1, key='ü"NaN')
+    for _ in range(20):
+        decision = session.ask()
+        session.tell(decision, {arm: 1 / (2.0 + arm) for arm in decision.arms[:-1]})
+    # A value that is infinite, as that of an arm without outcomes may be.
+    record = session._unlocked.ledger.open[decision.id]
+    record.decision = replace(decision, values=(math.inf, -0.0, 1e-7, 5e-324, 1e22))
+    checkpoint, file = session.snapshot(_dumps)(), session.to_bytes()
+    assert files.decode(checkpoint, Path("a")) == files.decode(file, Path("b"))
 
 
 def test_a_snapshot_that_fails_is_no_failure_of_the_bandit(path, caplog):

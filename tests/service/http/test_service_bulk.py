@@ -79,6 +79,10 @@ def test_json_lines(client):
     headers = {"Content-Type": "application/x-ndjson"}
     answer = client.post("/v1/decisions", content=lines, headers=headers)
     assert [len(one["answer"]["arms"]) for one in answer.json()["results"]] == [1, 2]
+    broken = lines.replace("\n", "\n\n", 1) + "not JSON"
+    answer = client.post("/v1/decisions", content=broken, headers=headers)
+    assert answer.status_code == 400
+    assert "at line 5 column" in answer.json()["detail"]  # blank lines count
     # Only where many are taken.
     one = client.post(f"/v1/bandits/{bandit}/decisions", content="{}", headers=headers)
     assert one.status_code == 415

@@ -12,6 +12,8 @@ ROOT = Path(__file__).parents[3]
 NEEDED = ("PATH", "PYTHONPATH", "HOME", "TMPDIR", "SYSTEMROOT")
 ENVIRONMENT = {name: os.environ[name] for name in NEEDED if name in os.environ}
 ENVIRONMENT["PYTHONUTF8"] = "1"
+# Tables of characters, which take two seconds to compute, are shared with the other tests.
+ENVIRONMENT["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".hypothesis")
 
 
 def test_the_description_is_true(tmp_path):
@@ -26,6 +28,8 @@ def test_the_description_is_true(tmp_path):
             "run",
         ]
         options = ["--max-examples", "10", "--seed", "1", "--no-color"]
+        # Found examples are not shared: the next run would begin with them.
+        options += ["--generation-database", str(tmp_path / "examples")]
         done = subprocess.run(
             [*command, f"{server.url}/openapi.json", *options],
             cwd=tmp_path,

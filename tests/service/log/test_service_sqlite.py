@@ -210,6 +210,32 @@ def events_of(first, n):
     return found[1:]
 
 
+def test_events_that_are_committed_together_are_those_committed_one_by_one(store):
+    (bandit, first), (other, twin) = made(store, 2)
+    for size in (0, 1, 3, 4, 5, 64, 149):  # an odd number of each size of statement, or none
+        events, alone = events_of(first, size)[:size], events_of(twin, size)[:size]
+        events = [event._replace(key=f"{event.key} {event.seq}") for event in events]
+        alone = [event._replace(key=f"{event.key} {event.seq}") for event in alone]
+        store.append(bandit.number, events)
+        for event in alone:
+            store.append(other.number, [event])
+        first, twin = [first, *events][-1], [twin, *alone][-1]
+    columns = "seq, time, kind, decision, key, body"
+    query = f"SELECT {columns} FROM events WHERE bandit = ? ORDER BY seq"
+    found = store._read(query, (bandit.number,))
+    assert len(found) == 1 + 226
+    assert found == store._read(query, (other.number,))
+
+
+def test_one_refused_row_among_many_leaves_none_of_them(store):
+    ((bandit, first),) = made(store, 1)
+    events = events_of(first, 50)
+    events[70] = events[70]._replace(key=events[3].key)
+    with pytest.raises(StoreError):
+        store.append(bandit.number, events)
+    assert store.last(bandit.number) == first
+
+
 def steps_of(store, action):
     """How many steps SQLite's machine takes for an action: what it costs, without a clock."""
     steps = []

@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pydantic_core import to_json
+
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.pending import Pending
@@ -118,7 +120,7 @@ class Live:
             "merged": self.merged,
             "time": self.time,
         }
-        return meta, self.session.snapshot()
+        return meta, self.session.snapshot(_dumps)
 
     @property
     def digest(self) -> bytes:
@@ -265,3 +267,8 @@ class Live:
     def _step(self, event: Event) -> None:
         self.seq, self._clock.now = event.seq, event.time
         self.pending.follow(event.digest)
+
+
+def _dumps(plain: Any) -> str:
+    """JSON, in a quarter of the time of ``json.dumps``. Numbers are exact."""
+    return to_json(plain).decode()

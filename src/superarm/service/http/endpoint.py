@@ -198,8 +198,10 @@ def body_of(raw: bytes, sent: str | None, endpoint: Endpoint) -> BaseModel | Non
 
 def _as_json(raw: bytes, media: str, lines: str | None) -> bytes:
     if lines is not None and media == NDJSON:
-        items = [line for line in raw.splitlines() if line.strip()]
-        return b'{"%s":[%s]}' % (lines.encode(), b",".join(items))
+        *before, last = raw.rstrip().splitlines() or [b""]
+        # Lines stay lines, so that errors name the right ones.
+        items = b"".join(line + (b",\n" if line.strip() else b"\n") for line in before)
+        return b'{"%s":[%s%s]}' % (lines.encode(), items, last)
     if media != _JSON:
         raise Problem(
             415,

@@ -90,16 +90,15 @@ def seal(
     body: dict[str, Any],
 ) -> Event:
     """Make the event that follows the digest ``before``."""
-    text = _encoded(body)
-    digest = _digest(before, seq, time, kind, decision, key, text)
-    return Event(seq, time, kind, decision, key, text, digest)
+    fields = (seq, time, kind, decision, key, _encoded(body))
+    return Event(*fields, _digest(before, fields))
 
 
 def check(before: bytes, seq: int, event: Event) -> None:
     """Raise unless ``event`` follows the event with this ``seq`` and digest."""
     if event.seq != seq + 1:
         raise DamagedLogError(f"event {seq + 1} is missing: event {seq} is followed by {event.seq}")
-    if _digest(before, *event[:-1]) != event.digest:
+    if _digest(before, event[:-1]) != event.digest:
         raise DamagedLogError(
             f"event {event.seq} or an event before it was changed after it was written: "
             f"its digest differs"
@@ -114,16 +113,9 @@ def _encoded(body: dict[str, Any]) -> str:
     return text if is_plain else _ENCODER.encode(body)
 
 
-def _digest(
-    before: bytes,
-    seq: int,
-    time: float,
-    kind: str,
-    decision: int | None,
-    key: str | None,
-    body: str,
-) -> bytes:
-    """The digest that an event must carry."""
+def _digest(before: bytes, fields: tuple[int, float, str, int | None, str | None, str]) -> bytes:
+    """The digest that an event must carry, from all its other fields, in order."""
+    seq, time, kind, decision, key, body = fields
     # repr() of a float is exact, so that the digest does not depend on rounding. The body comes
     # last, so that no text in it can be taken for one of the fields before it.
     head = f"{seq}\n{time!r}\n{kind}\n{decision}\n{key!r}\n{body}"

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +31,12 @@ from superarm.service.log.sqlite_file import (
 from superarm.service.log.store import NameTakenError, StoreError
 
 _INSERT_NUMBERED = "INSERT INTO bandits (number, id, name, k, created) VALUES (?, ?, ?, ?, ?)"
+# Every statement lets other threads run, and to wait for them takes longer than to insert a row.
+# The sizes are few, so that the statements stay prepared. They take at most 999 values, the limit
+# of older versions of SQLite.
+_AT_ONCE = (64, 16, 4)
+_ROW = INSERT_EVENT.partition("VALUES ")[2]
+_INSERT_EVENTS = {size: INSERT_EVENT + f", {_ROW}" * (size - 1) for size in _AT_ONCE}
 _FREE_BYTES = 1 << 15  # the file is healthy if it can grow by this much
 
 
@@ -205,7 +211,7 @@ class SQLiteStore(SharedQueries):
             connection = self._writer()
             with _transaction(connection):
                 for query, same in groupby(statements, itemgetter(0)):
-                    connection.executemany(query, map(itemgetter(1), same))
+                    _execute(connection, query, [values for _, values in same])
         except StoreError as error:
             return error
         except Exception as error:
@@ -220,6 +226,18 @@ class SQLiteStore(SharedQueries):
                 return self._reading.execute(query, values).fetchall()
             except sqlite3.Error as error:
                 raise as_store_error(error, self.path) from error
+
+
+def _execute(connection: sqlite3.Connection, query: str, rows: list[Sequence[Any]]) -> None:
+    """Execute a statement for every row. Events are inserted many rows at a time."""
+    start = 0
+    if query == INSERT_EVENT:
+        for size in _AT_ONCE:
+            while len(rows) - start >= size:
+                some = rows[start : start + size]
+                connection.execute(_INSERT_EVENTS[size], list(chain.from_iterable(some)))
+                start += size
+    connection.executemany(query, rows[start:])
 
 
 @contextlib.contextmanager

@@ -1,0 +1,76 @@
+"""The settings that all oracles for noisy rewards have, checked and kept in one place."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from superarm.core.arguments import as_count, as_finite, as_fraction
+from superarm.core.showing import one_line
+from superarm.oracles._noise import Symmetric, as_noise
+
+Per = Literal["run", "round"]
+
+
+@dataclass(eq=False, repr=False)
+class NoisySettings:
+    """What certifies a decision, and what is known about the noise. The oracles describe it."""
+
+    delta: float = 0.05
+    _: KW_ONLY
+    noise_std: float | None = None
+    answers_in: tuple[float, float] | None = None
+    tolerance: float = 0.0
+    budget: int = 100_000
+
+    __repr__ = one_line
+
+    def __post_init__(self) -> None:
+        self.delta = as_fraction(self.delta, "delta")
+        self._noise = as_noise(self.noise_std, self.answers_in)
+        self.tolerance = float(as_finite([self.tolerance], "tolerance", ndim=1, least=0.0)[0])
+        self.budget = as_count(self.budget, "budget", least=1)
+
+    def _variance(self) -> float | None:
+        """How large symmetric noise is, about; None if that is not known, or not needed."""
+        return self._noise.variance if isinstance(self._noise, Symmetric) else None
+
+    def _guess_variance(self, variance: float | None) -> None:
+        """Take this for the variance, if the noise is symmetric. None: it is learned again."""
+        if isinstance(self._noise, Symmetric):
+            self._noise.variance = variance
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ContestSettings(NoisySettings):
+    """The same for oracles of contests, whose error probability is shared among rounds."""
+
+    per: Per = "run"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.per not in ("run", "round"):
+            raise ValueError(f'per must be "run" or "round", got {self.per!r}')
+        self._n_rounds = 0
+
+    def forget(self) -> None:
+        """Forget how large the noise is. Rounds are counted on: delta is for all of them."""
+        self._guess_variance(None)
+
+    def _share_of_next_round(self) -> float:
+        self._n_rounds += 1
+        return share_of_round(self.delta, self._n_rounds, self.per)
+
+    def _memory(self) -> dict[str, Any]:
+        return {"n_rounds": self._n_rounds, "variance": self._variance()}
+
+    def _remember(self, memory: dict[str, Any]) -> None:
+        self._n_rounds = int(memory["n_rounds"])
+        self._guess_variance(memory["variance"])
+
+
+def share_of_round(delta: float, t: int, per: Per) -> float:
+    """The error probability of round t: the shares of all rounds add up to delta."""
+    return delta if per == "round" else delta * 6 / (np.pi * t) ** 2
