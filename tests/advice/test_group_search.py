@@ -51,6 +51,18 @@ def test_a_planted_group_is_found(n_arms, size, base):
         assert "LazySingletons" not in " ".join(found.recommendation.suggestions)
 
 
+def test_the_best_two_arms_are_found_together():
+    """No partner is worth more alone than they are, so that no order of values is violated."""
+    weights = np.ones(40)
+    weights[[26, 32]] = 1.5  # at the high means of the search, the best two
+
+    def heavy(arms, means):
+        return root(arms, weights[arms] * means)
+
+    found = inspected(planted(40, [26, 32], 5.0, heavy), 5, 0)
+    assert [one.arms for one in found.groups.found] == [(26, 32)]
+
+
 @pytest.mark.parametrize("n_groups", [2, 3, 5])
 def test_groups_are_those_that_all_pairs_show(n_groups):
     """Up to three by sums, and more pair by pair: as a look at every pair finds them."""
@@ -151,7 +163,7 @@ def test_nothing_is_found_where_nothing_is(name):
 @pytest.mark.parametrize("base", [total, root])
 def test_noise_is_no_interaction(base):
     """A group is tested by new evaluations, with an error of 1e-5 per comparison if the noise is
-    normal. At most 6 groups are tested per run, in two comparisons, so that one of 8 runs has a
+    normal. At most 8 groups are tested per run, in two comparisons, so that one of 8 runs has a
     false alarm with probability below 0.1%. A bonus of 50 times the noise is found."""
     for seed in range(4):
         rng = np.random.default_rng(seed)

@@ -169,6 +169,10 @@ class InteractionSearch:
         separable = case.startswith(("separable", "additive"))
         if separable:
             tried, size = candidates(table, alone, _TRIED)
+            # Nothing is worth more alone than the best two arms, so that no order shows theirs.
+            low, high = sorted(np.argsort(-alone, kind="stable")[:2].tolist())
+            i, j = divmod(int(np.nanargmax(extra)), len(arms))
+            tried = list(dict.fromkeys([*tried, (low, high), (i, j)]))
         else:
             tried, size = positive(extra)
         found = [self._tested(arms[[i, j]], case) for i, j in tried]
