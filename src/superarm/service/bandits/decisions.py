@@ -19,7 +19,7 @@ from superarm.service.problems import Problem, shown
 from superarm.sessions import decision_number
 
 ESTIMATE_IS = (
-    "the reward of the set at its outcomes, once all are known; null for the operator's own rewards"
+    "the reward of the set at its outcomes, once all are known; none for the operator's own rewards"
 )
 
 
