@@ -265,6 +265,8 @@ def test_a_worker_that_is_lost_while_another_is_started_again_is_noticed(tmp_pat
     """The parent pauses before it starts a young worker again. No signal may be dropped then."""
     options = ("--workers", "2", "--quiet")
     with ForkedServer(str(tmp_path / "b"), tmp_path / "log", *options).start() as served:
+        # One worker may answer while the other has not begun.
+        wait_until(lambda: served.said.count('"listening"') == 2)
         first, second = served.workers()
         first.kill()
         wait_until(lambda: served.said.count("worker_lost") == 1)
