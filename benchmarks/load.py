@@ -222,18 +222,17 @@ def rows(found: dict[str, Any]) -> list[list[str]]:
 
 
 def sentence(found: dict[str, Any]) -> str:
-    """The ratios by processor time, and those of latencies, for a page."""
+    """The ratios of rates and of latencies, for a page."""
 
     def both(name: str) -> str:
         kinds = [kind for kind in ("sqlite", "postgresql") if kind in found]
         return " and ".join(f"{found[kind]['ratios'][name]:.2f}" for kind in kinds)
 
     return (
-        f"At {found['clients']} clients, on SQLite and PostgreSQL, by processor time: single "
-        f"requests at {both('single / bare, by processor time')} of the rate of bare Starlette, "
-        f"{BULK} at once at {both('bulk / library, by processor time')} of the library's, two "
-        f"workers at {both('two workers / one, by processor time')} times one. The 99th percentile "
-        f"is {both('p99 / median')} times the median, and "
+        f"At {found['clients']} clients, on SQLite and PostgreSQL: single requests at "
+        f"{both('single / bare')} of the rate of bare Starlette, {BULK} at once at "
+        f"{both('bulk / library')} of the library's, two workers at {both('two workers / one')} "
+        f"times one. The 99th percentile is {both('p99 / median')} times the median, and "
         f"{both('p99 / median, busy')} beside slow bandits"
     )
 
