@@ -104,7 +104,7 @@ def ratios() -> str:
         return f"{min(of_all):.2f} to {max(of_all):.2f}"
 
     beside, steps = rows[BESIDE], rows["steps"]
-    dearer = found["problems"]["steps"]["floor_in_sets"] / found["problems"]["steps"]["floor"]
+    higher = found["problems"]["steps"]["floor_in_sets"] / found["problems"]["steps"]["floor"]
     slower = best_rival(steps, SETS) / best_rival(steps, PULLS)
     wide = beside[OURS]["samples"] / best_rival(beside, PULLS)
     return (
@@ -114,7 +114,7 @@ def ratios() -> str:
         "papers' pulls of one arm or two at a time with the same verdict it needs "
         f"{span(SINGLE, PULLS)} times with one arm at a time, and {span(OURS, PULLS)} times in "
         "sets of k. Only the steps are above 1: two arms are hard to tell apart there, and the "
-        f"third place of a set tells little. In sets the floor of the steps is {dearer:.2f} times "
+        f"third place of a set tells little. In sets the floor of the steps is {higher:.2f} times "
         f"as high, and the papers' rules need {slower:.2f} times the outcomes. "
         f"*{BESIDE.capitalize()}* is beside the ten, with two such places in a set of four. There "
         f"sets take {wide:.2f} times the outcomes of pairs."
