@@ -22,7 +22,7 @@ from superarm.core.arguments import (
 )
 from superarm.core.showing import one_line
 from superarm.core.stopping import may_stop
-from superarm.rewards._attempts import Attempts
+from superarm.rewards._attempts import Attempts, Once
 
 T = TypeVar("T")
 
@@ -67,7 +67,8 @@ class BlackBox:
         How many calls of ``fn`` are averaged for one value. Each call counts as an evaluation.
     retries
         How often a call is repeated that raises, takes too long, or returns no finite number. After
-        the last retry, RuntimeError names the arms.
+        the last retry, RuntimeError names the arms. Without retries the error is that of ``fn``,
+        with a note that names the arms.
     backoff_s
         How many seconds to wait before the first retry. The wait doubles with each retry.
     timeout_s
@@ -145,7 +146,7 @@ class BlackBox:
         order = np.argsort(arms)
         arms, means = arms[order], means[order]
         if self._is_plain:
-            return float(self.fn(arms, means))
+            return Once(self.fn)(arms, means)
         return self._averages([self._attempts(arms, means)])[0]
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
@@ -155,7 +156,7 @@ class BlackBox:
         sets = [arms.copy() for arms in pools]
         means = [theta[arms] for arms in sets]
         if self._is_plain:
-            return np.fromiter(self._map(self.fn, sets, means), np.float64, len(sets))
+            return np.fromiter(self._map(Once(self.fn), sets, means), np.float64, len(sets))
         return np.array(self._averages(self._map(self._attempts, sets, means)), np.float64)
 
     @property
