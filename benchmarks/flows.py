@@ -266,8 +266,11 @@ def _serve(client: Connection, database: str, port: int) -> None:
     sys.setprofile(tracer)
     from superarm.cli import app
 
-    log = io.StringIO()
-    with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+    with (
+        Path(f"{database}.txt").open("w", encoding="utf-8") as log,  # the server needs a real file
+        contextlib.redirect_stdout(log),
+        contextlib.redirect_stderr(log),
+    ):
         app(["serve", "--database", database, "--port", str(port)])
 
 
