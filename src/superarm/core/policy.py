@@ -203,6 +203,14 @@ class Sample(NDArrayOperatorsMixin):
         self._theta: FloatArray | None = None
         self._top: tuple[IndexArray, FloatArray] | None = None
 
+    @classmethod
+    def of_top(cls, n_arms: int, arms: IndexArray, values: FloatArray) -> Sample:
+        """A sample of which these are the largest values, and the others were not drawn."""
+        made = object.__new__(cls)
+        made.n_arms, made._top = n_arms, (arms, values)
+        made._belief = made._rng = made._theta = None
+        return made
+
     def __repr__(self) -> str:
         # Without a look: that would draw.
         n_top = 0 if self._top is None else len(self._top[0])

@@ -134,10 +134,10 @@ class BlackBox:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.lipschitz = self._as_lipschitz(lipschitz)
         self.upper = as_positive(upper, "upper")
-        self.monotone = monotone
-        self.zero_is_absent = zero_is_absent
-        self.concave = concave
-        self.diminishing = diminishing
+        self.monotone = as_flag(monotone, "monotone")
+        self.zero_is_absent = as_flag(zero_is_absent, "zero_is_absent")
+        self.concave = as_flag(concave, "concave")
+        self.diminishing = as_flag(diminishing, "diminishing")
         self.executor = executor
         self.noisy = as_flag(noisy, "noisy")
         self.repeats = as_count(repeats, "repeats", least=1)

@@ -7,12 +7,12 @@ them without end, must be stopped before that.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from superarm.service.http.alarm import Alarm
 from superarm.service.http.team import Team
 from superarm.service.problems import MEDIA_TYPE, Problem
 from superarm.service.settings import Limits
@@ -149,3 +149,61 @@ class Connection(HttpToolsProtocol):
             lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
             self.transport.write(STATUS_LINE[problem.status] + f"{lines}\r\n".encode() + content)
         self.transport.close()
+
+
+class Alarm:
+    """Calls a function when a time has come, unless it is set anew before.
+
+    A timer per request is expensive. So the timer of an alarm stays when the alarm is set to a
+    later time, and looks at the time again when it fires.
+
+    Parameters
+    ----------
+    loop
+        The event loop.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._due = self._fires = 0.0
+        self._call: Callable[[], Any] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, seconds: float, call: Callable[[], Any]) -> None:
+        """Call a function after some time, and forget what was set before."""
+        self._due, self._call = self._loop.time() + seconds, call
+        if self._timer is None or self._due < self._fires:
+            self._start()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether a function is to be called."""
+        return self._call is not None
+
+    def clear(self) -> None:
+        """Call nothing."""
+        self._call = None
+
+    def close(self) -> None:
+        """Call nothing any more."""
+        self._call = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _start(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._fires = self._due
+        self._timer = self._loop.call_at(self._due, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        call = self._call
+        if call is None:
+            return
+        if self._loop.time() < self._due:
+            self._start()
+            return
+        self._call = None
+        call()
