@@ -173,7 +173,10 @@ def play_sets(cell: Cell) -> Cell:
         else:
             gain, size = noisy_rewards.best_gain(exact, theta, picked)
             wrong, n_decisions = int(gain > report.slack + 1e-12), rounds
-            gaps, sizes = np.full(1, abs(gain)), np.full(1, size * (report.n_swaps + 1))
+            # The plain oracle compares as many sets as it would without noise.
+            plain = sa.LocalSearch(sa.Greedy())
+            plain.select(exact, theta, k, rng=np.random.default_rng(0))
+            gaps, sizes = np.full(1, abs(gain)), np.full(1, size * (plain.report.n_swaps + 1))
             found["decisions"] += 1
         for gap, size in zip(gaps, sizes, strict=True):
             found["known"] += int(size) * repeats(std, max(gap, tolerance), n_decisions)
