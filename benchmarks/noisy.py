@@ -55,7 +55,8 @@ from confident_threshold import ConfidentThresholdGreedy
 from lazy_rewards import REWARDS, Sum
 from superarm.core.optional import is_concave
 from superarm.oracles import NoisyGreedy, NoisyLocalSearch, NoisySingletons
-from superarm.oracles._noise import Known, one_sided, radius
+from superarm.oracles._boundaries import one_sided, radius
+from superarm.oracles._noise import Known
 
 NAMES = ("linear", "network, std 0.3", "coverage", "plateaus", "steep", "waves", "roots")
 NOISE, DELTA = 0.1, 0.05
