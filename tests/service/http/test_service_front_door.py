@@ -251,17 +251,18 @@ def test_an_answer_is_whole_before_its_connection_goes_to_another_worker():
 
 SLOW = GET.replace(b"/", b"/slow", 1) + b"\r\n"
 CHUNKED = b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
-BEHIND = {  # what comes behind two good requests, and the statuses of all answers
-    "nonsense": (b"nonsense\r\n\r\n", [200, 200]),
-    "a long head": (GET + b"X: " + b"x" * 3000, [200, 200]),
-    "a broken body": (CHUNKED + b"nonsense\r\n", [200, 200, 400]),
-    "a broken body and more": (CHUNKED + b"nonsense\r\n" + SLOW, [200, 200, 400]),
+BEHIND = {  # what comes behind two good requests, alone or with them, and all statuses
+    "nonsense": (b"nonsense\r\n\r\n", True, [200, 200]),
+    "later nonsense": (b"nonsense\r\n\r\n", False, [200, 200]),
+    "a long head": (GET + b"X: " + b"x" * 3000, False, [200, 200]),
+    "a broken body": (CHUNKED + b"nonsense\r\n", True, [200, 200, 400]),
+    "a later one": (CHUNKED + b"nonsense\r\n", False, [200, 200, 400]),
+    "a broken body and more": (CHUNKED + b"nonsense\r\n" + SLOW, True, [200, 200, 400]),
 }
 
 
-@pytest.mark.parametrize("at_once", [True, False])
-@pytest.mark.parametrize(("behind", "statuses"), BEHIND.values(), ids=BEHIND)
-def test_answers_come_in_the_order_of_the_requests(behind, statuses, at_once):
+@pytest.mark.parametrize(("behind", "at_once", "statuses"), BEHIND.values(), ids=BEHIND)
+def test_answers_come_in_the_order_of_the_requests(behind, at_once, statuses):
     """Also if one is refused while another one is at work. Then the connection ends."""
 
     async def client(connect):
