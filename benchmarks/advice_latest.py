@@ -1,4 +1,4 @@
-"""Rewards that were made after the advice was finished, of kinds that no other reward has.
+"""Rewards of kinds that no other reward has, made before any of them was played.
 
 They could fool an inspection, and nothing was chosen by them. `LATEST` has them by name, as
 `advice_rewards.REWARDS` has its rewards.

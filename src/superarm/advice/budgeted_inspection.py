@@ -22,7 +22,15 @@ _NOISY_PILOT = 12  # the same where there is noise, made twice
 
 _MOST_TIMES = 2  # times the probes that it takes without noise and failures
 # The cases in which arms that interact would change the oracle or its start.
-_SEARCHED = ("additive", "separable", "submodular", "other", "separable, unreliable")
+_SEARCHED = (
+    "additive",
+    "separable",
+    "submodular",
+    "other",
+    "separable, noisy",
+    "submodular, noisy",
+    "separable, unreliable",
+)
 _SCREEN = 0.1  # of the budget, for the first probes of what is required
 
 

@@ -17,6 +17,7 @@ import click
 
 from superarm.cli import common
 from superarm.core import Reward
+from superarm.core.arguments import as_k
 
 if TYPE_CHECKING:
     from superarm.advice import Inspection, Progress
@@ -79,7 +80,8 @@ def command(
 
     reward = load_reward(target)  # before anything is evaluated
     try:
-        size = min(_DEFAULT_K if k is None else k, reward.n_arms)
+        # Refused before the evaluations are announced.
+        size = as_k(min(_DEFAULT_K, reward.n_arms) if k is None else k, reward.n_arms)
         most = n_evaluations(reward.n_arms, size, probes) if budget is None else budget
         # On the error stream, so that --json leaves nothing but JSON on the output stream.
         click.echo(f"Making at most {most:,} evaluations of {target} ...", err=True)
