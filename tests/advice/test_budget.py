@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -227,8 +228,10 @@ def test_noise_gets_an_oracle_for_noise(exact, oracle):
     assert found.ok
     assert not found.recommendation.undecided
     assert found.recommendation.oracle == oracle
-    with pytest.warns(UserWarning, match=f"the reward is noisy: {oracle}.* evaluations per round"):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
         policy = sa.auto(reward, 3, budget=1_500)
+    assert f"the reward is noisy: {oracle}(delta=0.05," in str(seen[0].message)
     built, settings = policy.oracle, found.recommendation.settings
     assert type(built).__name__ == oracle
     assert settings["delta"] == built.delta == 0.05

@@ -74,7 +74,7 @@ def test_sets_that_always_fail_are_no_matter_of_retries():
     assert found["answers"].note.startswith("0 of ")
     assert found.recommendation.fix_first[0].startswith("answers: every subset")
     assert "retries" not in found.recommendation.fix_first[0]
-    assert len(calls) == found.evaluations <= n_evaluations(40, 3, 20)
+    assert len(calls) <= found.evaluations <= n_evaluations(40, 3, 20)
 
 
 class Vectorized:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Unpack
+from typing import Unpack
 
 from superarm.advice.inspection import InspectOptions, inspect
 from superarm.advice.noisy_advice import PLAIN
-from superarm.advice.oracle_costs import make_oracle
 from superarm.advice.recommendation import Recommendation
-from superarm.core import Oracle, Policy, Reward
-from superarm.oracles import LocalSearch, Singletons
+from superarm.core import Policy, Reward
 from superarm.policies import Prior, thompson
 
 
@@ -70,7 +68,7 @@ def auto(
             f"with {advice.oracle}. {advice.to_decide()}",
             stacklevel=2,
         )
-    if advice.settings:
+    if advice.oracle in PLAIN:
         warnings.warn(
             f"the reward is noisy: {advice.call()} makes at most {advice.evaluations:,} "
             f"evaluations per round. For another budget, superarm.thompson(reward, {k}, "
@@ -80,16 +78,7 @@ def auto(
         )
     for line in advice.warnings:
         warnings.warn(line, stacklevel=2)
-    return thompson(reward, k, prior=prior, oracle=_made(advice))
-
-
-def _made(advice: Recommendation) -> Oracle:
-    more: dict[str, Any] = {}
-    if advice.groups and advice.oracle == "NoisyLocalSearch":
-        more["start"] = LocalSearch(Singletons(), groups=advice.groups)
-    elif advice.groups:
-        more["groups"] = advice.groups
-    return make_oracle(advice.oracle, **advice.settings, **more)
+    return thompson(reward, k, prior=prior, oracle=advice.build())
 
 
 def _as_adjectives(advice: Recommendation) -> str:

@@ -153,7 +153,7 @@ def inspect(
     try:
         if budget is None:
             full.probe_all(table, ledger, draw, probes, parallel=executor is not None)
-            full.check_all(ledger, checks, probes)
+            full.check_all(ledger, checks, search, probes)
         else:
             noisy = "noisy" in claims
             budgeted.probe_within(budget, groups, ledger, checks, search, draw, noisy=noisy)

@@ -25,7 +25,7 @@ def reason(case: str, rows: dict[str, Property], n_arms: int, k: int) -> str:
         shape = {
             "separable, noisy": "no swap improved the set of the arms worth most alone",
             "submodular, noisy": "swaps improve the set of the arms worth most alone",
-            "other, noisy": "arms can be worth more together than alone, or one more arm less",
+            "other, noisy": "arms can be worth more together than alone, or spoil others",
             "undecided, noisy": "it is undecided whether the arms worth most alone are best",
         }[case]
         return f"the reward is noisy, and {shape}. It certifies {_CERTIFIES[CHOICES[case]]}"
@@ -50,6 +50,8 @@ def reason(case: str, rows: dict[str, Property], n_arms: int, k: int) -> str:
         return f"{swaps}, and the reward is not submodular"
     if rows["monotone in S"].n_violated:
         return f"{swaps}, and one more arm can lower the value"
+    if rows["greedy"].n_violated:
+        return f"{swaps}, and other swaps improved sets that are built greedily"
     return f"{swaps}, and it is undecided whether the reward is submodular"
 
 

@@ -11,7 +11,7 @@ from superarm.advice import settings
 from superarm.advice.evidence import Noise, doubt
 from superarm.advice.group_results import GroupSearch
 from superarm.advice.noisy_advice import PLAIN, hidden, n_repeats, noisy_settings
-from superarm.advice.oracle_costs import ORACLE_COSTS
+from superarm.advice.oracle_costs import ORACLE_COSTS, make_oracle
 from superarm.advice.reasons import reason
 from superarm.advice.results import Property
 from superarm.advice.rules import (
@@ -26,10 +26,11 @@ from superarm.advice.sub_problems import SubChecks
 from superarm.advice.sub_results import SubProblems
 from superarm.advice.suggestions import fix, suggestions
 from superarm.advice.text import listed, shown_s
-from superarm.oracles import Exhaustive
+from superarm.core import Oracle
+from superarm.oracles import Exhaustive, LocalSearch, Singletons
 
 _SHOWN = 3  # groups in a text
-_LOSES = 0.02  # of a value: less is not worth a warning
+_PASSES = 2  # over all swaps, from a random set
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ class Recommendation:
         Arms that are worth more together, for ``LocalSearch(groups=...)``, which `auto` uses, or
         which is the start of `NoisyLocalSearch`. Empty for other oracles.
     settings
-        Other settings of the oracle that `auto` uses: error probability, tolerance and budget of an
-        oracle for noise.
+        Other settings of the oracle that `auto` uses: restarts of `LocalSearch`, or error
+        probability, tolerance and budget of an oracle for noise.
     repeats
         How many answers to average, by ``BlackBox(repeats=...)``, so that noise hides no undecided
         property; None if noise hides none.
@@ -97,6 +98,15 @@ class Recommendation:
             noisy = self.oracle in PLAIN
             given.append(f"start=LocalSearch(Singletons(), {groups})" if noisy else groups)
         return f"{self.oracle}({', '.join(given)})" if given else self.oracle
+
+    def build(self) -> Oracle:
+        """A new oracle with these settings, as `auto` uses it."""
+        more: dict[str, Any] = {}
+        if self.groups and self.oracle in PLAIN:
+            more["start"] = LocalSearch(Singletons(), groups=self.groups)
+        elif self.groups:
+            more["groups"] = self.groups
+        return make_oracle(self.oracle, **self.settings, **more)
 
     def open_questions(self) -> str:
         """What is undecided, and may change the choice, in words."""
@@ -176,9 +186,14 @@ def recommend(
     facts = facts_of(rows, n_arms, k)
     case = case_of(facts, n_arms, k)
     oracle = CHOICES[case]
-    for_noise = noisy_settings(oracle, n_arms, k, usual, noise, repeats)
+    given = noisy_settings(oracle, n_arms, k, usual, noise, repeats)
     most = ORACLE_COSTS[PLAIN.get(oracle, oracle)].most(n_arms, k)
-    evaluations = int(for_noise.get("budget", most))
+    # Where most values are sums, the groups that were found are all there are.
+    all_found = search is not None and search.by_sums and search.found
+    if oracle == "LocalSearch" and _helps(rows, usual) and not all_found:
+        given = {"restarts": settings.RESTARTS}
+        most *= 1 + _PASSES * settings.RESTARTS
+    evaluations = int(given.get("budget", most))
     undecided = open_properties(rows, n_arms, k)
     # Averages help only if noise hides what the choice depends on.
     by_noise = tuple(name for name in hidden(rows) if name in undecided)
@@ -194,7 +209,7 @@ def recommend(
         undecided=undecided,
         confidence=_confidence(rows, case, together),
         groups=_together(search) if oracle.endswith("LocalSearch") else (),
-        settings=for_noise,
+        settings=given,
         repeats=n_repeats(by_noise, usual, noise, repeats),
         warnings=tuple(
             _warnings(oracle, rows, usual, math.comb(n_arms, k), checks.of(oracle), search)
@@ -216,6 +231,11 @@ def _confidence(
     return max(0.0, 1 - total)
 
 
+def _helps(rows: dict[str, Property], usual: float) -> bool:
+    """Whether arms are worth more together than alone, by more than rounding."""
+    return rows["submodular"].n_violated > 0 and rows["submodular"].worst > settings.LOSES * usual
+
+
 def _together(search: GroupSearch | None) -> tuple[tuple[int, ...], ...]:
     return () if search is None else tuple(one.arms for one in search.found if one.extra > 0)
 
@@ -233,19 +253,21 @@ def _warnings(
     row = rows["submodular"]
     # More than the limit of Exhaustive would be no advice.
     cost = f", by {n_sets:,} evaluations per round" if n_sets <= Exhaustive().limit else ""
-    if oracle.endswith(("LocalSearch", "Greedy")) and row.n_violated and row.worst > _LOSES * usual:
+    if oracle.endswith(("LocalSearch", "Greedy")) and _helps(rows, usual):
+        # With noise, one evaluation per set is not sure.
+        sure = "" if oracle in PLAIN else f". Only Exhaustive is sure to find the best set{cost}"
         lines.append(
             f"{oracle} can miss the best set, because arms are worth more together than alone: an "
             f"arm added {row.worst:.3g} more to a set than to a part of it, where an ordinary "
-            f"value is {usual:.3g}. Only Exhaustive is sure to find the best set{cost}"
+            f"value is {usual:.3g}{sure}"
             + (f". It tries the groups that were found: {groups}" if groups else "")
         )
     elif groups:
         lines.append(f"some arms interact: {groups}. Larger groups may be missed")
-    if check is not None and check.mean_ratio < 1 - _LOSES:
+    if check is not None and check.mean_ratio < 1 - settings.LOSES:
         better = max(check.others, key=lambda name: check.others[name])
         instead = ""
-        if check.others[better] > check.mean_ratio + _LOSES:
+        if check.others[better] > check.mean_ratio + settings.LOSES:
             instead = f"; {better} reached {check.others[better]:.3f}"
         lines.append(f"{check}{instead}")
     return lines

@@ -82,7 +82,8 @@ class Facts:
     separable
         Whether the arms worth most alone are the best set.
     greedy
-        Whether the reward is submodular, and one more arm lowers no value.
+        Whether the reward is submodular, and one more arm lowers no value. Fails also if swaps
+        improved greedy sets.
     """
 
     reliable: Verdict
@@ -105,6 +106,8 @@ def facts_of(rows: Mapping[str, Property], n_arms: int, k: int) -> Facts:
     trivial = k in (1, n_arms)
     separable: Verdict = "holds" if trivial else _verdict([rows["separable"]])
     greedy = _verdict([rows[one] for one in _ABOUT["greedy"]])
+    if rows["greedy"].n_violated:
+        greedy = "fails"  # for whatever reason
     return Facts(reliable, deterministic, additive, separable, greedy)
 
 
