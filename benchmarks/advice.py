@@ -6,7 +6,8 @@
 For every reward, every oracle that can solve the problem picks a set at the same random thetas,
 and the values of the sets are averaged. The advice is good if the recommended oracle is within 2%
 of the oracle with the largest average. `Exhaustive` counts as available up to 15,000 sets. Oracles
-that refuse a reward, and those that warn of false answers, count with the sets that they return.
+that warn of false answers count with the sets that they return, and oracles that refuse the reward
+count as worth nothing. The recommended oracle has the recommended settings.
 
 Next to that: how often the advice says that it is undecided, or warns; how often it is neither
 good nor undecided nor with a warning ("silently wrong"); whether it is the cheapest good oracle;
@@ -103,7 +104,10 @@ def value_of(oracle: Any, name: str, seed: int) -> float:
     for theta in thetas(reward.n_arms, np.random.default_rng(seed)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            picked = oracle.select(reward, theta, k, rng=rng)
+            try:
+                picked = oracle.select(reward, theta, k, rng=rng)
+            except ValueError:  # noise that it noticed: it refuses the reward
+                return 0.0
         found.append(exact(picked, theta[picked]))
     return float(np.mean(found))
 
