@@ -228,3 +228,8 @@ def as_generator(rng: Any) -> np.random.Generator:
             f"rng = np.random.default_rng({rng if isinstance(rng, int) else 0})"
         )
     return rng
+
+
+def shown_arms(arms: ArrayLike) -> str:
+    """Some arms as an error message shows them."""
+    return np.array2string(np.asarray(arms), threshold=10)
