@@ -204,6 +204,7 @@ class SameDeclarations:
         self.uncounted = reward
         self.n_arms = reward.n_arms
         self.repeats = evaluations_per_value(reward)
+        self.shows_progress = bool(getattr(reward, "progress", False))
 
     lipschitz = property(lambda self: self.uncounted.lipschitz)
     upper = property(lambda self: self.uncounted.upper)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import math
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,20 @@ from numpy.typing import ArrayLike
 
 from superarm.core import notebook
 from superarm.core.acts_as_array import ActsAsArray
-from superarm.core.arguments import FloatArray, IndexArray, as_generator, shown_arms
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_generator,
+    as_value,
+    as_values,
+    shown_arms,
+)
 from superarm.core.contexts import Contextual
 from superarm.core.k_of_m import as_feasible, top_k
 from superarm.core.optional import SameDeclarations, SamplesTop, has, offers
 from superarm.core.places import LearnsLists, LearnsPlaces
 from superarm.core.pools import Pools
+from superarm.core.progress import one_round
 from superarm.core.protocols import Belief, FeasibleSets, KOrSets, Oracle, Reward
 from superarm.core.stopping import LOOK
 
@@ -119,7 +127,8 @@ class Policy:
         if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)
         theta = Sample(belief_at(self.belief, context), as_generator(rng))
-        arms = self.oracle.select(self.reward, theta, sets, rng=rng)
+        with one_round() if self.reward.shows_progress else nullcontext():
+            arms = self.oracle.select(self.reward, theta, sets, rng=rng)
         theta.close()
         if not sets.is_feasible(arms):
             raise ValueError(
@@ -196,8 +205,17 @@ class Sample(ActsAsArray):
         self._theta: FloatArray | None = None
         self._top: tuple[IndexArray, FloatArray] | None = None
 
+    @classmethod
+    def of_top(cls, n_arms: int, arms: IndexArray, values: FloatArray) -> Sample:
+        """A sample of which these are the largest values, and the others were not drawn."""
+        made = object.__new__(cls)
+        made.n_arms, made._top = n_arms, (arms, values)
+        made._belief = made._rng = made._theta = None
+        return made
+
     def __repr__(self) -> str:
-        n_top = 0 if self._top is None else len(self._top[0])  # without a look, which would draw
+        # Without a look: that would draw.
+        n_top = 0 if self._top is None else len(self._top[0])
         n_drawn = n_top if self._theta is None else self.n_arms
         return f"Sample({n_drawn:,} of {self.n_arms:,} values drawn)"
 
@@ -270,30 +288,11 @@ class Counted(SameDeclarations):
         if (look := LOOK.get()) is not None:
             look()
         self.evaluations += self.repeats
-        value = float(self.uncounted(arms, means))
-        if not math.isfinite(value):
-            raise _not_finite(value, arms)
-        return value
+        return as_value(self.uncounted(arms, means), arms, self.uncounted)
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         """The values of many sets; counts one evaluation per set, times ``repeats`` if it has."""
         if (look := LOOK.get()) is not None:
             look()
-        n_pools = len(pools)
-        self.evaluations += n_pools * self.repeats
-        values = np.asarray(self.uncounted.batch(pools, theta), np.float64)
-        if values.shape != (n_pools,):
-            raise ValueError(
-                f"a reward's batch must have shape ({n_pools},), one value per pool, "
-                f"got {values.shape}"
-            )
-        finite = np.isfinite(values)
-        if not finite.all():
-            worst = int(finite.argmin())
-            raise _not_finite(values[worst], pools[worst])
-        return values
-
-
-def _not_finite(value: float, arms: ArrayLike) -> ValueError:
-    got = f"{value} for the arms {shown_arms(arms)}"
-    return ValueError(f"a reward must be a finite number, got {got}")
+        self.evaluations += len(pools) * self.repeats
+        return as_values(self.uncounted.batch(pools, theta), pools, self.uncounted)

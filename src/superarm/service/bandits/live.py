@@ -27,7 +27,8 @@ from superarm.service.log.events import (
     root,
 )
 from superarm.service.problems import Problem
-from superarm.sessions import Session
+from superarm.sessions import Decision, Session
+from superarm.sessions.each import adopt_each, ask_each
 from superarm.sessions.edge import merge
 
 # Every event contains these numbers of the bandit, as they are after the event.
@@ -163,12 +164,23 @@ class Live:
             context=asked.get("context"),
             propensities=asked.get("propensities"),
         )
+        return {"ask": asked, **self._body(made)}
+
+    def ask_each(self, asks: list[dict[str, Any]]) -> dict[str, Any]:
+        """Decide for several requests at once, and return the body of their event.
+
+        They may ask for nothing but to keep metadata: see `superarm.sessions.each.most_each`.
+        """
+        made = ask_each(self.session, len(asks))
+        return {"asks": asks, **self._body(made)}
+
+    def _body(self, made: list[Decision]) -> dict[str, Any]:
         # A decision with no arms is complete as soon as it is issued.
         self.told += sum([not one.arms for one in made])
         mark = self.session.mark()
         del mark["evaluations"]  # the counts of the event have them
         records = [record_of(one) for one in made]
-        return {"ask": asked, "decisions": records, "round": made[0].round, "mark": mark}
+        return {"decisions": records, "round": made[0].round, "mark": mark}
 
     def tell(self, id: str, outcomes: Mapping[Any, float]) -> tuple[list[Any], bool]:
         """Learn outcomes. Returns the arms whose outcomes are new, and whether they were the last.
@@ -228,7 +240,11 @@ class Live:
             made = decisions_of(body, time)
             # Adopting takes the generator from the mark, so nothing is drawn and nothing evaluated.
             mark = {**body["mark"], "evaluations": body["counts"][EVALUATIONS]}
-            session.adopt(made, mark, feasible=feasible_of(session, self.spec["k"], body["ask"]))
+            if "asks" in body:
+                adopt_each(session, made, mark)
+            else:
+                sets = feasible_of(session, self.spec["k"], body["ask"])
+                session.adopt(made, mark, feasible=sets)
             self.told += sum(not one.arms for one in made)
         elif kind == "told":
             self.tell(body["decision"], body["outcomes"])
@@ -249,8 +265,11 @@ class Live:
             raise ValueError(f"this version does not know the kind {kind!r}; update superarm")
 
     def _decide_again(self, seq: int, logged: dict[str, Any]) -> None:
-        asked = logged["ask"]
-        made = self.ask(asked, feasible_of(self.session, self.spec["k"], asked))
+        if "asks" in logged:
+            made = self.ask_each(logged["asks"])
+        else:
+            asked = logged["ask"]
+            made = self.ask(asked, feasible_of(self.session, self.spec["k"], asked))
         pairs = zip(made["decisions"], logged["decisions"], strict=True)
         again = [like(one, before, self.session.numbers) for one, before in pairs]
         if (again, made["mark"]) != (logged["decisions"], logged["mark"]):
