@@ -203,6 +203,7 @@ class Sample(ActsAsArray):
         self._belief: Any = belief
         self._rng: Any = rng
         self._theta: FloatArray | None = None
+        self.is_whole = False  # whether the values of all arms have been drawn
         self._top: tuple[IndexArray, FloatArray] | None = None
 
     @classmethod
@@ -211,6 +212,7 @@ class Sample(ActsAsArray):
         made = object.__new__(cls)
         made.n_arms, made._top = n_arms, (arms, values)
         made._belief = made._rng = made._theta = None
+        made.is_whole = False
         return made
 
     def __repr__(self) -> str:
@@ -240,12 +242,8 @@ class Sample(ActsAsArray):
             if self._belief is None or self._top is not None:
                 raise self._late_look()
             self._theta = self._belief.sample(rng=self._rng)
+            self.is_whole = True
         return self._theta
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the values of all arms have been drawn."""
-        return self._theta is not None
 
     def drawn(self, arms: IndexArray) -> FloatArray | None:
         """The values of some arms, shape (len(arms),), if they have been drawn; else None."""
