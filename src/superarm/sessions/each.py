@@ -19,7 +19,7 @@ from superarm.oracles.top_k import TopKReport
 from superarm.sessions import state
 from superarm.sessions.bulk import is_simple, records_of
 from superarm.sessions.decisions import Decision, Record
-from superarm.sessions.evidence import Evidence, known_of
+from superarm.sessions.ledger import Evidence, known_of
 from superarm.sessions.session import Session
 from superarm.sessions.unlocked import UnlockedSession
 
