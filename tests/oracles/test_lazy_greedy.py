@@ -55,9 +55,7 @@ def test_every_decision_is_greedys(name):
     """
     reward, long = REWARDS[name](), name in ("network", "coverage")
     options = [{}, {"n_answers": 0}, {"batch": 7}]
-    evaluations = play(
-        reward, 180 if long else 80, [(sa.LazyGreedy(**o), reward) for o in options]
-    )
+    evaluations = play(reward, 180 if long else 80, [(sa.LazyGreedy(**o), reward) for o in options])
     limit = 154 if name == "rough" else 77  # Greedy needs 154
     assert (evaluations[:, :80].mean(axis=1) < limit).all()
     if long:
