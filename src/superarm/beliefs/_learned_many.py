@@ -13,6 +13,8 @@ from superarm.beliefs._many_tops import ManyTops
 from superarm.beliefs.learned_prior import next_fit
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_k
 
+__all__ = ["one_by_one", "sample_top_many", "update_many"]
+
 if TYPE_CHECKING:
     from superarm.beliefs.learned_beta import LearnedBetaBelief
 

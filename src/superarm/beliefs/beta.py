@@ -16,6 +16,7 @@ from superarm.beliefs import _beta
 from superarm.beliefs._beta import as_counts, as_prior, flip, grown
 from superarm.beliefs._many_rows import MOST_ARMS, Rows, one_by_one
 from superarm.beliefs._many_tops import ManyTops
+from superarm.beliefs._next_tops import next_tops
 from superarm.beliefs._scores import PlainPosteriors, SharedScores
 from superarm.beliefs.beta_top_k import BetaTopK
 from superarm.core.arguments import (
@@ -203,6 +204,18 @@ class BetaBelief:
         nothing = np.zeros(self.n_arms)
         tops = ManyTops(PlainPosteriors(self.a, self.b), nothing, nothing > 0, SharedScores(0.0))
         return tops.draw(n, k, rng=rng)
+
+    def sample_tops(
+        self, n: int, k: int, *, rng: np.random.Generator
+    ) -> tuple[IndexArray, FloatArray]:
+        """The same as n calls of ``sample_top`` in law, in less time: shape (n, k) each.
+
+        Other than ``sample_top_many``, it uses what ``sample_top`` keeps from call to call.
+        """
+        n, k = as_count(n, "n", least=1), as_k(k, self.n_arms)
+        if self._draws_few(k):
+            return next_tops(self._top, self, n, k, rng=rng)
+        return one_by_one(self, n, k, rng=rng)
 
     @property
     def level(self) -> tuple[int, float] | None:

@@ -116,6 +116,7 @@ class LearnedBetaBelief:
 
     __repr__ = one_line
     sample_top_many, update_many = _learned_many.sample_top_many, _learned_many.update_many
+    sample_tops = _learned_many.one_by_one
 
     def __init__(
         self,
@@ -131,8 +132,7 @@ class LearnedBetaBelief:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.scores = ScoreSettings.checked(shared, optimism, spread, horizon)
         self.outcomes = OutcomeCounts.empty(self.n_arms)
-        self.stay_after = as_count(stay_after, "stay_after")
-        self.wide = as_flag(wide, "wide")
+        self.stay_after, self.wide = as_count(stay_after, "stay_after"), as_flag(wide, "wide")
         self.prior, self.dispersion, self.wide_share = (1.0, 1.0), 1.0, 0.0
         self._last_learned = LearnedPrior(self.prior, self.dispersion, self.wide_share)
         self._squares, self._n_fitted, self._n_outcomes = 0.0, 0.0, 0.0

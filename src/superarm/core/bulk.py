@@ -1,4 +1,4 @@
-"""What a belief may offer for many rounds at a time."""
+"""What a belief may offer for some or many rounds at a time."""
 
 from __future__ import annotations
 
@@ -24,3 +24,17 @@ class WorksInBulk(Protocol):
         self, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], *, rng: np.random.Generator
     ) -> None:
         """One ``update`` per row."""
+
+
+@runtime_checkable
+class SamplesTops(Protocol):
+    """A belief that draws the next few samples at once; `superarm.sessions.bulk.ask_each` uses it.
+
+    `WorksInBulk` begins afresh in each call, which pays for hundreds of samples. This one uses what
+    ``sample_top`` keeps, and pays from a few samples on.
+    """
+
+    def sample_tops(
+        self, n: int, k: int, *, rng: np.random.Generator
+    ) -> tuple[IndexArray, FloatArray]:
+        """The same in law as n calls of ``sample_top``: shape (n, k) each."""

@@ -20,6 +20,7 @@ from superarm.core.counted import Counted, shown_arms
 from superarm.core.k_of_m import as_feasible, top_k
 from superarm.core.optional import SamplesTop, has, offers
 from superarm.core.places import LearnsLists, LearnsPlaces
+from superarm.core.progress import one_round
 from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
 from superarm.core.stopping import may_stop
 
@@ -118,7 +119,7 @@ class Policy:
         sets = self.feasible
         if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)
-        with Sample(belief_at(self.belief, context), as_generator(rng)) as theta:
+        with Sample(belief_at(self.belief, context), as_generator(rng)) as theta, one_round():
             arms = self.oracle.select(self.reward, theta, sets, rng=rng)
         if not sets.is_feasible(arms):
             raise ValueError(
@@ -201,6 +202,14 @@ class Sample(NDArrayOperatorsMixin):
         self._rng: Any = rng
         self._theta: FloatArray | None = None
         self._top: tuple[IndexArray, FloatArray] | None = None
+
+    @classmethod
+    def of_top(cls, n_arms: int, arms: IndexArray, values: FloatArray) -> Sample:
+        """A sample of which these are the largest values, and the others were not drawn."""
+        made = object.__new__(cls)
+        made.n_arms, made._top = n_arms, (arms, values)
+        made._belief = made._rng = made._theta = None
+        return made
 
     def __repr__(self) -> str:
         # Without a look: that would draw.

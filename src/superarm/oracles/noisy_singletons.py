@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from superarm.core import KOrSets, Reward, as_k_of_m, as_selection, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.optional import evaluations_per_value
+from superarm.core.progress import one_round
 from superarm.oracles._bounds import BoundsReport
 from superarm.oracles._noise import Symmetric
 from superarm.oracles._noisy_answers import Answers
@@ -40,7 +41,7 @@ class NoisySingletons(NoisySettings):
     f_i(theta_i) plus noise. In each round the weakest arm in the set and the strongest arm outside
     are evaluated, until no arm outside is worth more than an arm inside by more than
     ``tolerance``. Then the set is certified. Answers of earlier rounds bound f_i at the new theta
-    through ``lipschitz``, ``monotone`` and ``zero_is_absent``; ``concave`` is not used.
+    through ``lipschitz``, ``monotone``, ``concave`` and ``zero_is_absent``.
 
     **All certified sets of a run are right with probability 1 - delta**, whenever it is stopped, if
     the reward is as declared, and if the noise has mean 0, given all that happened before, and is
@@ -118,12 +119,15 @@ class NoisySingletons(NoisySettings):
         each = evaluations_per_value(reward)
         n_most = self.budget // each
         now = NoisyRound(reward, answers, rounds, theta, self.delta, self._noise)
-        while True:
-            arms = top_k(now.lower + now.upper, size, rng=rng)
-            pair = in_doubt(arms, now.lower, now.upper, self.tolerance)
-            if not len(pair) or now.n_answers >= n_most:
-                break
-            now.step(pair, n_most)
+        with one_round() as shown:
+            shown.budget(n_most * each)
+            shown.undecided = lambda: now.undecided(size, self.tolerance)
+            while True:
+                arms = top_k(now.lower + now.upper, size, rng=rng)
+                pair = in_doubt(arms, now.lower, now.upper, self.tolerance)
+                if not len(pair) or now.n_answers >= n_most:
+                    break
+                now.step(pair, n_most)
         spent, certified = now.n_answers * each, not len(pair)
         self.report = NoisySingletonsReport(now.lower, now.upper, spent, certified)
         return arms

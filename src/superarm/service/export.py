@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from superarm.offpolicy.export import Export
+from superarm.service.bandits.records import each_of
 from superarm.service.bandits.spec import names_of
 from superarm.service.log import chain
 from superarm.service.log.events import Bandit, Event, check
@@ -37,10 +38,9 @@ def _follow(event: Event, body: dict[str, Any], found: Export, arms: list[str]) 
     if event.kind == "arms_added":
         arms += body["arms"]
     elif event.kind == "decided":
-        # The event has these once for all its decisions.
-        shared = {"round": body["round"], "time": event.time, "context": body["ask"].get("context")}
-        for one in body["decisions"]:
-            found.decide({**one, **shared}, number=decision_number(one["id"]))
+        for one, round, asked in each_of(body):
+            about = {"round": round, "time": event.time, "context": asked.get("context")}
+            found.decide({**one, **about}, number=decision_number(one["id"]))
     elif event.kind == "told":
         found.tell(decision_number(body["decision"]), body["outcomes"])
     elif event.kind == "merged":

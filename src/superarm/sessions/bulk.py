@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import count, repeat
 from typing import Any
 
 import numpy as np
 
 from superarm.core import FeasibleSets, KOfM
-from superarm.core.arguments import as_count
+from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.bulk import WorksInBulk
 from superarm.core.optional import offers
 from superarm.core.places import LearnsPlaces
@@ -24,23 +25,29 @@ from superarm.sessions.decisions import Decision, Name, Record
 from superarm.sessions.session import Session
 from superarm.sessions.unlocked import UnlockedSession
 
+# Decisions of one call and the arms in them, to bound the memory: about 1.6 kB per decision of 5.
+_MOST_DECISIONS, _MOST_ARMS = 100_000, 5_000_000
+
 
 def ask_many(session: Session, n: int, propensities: int | None = None) -> list[Decision]:
     """n decisions at once, with the law of ``Session.ask(n)``.
 
     The draws come from a stream that depends on the seed of the session and on the number of the
-    first decision alone. The stream of ``Session.ask`` is not used.
+    first decision alone. The stream of ``Session.ask`` is not used. A call takes at most 100,000
+    decisions, and 5,000,000 arms in all of them, because they are in memory at once.
     """
-    count = as_count(n, "n", least=1)
+    n = as_count(n, "n", least=1)
     n_samples = 0 if propensities is None else as_count(propensities, "propensities", least=1)
     with session._lock:
         now = session._unlocked
         feasible = now.check(None, None)
-        if not _is_simple(now, feasible):
-            return now.ask(count, None, n_samples)
+        _check_size(n, "n", feasible.n_most)
+        _check_size(n_samples, "propensities", feasible.n_most)
+        if not is_simple(now, feasible, WorksInBulk):
+            return now.ask(n, None, n_samples)
         time = float(now.clock())
         now.expire(time)
-        made = _made(now, count, feasible.n_most, n_samples, time)
+        made = _made(now, n, feasible.n_most, n_samples, time)
         now.issue(made)
         return [record.decision for record in made]
 
@@ -107,28 +114,51 @@ def _check_repeated(records: list[Record], news: list[dict[int, float]]) -> None
                 )
 
 
-def _is_simple(session: UnlockedSession, feasible: FeasibleSets) -> bool:
+def _check_size(n: int, name: str, k: int) -> None:
+    most = max(1, min(_MOST_DECISIONS, _MOST_ARMS // k))
+    if n > most:
+        raise ValueError(
+            f"{name} must be at most {most} per call with k={k}, got {n}; make several calls"
+        )
+
+
+def is_simple(session: UnlockedSession, feasible: FeasibleSets, protocol: type) -> bool:
+    """Whether a sample's k largest are a decision, and the belief offers many by a Protocol."""
     policy = session.policy
     return (
         session.trial is None
         and isinstance(feasible, KOfM)
         and type(policy.oracle) is TopK
-        and offers(policy.belief, WorksInBulk)
+        and policy.reward.additive
+        and offers(policy.belief, protocol)
     )
 
 
 def _made(session: UnlockedSession, n: int, k: int, n_samples: int, time: float) -> list[Record]:
     belief, first = session.policy.belief, session.n_decisions + 1
-    arms, values = belief.sample_top_many(n, k, rng=session.seeding.many(first))
+    drawn = belief.sample_top_many(n, k, rng=session.seeding.many(first))
     shares = _Shares(belief, k, n_samples, session) if n_samples else None
+    return records_of(session, drawn, repeat(session.rounds + 1), time, shares)
+
+
+def records_of(
+    session: UnlockedSession,
+    drawn: tuple[IndexArray, FloatArray],
+    rounds: Iterable[int],
+    time: float,
+    shares: _Shares | None = None,
+) -> list[Record]:
+    """The next decisions, from arms and values of shape (n, k) each, and from their rounds."""
+    arms, values = drawn
+    first = session.n_decisions + 1
     # Best first, and equals in the order of their numbers, as in `best_first`.
     order = np.argsort(-values, axis=1, kind="stable")
     ranked = np.take_along_axis(arms, order, axis=1)
     sorted_values = np.take_along_axis(values, order, axis=1).tolist()
-    names, key, round = session.arms.names, session.seeding.key, session.rounds + 1
+    names, key = session.arms.names, session.seeding.key
     made = []
-    for number, row, numbers, at in zip(
-        range(first, first + n), ranked, ranked.tolist(), sorted_values, strict=True
+    for number, round, row, numbers, at in zip(
+        count(first), rounds, ranked, ranked.tolist(), sorted_values, strict=False
     ):
         more = {} if shares is None else shares.of(numbers)
         decision = Decision(

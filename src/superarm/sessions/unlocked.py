@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypedDict
 
@@ -92,12 +92,16 @@ class UnlockedSession:
         # All or none: nothing is issued before the last decision is made.
         made = [self._decide(feasible, place, now, n_samples, known) for place in range(1, n + 1)]
         self.issue([Record(decision, ranked) for decision, ranked, _ in made])
-        for decision, _, evidence in made:
+        self.keep_evidence((decision.id, evidence) for decision, _, evidence in made)
+        return [decision for decision, _, _ in made]
+
+    def keep_evidence(self, of_decisions: Iterable[tuple[str, Evidence | None]]) -> None:
+        """Remember why decisions were made, as far as that is known, and of the last ones only."""
+        for id, evidence in of_decisions:
             if evidence is not None:
-                self.evidence[decision.id] = evidence
+                self.evidence[id] = evidence
         while len(self.evidence) > self.explain_last:
             self.evidence.popitem(last=False)
-        return [decision for decision, _, _ in made]
 
     def tell(self, decision: Decision | str, outcomes: Mapping[Name, float]) -> tuple[Name, ...]:
         """Learn outcomes of a decision. Returns the arms whose outcomes were new."""
@@ -142,19 +146,19 @@ class UnlockedSession:
             arms, told, rng=self.rng, context=context, places=places, n_before=n_before
         )
 
-    def next_records(self, decisions: Sequence[Decision]) -> list[Record]:
-        """The records of decisions that another session issued and that are the next ones here."""
+    def next_records(self, decisions: Sequence[Decision], *, each: bool = False) -> list[Record]:
+        """The records of decisions of an equal session that are next here, of one round or each."""
         for place, one in enumerate(decisions, start=1):
-            wanted = self._id(self.n_decisions + place), self.rounds + 1
+            wanted = self._id(self.n_decisions + place), self.rounds + (place if each else 1)
             if (one.id, one.round) != wanted:
                 raise ValueError(
                     f"the next decision must be {wanted[0]} of round {wanted[1]}, got {one}"
                 )
         return [Record(one, np.array(self.arms.of(one.arms), np.intp)) for one in decisions]
 
-    def issue(self, records: list[Record]) -> None:
-        """Remember the decisions of one round."""
-        self.rounds += 1
+    def issue(self, records: list[Record], n_rounds: int = 1) -> None:
+        """Remember the decisions of one round, or of several."""
+        self.rounds += n_rounds
         self.n_decisions += len(records)
         for record in records:
             self.ledger.add(record)

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core import top_k
-from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_finite, as_k
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_arms,
+    as_count,
+    as_finite,
+    as_flag,
+    as_k,
+)
 from superarm.sets._clashes import Group, named_mask, quotas_of, refuse_clashes, refuse_heavy
 from superarm.sets._knapsack import best_within_budget
 
@@ -90,16 +98,15 @@ class Feasible:
         n_arms: int | None = None,
     ) -> None:
         self.k = as_count(k, "k", least=1)
-        self.at_most = bool(at_most)
+        self.at_most = as_flag(at_most, "at_most")
         self.n_most, self.same_size = self.k, not self.at_most
         if (weights is None) != (budget is None):
             raise ValueError("weights and budget must be given together, or neither")
         if any(not isinstance(group, Group) for group in groups):
             raise TypeError("groups must be of Group, such as Group([0, 1, 2], least=1, most=2)")
         heavy = None if weights is None else as_finite(weights, "weights", ndim=1, least=0.0)
-        most = (
-            None if budget is None else float(as_finite([budget], "budget", ndim=1, least=0.0)[0])
-        )
+        given = () if budget is None else as_finite([budget], "budget", ndim=1, least=0.0).tolist()
+        most = given[0] if given else None
         here = None if available is None else np.array(available)
         self._given: dict[str, Any] = {
             "available": here,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from superarm.core import Belief
+from superarm.core.bulk import SamplesTops
 from superarm.core.contexts import Contextual, MayLackContexts
 from superarm.core.optional import (
     CountsOutcomes,
@@ -124,6 +125,12 @@ def _check_options(belief: Any, seed: int) -> None:
         claim_arms(arms, 5)
         claim(arms.shape == values.shape == (2,), "sample_top(2) must give two arms and values")
         claim_unit(values, "the values of sample_top")
+    if isinstance(belief, SamplesTops):
+        arms, values = belief.sample_tops(3, 2, rng=rng)
+        claim(arms.shape == values.shape == (3, 2), "sample_tops(3, 2) must give 3 rows of 2 arms")
+        for row in arms:
+            claim_arms(row, 5)
+        claim_unit(values.ravel(), "the values of sample_tops")
     if isinstance(belief, SamplesMany):
         samples = belief.sample_many(3, rng=rng)
         claim(samples.shape == (3, 5), f"sample_many(3) must have 3 rows, got {samples.shape}")

@@ -64,7 +64,9 @@ def test_many_at_once_are_committed_together(client):
 def test_where_decisions_are_slow_each_is_committed_and_answered(client, monkeypatch):
     monkeypatch.setattr(operations, "LONGEST_S", 0.0)
     bandit = create(client)
-    answers = client.together([("POST", f"/v1/bandits/{bandit}/decisions", {})] * 10)
+    # With a constraint, so that they are not decided together.
+    ask = ("POST", f"/v1/bandits/{bandit}/decisions", {"json": {"k": 1}})
+    answers = client.together([ask] * 10)
     assert len({answer.json()["id"] for answer in answers}) == 10
     assert "superarm_commit_events_count 10.0" in client.get("/metrics").text
 

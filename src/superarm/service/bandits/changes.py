@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.linalg import LinAlgError
@@ -23,8 +24,59 @@ from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Fault, Problem, shown, shown_error
 from superarm.service.settings import Limits
 from superarm.sessions import decision_number
+from superarm.sessions.each import most_each
 
 _MOST_NAMES = 200_000  # names of arms in all decisions of a request
+
+
+@dataclass(slots=True)
+class Ask:
+    """A request for decisions, as an operation: see `decide`."""
+
+    asked: dict[str, Any]
+    key: str | None
+    now: Callable[[], float]
+    limits: Limits
+
+    def __call__(self, live: Live, turn: Turn) -> Answer:
+        """Issue the decisions."""
+        return decide(live, turn, self.asked, self.key, self.now, self.limits)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it may be decided together with other requests."""
+        return self.key is None and (not self.asked or self.asked.keys() == {"metadata"})
+
+
+@dataclass(slots=True)
+class Tell:
+    """A request with outcomes, as an operation: see `tell`."""
+
+    id: str
+    outcomes: Mapping[str, float]
+    now: Callable[[], float]
+
+    def __call__(self, live: Live, turn: Turn) -> Answer:
+        """Learn the outcomes."""
+        return tell(live, turn, self.id, self.outcomes, self.now)
+
+
+def most_together(live: Live, ask: Ask) -> int:
+    """How many plain requests may be decided together now; the next one is ``ask``."""
+    # Expired decisions do not count as open.
+    live.advance(ask.now())
+    return min(most_each(live.session), ask.limits.open - live.session.n_open)
+
+
+def decide_each(live: Live, asks: Sequence[Ask]) -> list[Answer]:
+    """Decide for several plain requests at once, at most `most_together`. Returns their answers."""
+    first = live.session.n_decisions + 1
+    try:
+        body = live.ask_each([one.asked for one in asks])
+    except Exception as error:
+        raise Fault(_failed(live, error)) from error
+    live.log("decided", body, decision=first)
+    return answers_of(live.bandit.id, body, live.time)
 
 
 def decide(

@@ -12,7 +12,7 @@ import numpy as np
 from superarm.errors import UnknownDecisionError
 from superarm.service.bandits import parts
 from superarm.service.bandits.live import EVALUATIONS, TOLD, Live
-from superarm.service.bandits.records import Answer, answer_of, answers_of, record_of
+from superarm.service.bandits.records import Answer, answer_of, answers_of, each_of, record_of
 from superarm.service.log.events import Event
 from superarm.service.log.store import Store, StoreError, Turn
 from superarm.service.problems import Problem, shown
@@ -48,7 +48,9 @@ def _metadata(store: Store, live: Live, number: int) -> Any:
     for event in made[:1] or store.decided_before(live.bandit.number, number, 1):
         # Most decisions have none, and the event of a batch is long.
         if '"metadata"' in event.body:
-            return json.loads(event.body)["ask"].get("metadata")
+            for one, _, asked in each_of(json.loads(event.body)):
+                if decision_number(one["id"]) == number:
+                    return asked.get("metadata")
     return None
 
 

@@ -195,7 +195,7 @@ class Engine:
 
     def _work(self, actor: Actor, loop: asyncio.AbstractEventLoop) -> None:
         """Run operations until none waits."""
-        while batch := actor.take():
+        while batch := operations.arranged(actor.take()):
             try:
                 while batch:
                     answers = self._turn(actor, batch)

@@ -16,6 +16,7 @@ from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.pending import Pending
 from superarm.service.bandits.records import decisions_of, like, record_of, remote_of
+from superarm.service.bandits.rounding import ROUNDING, difference
 from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
 from superarm.service.log.chain import spec_of
 from superarm.service.log.events import (
@@ -27,7 +28,8 @@ from superarm.service.log.events import (
     root,
 )
 from superarm.service.problems import Problem
-from superarm.sessions import Session
+from superarm.sessions import Decision, Session
+from superarm.sessions.each import adopt_each, ask_each
 from superarm.sessions.edge import merge
 
 # Every event contains these numbers of the bandit, as they are after the event.
@@ -53,13 +55,13 @@ class Live:
     ----------
     seq
         That of the last event, committed or pending.
-    told, expired
-        Number of decisions that are complete, and that have expired.
-    merged
-        Number of decisions that came in batches. Bandits that were last loaded from a checkpoint
-        of an older version count those since then.
+    told, expired, merged
+        Number of decisions that are complete, that have expired, and that came in batches. Of these
+        a bandit from a checkpoint of an older version counts those since then.
     checkpointed
         The seq of the last checkpoint that was loaded or made; 0 for none.
+    difference
+        How much decisions that were made again differ from those of the log, by rounding.
     pending
         Events that are not committed yet.
     """
@@ -68,6 +70,7 @@ class Live:
         self.bandit, self.spec, self.session = bandit, spec, session
         self.seq, self.pending = 0, Pending(root(bandit.id))
         self.told = self.expired = self.merged = self.checkpointed = 0
+        self.difference = 0.0
         self._clock = clock
         self._can_expire = session.expiry.can_expire
 
@@ -163,12 +166,23 @@ class Live:
             context=asked.get("context"),
             propensities=asked.get("propensities"),
         )
+        return {"ask": asked, **self._body(made)}
+
+    def ask_each(self, asks: list[dict[str, Any]]) -> dict[str, Any]:
+        """Decide for several requests at once, and return the body of their event.
+
+        They may ask for nothing but to keep metadata: see `superarm.sessions.each.most_each`.
+        """
+        made = ask_each(self.session, len(asks))
+        return {"asks": asks, **self._body(made)}
+
+    def _body(self, made: list[Decision]) -> dict[str, Any]:
         # A decision with no arms is complete as soon as it is issued.
         self.told += sum([not one.arms for one in made])
         mark = self.session.mark()
         del mark["evaluations"]  # the counts of the event have them
         records = [record_of(one) for one in made]
-        return {"ask": asked, "decisions": records, "round": made[0].round, "mark": mark}
+        return {"decisions": records, "round": made[0].round, "mark": mark}
 
     def tell(self, id: str, outcomes: Mapping[Any, float]) -> tuple[list[Any], bool]:
         """Learn outcomes. Returns the arms whose outcomes are new, and whether they were the last.
@@ -228,7 +242,11 @@ class Live:
             made = decisions_of(body, time)
             # Adopting takes the generator from the mark, so nothing is drawn and nothing evaluated.
             mark = {**body["mark"], "evaluations": body["counts"][EVALUATIONS]}
-            session.adopt(made, mark, feasible=feasible_of(session, self.spec["k"], body["ask"]))
+            if "asks" in body:
+                adopt_each(session, made, mark)
+            else:
+                sets = feasible_of(session, self.spec["k"], body["ask"])
+                session.adopt(made, mark, feasible=sets)
             self.told += sum(not one.arms for one in made)
         elif kind == "told":
             self.tell(body["decision"], body["outcomes"])
@@ -249,17 +267,22 @@ class Live:
             raise ValueError(f"this version does not know the kind {kind!r}; update superarm")
 
     def _decide_again(self, seq: int, logged: dict[str, Any]) -> None:
-        asked = logged["ask"]
-        made = self.ask(asked, feasible_of(self.session, self.spec["k"], asked))
+        if "asks" in logged:
+            made = self.ask_each(logged["asks"])
+        else:
+            asked = logged["ask"]
+            made = self.ask(asked, feasible_of(self.session, self.spec["k"], asked))
         pairs = zip(made["decisions"], logged["decisions"], strict=True)
         again = [like(one, before, self.session.numbers) for one, before in pairs]
-        if (again, made["mark"]) != (logged["decisions"], logged["mark"]):
+        by = difference((again, made["mark"]), (logged["decisions"], logged["mark"]))
+        self.difference = max(self.difference, by)
+        if by > ROUNDING:
             then = [one["arms"] for one in logged["decisions"]]
             now = [one["arms"] for one in again]
             raise OtherDecisionError(
                 f"event {seq} has {then}, and deciding again gives {now}, or the same sets from "
-                f"other samples; the oracle remembered less, or the reward or the version of "
-                f"superarm was another one"
+                f"other samples; the oracle remembered less, or the reward, the processor or the "
+                f"version of superarm or numpy was another one"
             )
         # An oracle that has lost its cache evaluates more often.
         self.session.policy.reward.evaluations = logged["counts"][EVALUATIONS]

@@ -9,6 +9,7 @@ from typing import Any
 
 from superarm.core.stopping import stopping
 from superarm.service.bandits.actor import Waiting
+from superarm.service.bandits.changes import Ask, Tell, decide_each, most_together
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.patience import GivenUpError, given_up
@@ -22,6 +23,26 @@ _KNOWN = StoreError | DamagedLogError | Problem | GivenUpError
 LONGEST_S = 0.05  # a commit contains the operations of this time, so slow ones delay few others
 
 
+def arranged(batch: list[Waiting]) -> list[Waiting]:
+    """Operations in the order in which they run: plain requests for decisions side by side.
+
+    Operations that wait at the same time have no order yet. So outcomes go before plain requests,
+    which then know more. All other operations keep their places.
+    """
+    made: list[Waiting] = []
+    asks: list[Waiting] = []
+    for waiting in batch:
+        operation = waiting.operation
+        if type(operation) is Ask and operation.is_plain:
+            asks.append(waiting)
+            continue
+        if type(operation) is not Tell:
+            made += asks
+            asks = []
+        made.append(waiting)
+    return made + asks
+
+
 def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Exception | None]:
     """Run the first operations, all of them unless that takes long or one of them fails.
 
@@ -32,18 +53,38 @@ def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Except
     # Requests of fast operations share one commit. A slow operation is committed alone, so that
     # its answer does not wait for the operations behind it.
     end = time.perf_counter() + LONGEST_S
-    for waiting in batch:
+    while len(answers) < len(batch):
+        waiting = batch[len(answers)]
         if waiting.deletes:  # in a turn of its own
             break
+        asks: list[Ask] = []
         try:
-            answers.append(_answer(waiting, live, turn))
+            asks = _asks(live, batch, len(answers))
+            if len(asks) > 1:
+                answers += decide_each(live, asks)
+            else:
+                answers.append(_answer(waiting, live, turn))
         except Fault as fault:
-            return [*answers, fault.problem], fault
+            return [*answers, *[fault.problem] * max(1, len(asks))], fault
         except GivenUpError as error:
             return [*answers, given_up()], error
         if time.perf_counter() >= end:
             break
     return answers, None
+
+
+def _asks(live: Live, batch: list[Waiting], place: int) -> list[Ask]:
+    """The plain requests from a place on that can be decided together."""
+    found: list[Ask] = []
+    first = batch[place].operation
+    if not (type(first) is Ask and first.is_plain) or place + 1 == len(batch):
+        return found
+    for waiting in batch[place : place + max(0, most_together(live, first))]:
+        operation = waiting.operation
+        if not (type(operation) is Ask and operation.is_plain) or waiting.is_over:
+            break
+        found.append(operation)
+    return found
 
 
 def _answer(waiting: Waiting, live: Live, turn: Turn) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import count, repeat
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,22 @@ def like(record: Record, logged: Record, numbers: Callable[[list[Any]], list[int
     return before
 
 
+def each_of(body: dict[str, Any]) -> Iterator[tuple[Record, int, dict[str, Any]]]:
+    """The decisions of an event, each with its round and with what its request asked for.
+
+    Decisions of one request have one round and one ``ask``. Those of several requests that were
+    decided together have a round each, and ``asks``.
+    """
+    if "asks" in body:
+        return zip(body["decisions"], count(body["round"]), body["asks"], strict=False)
+    return zip(body["decisions"], repeat(body["round"]), repeat(body["ask"]), strict=False)
+
+
 def decisions_of(body: dict[str, Any], time: float) -> list[Decision]:
     """The decisions of an event, from its body and time."""
-    shared = {"round": body["round"], "time": time}
-    made = [Decision.from_dict({**one, **shared}) for one in body["decisions"]]
-    context = as_plain_context(body["ask"].get("context"))
+    shared = [{**one, "round": round, "time": time} for one, round, _ in each_of(body)]
+    made = [Decision.from_dict(one) for one in shared]
+    context = as_plain_context(body.get("ask", {}).get("context"))
     # One tuple for all decisions: a context may have a row for each of many arms.
     return made if context is None else [replace(one, context=context) for one in made]
 
@@ -68,6 +80,7 @@ def answer_of(
 
 def answers_of(bandit: str, body: dict[str, Any], time: float) -> list[Answer]:
     """The decisions of an event as clients see them, from its body and time."""
-    asked = body["ask"]
-    shared = body["round"], time, asked.get("context"), asked.get("metadata")
-    return [answer_of(bandit, one, *shared) for one in body["decisions"]]
+    return [
+        answer_of(bandit, one, round, time, asked.get("context"), asked.get("metadata"))
+        for one, round, asked in each_of(body)
+    ]

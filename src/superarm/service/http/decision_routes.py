@@ -31,14 +31,12 @@ def bandit_of(decision: str) -> str:
 
 def deciding(service: Service, asked: dict[str, Any], key: str | None) -> Operation:
     """The operation that issues decisions."""
-    now, limits = service.engine.clock, service.limits
-    return lambda live, turn: changes.decide(live, turn, asked, key, now, limits)
+    return changes.Ask(asked, key, service.engine.clock, service.limits)
 
 
 def telling(service: Service, id: str, outcomes: dict[str, float]) -> tuple[str, Operation]:
     """The bandit of a decision, and the operation that learns outcomes of the decision."""
-    now = service.engine.clock
-    return bandit_of(id), lambda live, turn: changes.tell(live, turn, id, outcomes, now)
+    return bandit_of(id), changes.Tell(id, outcomes, service.engine.clock)
 
 
 @endpoint(

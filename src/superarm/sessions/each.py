@@ -1,0 +1,88 @@
+"""Decisions that are asked for at the same time, each in a round of its own.
+
+Nothing is learnt between them, so their samples are independent draws from the same belief. They
+are drawn by few calls of numpy. Their law is that of as many calls of `Session.ask`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from superarm.core import FeasibleSets
+from superarm.core.bulk import SamplesTops
+from superarm.core.policy import Sample
+from superarm.oracles.top_k import TopKReport
+from superarm.sessions import state
+from superarm.sessions.bulk import is_simple, records_of
+from superarm.sessions.decisions import Decision, Record
+from superarm.sessions.evidence import Evidence, known_of
+from superarm.sessions.session import Session
+from superarm.sessions.unlocked import UnlockedSession
+
+_MOST_VALUES = 1 << 20  # that are drawn at once, if every sample needs the values of all arms
+
+
+def most_each(session: Session) -> int:
+    """How many decisions `ask_each` makes at most now; 1 if it would be no faster than ``ask``.
+
+    No more than until a decision expires by its round.
+    """
+    now = session._unlocked
+    n_arms = now.policy.reward.n_arms
+    if now.arms.is_retired.any() or not is_simple(now, now.policy.feasible, SamplesTops):
+        return 1
+    most = max(1, _MOST_VALUES // n_arms)
+    rounds = now.expiry.after_rounds
+    if rounds is None:
+        return most
+    oldest = next(iter(now.ledger.open.values()), None)
+    passed = 0 if oldest is None else now.rounds - oldest.decision.round
+    return max(1, min(most, rounds - passed))
+
+
+def ask_each(session: Session, n: int) -> list[Decision]:
+    """n decisions, each in a round of its own; n is at most `most_each`."""
+    with session._lock:
+        now = session._unlocked
+        feasible, time = now.check(None, None), float(now.clock())
+        now.expire(time)
+        drawn = now.policy.belief.sample_tops(n, feasible.n_most, rng=now.rng)
+        made = records_of(now, drawn, count(now.rounds + 1), time)
+        now.issue(made, n)
+        first = max(0, n - now.explain_last)
+        evidence = [
+            _evidence(now, feasible, record, arms, values)
+            for record, arms, values in zip(
+                made[first:], drawn[0][first:], drawn[1][first:], strict=True
+            )
+        ]
+        ids = [record.decision.id for record in made[first:]]
+        now.keep_evidence(zip(ids, evidence, strict=True))
+        return [record.decision for record in made]
+
+
+def adopt_each(session: Session, decisions: Sequence[Decision], mark: dict[str, Any]) -> None:
+    """Take over the decisions that one `ask_each` of an equal session issued: `Session.adopt`."""
+    with session._lock:
+        now = session._unlocked
+        now.expire(float(now.clock()))
+        records = now.next_records(decisions, each=True)
+        state.load_mark(mark, now.policy, now.rng, now.feasible(None), records)
+        now.issue(records, len(records))
+
+
+def _evidence(
+    session: UnlockedSession,
+    feasible: FeasibleSets,
+    record: Record,
+    arms: np.ndarray[Any, Any],
+    values: np.ndarray[Any, Any],
+) -> Evidence:
+    """What `Session.ask` would keep of a decision."""
+    posterior, parts = known_of(session.policy.belief, arms)
+    theta = Sample.of_top(session.policy.reward.n_arms, arms, values)
+    return Evidence(arms, record.arms, theta, TopKReport(values), posterior, feasible, parts)

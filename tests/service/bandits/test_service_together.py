@@ -1,0 +1,194 @@
+"""Requests that wait at the same time are decided together, and keep all that is theirs."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+from scipy.stats import chi2_contingency
+
+from serving import client_of, create, decide, events_of
+from superarm.service.bandits.actor import Waiting
+from superarm.service.bandits.changes import Ask, Tell
+from superarm.service.bandits.operations import arranged
+from superarm.service.bandits.replay import fingerprint, replay
+from superarm.service.bandits.replies import Reply
+from superarm.service.log.sqlite import SQLiteStore
+from superarm.service.settings import Limits
+
+N_ARMS = 2100  # so many that samples are drawn in the way that pays
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "bandits.db"
+
+
+@pytest.fixture
+def client(path):
+    with client_of(path) as client:
+        yield client
+
+
+def asks(bandit, n, **body):
+    return [("POST", f"/v1/bandits/{bandit}/decisions", {"json": body})] * n
+
+
+def answers(client, requests, status=201):
+    made = client.together(requests)
+    assert {answer.status_code for answer in made} == {status}
+    return [answer.json() for answer in made]
+
+
+def same_again(path, bandit):
+    """Replay the log, also with every decision made again, and compare with what is in memory."""
+    store = SQLiteStore(path, "read")
+    try:
+        row = store.bandit(bandit)
+        plain, again = (replay(store, row, {}, decide=decide) for decide in (False, True))
+        assert fingerprint(plain.live) == fingerprint(again.live)
+        return plain.live
+    finally:
+        store.close()
+
+
+def test_each_request_has_its_own_round_and_metadata(path, client):
+    bandit = create(client, arms=N_ARMS, k=3, belief="beta")
+    with_page = asks(bandit, 1, metadata={"page": "front"})
+    made = answers(client, asks(bandit, 20) + with_page + asks(bandit, 20))
+    assert sorted(one["round"] for one in made) == list(range(1, 42))
+    assert sorted(int(one["id"].split("-")[1]) for one in made) == list(range(1, 42))
+    assert [one["metadata"] for one in made if "metadata" in one] == [{"page": "front"}]
+    events = [event for event in events_of(client, bandit) if event["kind"] == "decided"]
+    assert len(events) < 41
+    assert sum(len(event["decisions"]) for event in events) == 41
+    # Each is looked up with what was answered, in memory and in lists of the log.
+    for one in made[::10] + made[20:21]:
+        found = client.get(f"/v1/decisions/{one['id']}").json()
+        assert found == {**one, "status": "open", "outcomes": {}}
+    listed = client.get(f"/v1/bandits/{bandit}/decisions", params={"limit": 100}).json()
+    assert {one["id"]: one for one in listed["decisions"]} == {
+        one["id"]: {**one, "status": "open", "outcomes": {}} for one in made
+    }
+    last = max(made, key=lambda one: one["round"])
+    why = client.get(f"/v1/decisions/{last['id']}/explanation").json()
+    assert why["complete"]
+    assert [reason["arm"] for reason in why["reasons"]] == last["arms"]
+    history = client.get(f"/v1/bandits/{bandit}/history", params={"points": 41}).json()
+    assert [point["round"] for point in history["points"]] == list(range(1, 42))
+    same_again(path, bandit)
+
+
+def test_a_grouped_log_is_replayed_and_goes_on(path):
+    with client_of(path, checkpoint_every=3) as client:
+        bandit = create(client, arms=N_ARMS, k=3, belief="beta", seed=3)
+        for _ in range(4):
+            told = [
+                ("POST", f"/v1/decisions/{one['id']}/outcomes", {"json": {"outcomes": outcomes}})
+                for one in answers(client, asks(bandit, 12))
+                for outcomes in [dict.fromkeys(one["arms"], 1.0)]
+            ]
+            client.together(told + asks(bandit, 5))
+        before = fingerprint(client.app.state.service.engine._actors[bandit].live)
+    live = same_again(path, bandit)
+    assert fingerprint(live) == before
+    assert live.counts[:2] == [68, 68]
+    for checkpoints in (True, False):
+        with client_of(path, checkpoints=checkpoints) as client:
+            answers(client, asks(bandit, 10))
+            assert decide(client, bandit)["round"] == live.counts[0] + 11
+            live = same_again(path, bandit)
+
+
+def test_alone_or_together_arms_have_the_same_probabilities(client):
+    """3 of 6 arms in 600 decisions each, where one arm is known to be good.
+
+    A test of independence: of 1,000 seeds, one fails.
+    """
+    counts = []
+    for name in ("alone", "together"):
+        bandit = create(client, name=name, arms=6, k=3, belief="beta", seed=7)
+        first = decide(client, bandit)
+        outcomes = {arm: float(arm == first["arms"][0]) for arm in first["arms"]}
+        client.post(f"/v1/decisions/{first['id']}/outcomes", json={"outcomes": outcomes})
+        if name == "alone":
+            made = [decide(client, bandit, n=600)]
+            made = made[0]["decisions"]
+        else:
+            client.app.state.service.engine._actors[bandit].live.session._unlocked.rng.random()
+            made = answers(client, asks(bandit, 600))
+        counts.append(Counter(arm for one in made for arm in one["arms"]))
+    arms = sorted(counts[0])
+    assert chi2_contingency([[one[arm] for arm in arms] for one in counts]).pvalue > 0.001
+
+
+def test_only_requests_above_the_limit_are_refused(path):
+    with client_of(path, limits=Limits(open=7)) as client:
+        bandit = create(client, arms=50, k=3)
+        made = client.together(asks(bandit, 12))
+        assert Counter(answer.status_code for answer in made) == {201: 7, 429: 5}
+        problem = next(answer.json() for answer in made if answer.status_code == 429)
+        assert "got 8" in problem["detail"]
+        items = {"decisions": [{"bandit": bandit}] * 3}
+        results = client.post("/v1/decisions", json=items).json()["results"]
+        assert [one["problem"]["status"] for one in results] == [429] * 3
+
+
+def test_decisions_expire_by_rounds_as_they_did(client):
+    """The twin asks one at a time."""
+    found = []
+    for name in ("alone", "together"):
+        bandit = create(client, name=name, arms=50, k=3, expiry={"after_rounds": 4})
+        if name == "alone":
+            made = [decide(client, bandit) for _ in range(30)]
+        else:
+            made = answers(client, asks(bandit, 30))
+        numbers = {one["id"]: one["round"] for one in made}
+        expired = [event for event in events_of(client, bandit) if event["kind"] == "expired"]
+        ids = [id for event in expired for id in event["decisions"]]
+        found.append(([numbers[id] for id in ids], events_of(client, bandit)[-1]["counts"]))
+    assert found[0] == found[1]
+    assert found[0][0] == list(range(1, 26))
+
+
+def test_outcomes_go_first_and_other_operations_keep_their_places():
+    reply = Reply(1, gone=lambda: False, end=lambda _: None)
+
+    def waiting(operation, place):
+        return Waiting(operation, reply, place)
+
+    def ask(place, key=None, **asked):
+        return waiting(Ask(asked, key, float, Limits()), place)
+
+    def tell(place):
+        return waiting(Tell("b-1", {}, float), place)
+
+    batch = [
+        ask(0),
+        tell(1),
+        ask(2, metadata=1),
+        waiting(print, 3),
+        ask(4),
+        ask(5, n=2),
+        ask(6, key="once"),
+        ask(7),
+        tell(8),
+    ]
+    assert [one.place for one in arranged(batch)] == [1, 0, 2, 3, 4, 5, 6, 8, 7]
+
+
+def test_a_client_that_has_left_gets_no_decision(client):
+    bandit = create(client, arms=50, k=3)
+    engine = client.app.state.service.engine
+
+    async def play():
+        given, loop = [], asyncio.get_running_loop()
+        done = loop.create_future()
+        gone = [Reply(1, lambda: True, given.append) for _ in range(2)]
+        here = [Reply(1, lambda: False, given.append) for _ in range(4)]
+        here.append(Reply(1, lambda: False, done.set_result))
+        for reply in (here[0], gone[0], *here[1:3], gone[1], *here[3:]):
+            engine.start([(bandit, Ask({}, None, engine.clock, Limits()))], reply)
+        await done
+
+    client.run(play())
+    assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 5
