@@ -106,3 +106,19 @@ def test_most_is_checked():
 
     with pytest.raises(ValueError, match="most must be at least 1, got 0"):
         run(service([]), calls, most=0)
+
+
+def test_an_answer_with_too_few_results_is_an_error_for_all():
+    """Such as that of a broken proxy. Nobody knows whose results are missing."""
+
+    def answer(request):
+        return httpx.Response(200, json={"results": [{"answer": {"new": ["ant"]}}]})
+
+    async def calls(batching):
+        told = [batching.tell(f"d-{n}", {"ant": 1}) for n in range(3)]
+        asked = [batching.ask("b"), batching.ask("b")]
+        return await asyncio.gather(*told, *asked, return_exceptions=True)
+
+    *told, _, _ = errors = run(httpx.MockTransport(answer), calls)
+    assert all(isinstance(one, sc.UnreachableError) for one in errors), errors
+    assert "got 1 for 3" in str(told[0])

@@ -47,3 +47,26 @@ def test_no_warning_without_reason(make):
         select(make(tolerance=0.3, budget=200), lambda p: p)
         coins = make(tolerance=0.3, budget=200, answers_in=(0, 1))
         select(coins, lambda p: float(rng.random() < p), noisy=True)
+
+
+def test_the_warning_points_at_the_line_that_asked():
+    def coin(arms, means):
+        return float(next(coins))
+
+    for ask in (
+        lambda oracle, reward: oracle.select(reward, [0.5] * 4, 1, rng=np.random.default_rng(0)),
+        lambda oracle, reward: sa.cts(reward, 1, oracle=oracle).ask(rng=np.random.default_rng(0)),
+        lambda oracle, reward: sa.Session(sa.cts(reward, 1, oracle=oracle), seed=0).ask(),
+    ):
+        for make in ALL:
+            coins = itertools.cycle([0, 1, 1])
+            reward = sa.BlackBox(coin, n_arms=4, lipschitz=1.0, upper=1.0, noisy=True)
+            with pytest.warns(UserWarning, match="answers_in") as found:
+                ask(make(tolerance=0.3, budget=100), reward)
+            assert found[0].filename == __file__
+
+
+@pytest.mark.parametrize("wrong", [3, (1,), (1, 0), "low", (0, float("inf")), (0, "b"), [0, 1, 2]])
+def test_a_range_that_is_none_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"answers_in must be two numbers.*\(0, 1\), got "):
+        NoisySingletons(answers_in=wrong)

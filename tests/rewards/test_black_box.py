@@ -1,5 +1,6 @@
 """Functions that are noisy or fail at times: repeats, retries, time limits, and who refuses."""
 
+import contextlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -73,6 +74,37 @@ def test_the_last_failure_names_the_arms_with_any_executor(start):
             reward.batch(POOLS, THETA)
 
 
+@pytest.mark.parametrize(
+    "start", [lambda: None, lambda: ThreadPoolExecutor(2), lambda: worker_processes(2)]
+)
+def test_without_retries_the_error_is_the_functions_own_and_a_note_names_the_arms(start):
+    with contextlib.ExitStack() as stack:
+        executor = start()
+        reward = box(always_fails, executor=executor and stack.enter_context(executor))
+        with pytest.raises(ConnectionError, match="no route") as found:
+            reward.batch(POOLS, THETA)
+    noted = "".join(found.value.__notes__)
+    assert "arms [4] with means [0.5]" in noted
+    assert "set retries= of BlackBox" in noted
+    with pytest.raises(ConnectionError) as found:
+        box(always_fails)([5, 4], [0.25, 0.5])
+    assert "arms [4 5] with means [0.5  0.25]" in "".join(found.value.__notes__)
+
+
+def test_every_message_about_a_failed_call_names_retries():
+    with pytest.raises(RuntimeError, match=r"arms \[4\].*no route.*set retries= of BlackBox"):
+        box(always_fails, repeats=2)([4], [0.5])
+    with pytest.raises(RuntimeError, match=r"all 2 attempts.*retries= and backoff_s= of BlackBox"):
+        box(always_fails, retries=1)([4], [0.5])
+    nothing = sa.Counted(box(lambda arms, means: float("nan")))
+    for ask in (lambda: nothing([0], [0.5]), lambda: nothing.batch(POOLS, THETA)):
+        with pytest.raises(ValueError, match=r"got nan for the arms \[0\]; .*retries= of BlackBox"):
+            ask()
+    with pytest.raises(TypeError) as found:
+        box(lambda arms, means: None).batch(POOLS, THETA)
+    assert "arms [0]" in "".join(found.value.__notes__)
+
+
 def test_a_call_that_takes_too_long_has_failed():
     free, calls = threading.Event(), []
 
@@ -88,9 +120,9 @@ def test_a_call_that_takes_too_long_has_failed():
         assert 1 <= reward.n_failed < len(calls)
     finally:
         free.set()
-    with pytest.raises(RuntimeError, match="attempts, at last with TimeoutError: no answer within"):
+    with pytest.raises(RuntimeError, match=r"TimeoutError: no answer within.*retries="):
         box(lambda arms, means: threading.Event().wait(60), timeout_s=0.01)([0], [0.5])
-    with pytest.raises(RuntimeError, match="at last with KeyError"):
+    with pytest.raises(RuntimeError, match="with KeyError"):
         box(lambda arms, means: {}["gone"], timeout_s=60.0)([0], [0.5])
 
 

@@ -145,3 +145,18 @@ def test_retired_arms_are_not_picked():
     session = session_of()
     session.retire(*NAMES[:30])
     assert all(arm in NAMES[30:] for one in ask_many(session, 20) for arm in one.arms)
+
+
+@pytest.mark.parametrize(("n", "samples"), [(100_001, None), (10**12, None), (1, 10**9)])
+def test_a_call_takes_a_bounded_number(n, samples):
+    session = session_of()
+    with pytest.raises(ValueError, match="must be at most 100000 per call with k=3, got"):
+        ask_many(session, n, samples)
+    assert session.n_decisions == 0
+
+
+def test_larger_sets_are_fewer():
+    n_arms = 20_000
+    policy = sa.Policy(sa.BetaBelief(n_arms), sa.TopK(), sa.LinearReward(n_arms), n_arms)
+    with pytest.raises(ValueError, match="n must be at most 250 per call with k=20000, got 251"):
+        ask_many(sa.Session(policy, seed=1), 251)

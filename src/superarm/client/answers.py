@@ -88,18 +88,23 @@ class Bandit(Summary):
     id, name, n_arms, k, created
         Identity and size. ``created`` is in Unix seconds.
     rounds, decisions, evaluations
-        Numbers of rounds, of decisions in these rounds, and of evaluations of the reward.
+        Numbers of rounds, of decisions in these rounds, and of evaluations of the reward. A request
+        for n decisions is one round.
     open, told, expired
         Numbers of decisions that wait for outcomes, have all outcomes, and have expired.
     spec, retired, events, posterior
         The settings it was created with, the arms that are not picked at present, the number of
         its last event, and the posterior of its best arms. None in a list of bandits.
+    merged
+        Number of decisions of `EdgeBandit` that were sent. The other numbers do not count them.
+        None in a list of bandits.
     """
 
     spec: dict[str, Any] | None = None
     retired: list[str] | None = None
     events: int | None = None
     posterior: list[dict[str, Any]] | None = None
+    merged: int | None = None
 
     @classmethod
     def from_json(cls, answer: dict[str, Any]) -> Bandit:

@@ -5,11 +5,11 @@ They are written as in `superarm.client.verbs`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from superarm.client.answers import Bandit, Decision
-from superarm.client.errors import ProblemError, problem_error
+from superarm.client.errors import ProblemError, UnreachableError, problem_error
 from superarm.client.requests import (
     AskOptions,
     Request,
@@ -40,7 +40,7 @@ def tell_all(
     if not items:
         return []
     answer = yield Request("POST", "/v1/outcomes", body={"outcomes": items})
-    return [_result(one, lambda told: tuple(told["new"])) for one in answer["results"]]
+    return [_result(one, lambda told: tuple(told["new"])) for one in _results(answer, items)]
 
 
 def ask_all(
@@ -58,7 +58,7 @@ def ask_all(
     if not items:
         return []
     answer = yield Request("POST", "/v1/decisions", body={"decisions": items})
-    return [_result(one, Decision.from_json) for one in answer["results"]]
+    return [_result(one, Decision.from_json) for one in _results(answer, items)]
 
 
 def _pairs(items: Iterable[tuple[T, U]], what: str) -> list[tuple[T, U]]:
@@ -67,6 +67,17 @@ def _pairs(items: Iterable[tuple[T, U]], what: str) -> list[tuple[T, U]]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(f"each item must be a pair, {what}, got {pair!r:.60}")
     return pairs
+
+
+def _results(answer: dict[str, Any], items: Sequence[Any]) -> list[Any]:
+    """The results in the order of the items. With another number nobody knows whose they are."""
+    results = answer["results"]
+    if len(results) != len(items):
+        raise UnreachableError(
+            f"the service must answer one result per item, got {len(results)} for {len(items)}; "
+            "sending them again is safe"
+        )
+    return results
 
 
 def _result(said: dict[str, Any], read: Callable[[Any], T]) -> T | ProblemError:

@@ -157,7 +157,8 @@ class EdgeBandit:
         """n decisions, drawn at once: the law of ``ask(n)``, many times faster for simple policies.
 
         The draws have a stream of their own. They follow from the snapshot and from the number of
-        the first decision. All decisions of a call share the samples of the propensities.
+        the first decision. All decisions of a call share the samples of the propensities. A call
+        takes at most 100,000 decisions, and 5,000,000 arms in all of them: make several for more.
         """
         with self._lock:
             self._advance()

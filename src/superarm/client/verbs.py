@@ -25,6 +25,7 @@ from superarm.client.requests import (
     without_none,
 )
 from superarm.client.retries import Steps
+from superarm.core.arguments import as_flag
 
 _BANDITS_PER_REQUEST, _ARMS_PER_REQUEST = 100, 10_000
 _MOST_EXACT = 2**53
@@ -184,7 +185,8 @@ def verdict(
     The arguments are those of `Session.verdict`. The members are those of the library's `Verdict`.
     ``"text"`` is the verdict in words.
     """
-    query = {"delta": delta, "dependent": str(dependent).lower(), "late": late}
+    flag = str(as_flag(dependent, "dependent")).lower()
+    query = {"delta": delta, "dependent": flag, "late": late}
     return (yield Request("GET", bandit_path(bandit, "verdict"), query))
 
 
@@ -259,5 +261,5 @@ def health() -> Steps[dict[str, Any]]:
 
 def log(bandit: Bandit | str, after: int, follow: bool) -> Request:
     """Build the request for a log. It is no generator, because the clients stream the answer."""
-    params = {"after": after, "follow": "true" if follow else "false"}
+    params = {"after": after, "follow": "true" if as_flag(follow, "follow") else "false"}
     return Request("GET", bandit_path(bandit, "log"), params)

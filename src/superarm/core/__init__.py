@@ -12,6 +12,7 @@ from superarm.core.k_of_m import (
 )
 from superarm.core.policy import Policy, Sample, as_selection
 from superarm.core.pools import Pools
+from superarm.core.progress import RoundProgress
 from superarm.core.protocols import Belief, Environment, FeasibleSets, KOrSets, Oracle, Reward
 from superarm.core.reports import Report, Scores
 
@@ -27,6 +28,7 @@ __all__ = [
     "Pools",
     "Report",
     "Reward",
+    "RoundProgress",
     "Sample",
     "Scores",
     "as_feasible",

@@ -44,6 +44,7 @@ class Counted:
         if not np.isfinite(value):
             raise ValueError(
                 f"a reward must be a finite number, got {value} for the arms {shown_arms(arms)}"
+                f"{self._advice()}"
             )
         return value
 
@@ -61,9 +62,14 @@ class Counted:
             worst = int(np.flatnonzero(~np.isfinite(values))[0])
             raise ValueError(
                 f"a reward must be a finite number, got {values[worst]} "
-                f"for the arms {shown_arms(pools[worst])}"
+                f"for the arms {shown_arms(pools[worst])}{self._advice()}"
             )
         return values
+
+    def _advice(self) -> str:
+        """What to do about an answer that is no finite number."""
+        can_retry = getattr(self.uncounted, "retries", None) == 0
+        return "; if another call may succeed, set retries= of BlackBox" if can_retry else ""
 
 
 def shown_arms(arms: ArrayLike) -> str:

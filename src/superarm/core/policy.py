@@ -20,6 +20,7 @@ from superarm.core.counted import Counted, shown_arms
 from superarm.core.k_of_m import as_feasible, top_k
 from superarm.core.optional import SamplesTop, has, offers
 from superarm.core.places import LearnsLists, LearnsPlaces
+from superarm.core.progress import one_round
 from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
 from superarm.core.stopping import may_stop
 
@@ -118,7 +119,7 @@ class Policy:
         sets = self.feasible
         if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)
-        with Sample(belief_at(self.belief, context), as_generator(rng)) as theta:
+        with Sample(belief_at(self.belief, context), as_generator(rng)) as theta, one_round():
             arms = self.oracle.select(self.reward, theta, sets, rng=rng)
         if not sets.is_feasible(arms):
             raise ValueError(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_k
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_flag, as_k
 from superarm.core.showing import one_line
 
 _CELLS_AT_ONCE = 2**20
@@ -80,7 +80,7 @@ class ReplayEnvironment:
         columns = getattr(table, "columns", None)
         self.names = _as_names(columns if names is None else names, self.n_arms)
         self.means, self.n_missing = _means(self.table, self.names)
-        self.order, self.repeat = order, repeat
+        self.order, self.repeat = order, as_flag(repeat, "repeat")
         self._played, self._n_orders, self._rows = 0, 0, None
 
     _rows: IndexArray | None

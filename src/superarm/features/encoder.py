@@ -56,6 +56,9 @@ class Encoder:
     columns: tuple[Column, ...]
     intercept: bool = False
 
+    def __post_init__(self) -> None:
+        as_flag(self.intercept, "intercept")
+
     def __repr__(self) -> str:
         return f"Encoder({len(self.columns)} columns, {len(self.names)} features)"
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core import Policy, Pools
-from superarm.core.arguments import FloatArray, IndexArray, as_finite, as_positive
+from superarm.core.arguments import FloatArray, IndexArray, as_finite, as_flag, as_positive
 from superarm.offpolicy.estimate import check_overlap, check_weights
 from superarm.offpolicy.log import Log
 from superarm.offpolicy.sampling import Propensities
@@ -116,6 +116,7 @@ def by_arm(
     """The arms as units, and the target in each context."""
     if per not in ("set", "arm"):
         raise ValueError(f'per must be "set" or "arm", got {per!r}')
+    stabilise = as_flag(stabilise, "stabilise")
     _check_complete(log)
     wanted = as_targets(target, log)
     there = log.there

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from superarm.core import Pools, Reward, top_k
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import evaluations_per_value
+from superarm.core.progress import current_round
 from superarm.oracles._noise import N_WARM_UP, Noise
 from superarm.oracles._noise_checks import warn_of_few_values
 
@@ -44,6 +45,8 @@ class Sweeps:
         The sets, ascending each.
     most
         The largest number of evaluations.
+    about
+        What the contest is about, for those who follow the progress.
     """
 
     def __init__(
@@ -53,13 +56,17 @@ class Sweeps:
         sets: list[IndexArray],
         noise: Noise,
         most: int,
+        about: str = "one contest",
     ) -> None:
         self.reward, self.theta, self.sets, self.noise = reward, theta, sets, noise
         self.places = np.arange(len(sets))
         self.answers: FloatArray = np.zeros((0, len(sets)))
-        self.evaluations, self.most = 0, most
+        self.evaluations, self.most, self.about = 0, most, about
         self._each = evaluations_per_value(reward)
         self._pools = Pools.of(sets, reward.n_arms)
+        shown = current_round()
+        if shown is not None:
+            shown.undecided = self.undecided
         if noise.is_cold:
             self._warm_up()
 
@@ -98,6 +105,10 @@ class Sweeps:
         if len(self.answers) > 1:
             rest = self.answers - self.answers.mean(axis=0)
             self.noise.warm_up(rest.ravel(), float(self.reward.upper))
+
+    def undecided(self) -> str:
+        """How many sets are still in, as words."""
+        return f"{len(self.places):,} of {len(self.sets):,} sets in {self.about}"
 
     def _n_left(self) -> int:
         return (self.most - self.evaluations) // self._each

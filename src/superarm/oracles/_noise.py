@@ -27,7 +27,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from superarm.core.arguments import FloatArray, as_finite, as_positive
+from superarm.core.arguments import FloatArray, as_positive
 from superarm.core.special import ndtr
 
 # At about this many answers times 10 the boundary of a mixture is the tightest.
@@ -233,10 +233,14 @@ def as_noise(noise_std: float | None, answers_in: tuple[float, float] | None) ->
         raise ValueError(
             f"give noise_std or answers_in, not both, got {noise_std} and {answers_in}"
         )
-    ends = as_finite(answers_in, "answers_in", ndim=1)
-    if len(ends) != 2 or not ends[0] < ends[1]:
-        raise ValueError(f"answers_in must be two numbers, low < high, got {answers_in}")
-    return Bounded(float(ends[0]), float(ends[1]))
+    wanted = "answers_in must be two numbers, (low, high) with low < high, such as (0, 1)"
+    try:
+        low, high = (float(end) for end in answers_in)
+    except (TypeError, ValueError):
+        raise ValueError(f"{wanted}, got {answers_in!r}") from None
+    if not -np.inf < low < high < np.inf:
+        raise ValueError(f"{wanted}, got {answers_in!r}")
+    return Bounded(low, high)
 
 
 def _solved(

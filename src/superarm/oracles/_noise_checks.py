@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from superarm.core import Reward
 from superarm.core.arguments import FloatArray
 from superarm.core.optional import is_noisy
+from superarm.core.warn import warn_user
 
 _FEW_VALUES = 2
 _ENOUGH = 4  # answers: fewer may be equal by accident
@@ -25,9 +24,8 @@ def warn_of_few_values(reward: Reward, answers: FloatArray) -> None:
     if not is_noisy(reward) or len(answers) < _ENOUGH or n_values > _FEW_VALUES:
         return
     found = "are all equal" if n_values == 1 else "are only two different numbers"
-    warnings.warn(
+    warn_user(
         f"the noise should be symmetric, but {len(answers)} answers about the same set {found}; "
         f"if the answers have a known range, such as 0 to 1, set answers_in=(low, high), which "
-        f"allows any noise; otherwise certified sets may be wrong more often than delta says",
-        stacklevel=2,
+        f"allows any noise; otherwise certified sets may be wrong more often than delta says"
     )

@@ -67,6 +67,19 @@ class NoisyRound:
             self.n_answers += more
             self._use_empty()
 
+    def undecided(self, k: int, tolerance: float) -> str:
+        """How many arms may still be in the set, or out of it, as words."""
+        # The k arms that look best, without a draw among equal ones.
+        inside = np.zeros(len(self.theta), bool)
+        inside[np.argsort(self.lower + self.upper, kind="stable")[len(inside) - k :]] = True
+        if inside.all():
+            return ""
+        weakest, rival = self.lower[inside].min(), self.upper[~inside].max()
+        if rival - weakest <= tolerance:
+            return ""
+        doubts = np.where(inside, self.lower < rival - tolerance, self.upper > weakest + tolerance)
+        return f"{int(doubts.sum()):,} of {len(inside):,} arms"
+
     def _n_least(self, arm: int) -> int:
         """Fewer answers would prove nothing. All answers about an arm are in its first interval."""
         alpha = self.delta / 2 * 6 / np.pi**2 / len(self.theta)

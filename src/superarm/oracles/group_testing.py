@@ -10,7 +10,14 @@ from numpy.typing import ArrayLike
 
 from superarm import theory
 from superarm.core import KOrSets, Pools, Reward, as_selection, best_up_to, is_uniform
-from superarm.core.arguments import FloatArray, IndexArray, as_count, as_fraction, as_positive
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_count,
+    as_flag,
+    as_fraction,
+    as_positive,
+)
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
 from superarm.oracles._group_testing.drawing import SIZES, MadeTests, class_sizes, sized_tests
@@ -124,7 +131,7 @@ class GroupTesting:
         self.p = None if learns_p else as_fraction(_USUAL_P if p is None else p, "p")
         self.failure = failure if failure == "round" else as_fraction(failure, "failure")
         self.q = q if q == "estimate" else as_fraction(q, "q", high="]")
-        self.quantize = bool(quantize)
+        self.quantize = as_flag(quantize, "quantize")
         self.tests = one_of(tests, "tests", "all", "non_repeated")
         self.pools = as_pools(pools)
         self.budget = as_budget(budget)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from superarm.core import KOrSets, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import evaluations_per_value
+from superarm.core.progress import one_round
 from superarm.core.showing import one_line
 from superarm.oracles._budget import likeliest
 from superarm.oracles._contests import Sweeps, Winner, best_of
@@ -135,17 +136,19 @@ class NoisyGreedy(ContestSettings):
         known = np.full(len(order), np.nan), np.zeros(len(order))
         delta = self._share_of_next_round() / max(1, feasible.n_most - len(order))
         left = np.flatnonzero(feasible.extend(order))
-        while len(left):
-            most = (self.budget - spent) // max(1, feasible.n_most - len(order))
-            stays = may_stop(feasible, order)
-            arm, found, n = self._step(reward, theta, (order, left, stays), most, delta, rng)
-            spent += n
-            if arm is None:
-                end = found.slack
-                break
-            order = np.append(order, arm)
-            known = np.append(known[0], found.value), np.append(known[1], found.slack)
-            left = np.flatnonzero(feasible.extend(order))
+        with one_round() as shown:
+            shown.budget(self.budget)
+            while len(left):
+                most = (self.budget - spent) // max(1, feasible.n_most - len(order))
+                stays = may_stop(feasible, order)
+                arm, found, n = self._step(reward, theta, (order, left, stays), most, delta, rng)
+                spent += n
+                if arm is None:
+                    end = found.slack
+                    break
+                order = np.append(order, arm)
+                known = np.append(known[0], found.value), np.append(known[1], found.slack)
+                left = np.flatnonzero(feasible.extend(order))
         certified = bool((np.append(known[1], end) <= self.tolerance).all())
         self.report = NoisyGreedyReport(order, *known, spent, certified)
         return np.sort(order)
@@ -179,7 +182,7 @@ class NoisyGreedy(ContestSettings):
             # There is nothing to compare: the likeliest arm is added.
             return int(arms[0]), Winner(0, np.nan, np.inf), 0
         sets = [np.sort(np.append(order, arm)) for arm in arms] + [np.sort(order)] * stays
-        sweeps = Sweeps(reward, theta, sets, self._noise, most)
+        sweeps = Sweeps(reward, theta, sets, self._noise, most, f"step {len(order) + 1}")
         found = best_of(sweeps, delta, self.tolerance, rng=rng)
         if len(arms) < len(left):
             found = found._replace(slack=np.inf)  # an arm that was not evaluated may be better

@@ -10,8 +10,9 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm.core import Counted, KOrSets, Oracle, Reward, as_selection
-from superarm.core.arguments import IndexArray
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.optional import Forgetful, Stateful, evaluations_per_value
+from superarm.core.progress import one_round
 from superarm.core.showing import one_line
 from superarm.oracles._contests import Sweeps, better_than_first
 from superarm.oracles._noisy_settings import ContestSettings
@@ -134,30 +135,9 @@ class NoisyLocalSearch(ContestSettings):
         if self._counted is None or self._counted.uncounted is not reward:
             # The same one in every round: a start may know its reward by identity.
             self._counted = Counted(reward)
-        counted, before = self._counted, self._counted.evaluations
-        # No longer None: see __post_init__.
-        start = cast(Oracle, self.start).select(counted, theta, feasible, rng=rng)
-        delta = self._share_of_next_round()
-        arms, value, slack, n_swaps = start, np.nan, 0.0, 0
-        while True:
-            sets = [arms, *_neighbours(arms, feasible)]
-            if len(sets) == 1:
-                slack = 0.0
-                break
-            most = self.budget - (counted.evaluations - before)
-            if most < len(sets) * evaluations_per_value(reward):
-                slack = np.inf
-                break
-            sweeps = Sweeps(counted, theta, sets, self._noise, most)
-            share = delta * 6 / (np.pi * (n_swaps + 1)) ** 2
-            found = better_than_first(sweeps, share, self.tolerance)
-            arms, value, slack = sets[found.place], found.value, found.slack
-            if found.place == 0:
-                break
-            n_swaps += 1
-        spent = counted.evaluations - before
-        certified = slack <= self.tolerance
-        self.report = NoisyLocalSearchReport(start, value, n_swaps, spent, certified, slack)
+        with one_round() as shown:
+            shown.budget(self.budget)
+            arms, self.report = self._search(self._counted, theta, feasible, rng)
         return arms
 
     def state(self) -> dict[str, Any]:
@@ -180,6 +160,33 @@ class NoisyLocalSearch(ContestSettings):
         super().forget()
         if isinstance(self.start, Forgetful):
             self.start.forget()
+
+    def _search(
+        self, reward: Counted, theta: FloatArray, feasible: Any, rng: Generator
+    ) -> tuple[IndexArray, NoisyLocalSearchReport]:
+        before = reward.evaluations
+        # No longer None: see __post_init__.
+        start = cast(Oracle, self.start).select(reward, theta, feasible, rng=rng)
+        delta = self._share_of_next_round()
+        arms, value, slack, n_swaps = start, np.nan, 0.0, 0
+        while True:
+            sets = [arms, *_neighbours(arms, feasible)]
+            if len(sets) == 1:
+                slack = 0.0
+                break
+            most = self.budget - (reward.evaluations - before)
+            if most < len(sets) * evaluations_per_value(reward):
+                slack = np.inf
+                break
+            sweeps = Sweeps(reward, theta, sets, self._noise, most, f"swap {n_swaps + 1}")
+            share = delta * 6 / (np.pi * (n_swaps + 1)) ** 2
+            found = better_than_first(sweeps, share, self.tolerance)
+            arms, value, slack = sets[found.place], found.value, found.slack
+            if found.place == 0:
+                break
+            n_swaps += 1
+        spent, certified = reward.evaluations - before, slack <= self.tolerance
+        return arms, NoisyLocalSearchReport(start, value, n_swaps, spent, certified, slack)
 
 
 def _neighbours(arms: IndexArray, feasible: Any) -> list[IndexArray]:

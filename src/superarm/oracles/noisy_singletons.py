@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from superarm.core import KOrSets, Reward, as_k_of_m, as_selection, top_k
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.optional import evaluations_per_value
+from superarm.core.progress import one_round
 from superarm.oracles._bounds import BoundsReport
 from superarm.oracles._noise import Symmetric
 from superarm.oracles._noisy_answers import Answers
@@ -118,12 +119,15 @@ class NoisySingletons(NoisySettings):
         each = evaluations_per_value(reward)
         n_most = self.budget // each
         now = NoisyRound(reward, answers, rounds, theta, self.delta, self._noise)
-        while True:
-            arms = top_k(now.lower + now.upper, size, rng=rng)
-            pair = in_doubt(arms, now.lower, now.upper, self.tolerance)
-            if not len(pair) or now.n_answers >= n_most:
-                break
-            now.step(pair, n_most)
+        with one_round() as shown:
+            shown.budget(n_most * each)
+            shown.undecided = lambda: now.undecided(size, self.tolerance)
+            while True:
+                arms = top_k(now.lower + now.upper, size, rng=rng)
+                pair = in_doubt(arms, now.lower, now.upper, self.tolerance)
+                if not len(pair) or now.n_answers >= n_most:
+                    break
+                now.step(pair, n_most)
         spent, certified = now.n_answers * each, not len(pair)
         self.report = NoisySingletonsReport(now.lower, now.upper, spent, certified)
         return arms

@@ -15,6 +15,25 @@ from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.stopping import may_stop
 
 _LONGEST_PAUSE_S = 60.0
+_ADVICE = "If another call may succeed, set retries= of BlackBox"
+
+
+@dataclass(frozen=True)
+class Once:
+    """Evaluates a function, and names the arms if it fails.
+
+    The error stays the function's own, so that a program can go on catching it.
+    """
+
+    fn: Callable[[IndexArray, FloatArray], float]
+
+    def __call__(self, arms: IndexArray, means: FloatArray) -> float:
+        """The answer."""
+        try:
+            return float(self.fn(arms, means))
+        except Exception as error:  # the function is the user's and may fail in any way
+            error.add_note(f"The reward failed for {_shown(arms, means)}. {_ADVICE}.")
+            raise
 
 
 @dataclass(frozen=True)
@@ -49,10 +68,13 @@ class Attempts:
             if failed < self.retries:
                 # Doubled each time, so that an overloaded service can recover.
                 time.sleep(min(_LONGEST_PAUSE_S, self.backoff_s * 2**failed))
-        shown, at = (np.array2string(np.asarray(each), threshold=10) for each in (arms, means))
+        said = f"the reward failed for {_shown(arms, means)}"
+        why = f"{type(last).__name__}: {last}"
+        if self.retries == 0:
+            raise RuntimeError(f"{said} with {why}. {_ADVICE}") from last
         raise RuntimeError(
-            f"the reward failed for the arms {shown} with means {at} in all {self.retries + 1} "
-            f"attempts, at last with {type(last).__name__}: {last}"
+            f"{said} in all {self.retries + 1} attempts, at last with {why}. More attempts: set "
+            f"retries= and backoff_s= of BlackBox higher"
         ) from last
 
     def _answer(self, arms: IndexArray, means: FloatArray) -> float:
@@ -64,6 +86,11 @@ class Attempts:
         if not math.isfinite(value):
             raise ValueError(f"a reward must be a finite number, got {value}")
         return value
+
+
+def _shown(arms: IndexArray, means: FloatArray) -> str:
+    shown, at = (np.array2string(np.asarray(each), threshold=10) for each in (arms, means))
+    return f"the arms {shown} with means {at}"
 
 
 def in_time(fn: Callable[..., Any], args: tuple[Any, ...], timeout_s: float) -> Any:

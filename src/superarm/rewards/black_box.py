@@ -20,9 +20,10 @@ from superarm.core.arguments import (
     as_set,
     as_theta,
 )
+from superarm.core.progress import Round, RoundLine, Shows, current_round, one_round
 from superarm.core.showing import one_line
 from superarm.core.stopping import may_stop
-from superarm.rewards._attempts import Attempts
+from superarm.rewards._attempts import Attempts, Once
 
 T = TypeVar("T")
 
@@ -67,12 +68,17 @@ class BlackBox:
         How many calls of ``fn`` are averaged for one value. Each call counts as an evaluation.
     retries
         How often a call is repeated that raises, takes too long, or returns no finite number. After
-        the last retry, RuntimeError names the arms.
+        the last retry, RuntimeError names the arms. Without retries the error is that of ``fn``,
+        with a note that names the arms.
     backoff_s
         How many seconds to wait before the first retry. The wait doubles with each retry.
     timeout_s
         After how many seconds a call has failed; None for no limit. Such a call goes on in the
         background, because Python cannot end it.
+    progress
+        True shows how far the evaluations of a round are, in one line of the error stream, if the
+        round takes longer than a second. A function is called with a `RoundProgress` instead, up to
+        ten times per second and when the round ends. The results do not depend on it.
 
     Attributes
     ----------
@@ -120,6 +126,7 @@ class BlackBox:
         retries: int = 0,
         backoff_s: float = 0.1,
         timeout_s: float | None = None,
+        progress: bool | Shows = False,
     ) -> None:
         if not callable(fn):
             raise TypeError(f"fn must be callable as fn(arms, means), got {fn!r}")
@@ -127,16 +134,19 @@ class BlackBox:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self.lipschitz = self._as_lipschitz(lipschitz)
         self.upper = as_positive(upper, "upper")
-        self.monotone = monotone
-        self.zero_is_absent = zero_is_absent
-        self.concave = concave
-        self.diminishing = diminishing
+        self.monotone = as_flag(monotone, "monotone")
+        self.zero_is_absent = as_flag(zero_is_absent, "zero_is_absent")
+        self.concave = as_flag(concave, "concave")
+        self.diminishing = as_flag(diminishing, "diminishing")
         self.executor = executor
         self.noisy = as_flag(noisy, "noisy")
         self.repeats = as_count(repeats, "repeats", least=1)
         self.retries = as_count(retries, "retries")
         self.backoff_s = as_positive(backoff_s, "backoff_s")
         self.timeout_s = None if timeout_s is None else as_positive(timeout_s, "timeout_s")
+        if not (isinstance(progress, bool) or callable(progress)):
+            raise TypeError(f"progress must be True, False or a function, got {progress!r}")
+        self.progress, self._line = progress, RoundLine()
         self.n_failed = 0
 
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
@@ -144,9 +154,17 @@ class BlackBox:
         arms, means = as_set(arms, means, self.n_arms)
         order = np.argsort(arms)
         arms, means = arms[order], means[order]
+        # A single value outside of a round is not worth a line of progress.
+        now = current_round() if self.progress else None
+        if now is not None:
+            now.ask(self.repeats, self._shows)
         if self._is_plain:
-            return float(self.fn(arms, means))
-        return self._averages([self._attempts(arms, means)])[0]
+            value = Once(self.fn)(arms, means)
+        else:
+            value = self._averages([self._attempts(arms, means)])[0]
+        if now is not None:
+            now.done(self.repeats)
+        return value
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         """The values of many sets, with the executor if there is one."""
@@ -154,9 +172,29 @@ class BlackBox:
         # Copies: a function that writes to its arguments must not change the pools.
         sets = [arms.copy() for arms in pools]
         means = [theta[arms] for arms in sets]
+        if not self.progress:
+            return self._values(sets, means, None)
+        with one_round() as now:
+            now.ask(
+                len(sets) * self.repeats, self._line if self.progress is True else self.progress
+            )
+            return self._values(sets, means, now)
+
+    def _values(
+        self, sets: list[IndexArray], means: list[FloatArray], now: Round | None
+    ) -> FloatArray:
         if self._is_plain:
-            return np.fromiter(self._map(self.fn, sets, means), np.float64, len(sets))
-        return np.array(self._averages(self._map(self._attempts, sets, means)), np.float64)
+            answers = self._counted(self._map(Once(self.fn), sets, means), now)
+            return np.fromiter(answers, np.float64, len(sets))
+        tried = self._counted(self._map(self._attempts, sets, means), now)
+        return np.array(self._averages(tried), np.float64)
+
+    def _counted(self, answers: Iterator[T], now: Round | None) -> Iterator[T]:
+        return answers if now is None else _showing(answers, now, self.repeats)
+
+    @property
+    def _shows(self) -> Shows:
+        return self.progress if callable(self.progress) else self._line
 
     @property
     def _is_plain(self) -> bool:
@@ -198,6 +236,13 @@ class BlackBox:
                 f"got shape {each.shape}"
             )
         return each
+
+
+def _showing(answers: Iterator[T], now: Round, n_each: int) -> Iterator[T]:
+    """The same answers, each counted in the round when it has come."""
+    for answer in answers:
+        now.done(n_each)
+        yield answer
 
 
 def _stoppable(evaluate: Callable[[IndexArray, FloatArray], T]) -> Callable[..., T]:

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A bandit in numbers."""
+    """A bandit in numbers.
+
+    A round is a request for one or ``n`` decisions. Each of its decisions is open, told or expired.
+    Decisions that were made at the edge are in none of these numbers.
+    """
 
     id: str
     name: str

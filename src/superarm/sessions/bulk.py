@@ -25,18 +25,24 @@ from superarm.sessions.decisions import Decision, Name, Record
 from superarm.sessions.session import Session
 from superarm.sessions.unlocked import UnlockedSession
 
+# Decisions of one call and the arms in them, to bound the memory: about 1.6 kB per decision of 5.
+_MOST_DECISIONS, _MOST_ARMS = 100_000, 5_000_000
+
 
 def ask_many(session: Session, n: int, propensities: int | None = None) -> list[Decision]:
     """n decisions at once, with the law of ``Session.ask(n)``.
 
     The draws come from a stream that depends on the seed of the session and on the number of the
-    first decision alone. The stream of ``Session.ask`` is not used.
+    first decision alone. The stream of ``Session.ask`` is not used. A call takes at most 100,000
+    decisions, and 5,000,000 arms in all of them, because they are in memory at once.
     """
     n = as_count(n, "n", least=1)
     n_samples = 0 if propensities is None else as_count(propensities, "propensities", least=1)
     with session._lock:
         now = session._unlocked
         feasible = now.check(None, None)
+        _check_size(n, "n", feasible.n_most)
+        _check_size(n_samples, "propensities", feasible.n_most)
         if not is_simple(now, feasible, WorksInBulk):
             return now.ask(n, None, n_samples)
         time = float(now.clock())
@@ -106,6 +112,14 @@ def _check_repeated(records: list[Record], news: list[dict[int, float]]) -> None
                     f"a decision must be told one outcome per arm, got {seen[id, arm]} and "
                     f"{outcome} for an arm of {id}"
                 )
+
+
+def _check_size(n: int, name: str, k: int) -> None:
+    most = max(1, min(_MOST_DECISIONS, _MOST_ARMS // k))
+    if n > most:
+        raise ValueError(
+            f"{name} must be at most {most} per call with k={k}, got {n}; make several calls"
+        )
 
 
 def is_simple(session: UnlockedSession, feasible: FeasibleSets, protocol: type) -> bool:

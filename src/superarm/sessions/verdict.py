@@ -13,7 +13,7 @@ from superarm.beliefs.learned_prior import LearnedPosterior
 from superarm.beliefs.outcome_counts import OutcomeCounts
 from superarm.beliefs.posteriors import BetaMixturePosterior, BetaPosterior
 from superarm.core import FeasibleSets, Policy, is_uniform
-from superarm.core.arguments import FloatArray, IndexArray, as_fraction
+from superarm.core.arguments import FloatArray, IndexArray, as_flag, as_fraction
 from superarm.core.contexts import uses_contexts
 from superarm.core.optional import CountsOutcomes, HasPosterior
 from superarm.oracles import TopTwo
@@ -91,6 +91,8 @@ def verdict_of(session: UnlockedSession, delta: float, *, dependent: bool, late:
     delta, policy, arms = as_fraction(delta, "delta"), session.policy, session.arms
     if late not in ("any", "alike"):
         raise ValueError(f'late must be "any" or "alike", got {late!r}')
+    # Half of the evidence is left if outcomes of one round may depend on each other.
+    part = 0.5 if as_flag(dependent, "dependent") else 1.0
     _check_is_proved(policy)
     kept = _compared(policy.feasible, arms.is_retired)
     k = _sought(policy)
@@ -102,8 +104,6 @@ def verdict_of(session: UnlockedSession, delta: float, *, dependent: bool, late:
     n_pairs, n_added = None, len(arms) - arms.n_first
     if n_added or arms.is_retired.any():
         n_pairs = n_pairs_of(len(arms), n_added)
-    # Half of the evidence is left if outcomes of one round may depend on each other.
-    part = 0.5 if dependent else 1.0
     best, (inside, outside), error = best_k(
         part * counts, part * sums, k, awaited=part * awaited, n_pairs=n_pairs
     )

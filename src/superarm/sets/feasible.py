@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core import top_k
-from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_finite, as_k
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_arms,
+    as_count,
+    as_finite,
+    as_flag,
+    as_k,
+)
 from superarm.sets._clashes import Group, named_mask, quotas_of, refuse_clashes, refuse_heavy
 from superarm.sets._knapsack import best_within_budget
 
@@ -90,7 +98,7 @@ class Feasible:
         n_arms: int | None = None,
     ) -> None:
         self.k = as_count(k, "k", least=1)
-        self.at_most = bool(at_most)
+        self.at_most = as_flag(at_most, "at_most")
         self.n_most, self.same_size = self.k, not self.at_most
         if (weights is None) != (budget is None):
             raise ValueError("weights and budget must be given together, or neither")

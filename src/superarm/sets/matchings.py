@@ -6,7 +6,7 @@ import numpy as np
 import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import IndexArray, as_arms
+from superarm.core.arguments import IndexArray, as_arms, as_flag
 from superarm.core.showing import one_line
 from superarm.sets import _edges
 from superarm.sets._edges import as_edges, as_values
@@ -52,7 +52,7 @@ class Matchings:
     def __init__(self, rows: ArrayLike, columns: ArrayLike, *, full: bool = False) -> None:
         self.rows, self.columns = as_edges(rows, columns, ("rows", "columns"), directed=True)
         self.n_arms = len(self.rows)
-        self.same_size = bool(full)
+        self.same_size = as_flag(full, "full")
         self.undecided = np.ones(self.n_arms, bool)
         self._shape = int(self.rows.max()) + 1, int(self.columns.max()) + 1
         graph = _edges.graph(self.rows, self.columns, self._shape)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superarm.core import Oracle, Pools, Report, Sample, Scores
-from superarm.core.arguments import FloatArray, as_set, as_theta
+from superarm.core.arguments import FloatArray, as_flag, as_set, as_theta
 from superarm.core.optional import Adopts, Forgetful, SelectsMany, Stateful
 from superarm.sets.feasible import Feasible, Group
 from superarm.testing.claims import claim, claim_arms, claim_refused, name_of
@@ -57,6 +57,8 @@ def check_oracle(
     seed
         Where the randomness of the check comes from.
     """
+    exact, draws = as_flag(exact, "exact"), as_flag(draws, "draws")
+    feasible, scale_free = as_flag(feasible, "feasible"), as_flag(scale_free, "scale_free")
     # A sum: its best set is known, and an oracle that claims to be exact must find it.
     reward = _Sum(6)
     claim(isinstance(make(), Oracle), f"{name_of(make())} must have select and report")

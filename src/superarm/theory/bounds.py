@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superarm.core import Pools
-from superarm.core.arguments import as_count, as_finite, as_fraction, as_k, as_positive
+from superarm.core.arguments import as_count, as_finite, as_flag, as_fraction, as_k, as_positive
 from superarm.core.special import gammaln, logsumexp
 
 # Relative to the largest score: differences below this are rounding.
@@ -216,7 +216,7 @@ def regret_bound(
     """
     n_arms = as_count(n_arms, "n_arms", least=1)
     k = as_k(k, n_arms)
-    horizon = as_count(horizon, "horizon", least=1)
+    horizon, log = as_count(horizon, "horizon", least=1), as_flag(log, "log")
     epsilon = _as_epsilon(epsilon, gap_min=gap_min, k=k, lipschitz=lipschitz)
     if as_positive(gap_max, "gap_max") < gap_min:
         raise ValueError(f"gap_max must be at least gap_min = {gap_min}, got {gap_max}")

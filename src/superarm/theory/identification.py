@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superarm.core.arguments import FloatArray, IndexArray, as_fraction, as_k, as_unit
+from superarm.core.arguments import FloatArray, IndexArray, as_flag, as_fraction, as_k, as_unit
 from superarm.core.special import rel_entr
 
 # A share below this is none: a pair of such arms could not be pooled.
@@ -44,7 +44,7 @@ def optimal_shares(mu: ArrayLike, k: int, *, in_sets: bool = True) -> tuple[Floa
     (array([0.42, 0.29, 0.29]), 0.00348)
     """
     means = as_unit(mu, "mu", np.shape(mu))
-    k = as_k(k, len(means))
+    k, in_sets = as_k(k, len(means)), as_flag(in_sets, "in_sets")
     order = np.argsort(-means, kind="stable")
     inside, outside = order[:k], order[k:]
     if not len(outside) or means[inside[-1]] <= means[outside[0]]:

@@ -52,6 +52,18 @@ def test_a_round_trip(line, bandit):
     assert not np.isnan(log.outcomes).any()
 
 
+def test_counts_tell_decisions_of_the_edge_apart(line, bandit):
+    """A request is a round, whatever its n. Merged decisions are in no other number."""
+    line.service.post(f"/v1/bandits/{bandit}/decisions", json={"n": 3})
+    edge = line.edge(bandit)
+    play(edge, 4)
+    edge.sync()
+    state = line.service.get(f"/v1/bandits/{bandit}").json()
+    counts = {"rounds": 1, "decisions": 3, "open": 3, "told": 0, "expired": 0, "merged": 4}
+    assert {name: state[name] for name in counts} == counts
+    assert edge._client.bandit(bandit).merged == 4
+
+
 def test_shares_have_own_ids_and_draws(line, bandit):
     first, second = line.edge(bandit), line.edge(bandit)
     firsts, seconds = ([one.ask() for _ in range(20)] for one in (first, second))

@@ -93,14 +93,50 @@ def test_json_lines(client):
     ("at", "members"),
     [
         ("/v1/decisions", {"decisions": []}),
-        ("/v1/decisions", {"decisions": [{"k": 1}]}),
-        ("/v1/decisions", {"decisions": [{"bandit": "x", "key": "a b"}]}),
-        ("/v1/outcomes", {"outcomes": [{"decision": "x", "outcomes": {"a": 2.0}}]}),
+        ("/v1/decisions", {"decisions": [{"bandit": "x"}] * 10_001}),
+        ("/v1/decisions", {"decisions": [{"bandit": "x"}], "more": 1}),
+        ("/v1/decisions", {"outcomes": [{"k": 1}]}),
+        ("/v1/outcomes", {"outcomes": {"decision": "x", "outcomes": {"a": 2.0}}}),
         ("/v1/outcomes", [{"decision": "x", "outcomes": {"a": 1.0}}]),
     ],
 )
 def test_a_body_that_does_not_fit_changes_nothing(client, at, members):
     assert client.post(at, json=members).status_code == 422
+
+
+def test_an_item_that_does_not_fit_is_a_problem_of_its_own(client):
+    """Of both routes, as a list or as lines. The other items are carried out."""
+    bandit = create(client, name="misfits", arms=["a", "b"], k=2)
+    items = [
+        {"k": 1},
+        {"bandit": bandit},
+        {"bandit": "x", "key": "a b"},
+        None,
+        {"bandit": bandit, "colour": 1},
+    ]
+    results = post(client, "/v1/decisions", {"decisions": items})
+    problems = [one["problem"] for one in results if "problem" in one]
+    assert [one["status"] for one in problems] == [422] * 4
+    assert [one["detail"] for one in problems[:3]] == [
+        "bandit is missing",
+        "key must be 1 to 200 visible ASCII characters, got 'a b'",
+        "the item must be an object, got None",
+    ]
+    assert problems[3]["detail"].startswith("colour is unknown: known members are n, k,")
+    told = [
+        {"decision": results[1]["answer"]["id"], "outcomes": outcomes}
+        for outcomes in ({"a": 2}, {"a": 1}, {"b": "1"})
+    ]
+    headers = {"Content-Type": "application/x-ndjson"}
+    lines = "\n".join(map(json.dumps, told))
+    answer = client.post("/v1/outcomes", content=lines, headers=headers)
+    high, fits, text = answer.json()["results"]
+    assert high["problem"]["errors"] == [
+        {"at": "outcomes.a", "detail": "must be at most 1", "got": "2"}
+    ]
+    assert fits["answer"]["new"] == ["a"]
+    assert text["problem"]["detail"] == "outcomes.b must be a number, got '1'"
+    assert len(events_of(client, bandit)) == 3  # made, decided, told
 
 
 def test_the_client_asks_and_tells_many(client):

@@ -64,6 +64,7 @@ ADDED = [
     ("components", "schemas", "VerdictAnswer"),
     ("paths", "/v1/bandits/{id}/lift"),
     ("components", "schemas", "LiftAnswer"),
+    ("components", "schemas", "BanditState", "properties", "merged"),
     ("components", "schemas", "HoldoutBody"),
     ("components", "schemas", "CreateBody", "properties", "holdout"),
     ("components", "schemas", "DecisionAnswer", "properties", "holdout"),

@@ -19,6 +19,7 @@ from page_steps import (
 )
 
 from forked_server import ForkedServer
+from superarm.client import Client, EdgeBandit
 from superarm.service.http import keys
 from superarm.service.log.sqlite import SQLiteStore
 
@@ -114,6 +115,17 @@ def test_a_verdict_that_is_done(visit, other):
     wait_for_text(
         page.locator(".verdict"), r"^Done. fig is the best. The chance that this is wrong"
     )
+
+
+def test_decisions_of_the_edge_count_apart(visit, server, bandit):
+    with Client(server) as client, EdgeBandit(client, bandit["id"]) as edge:
+        made = edge.ask()
+        edge.tell(made, dict.fromkeys(made.arms, 1.0))
+        edge.sync()
+        page = visit(f"/#/b/{bandit['id']}")
+    wait_for_text(tile(page, "merged"), "^1$")
+    wait_for_text(tile(page, "decisions"), "^0$")
+    wait_for_text(page.locator(".verdict"), "Not done yet. The best so far:")
 
 
 def test_a_paused_page_shows_nothing_new(visit, other, bandit):

@@ -6,7 +6,6 @@ warning. An answer that is another one the second time is an error.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.warn import warn_user
 
 if TYPE_CHECKING:
     from superarm.oracles._lazy.single_arms import SingleArms
@@ -89,11 +89,11 @@ def _refuse_noise(arm: int, x: float, f: float, slack: float, again: Again) -> N
         raise ValueError(
             f"the reward answered {f!r} and then {second!r} for arm {arm} alone with mean "
             f"{x!r}: it is noisy or changing (or declares zero_is_absent wrongly), so "
-            "remembered answers prove nothing; use Singletons"
+            "remembered answers prove nothing; use Singletons, or NoisySingletons if it is noisy"
         )
 
 
 def _warn(known: SingleArms, message: str) -> None:
     if not known.warned:
-        warnings.warn(f"{message}. LazySingletons corrects the value", stacklevel=8)
+        warn_user(f"{message}. LazySingletons corrects the value")
     known.warned = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.optional import is_diminishing
+from superarm.core.warn import warn_user
 from superarm.oracles._lazy.certificates import Audits
 from superarm.oracles._lazy.gains import Base, RememberedGains, hoped, pack
 from superarm.oracles._lazy.stage import Stage
@@ -288,6 +288,6 @@ class GreedyRound:
             known.submodular = False
             message = f"the reward is not submodular, or not lipschitz as declared: {what} it can"
         if not known.warned:
-            warnings.warn(f"{message}. LazyGreedy continues without that assumption", stacklevel=6)
+            warn_user(f"{message}. LazyGreedy continues without that assumption")
         known.warned = True
         raise ContradictionError

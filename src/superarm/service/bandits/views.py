@@ -65,6 +65,7 @@ def state(live: Live, turn: Turn, top: int, among: Any = None) -> Answer:
         "spec": _readable({**live.spec, **sizes}),
         "retired": [str(name) for name in session.retired],
         "events": live.seq,
+        "merged": live.merged,
         "posterior": _posterior(live, names, top, among),
     }
 

@@ -49,6 +49,10 @@ class BanditState(Summary):
     retired: list[str]
     events: int
     posterior: list[ArmState]
+    merged: Annotated[
+        int,
+        Field(description="Decisions that came in batches. No other number here counts them."),
+    ] = 0
 
 
 class VerdictAnswer(BaseModel):

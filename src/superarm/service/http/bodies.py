@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from superarm.service.bandits import parts
+from superarm.service.http import misfits
 
 
 def _whole(value: Any) -> Any:
@@ -25,9 +26,7 @@ def _whole(value: Any) -> Any:
 _WHOLE = BeforeValidator(_whole)
 _MOST_COUNT = 10_000_000
 # No control characters: some databases cannot store them, and people cannot see them.
-Text = Annotated[
-    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
-]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=misfits.NO_CONTROLS)]
 Count = Annotated[int, Field(ge=1, le=_MOST_COUNT), _WHOLE]
 CountOrZero = Annotated[int, Field(ge=0, le=_MOST_COUNT), _WHOLE]
 Outcome = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -43,7 +42,7 @@ Rows = Annotated[list[Row], Field(min_length=1)]
 MOST_NUMBER = 2**53  # larger whole numbers are not exact in every JSON reader
 Seed = (
     Annotated[int, Field(ge=0, le=MOST_NUMBER), _WHOLE]
-    | Annotated[str, StringConstraints(pattern=r"^[0-9]{1,39}$")]
+    | Annotated[str, StringConstraints(pattern=misfits.DIGITS)]
 )
 _Words = Annotated[str, StringConstraints(max_length=1000)]
 _Integer = Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
@@ -219,7 +218,7 @@ class DecideItem(DecideBody):
     """One of many requests for decisions, of any bandits."""
 
     bandit: Text = Field(description="The id of the bandit.")
-    key: Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,200}$")] | None = Field(
+    key: Annotated[str, StringConstraints(pattern=misfits.VISIBLE)] | None = Field(
         None, description="As the header Idempotency-Key: the same key gets the same decision."
     )
 
@@ -286,7 +285,7 @@ class RemoteDecision(Strict):
 class BatchBody(Strict):
     """Decisions that a client made with snapshots. They are learnt in this order."""
 
-    version: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,17}-[0-9a-f]{16}$")] = Field(
+    version: Annotated[str, StringConstraints(pattern=misfits.VERSION)] = Field(
         description="That of the last snapshot that the client took before it made the batch."
     )
     decisions: Annotated[list[RemoteDecision], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(

@@ -1,7 +1,7 @@
 """Endpoints for many decisions or outcomes in one request, of any bandits.
 
-Each item is carried out as a request of its own would be, and has a result of its own. Items of one
-bandit are committed together.
+Each item is carried out as a request of its own would be, and has a result of its own. An item that
+does not fit is a problem in the body already. Items of one bandit are committed together.
 """
 
 from __future__ import annotations
@@ -37,13 +37,17 @@ _PROBLEMS = (400, 413, 415, 422, 429, 503, 507)
 )
 def decide_all(service: Service, body: bodies.DecideAllBody) -> Work | Awaitable[Answer]:
     """Issue decisions of any bandits. Each has its own result, and is in the log before that."""
-    wanted = []
-    for item in body.decisions:
+    wanted: list[Wanted] = []
+    items: Sequence[bodies.DecideItem | Problem] = body.decisions
+    for item in items:
+        if isinstance(item, Problem):  # it does not fit
+            wanted.append(item)
+            continue
         # Most items have no constraints, and a model is slow to take apart.
         plain = item.model_fields_set <= _PLAIN
         asked = {} if plain else item.model_dump(exclude_defaults=True, exclude=_PLAIN)
         wanted.append((item.bandit, deciding(service, asked, item.key)))
-    return _work(service, "decisions", body.decisions, wanted)
+    return _work(service, "decisions", items, wanted)
 
 
 @endpoint(
@@ -57,16 +61,20 @@ def decide_all(service: Service, body: bodies.DecideAllBody) -> Work | Awaitable
 def tell_all(service: Service, body: bodies.TellAllBody) -> Work | Awaitable[Answer]:
     """Learn outcomes of any decisions. Each has its own result, and is in the log before that."""
     wanted: list[Wanted] = []
-    for item in body.outcomes:
+    items: Sequence[bodies.TellItem | Problem] = body.outcomes
+    for item in items:
+        if isinstance(item, Problem):  # it does not fit
+            wanted.append(item)
+            continue
         try:
             wanted.append(telling(service, item.decision, item.outcomes))
         except Problem as problem:
             wanted.append(problem)
-    return _work(service, "outcomes", body.outcomes, wanted)
+    return _work(service, "outcomes", items, wanted)
 
 
 def _work(
-    service: Service, member: str, items: Sequence[BaseModel], wanted: Sequence[Wanted]
+    service: Service, member: str, items: Sequence[BaseModel | Problem], wanted: Sequence[Wanted]
 ) -> Work | Awaitable[Answer]:
     if service.team is None:
         return Work(wanted, _answer)
@@ -81,14 +89,15 @@ async def _spread(
     service: Service,
     team: Team,
     member: str,
-    items: Sequence[BaseModel],
+    items: Sequence[BaseModel | Problem],
     wanted: Sequence[Wanted],
 ) -> Answer:
     """Carry out the operations here and in other workers, and say of each how it ended."""
     here = dict(enumerate(wanted))
     sent: list[tuple[list[int], Awaitable[list[Answer]]]] = []
     for home, places in (await _elsewhere(service, team, here)).items():
-        sent.append((places, _ask(team, home, member, [items[i] for i in places])))
+        there = [one for i in places if isinstance(one := items[i], BaseModel)]  # all of them
+        sent.append((places, _ask(team, home, member, there)))
         for place in places:
             del here[place]
     waiting = service.engine.do_all(list(here.values()))

@@ -14,16 +14,17 @@ import re
 import typing
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import to_json
+from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator, create_model
+from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from superarm.service.bandits.actor import Wanted
 from superarm.service.bandits.records import Repeated
+from superarm.service.http.misfits import misfit
 from superarm.service.http.service import Service
 from superarm.service.problems import Problem, shown
 
@@ -32,8 +33,6 @@ NDJSON = "application/x-ndjson"  # JSON lines
 _JSON = "application/json"
 _NOTHING = (b"", b"{}")
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
-_MOST_ERRORS = 10  # errors of a body that one answer lists
-_LONGEST_TEXT = 300
 
 
 class Work(NamedTuple):
@@ -124,6 +123,8 @@ class Endpoint:
         given = {**request.path_params, **self.arguments(*content)}
         if self.query is not None:
             given["query"] = _checked(request, self.query)
+        elif request.url.query and self.path.startswith("/v1/"):
+            _checked(request, _NoQuery)
         said = self.function(service, **given)
         if isinstance(said, Work):
             answer = said.answer(await service.engine.do_all(said.wanted))
@@ -193,7 +194,7 @@ def body_of(raw: bytes, sent: str | None, endpoint: Endpoint) -> BaseModel | Non
     # A body that is not needed, and says nothing, leaves the default of the function.
     if endpoint.body is None or (raw in _NOTHING and not endpoint.needs_body):
         return None
-    return _parsed(raw, endpoint.body)
+    return _parsed(raw, endpoint.body, endpoint.lines)
 
 
 def _as_json(raw: bytes, media: str, lines: str | None) -> bytes:
@@ -213,53 +214,63 @@ def _as_json(raw: bytes, media: str, lines: str | None) -> bytes:
     return raw
 
 
-def _parsed(raw: bytes, model: type[BaseModel]) -> BaseModel:
+def _parsed(raw: bytes, model: type[BaseModel], lines: str | None) -> BaseModel:
     try:
         # From bytes, not from parsed JSON: strict models then take lists for tuples.
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise _body_problem(error) from None
+        if error.errors()[0]["type"] == "json_invalid":
+            detail = json.dumps(error.errors()[0]["msg"])[1:-1]
+            # 400 for text that is not JSON, 422 for JSON that does not fit.
+            raise Problem(400, f"the body must be JSON: {detail}") from None
+        if lines is None:
+            raise misfit(error, from_json(raw), model, "members") from None
+    return _forgiving(raw, model, lines)
 
 
-def _body_problem(error: ValidationError) -> Problem:
-    found = error.errors(include_url=False, include_context=False)
-    # 400 for text that is not JSON, 422 for JSON that does not fit.
-    if found[0]["type"] == "json_invalid":
-        return Problem(400, f"the body must be JSON: {_printable(found[0]['msg'])}")
-    errors = [
-        {
-            "at": _printable(".".join(map(str, one["loc"]))),
-            "detail": _printable(one["msg"]),
-            "got": shown(one["input"]),
-        }
-        for one in found[:_MOST_ERRORS]
-    ]
-    first = errors[0]
-    return Problem(
-        422, f"the body does not fit: {first['at'] or 'it'}: {first['detail']}", errors=errors
-    )
+def _forgiving(raw: bytes, model: type[BaseModel], member: str) -> BaseModel:
+    """A body with many items, with problems in the places of the items that do not fit."""
+    try:
+        items = getattr(_with_problems(model, member).model_validate_json(raw), member)
+    except ValidationError as error:
+        raise misfit(error, from_json(raw), model, "members") from None
+    return model.model_construct(**{member: items})
 
 
-def _printable(text: str) -> str:
-    return json.dumps(text)[1:-1][:_LONGEST_TEXT]
+@cache
+def _with_problems(model: type[BaseModel], member: str) -> type[BaseModel]:
+    """The model of a body whose items fit or become problems."""
+    field = model.model_fields[member]
+    (item,) = typing.get_args(field.annotation)
+
+    def checked(value: Any, check: Callable[[Any], Any]) -> Any:
+        try:
+            return check(value)
+        except ValidationError as error:
+            return misfit(error, value, item, "members", "the item")
+
+    items: Any = list[Annotated[item, WrapValidator(checked)]]  # type: ignore[valid-type]
+    declared: Any = (Annotated[items, *field.metadata], ...)
+    return create_model(model.__name__, __config__=model.model_config, **{member: declared})
+
+
+class _NoQuery(BaseModel):
+    """The query of an endpoint that has none."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def _checked(request: Request, model: type[BaseModel]) -> BaseModel:
-    """The query. A parameter that comes several times counts once, the last one."""
+    given = request.query_params.multi_items()
+    sent = dict(given)
+    for name in sent if len(sent) < len(given) else ():
+        if (n := sum(name == one for one, _ in given)) > 1:
+            raise Problem(422, f"{shown(name)} must come once, got it {n} times")
     try:
         # Not strict: everything in a query is text.
-        return model.model_validate(dict(request.query_params))
+        return model.model_validate(sent)
     except ValidationError as error:
-        errors = [
-            {
-                "at": shown(".".join(map(str, one["loc"]))),
-                "detail": one["msg"],
-                "got": shown(one["input"]),
-            }
-            for one in error.errors()
-        ]
-        detail = f"{errors[0]['at']}: {errors[0]['detail']}"
-        raise Problem(422, detail, errors=errors) from None
+        raise misfit(error, sent, model, "parameters", "the query") from None
 
 
 def idempotency_key(key: str) -> str:

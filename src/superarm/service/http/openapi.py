@@ -131,6 +131,7 @@ def _query_parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
 def _responses(endpoint: Endpoint, needs_key: bool) -> dict[str, Any]:
     responses = {endpoint.status: _success(endpoint)}
     statuses = [*endpoint.problems, *_OF_EVERY_ENDPOINT, *([401] if needs_key else [])]
+    statuses += [422] if endpoint.path.startswith("/v1/") else []  # of an unknown parameter
     statuses += [410] if "{id}" in endpoint.path else []  # of a bandit that was deleted
     content = _content(MEDIA_TYPE, _ref(ProblemBody))
     for status in statuses:

@@ -1,10 +1,10 @@
-"""The queries of requests. Unknown members are ignored, and texts are converted."""
+"""The queries of requests. Unknown parameters are refused, and texts are converted."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from superarm.service.http.bodies import MOST_NUMBER
 
@@ -16,7 +16,13 @@ _Place = Annotated[
 ]
 
 
-class BanditsQuery(BaseModel):
+class _Query(BaseModel):
+    """No other parameters."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class BanditsQuery(_Query):
     """Which bandits to list."""
 
     limit: int = Field(100, ge=1, le=1000, description="Most bandits per page.")
@@ -25,14 +31,14 @@ class BanditsQuery(BaseModel):
     query: str = Field("", max_length=200, description="Only bandits with this text in the name.")
 
 
-class BanditQuery(BaseModel):
+class BanditQuery(_Query):
     """Which arms of a bandit to show."""
 
     top: int = Field(20, ge=0, le=10_000, description="How many of the best arms.")
     query: str = Field("", max_length=200, description="Only arms with this text in their names.")
 
 
-class ArmsQuery(BaseModel):
+class ArmsQuery(_Query):
     """Which arms of a bandit to list."""
 
     limit: int = Field(1000, ge=1, le=10_000, description="Most arms per page.")
@@ -40,13 +46,13 @@ class ArmsQuery(BaseModel):
     query: str = Field("", max_length=200, description="Only arms with this text in their names.")
 
 
-class DeleteQuery(BaseModel):
+class DeleteQuery(_Query):
     """Which bandit to delete, once more."""
 
     name: str = Field("", max_length=200, description="The name of the bandit, to confirm.")
 
 
-class LiftQuery(BaseModel):
+class LiftQuery(_Query):
     """How sure an interval must be."""
 
     delta: float = Field(0.05, gt=0.0, lt=1.0, description="The error probability allowed.")
@@ -61,20 +67,20 @@ class VerdictQuery(LiftQuery):
     )
 
 
-class HistoryQuery(BaseModel):
+class HistoryQuery(_Query):
     """How many points of a history to show."""
 
     points: int = Field(200, ge=1, le=1000, description="Most points.")
 
 
-class LogQuery(BaseModel):
+class LogQuery(_Query):
     """Which events of a log to read."""
 
     after: int = Field(0, ge=0, le=MOST_NUMBER, description="Only events with a higher seq.")
     follow: bool = Field(False, description="Whether to wait for new events.")
 
 
-class DecisionsQuery(BaseModel):
+class DecisionsQuery(_Query):
     """Which decisions to list."""
 
     status: Literal["open", "told", "expired"] | None = Field(

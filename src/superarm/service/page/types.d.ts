@@ -35,6 +35,7 @@ export interface Bandit {
   };
   retired: string[];
   events: number;
+  merged: number;
   posterior: ArmState[];
 }
 

@@ -28,6 +28,7 @@ const TILES = [
   ["open", "open", (bandit) => count(bandit.open)],
   ["told", "complete", (bandit) => count(bandit.told)],
   ["expired", "expired", (bandit) => count(bandit.expired), mayExpire],
+  ["merged", "from the edge", (bandit) => count(bandit.merged), ({ merged }) => merged > 0],
   ["evaluations", "evaluations", (bandit) => count(bandit.evaluations), mayEvaluate],
   [
     "each",
@@ -123,7 +124,8 @@ export function BanditView({ id, takesFocus, explain, ondelete }) {
     </dl>
     ${
       feed.verdict &&
-      html`<${VerdictLine} verdict=${feed.verdict} nComplete=${feed.bandit?.told ?? 0} />`
+      html`<${VerdictLine} verdict=${feed.verdict}
+        nComplete=${feed.bandit ? feed.bandit.told + feed.bandit.merged : 0} />`
     }
     ${feed.lift && html`<${LiftLine} lift=${feed.lift} />`}
     <div class="columns">

@@ -1,0 +1,73 @@
+"""The benchmark of flows: it counts what it says."""
+
+import importlib
+import sys
+
+import pytest
+
+import flows
+
+ONE = """
+from {package} import two
+
+def begin():
+    two.first([one for one in range(2)])
+    two.first(())
+    return two.second(lambda: inner())
+
+def inner():
+    return 1
+"""
+TWO = """
+def first(some):
+    return sorted(some, key=lambda one: -one)
+
+def second(call):
+    return call()
+"""
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    name = "flows_traced_package"
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "one.py").write_text(ONE.format(package=name))
+    (folder / "two.py").write_text(TWO)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(flows, "package_root", lambda: f"{folder}/")
+    yield name
+    for module in [module for module in sys.modules if module.startswith(name)]:
+        del sys.modules[module]
+
+
+def test_functions_files_and_switches_are_counted(package):
+    one = importlib.import_module(f"{package}.one")
+    with flows.traced("begin") as flow:
+        one.begin()
+    # one -> first -> one -> first -> one -> second -> lambda of one -> second -> one
+    assert flow.counts == (4, 2, 8)
+    assert flow.calls == {
+        ("one.py", "begin"): 1,
+        ("two.py", "first"): 2,
+        ("two.py", "second"): 1,
+        ("one.py", "inner"): 1,
+    }
+
+
+def test_imports_are_not_part_of_a_flow(package):
+    with flows.traced("import") as flow:
+        importlib.import_module(f"{package}.one").inner()
+    assert flow.calls == {("one.py", "inner"): 1}
+
+
+@pytest.mark.parametrize("name", ["singletons", "session"])
+def test_a_flow_begins_with_its_call(name):
+    (flow,) = flows.trace([name])
+    first = next(iter(flow.calls))[1]
+    assert first.endswith(".ask")
+    functions, files, switches = flow.counts
+    assert functions > files > 1
+    assert switches >= 2 * (files - 1)
+    assert f"| {flow.name} | {functions} |" in flows.table([flow])
