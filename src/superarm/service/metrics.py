@@ -35,7 +35,10 @@ class Metrics:
         self._answers = _Answers()
         registry.register(self._answers)
         self._events = Counter(
-            "superarm_events_total", "Events committed.", ["kind"], registry=registry
+            "superarm_events_total",
+            "Events committed, one per request.",
+            ["kind"],
+            registry=registry,
         )
         self._commit = Histogram(
             "superarm_commit_seconds",
@@ -45,7 +48,7 @@ class Metrics:
         )
         self._together = Histogram(
             "superarm_commit_events",
-            "Events of one bandit committed together.",
+            "Events of one bandit committed together, one per request.",
             buckets=_MANY,
             registry=registry,
         )
