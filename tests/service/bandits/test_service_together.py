@@ -185,15 +185,16 @@ def test_keys_of_requests_that_were_decided_together(either):
     replayed = [answer.headers.get("idempotent-replayed") for answer in made]
     assert Counter(replayed) == {None: 15, "true": 20}
     assert either.get(f"/v1/bandits/{bandit}").json()["decisions"] == 15
-    (event,) = [event for event in events_of(either, bandit) if "asks" in event]
-    assert {key for key in event["keys"] if key} == {f"key-{n}" for n in range(10)}
+    grouped = [event for event in events_of(either, bandit) if "asks" in event]
+    keys = [key for event in grouped for key in event.get("keys", []) if key]
+    assert sorted(keys) == [f"key-{n}" for n in range(10)]
     # Also after the commit, alone and with others, and not with another request.
     again = either.together(keyed[:3] + asks(bandit, 3))
     assert [answer.text for answer in again[:3]] == [answer.text for answer in made[:3]]
     header = {"headers": {"Idempotency-Key": "key-4"}}
     assert either.post(url, **header).text == made[4].text
     other = either.together([("POST", url, {"json": {"metadata": {"page": 1}}, **header})] * 2)
-    assert [answer.json()["type"].rpartition("/")[2] for answer in other] == ["key-taken"] * 2
+    assert [answer.json()["type"] for answer in other] == ["urn:superarm:key-taken"] * 2
 
 
 def test_outcomes_that_come_together(either):
@@ -221,9 +222,10 @@ def test_outcomes_that_come_together(either):
         [],
     ]
     assert {answer.json()["status"] for answer in found[5:]} == {"told"}
-    (event,) = [event for event in events_of(either, bandit) if event["kind"] == "told"]
-    assert len(event["told"]) == 20
-    assert event["counts"]["told"] == 18
+    grouped = [event for event in events_of(either, bandit) if event["kind"] == "told"]
+    assert len(grouped) < 20
+    assert sum(len(event.get("told", [event])) for event in grouped) == 20
+    assert grouped[-1]["counts"]["told"] == 18
     # The outcomes of closed decisions are in the log alone (keep).
     for one in made[2::5]:
         known = either.get(f"/v1/decisions/{one['id']}").json()
