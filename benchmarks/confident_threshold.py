@@ -19,7 +19,7 @@ import numpy as np
 import superarm as sa
 from superarm.oracles._contests import Sweeps, best_of
 from superarm.oracles._noise import Known, radius
-from superarm.oracles.noisy_greedy import share_of_round
+from superarm.oracles._noisy_settings import share_of_round
 
 _NO_LIMIT = 10**9
 _SHARE_PER_LOOK = 1 / 10  # as for `NoisyGreedy`

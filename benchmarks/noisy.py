@@ -9,6 +9,8 @@ The parts are
 - ``arms, errors``: the same with 20 arms, 20 rounds, 72 runs: 10,080 decisions.
 - ``learned``: `NoisySingletons` with known noise, learned noise, and learned noise of bounded
   answers, 5 of 100 arms, 20 rounds, on the same rewards.
+- ``concave``: `NoisySingletons` with and without the declaration, 5 of 30 arms, 50 rounds, 6 runs,
+  on the three of these rewards that are concave.
 - ``sets`` and ``few sets``: `NoisyGreedy` and `NoisyLocalSearch`, 5 of 300 arms, 10 rounds, and
   4 of 40 arms, 20 rounds, with known and learned noise, on seven rewards (``noisy_rewards.py``).
 - ``errors``: 10,080 steps about 3 of 8 arms, where delta is for the three steps of a round.
@@ -51,6 +53,7 @@ import noisy_rewards
 import superarm as sa
 from confident_threshold import ConfidentThresholdGreedy
 from lazy_rewards import REWARDS, Sum
+from superarm.core.optional import is_concave
 from superarm.oracles import NoisyGreedy, NoisyLocalSearch, NoisySingletons
 from superarm.oracles._noise import Known, one_sided, radius
 
@@ -69,8 +72,11 @@ class Noisy:
 
     noisy = True
 
-    def __init__(self, exact: Any, std: float, rng: np.random.Generator) -> None:
+    def __init__(
+        self, exact: Any, std: float, rng: np.random.Generator, *, concave: bool = True
+    ) -> None:
         self.exact, self.std, self.rng = exact, std, rng
+        self.concave = concave and is_concave(exact)
         for name in ("n_arms", "lipschitz", "upper", "monotone", "zero_is_absent", "additive"):
             setattr(self, name, getattr(exact, name))
 
@@ -98,7 +104,8 @@ class Peeking(Known):
 def make(name: str, m: int, rng: np.random.Generator) -> tuple[Any, float, float]:
     """The exact reward, and the least and the largest value of its single arms."""
     if name == "roots":
-        exact = Sum(roots, m, 2 / (2 * math.sqrt(0.05)), monotone=True, zero_is_absent=True)
+        declared = dict.fromkeys(("monotone", "zero_is_absent", "concave"), True)
+        exact = Sum(roots, m, 2 / (2 * math.sqrt(0.05)), **declared)
     else:
         exact = REWARDS[name](m, rng)
     alone = sa.Pools.singletons(np.arange(m), m)
@@ -123,7 +130,8 @@ def play_arms(cell: Cell) -> Cell:
         "bounded": {"answers_in": (low - 7 * std, high + 7 * std)},
     }
     oracle = NoisySingletons(DELTA, tolerance=tolerance, budget=10**7, **known[cell["noise"]])
-    policy = sa.cts(Noisy(exact, std, rng), k, oracle=oracle)
+    reward = Noisy(exact, std, rng, concave=cell.get("concave", True))
+    policy = sa.cts(reward, k, oracle=oracle)
     arms, alone = sa.BernoulliArms(rng.random(m)), sa.Pools.singletons(np.arange(m), m)
     found = {"known": 0, "unknown": 0, "wrong": 0, "uncertified": 0}
     for _ in range(rounds):
@@ -225,6 +233,7 @@ PLAYS: dict[str, Callable[[Cell], Cell]] = {
     "few arms": play_arms,
     "arms, errors": play_arms,
     "learned": play_arms,
+    "concave": play_arms,
     "sets": play_sets,
     "few sets": play_sets,
     "errors": play_sets,
@@ -237,6 +246,7 @@ SIZES: dict[str, Cell] = {
     "few arms": {"arms": 30, "k": 5, "rounds": 50, "tolerance": 0.02, "runs": 6},
     "arms, errors": {"arms": 20, "k": 5, "rounds": 20, "tolerance": 0.05, "runs": 72},
     "learned": {"arms": 100, "k": 5, "rounds": 20, "tolerance": 0.02, "runs": 1},
+    "concave": {"arms": 30, "k": 5, "rounds": 50, "tolerance": 0.02, "runs": 6},
     "sets": {"arms": 300, "k": 5, "rounds": 10, "tolerance": 0.005, "per": "run", "runs": 1},
     "few sets": {"arms": 40, "k": 4, "rounds": 20, "tolerance": 0.01, "per": "run", "runs": 1},
     "errors": {"arms": 8, "k": 3, "rounds": 160, "tolerance": 0.05, "per": "round", "runs": 3},
@@ -257,6 +267,12 @@ def cells_of(part: str, quick: bool) -> list[Cell]:
         settings = [{}]
     elif part == "thresholds":
         settings = [{"reward": name} for name in noisy_rewards.REWARDS]
+    elif part == "concave":
+        settings = [
+            {"reward": name, "noise": "known", "concave": declared}
+            for name in ("linear", "coverage", "roots")
+            for declared in (False, True)
+        ]
     elif PLAYS[part] is play_arms:
         kinds = ("known", "learned", "bounded") if part == "learned" else ("known",)
         settings = [{"reward": name, "noise": kind} for name in NAMES for kind in kinds]

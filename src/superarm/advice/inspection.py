@@ -30,7 +30,7 @@ from superarm.core.arguments import (
     as_k,
     as_positive,
 )
-from superarm.core.optional import is_concave, is_diminishing, is_noisy
+from superarm.core.optional import evaluations_per_value, is_concave, is_diminishing, is_noisy
 
 _USUAL_K = 5  # the size of sets, if it is not given
 _NEEDED = (
@@ -153,10 +153,11 @@ def inspect(
     try:
         if budget is None:
             full.probe_all(table, ledger, draw, probes, parallel=executor is not None)
-            full.check_all(ledger, checks, probes)
+            full.check_all(ledger, checks, search, probes)
         else:
             noisy = "noisy" in claims
             budgeted.probe_within(budget, groups, ledger, checks, search, draw, noisy=noisy)
+        evaluate.ask_again(most - evaluate.n_evaluated)
     except (StopProbing, KeyboardInterrupt):
         stopped = True
     watch.end(evaluate.n_evaluated)
@@ -170,6 +171,8 @@ def inspect(
         used=lipschitz.share,
         loss=separable.loss,
         usual=ledger.usual,
+        noise=ledger.noise,
+        repeats=evaluations_per_value(reward),
         checks=checks,
         search=search.result,
         together=[] if budget is None else [group.names for group in groups],

@@ -15,6 +15,7 @@ import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._noise import Noise, radius
+from superarm.oracles._noisy_concave import Concave
 
 __all__ = ["Answers", "radius"]
 
@@ -88,10 +89,13 @@ class Answers:
         delta: float,
         noise: Noise,
         upper: float,
+        concave: bool = False,
+        at_zero: float = 0.0,
     ) -> tuple[FloatArray, FloatArray]:
         """Bounds on f(x) of these arms from all their intervals, shape (len(arms),) each.
 
-        f is in [0, upper]. All bounds of all arms hold at all times, except with probability delta.
+        f is in [0, upper], and f(0) is at least ``at_zero``, which only a concave f makes use of.
+        All bounds of all arms hold at all times, except with probability delta.
         """
         n, x = self.n[arms], x[:, None]
         known = n > 0
@@ -112,8 +116,13 @@ class Answers:
         spread = slope * np.where(known, high - low, 0.0)
         reach = np.abs(mean_y) + upper
         off = noise.off(n, self.v[arms], self.alphas(delta), reach, spread)
-        lower = np.where(known, mean_y - off - slope * fall, -np.inf).max(axis=1)
-        return lower, np.where(known, mean_y + off + slope * rise, np.inf).min(axis=1)
+        least, most = mean_y - off - slope * fall, mean_y + off + slope * rise
+        if concave:
+            shape = Concave(x, mean_x, over, under, monotone, at_zero)
+            least = np.maximum(least, shape.least(mean_y - off, slope))
+            most = np.minimum(most, shape.most(mean_y + off))
+        lower = np.where(known, least, -np.inf).max(axis=1)
+        return lower, np.where(known, most, np.inf).min(axis=1)
 
     def state(self, *, with_v: bool) -> dict[str, Any]:
         """The intervals that have answers, as plain JSON."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.optional import is_concave
 from superarm.oracles._noise import N_WARM_UP, Noise
 from superarm.oracles._noise_checks import warn_of_few_values
 from superarm.oracles._noisy_answers import Answers
@@ -43,8 +44,9 @@ class NoisyRound:
         # Of the answers of this round.
         self.n, self.sum_y, self.v = (np.zeros(n_arms) for _ in range(3))
         self.lower, self.upper = np.zeros(n_arms), np.full(n_arms, float(self.reward.upper))
-        self._update(np.arange(n_arms))
+        self.at_zero = 0.0  # at most the value of an arm of mean 0
         self._use_empty()
+        self._update(np.arange(n_arms))
 
     def step(self, pair: IndexArray, n_most: int) -> None:
         """Evaluate the arms in doubt, and now and then the empty set; n_most answers in all."""
@@ -116,6 +118,8 @@ class NoisyRound:
             delta=self.delta / 2,
             noise=self.noise,
             upper=float(self.reward.upper),
+            concave=is_concave(self.reward),
+            at_zero=self.at_zero,
         )
         self._tighten(arms, lower, upper)
         arms = arms[self.n[arms] > 0]
@@ -141,6 +145,7 @@ class NoisyRound:
             noise=self.noise,
             upper=float(self.reward.upper),
         )
+        self.at_zero = max(self.at_zero, float(least[0]))
         reach = self.lipschitz * self.theta
         lower = least - (0.0 if self.reward.monotone else reach)
         self._tighten(np.arange(len(self.theta)), lower + 0 * reach, most + reach)

@@ -41,7 +41,7 @@ class NoisySingletons(NoisySettings):
     f_i(theta_i) plus noise. In each round the weakest arm in the set and the strongest arm outside
     are evaluated, until no arm outside is worth more than an arm inside by more than
     ``tolerance``. Then the set is certified. Answers of earlier rounds bound f_i at the new theta
-    through ``lipschitz``, ``monotone`` and ``zero_is_absent``; ``concave`` is not used.
+    through ``lipschitz``, ``monotone``, ``concave`` and ``zero_is_absent``.
 
     **All certified sets of a run are right with probability 1 - delta**, whenever it is stopped, if
     the reward is as declared, and if the noise has mean 0, given all that happened before, and is

@@ -105,9 +105,8 @@ class Feasible:
         if any(not isinstance(group, Group) for group in groups):
             raise TypeError("groups must be of Group, such as Group([0, 1, 2], least=1, most=2)")
         heavy = None if weights is None else as_finite(weights, "weights", ndim=1, least=0.0)
-        most = (
-            None if budget is None else float(as_finite([budget], "budget", ndim=1, least=0.0)[0])
-        )
+        given = () if budget is None else as_finite([budget], "budget", ndim=1, least=0.0).tolist()
+        most = given[0] if given else None
         here = None if available is None else np.array(available)
         self._given: dict[str, Any] = {
             "available": here,

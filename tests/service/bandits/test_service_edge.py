@@ -205,7 +205,7 @@ BAD = [
     ({"arms": ["ant", "eel"], "outcomes": {}}, "eel"),
     ({"arms": ["ant", "ant"], "outcomes": {}}, "distinct"),
     ({"outcomes": {"eel": 1.0}}, "eel"),
-    ({"outcomes": {"ant": 2.0}}, "less than or equal to 1"),
+    ({"outcomes": {"ant": 2.0}}, "must be at most 1"),
     ({"id": "aaaaaaaaaa.bbbbbbbbbb-1"}, "snapshot"),
     ({"values": [0.5]}, "values"),
     ({"propensities": [0.5, 0.5]}, "n_samples"),

@@ -113,7 +113,7 @@ def test_the_same_request_makes_the_same_bandit(client):
         ([{"arms": ["eel"], "outcomes": [1]}], "must be of the arms, got one of 'eel'"),
         ([{"arms": ["ant", "ant"], "outcomes": [1, 1]}], "distinct arms with an outcome each"),
         ([{"arms": ["ant", "bee"], "outcomes": [1]}], "distinct arms with an outcome each"),
-        ([{"arms": ["ant"], "outcomes": [2]}], "less than or equal to 1"),
+        ([{"arms": ["ant"], "outcomes": [2]}], "must be at most 1"),
         ([], "at least 1 item"),
     ],
 )

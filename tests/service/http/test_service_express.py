@@ -6,6 +6,7 @@ short way, the other has not.
 
 import asyncio
 import itertools
+import json
 import random
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from superarm.service.bandits import ids
 from superarm.service.bandits.engine import Engine
 from superarm.service.http import express, gate, keys
 from superarm.service.http.endpoint import Endpoint
+from superarm.service.http.heads import Heads
 from superarm.service.http.service import Service
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.settings import Limits, Settings
@@ -44,9 +46,9 @@ def short(monkeypatch):
     """The paths of requests that took the short way."""
     found, init = [], express._Request.__init__
 
-    def note(self, connection, *rest):
-        found.append(connection.url.decode())
-        init(self, connection, *rest)
+    def note(self, connection, endpoint, given, head, about):
+        found.append(about[0])
+        init(self, connection, endpoint, given, head, about)
 
     monkeypatch.setattr(express._Request, "__init__", note)
     return found
@@ -152,6 +154,61 @@ def test_both_ways_say_the_same_to_spoiled_requests(tmp_path, lines, short):
     assert short_way[1] == long_way[1]
     assert short_lines == long_lines
     assert len(short) > _N_SPOILED / 4
+
+
+def test_remembered_heads_change_nothing(tmp_path, lines, monkeypatch):
+    """Conversations come again, and spoiled ones after them, against a parser of all heads."""
+    rng = random.Random(2)
+    known = [b"".join(pieces) for pieces in {**SHORT, **SMUGGLED}.values()]
+    spoiled = [[spoil(rng.choice(known), rng)] for _ in range(_N_SPOILED // 2)]
+    talks = [*SHORT.values(), *SHORT.values(), *SMUGGLED.values(), *spoiled]
+    recall, recalled = Heads.recall, []
+
+    async def client(side):
+        return [await side.play(pieces) for pieces in talks], side.counts()
+
+    def note(heads, data):
+        found = recall(heads, data)
+        recalled.extend([] if found is None else [data])
+        return found
+
+    found = []
+    for name, how in (("all", lambda heads, data: None), ("some", note)):
+        lines.clear()
+        monkeypatch.setattr(Heads, "recall", how)
+        said = played(tmp_path / f"{name}.db", client, short=True)
+        found.append((said, list(lines)))
+    assert found[0] == found[1]
+    assert len(recalled) > len(SHORT)
+
+
+def test_heads_with_keys_of_their_own_are_remembered(tmp_path, lines, short, monkeypatch):
+    """A key that comes with each request is read from it, and what is not plain is parsed."""
+    recall, recalled = Heads.recall, []
+
+    def note(heads, data):
+        found = recall(heads, data)
+        recalled.append(found is not None)
+        return found
+
+    names = ["Idempotency-Key: a", "Idempotency-Key: b", "idempotency-key: a", ""]
+    names += [
+        "Idempotency-Key:a",
+        "Idempotency-Key: a b",
+        "Idempotency-Key: b\r\nIdempotency-Key: c",
+    ]
+    sent = [of_json(DECIDE, {}, *filter(None, [name])) for name in names]
+
+    async def client(side):
+        return [await side.play([one]) for one in sent], side.counts()
+
+    monkeypatch.setattr(Heads, "recall", note)
+    found = on_both(tmp_path, lines, client)
+    assert found[0] == found[1]
+    # The first one makes the bandit.
+    assert recalled == [False, False, True, True, True, False, False, False]
+    ids = [json.loads(said.partition(b"\r\n\r\n")[2]).get("id") for said, _ in found[0][0][0]]
+    assert ids == [f"{BANDIT}-{n}" if n else None for n in (1, 2, 1, 3, 1, 0, 2)]
 
 
 def test_both_ways_ask_for_keys(tmp_path, lines, short):

@@ -234,7 +234,7 @@ def test_problems_say_what_to_do(visit, other, bandit):
     wait_for_text(problem, "No outcome is given")
     page.get_by_label(re.compile("^Outcome of")).first.fill("1.5")
     page.get_by_role("button", name="Tell", exact=True).click()
-    wait_for_text(problem, "less than or equal to 1")
+    wait_for_text(problem, "must be at most 1")
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="detached")
     page.goto(page.url.partition("#")[0] + "#/b/aaaaaaaaaa")

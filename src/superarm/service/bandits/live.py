@@ -17,6 +17,7 @@ from superarm.service.bandits.clocks import Clock
 from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.pending import Pending
 from superarm.service.bandits.records import decisions_of, like, record_of, remote_of
+from superarm.service.bandits.rounding import ROUNDING, difference
 from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
 from superarm.service.log.chain import spec_of
 from superarm.service.log.events import (
@@ -44,13 +45,13 @@ class Live:
     ----------
     seq
         That of the last event, committed or pending.
-    told, expired
-        Number of decisions that are complete, and that have expired.
-    merged
-        Number of decisions that came in batches. Bandits that were last loaded from a checkpoint
-        of an older version count those since then.
+    told, expired, merged
+        Number of decisions that are complete, that have expired, and that came in batches. Of these
+        a bandit from a checkpoint of an older version counts those since then.
     checkpointed
         The seq of the last checkpoint that was loaded or made; 0 for none.
+    difference
+        How much decisions that were made again differ from those of the log, by rounding.
     pending
         Events that are not committed yet.
     """
@@ -59,6 +60,7 @@ class Live:
         self.bandit, self.spec, self.session = bandit, spec, session
         self.seq, self.pending = 0, Pending(root(bandit.id))
         self.told = self.expired = self.merged = self.checkpointed = 0
+        self.difference = 0.0
         self._clock = clock
         self._can_expire = session.expiry.can_expire
 
@@ -272,13 +274,15 @@ class Live:
             made = self.ask(asked, feasible_of(self.session, self.spec["k"], asked))
         pairs = zip(made["decisions"], logged["decisions"], strict=True)
         again = [like(one, before, self.session.numbers) for one, before in pairs]
-        if (again, made["mark"]) != (logged["decisions"], logged["mark"]):
+        by = difference((again, made["mark"]), (logged["decisions"], logged["mark"]))
+        self.difference = max(self.difference, by)
+        if by > ROUNDING:
             then = [one["arms"] for one in logged["decisions"]]
             now = [one["arms"] for one in again]
             raise OtherDecisionError(
                 f"event {seq} has {then}, and deciding again gives {now}, or the same sets from "
-                f"other samples; the oracle remembered less, or the reward or the version of "
-                f"superarm was another one"
+                f"other samples; the oracle remembered less, or the reward, the processor or the "
+                f"version of superarm or numpy was another one"
             )
         # An oracle that has lost its cache evaluates more often.
         self.session.policy.reward.evaluations = logged["counts"][EVALUATIONS]

@@ -7,12 +7,12 @@ them without end, must be stopped before that.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from superarm.service.http.alarm import Alarm
 from superarm.service.http.team import Team
 from superarm.service.problems import MEDIA_TYPE, Problem
 from superarm.service.settings import Limits
@@ -41,6 +41,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(**options)
         self._door, self._limits = door, door.limits
         self._address, self.gone = "", False
+        self._is_ending = False  # nothing is read any more, and some requests are at work
         self.before = b""  # what another worker has read from the connection
         self.is_limited = True  # not so connections of other workers, which have no address
         self._head: int | None = 0  # bytes of an incomplete head; None while a body arrives
@@ -75,13 +76,15 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what has come, or hand the connection to another worker."""
-        if self.transport.is_closing():  # refused
+        if self.transport.is_closing() or self._is_ending:  # refused
             return
         if self._head == 0 and self._is_idle() and self._hand_over(data):
             return
         if self._head is not None:
             self._head += len(data)
         super().data_received(data)
+        if self._is_ending:
+            return
         if self._head and not self._arrival.is_set:  # empty lines before a request begin no request
             self._arrival.set(self._limits.head_s, self._late_head)
         # After parsing: what came behind a complete head does not count. A piece has a bounded
@@ -135,8 +138,30 @@ class Connection(HttpToolsProtocol):
             return
         self._refuse(Problem(408, f"{what} of a request must arrive within {seconds:g} seconds"))
 
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP, and close the connection."""
+        if not self._ends_later(Problem(400, msg)):
+            super().send_400_response(msg)
+
+    def _ends_later(self, problem: Problem) -> bool:
+        """Whether requests before the one that is refused are at work, or wait for their turn.
+
+        Their answers come first. The connection ends after them, because nobody knows where the
+        next request would begin.
+        """
+        cycle = self.cycle
+        if cycle is None or self._is_idle() or (cycle.more_body and not self.pipeline):
+            return False
+        if cycle.more_body:  # it is the one that is refused, and its turn will come
+            self.pipeline[0] = (cycle, partial(_answer, problem))
+        cycle.keep_alive, self._is_ending = False, True
+        self._arrival.close()
+        return True
+
     def _refuse(self, problem: Problem) -> None:
         """Answer, unless an answer has begun, and close the connection."""
+        if self._ends_later(problem):
+            return
         self._arrival.close()
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             content = problem.encoded()
@@ -149,3 +174,70 @@ class Connection(HttpToolsProtocol):
             lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
             self.transport.write(STATUS_LINE[problem.status] + f"{lines}\r\n".encode() + content)
         self.transport.close()
+
+
+class Alarm:
+    """Calls a function when a time has come, unless it is set anew before.
+
+    A timer per request is expensive. So the timer of an alarm stays when the alarm is set to a
+    later time, and looks at the time again when it fires.
+
+    Parameters
+    ----------
+    loop
+        The event loop.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._due = self._fires = 0.0
+        self._call: Callable[[], Any] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, seconds: float, call: Callable[[], Any]) -> None:
+        """Call a function after some time, and forget what was set before."""
+        self._due, self._call = self._loop.time() + seconds, call
+        if self._timer is None or self._due < self._fires:
+            self._start()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether a function is to be called."""
+        return self._call is not None
+
+    def clear(self) -> None:
+        """Call nothing."""
+        self._call = None
+
+    def close(self) -> None:
+        """Call nothing any more."""
+        self._call = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _start(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._fires = self._due
+        self._timer = self._loop.call_at(self._due, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        call = self._call
+        if call is None:
+            return
+        if self._loop.time() < self._due:
+            self._start()
+            return
+        self._call = None
+        call()
+
+
+async def _answer(problem: Problem, scope: Any, receive: Any, send: Any) -> None:
+    """An application that answers every request with a problem."""
+    content = problem.encoded()
+    fields = {"content-type": MEDIA_TYPE, "content-length": str(len(content))}
+    headers = [(name.encode(), text.encode()) for name, text in fields.items()]
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

@@ -1,8 +1,8 @@
 """A short way for the requests that come most often: decisions and outcomes, single or many.
 
-Such a request goes from the parser of its connection to the thread of its bandit, and its answer in
-one write to the socket. No task, no ASGI message, no middleware and no router is needed for it. The
-gate, the endpoint and the encoding are those of the application, so the answers are the same bytes.
+Such a request goes from its connection to the thread of its bandit, and its answer in one write to
+the socket. No task, no ASGI message, no middleware and no router is needed for it. The gate, the
+endpoint and the encoding are those of the application, so the answers are the same bytes.
 
 A request takes the short way if its path is that of an endpoint here, if it is an ordinary POST
 whose short body has a length, if no other request of its connection is at work, and if the gate
@@ -23,16 +23,15 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 
 from superarm.service.bandits.patience import too_late
 from superarm.service.bandits.replies import Reply
-from superarm.service.http.alarm import Alarm
-from superarm.service.http.connection import Connection, Door
+from superarm.service.http.connection import Alarm, Connection, Door
 from superarm.service.http.endpoint import Endpoint, Work, encoded, incomplete
 from superarm.service.http.gate import Gate
 from superarm.service.http.guard import REFUSED
+from superarm.service.http.heads import PATH, Head, Heads
 from superarm.service.http.service import Service
 from superarm.service.http.team import bandit_in
 from superarm.service.problems import MEDIA_TYPE, Problem, server_failed
 
-_PATH = re.compile(rb"/v1/(?:(bandits|decisions)/([a-z0-9-]+)/)?(decisions|outcomes)")
 _JSON = "application/json"
 
 
@@ -59,32 +58,29 @@ class Express:
         proxies: Sequence[str] = (),
     ) -> None:
         self.service, self.gate = service, gate
-        self._found = {_names(one.path.replace("{id}", "id").encode()): one for one in endpoints}
         # A longer body arrives in pieces, and the application asks for each.
-        self._most_body = min(gate.most_body, HIGH_WATER_LIMIT)
+        self.heads = Heads(min(gate.most_body, HIGH_WATER_LIMIT))
+        places = [PATH.fullmatch(one.path.replace("{id}", "id").encode()) for one in endpoints]
+        self._found = {
+            place.group("of", "what"): one
+            for place, one in zip(places, endpoints, strict=True)
+            if place is not None
+        }
         self._proxies = ProxyHeadersMiddleware(_nothing, list(proxies)) if proxies else None
         self._default_headers: list[tuple[bytes, bytes]] = []
         self._first_lines: dict[int, bytes] = {}
 
-    def find(self, url: bytes) -> tuple[Endpoint, dict[str, Any]] | None:
+    def find(self, place: re.Match[bytes]) -> tuple[Endpoint, dict[str, Any]] | None:
         """The endpoint for a path, and the id in the path."""
-        place = _PATH.fullmatch(url)
-        endpoint = None if place is None else self._found.get(place.group(1, 3))
-        if place is None or endpoint is None:
+        endpoint = self._found.get(place.group("of", "what"))
+        if endpoint is None:
             return None
-        id, team = place[2], self.service.team
+        id, team = place["id"], self.service.team
         if team is not None:  # the bandit, or some of many, may be those of another worker
-            home = None if id is None else team.known(bandit_in(url.decode()) or "")
+            home = None if id is None else team.known(bandit_in(place["path"].decode()) or "")
             if home != team.number:
                 return None
         return endpoint, {} if id is None else {"id": id.decode()}
-
-    def is_short(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether the body has a known length, and a small one."""
-        if b"transfer-encoding" in headers:
-            return False
-        # The parser refuses lengths that are no numbers.
-        return int(headers.get(b"content-length", b"0")) <= self._most_body
 
     def client(self, address: Any, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
         """The address of the client of a request, behind a trusted proxy that of the proxy's."""
@@ -114,6 +110,8 @@ class ExpressConnection(Connection):
         super().__init__(door, **options)
         self.express = express
         self.alarm = Alarm(self.loop)  # for an answer, and then for the next request
+        self._begins = b""  # the piece that is being read, if a request begins with it
+        self._refused: Problem | None = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Give up the request that is arriving."""
@@ -123,19 +121,34 @@ class ExpressConnection(Connection):
             self.cycle.fail(incomplete())
 
     def data_received(self, data: bytes) -> None:
-        """Stop waiting for the next request: it comes, or the rest of it."""
+        """Begin a request with a head that is remembered, or let the parser read."""
+        self._begins = b""
         if self._is_idle():
             self.alarm.clear()
+            if self._head == 0 and not self.transport.is_closing():
+                found = self.express.heads.recall(data)
+                request = found and self._request(*found, is_known=True)
+                if found and request:
+                    self._arrival.clear()
+                    self.cycle = request
+                    request.begin(found[0]["body"])
+                    return
+                self._begins = data
         super().data_received(data)
 
     def on_headers_complete(self) -> None:
         """Choose the way of the request."""
-        request = self._short_way()
+        request = self._parsed()
         if request is None:
+            if self._refused is not None:
+                self.scope[REFUSED] = self._refused  # type: ignore[literal-required]
+                self._refused = None
             super().on_headers_complete()
         else:
             self._expect_body()
+            request.body, request.more_body = bytearray(), True
             self.cycle = request
+        self._begins = b""
 
     def on_message_complete(self) -> None:
         """Begin the work of the request."""
@@ -143,34 +156,43 @@ class ExpressConnection(Connection):
         is_new = self.cycle is not None and self.cycle.more_body
         super().on_message_complete()
         if is_new and isinstance(self.cycle, _Request):
-            self.cycle.begin()
+            self.cycle.begin(bytes(self.cycle.body))
 
-    def _short_way(self) -> _Request | None:
-        express, parser = self.express, self.parser
-        found = express.find(self.url)
+    def _parsed(self) -> _Request | None:
+        """The request that the parser has read the head of, if it may take the short way."""
+        place, parser = PATH.fullmatch(self.url), self.parser
         if (
-            found is None
+            self._refused is not None
+            or place is None
             or parser.get_method() != b"POST"
             or parser.get_http_version() != "1.1"
             or not parser.should_keep_alive()
             or parser.should_upgrade()
             or self.expect_100_continue
-            or self.flow.write_paused
             or not self._is_idle()
-            or express.gate.is_stale
         ):
             return None
-        headers = dict(self.headers)
-        # Which one of two equal headers counts is left to the application.
-        if len(headers) < len(self.headers) or not express.is_short(headers):
+        head = self.express.heads.read(self.headers)
+        request = head and self._request(place, head)
+        if head and request:
+            self.express.heads.remember(self._begins, self.url, head)
+        return request or None
+
+    def _request(
+        self, place: re.Match[bytes], head: Head, *, is_known: bool = False
+    ) -> _Request | None:
+        """The request with a head, if an endpoint is for it and the gate admits it."""
+        express = self.express
+        found = express.find(place)
+        if found is None or self.flow.write_paused or express.gate.is_stale:
             return None
-        path, client = self.url.decode(), express.client(self.client, self.headers)
+        path, client = place["path"].decode(), express.client(self.client, head.pairs)
         try:
-            key_id = express.gate.admit("POST", path, headers, client)
+            key_id = express.gate.admit("POST", path, head.headers, client, is_known=is_known)
         except Problem as problem:
-            self.scope[REFUSED] = problem  # type: ignore[literal-required]
+            self._refused = problem
             return None
-        return _Request(self, *found, headers, (path, key_id, client))
+        return _Request(self, *found, head, (path, key_id, client))
 
     def answered(self) -> None:
         """Go on after an answer on the short way."""
@@ -185,28 +207,27 @@ class _Request(RequestResponseCycle):
     """A request on the short way. Uvicorn's connection looks at its attributes."""
 
     message_event = Event()  # nobody waits for it
+    keep_alive, more_body = True, False
+    disconnected = response_started = response_complete = False
 
     def __init__(
         self,
         connection: ExpressConnection,
         endpoint: Endpoint,
         given: dict[str, Any],
-        headers: dict[bytes, bytes],
+        head: Head,
         about: tuple[str, str | None, str | None],
     ) -> None:
         # Not that of the parent, which makes what only ASGI needs.
-        self.body, self.more_body, self.keep_alive = bytearray(), True, True
-        self.disconnected = self.response_started = self.response_complete = False
         self._connection, self._endpoint, self._given = connection, endpoint, given
-        self._headers, self._about, self._start = headers, about, time.perf_counter()
+        self._head, self._about, self._start = head, about, time.perf_counter()
 
-    def begin(self) -> None:
+    def begin(self, body: bytes) -> None:
         """Start the work of the request, which has arrived."""
-        connection, endpoint, headers = self._connection, self._endpoint, self._headers
+        connection, endpoint, head = self._connection, self._endpoint, self._head
         service = connection.express.service
-        media, key = headers.get(b"content-type"), headers.get(b"idempotency-key")
         try:
-            given = endpoint.arguments(bytes(self.body), _text(media), _text(key))
+            given = endpoint.arguments(body, head.media, head.key)
             work = cast(Work, endpoint.function(service, **self._given, **given))
         except Exception as error:
             # Later, as in the application: the connection may still be reading.
@@ -265,16 +286,6 @@ class _Request(RequestResponseCycle):
             "POST", path, self._endpoint.path, status, seconds, key_id, client
         )
         connection.answered()
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else value.decode("latin-1")
-
-
-def _names(path: bytes) -> tuple[bytes | None, ...]:
-    """The words of a path that tell endpoints apart."""
-    place = _PATH.fullmatch(path)
-    return () if place is None else place.group(1, 3)
 
 
 async def _nothing(scope: Any, receive: Any, send: Any) -> None:

@@ -75,14 +75,21 @@ class Gate:
         return self._keys is not None and _needed_role(method, path) is not None
 
     def admit(
-        self, method: str, path: str, headers: Mapping[bytes, bytes], client: str | None
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[bytes, bytes],
+        client: str | None,
+        *,
+        is_known: bool = False,
     ) -> str | None:
         """Refuse a request by raising a problem, or return the id of its key.
 
-        ``headers`` has at least those that `HEADERS` names, in lower case.
+        ``headers`` has at least those that `HEADERS` names, in lower case. ``is_known`` is for a
+        request with the method and the headers of an earlier one that was admitted.
         """
         # With keys the headers do not matter: another website does not know the key.
-        if self._keys is None:
+        if self._keys is None and not is_known:
             visitors.check(method, headers, self._names)
         return self._check_key(method, path, headers, client or "")
 
