@@ -131,6 +131,33 @@ def as_theta(theta: ArrayLike, n_arms: int, pools: Any) -> FloatArray:
     return as_unit(theta, "theta", (n_arms,))
 
 
+def as_value(value: Any, arms: ArrayLike, reward: object) -> float:
+    """What a reward answered for a set, a finite number."""
+    number = float(value)
+    if not math.isfinite(number):
+        # Only a BlackBox has retries.
+        can_retry = getattr(reward, "retries", None) == 0
+        advice = "; if another call may succeed, set retries= of BlackBox" if can_retry else ""
+        got = f"{number} for the arms {shown_arms(arms)}{advice}"
+        raise ValueError(f"a reward must be a finite number, got {got}")
+    return number
+
+
+def as_values(values: ArrayLike, pools: Any, reward: object) -> FloatArray:
+    """What a reward answered for a batch of pools, one finite number per pool."""
+    numbers = np.asarray(values, np.float64)
+    if numbers.shape != (len(pools),):
+        raise ValueError(
+            f"a reward's batch must have shape ({len(pools)},), one value per pool, "
+            f"got {numbers.shape}"
+        )
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        worst = int(finite.argmin())
+        as_value(numbers[worst], pools[worst], reward)  # refuses it
+    return numbers
+
+
 def as_finite(values: ArrayLike, name: str, *, ndim: int, least: float = -math.inf) -> FloatArray:
     """Finite floats of ``ndim`` dimensions, none below ``least``; always a copy."""
     given = np.asarray(values)
@@ -228,3 +255,8 @@ def as_generator(rng: Any) -> np.random.Generator:
             f"rng = np.random.default_rng({rng if isinstance(rng, int) else 0})"
         )
     return rng
+
+
+def shown_arms(arms: ArrayLike) -> str:
+    """Some arms as an error message shows them."""
+    return np.array2string(np.asarray(arms), threshold=10)

@@ -72,7 +72,9 @@ class Pools:
         """One pool per arm: {arms[0]}, {arms[1]}, ..."""
         n_arms = as_count(n_arms, "n_arms", least=1)
         members = as_arms(arms, n_arms)
-        return cls._trusted(members, np.arange(len(members) + 1, dtype=np.intp), n_arms)
+        pools = cls._trusted(members, np.arange(len(members) + 1, dtype=np.intp), n_arms)
+        pools._size = 1
+        return pools
 
     @classmethod
     def extensions(cls, base: ArrayLike, arms: ArrayLike, n_arms: int) -> Pools:
@@ -171,7 +173,7 @@ class Pools:
         if values.ndim == 1 and self._rows is not None:
             return _sums(self._rows, values.take(self.members), len(self))
         # The sum over a single arm is its value.
-        if self._are_singletons:
+        if self._common_size == 1:
             return values[self.members]
         if values.ndim == 1:
             # reduceat gives a wrong sum for an empty pool, so these are left at 0.
@@ -218,7 +220,10 @@ class Pools:
         if not len(self.members):
             return np.zeros(1, np.intp), Pools._trusted(self.members, self.offsets, 1)
         # The arms get new numbers, 0 for the first one that occurs.
-        arms, renamed = numbered(self.members, self.n_arms)
+        if self._size == 1:  # no need to look: the arms are distinct
+            arms, renamed = self.members, np.arange(len(self.members))
+        else:
+            arms, renamed = numbered(self.members, self.n_arms)
         pools = Pools._trusted(renamed, self.offsets, len(arms))
         pools._size = self._size
         return arms, pools
@@ -268,18 +273,14 @@ class Pools:
         return pools
 
     @cached_property
-    def _are_singletons(self) -> bool:
-        if self._size is not None:
-            return self._size == 1
-        return len(self.members) == len(self) and bool((self.sizes == 1).all())
-
-    @cached_property
     def _common_size(self) -> int:
         """The size of every pool, if all have the same and it is small; else 0."""
-        if self._size is not None:
-            return self._size if self._size <= _SMALL else 0
-        size = len(self.members) // max(1, len(self))
-        return size if size <= _SMALL and bool((self.sizes == size).all()) else 0
+        size = self._size
+        if size is None:
+            size = len(self.members) // max(1, len(self))
+            if size * len(self) != len(self.members) or (self.sizes != size).any():
+                return 0
+        return size if size <= _SMALL else 0
 
     @cached_property
     def _csr(self) -> scipy.sparse.csr_array:

@@ -138,8 +138,9 @@ class LazySingletons:
         known.audits.rounds += 1
         while True:
             arms, certified = now.certify(self.batch, rng)
+            is_audited = certified and known.audits.are_due(self.audits)
             # A declaration that an audit shows to be wrong is corrected, and the set is found anew.
-            if not certified or not now.audit(arms, self.audits):
+            if not (is_audited and now.audit(arms)):
                 break
         made, drawn = known.audits.made, known.audits.drawn
         self.report = LazySingletonsReport(
@@ -172,13 +173,16 @@ class LazySingletons:
 
     def _meet(self, reward: Reward) -> SingleArms:
         """What is known about this reward: nothing if it is new. A loaded state fits any."""
+        known = self._known
+        if known is not None and reward is self._reward:  # as in most rounds
+            return known
         refuse_noisy(self, reward, "NoisySingletons or Singletons")
-        if self._known is None or (self._reward is not None and reward is not self._reward):
-            self._known = SingleArms.new(reward, self.n_points)
-        elif self._reward is None:
-            check_loaded(self._known.n_arms, reward)
-        self._reward = reward
-        return self._known
+        if known is None or self._reward is not None:
+            known = SingleArms.new(reward, self.n_points)
+        else:
+            check_loaded(known.n_arms, reward)
+        self._known, self._reward = known, reward
+        return known
 
 
 @dataclass(eq=False)
@@ -248,12 +252,10 @@ class _Round:
             asked[chosen] = True
             self.ask(chosen, x)
 
-    def audit(self, arms: IndexArray, per_root: float) -> bool:
-        """Evaluate an arm whose bounds leave no doubt, if it is time. Whether they were wrong."""
+    def audit(self, arms: IndexArray) -> bool:
+        """Evaluate an arm whose bounds leave no doubt, if there is one. Whether they were wrong."""
         audits = self.known.audits
-        if not (audits.are_due(per_root) and self.left()):
-            return False
-        arm = audits.choose(self.feasible, arms, self.lower, self.upper)
+        arm = audits.choose(self.feasible, arms, self.lower, self.upper) if self.left() else None
         if arm is None:
             return False
         wrong = self.ask(np.array([arm]), self.theta[[arm]])
