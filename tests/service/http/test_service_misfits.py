@@ -43,6 +43,12 @@ MISFITS = [
         '{"groups": [{"arms": ["x"], "leas": 3}]}',
         "groups.0.leas is unknown: known members are arms, least, most",
     ),
+    (decide, '{"weights": {"é": "ü"}}', "weights.é must be a number, got 'ü'"),
+    (
+        decide,
+        '{"weights": {"\u202e": "\\u202e"}}',
+        r"weights.\u202e must be a number, got '\u202e'",
+    ),
     (decide, '{"at_most": "yes"}', "at_most must be true or false, got 'yes'"),
     (decide, '{"capacity": NaN}', "capacity must be a finite number, got nan"),
     (
