@@ -55,6 +55,12 @@ BAD = {
         b'{"name": "x", "arms": 3, "k": 1, "reward": "any_success", "oracle": "top_k"}',
         422,
     ),
+    "top k of what is no sum, now and then": (
+        b'{"name": "x", "arms": 3, "k": 1, "reward": "any_success", "oracle": '
+        b'{"kind": "rarely", "when": 2, "oracle": '
+        b'{"kind": "epsilon_random", "epsilon": 0.5, "oracle": "top_k"}}}',
+        422,
+    ),
     "an oracle in itself": (
         b'{"name": "x", "arms": 3, "k": 1, "oracle": '
         + b'{"kind": "rarely", "when": 2, "oracle": ' * 9
