@@ -7,8 +7,9 @@
 Each flow is played until it is warm, and then traced once. A table has one row per flow (less is
 better): distinct functions of superarm, without comprehensions and lambdas; distinct files; and how
 often a call or a return leads to another file. Templates do not count. What other processes do,
-such as the workers that play the cells of a study, is not traced. ``--list`` prints the functions of one flow in the order
-of their first calls. With another checkout on PYTHONPATH, that one is traced.
+such as the workers that play the cells of a study, is not traced. ``--list`` prints the functions
+of one flow in the order of their first calls. With another checkout on PYTHONPATH, that one is
+traced.
 """
 
 from __future__ import annotations
