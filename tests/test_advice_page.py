@@ -15,7 +15,7 @@ def test_what_was_played_is_what_there_is():
     assert found["half"] == advice_rewards.HALF
     assert found["fooling"] == list(advice_rewards.FOOLING)
     assert len(found["half"]) >= 20
-    for half in ("tuning", "shown", "fresh"):
+    for half in ("tuning", "shown", "fresh", "latest"):
         names = {name for name, of in found["half"].items() if of == half}
         for budget, of in advice_page.measured(half)[1].items():
             assert {row["reward"] for row in of} == names

@@ -282,3 +282,23 @@ def test_arms_that_few_probes_show_together_are_found_with_all_arms():
     ]
     assert set(cases) <= {"submodular", "separable"}
     assert cases.count("submodular") >= 6
+
+
+def test_every_call_of_an_average_counts():
+    """Of a budget, of the progress, of what is reported, and of the recommended oracle."""
+    calls, seen = itertools.count(), []
+
+    def fn(arms, means):
+        next(calls)
+        return float(means.sum())
+
+    averaged = box(fn, n_arms=30, upper=30.0, repeats=5)
+    found = sa.inspect(averaged, k=3, budget=3_003, progress=seen.append)
+    assert next(calls) == found.evaluations <= 3_000
+    assert seen[-1].evaluations == seen[-1].most == found.evaluations
+    assert str(seen[1]).startswith("at most 3,000 evaluations, about")
+    plain = sa.inspect(box(fn, n_arms=30, upper=30.0), k=3, budget=600)
+    assert found.rows == plain.rows
+    assert found.recommendation.evaluations == 5 * plain.recommendation.evaluations
+    with pytest.raises(ValueError, match="budget must be at least 5, got 4"):
+        sa.inspect(averaged, k=3, budget=4)

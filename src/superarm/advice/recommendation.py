@@ -163,7 +163,7 @@ def recommend(
     n_arms, k
         The size of the problem.
     evaluation_s
-        Seconds per evaluation, if known.
+        Seconds per value, if known.
     used
         The steepest slope seen, as a share of the declared B.
     loss
@@ -193,11 +193,11 @@ def recommend(
     if oracle == "LocalSearch" and _helps(rows, usual) and not all_found:
         given = {"restarts": settings.RESTARTS}
         most *= 1 + _PASSES * settings.RESTARTS
-    evaluations = int(given.get("budget", most))
+    evaluations = int(given.get("budget", repeats * most))
     undecided = open_properties(rows, n_arms, k)
     # Averages help only if noise hides what the choice depends on.
     by_noise = tuple(name for name in hidden(rows) if name in undecided)
-    took = None if evaluation_s is None else evaluations * evaluation_s
+    took = None if evaluation_s is None else evaluations / repeats * evaluation_s
     return Recommendation(
         oracle=oracle,
         case=case,

@@ -51,9 +51,9 @@ class HandOver:
         self._closed = False
 
     def start(self, wanted: Sequence[Wanted], reply: Reply, **how: bool) -> None:
-        """Begin operations. ``how`` has the other attributes of `Waiting`.
+        """Begin operations. ``reply`` gets their answers, and may be given up.
 
-        No answer comes before this has returned.
+        No answer comes before this has returned. ``how`` has the other attributes of `Waiting`.
         """
         actors = self.actors
         for one in wanted:
@@ -65,8 +65,12 @@ class HandOver:
         for place, one in enumerate(wanted):
             if isinstance(one, Exception):
                 asyncio.get_running_loop().call_soon(reply.put, place, one)
-            else:
-                self._put(actors[one[0]], Waiting(one[1], reply, place, **how))
+                continue
+            if not self._groups:
+                loop = asyncio.get_running_loop()
+                loop.call_soon(self._flush, loop)
+            group = self._groups.setdefault(actors[one[0]], [])
+            group.append(Waiting(one[1], reply, place, **how))
 
     async def _find_first(
         self, wanted: Sequence[Wanted], reply: Reply, how: dict[str, bool]
@@ -79,16 +83,6 @@ class HandOver:
                 failed[id] = about_to_stop() if self._closed else error
         rest = [one if isinstance(one, Exception) else failed.get(one[0], one) for one in wanted]
         self.start(rest, reply, **how)
-
-    def _put(self, actor: Actor, waiting: Waiting) -> None:
-        group = self._groups.get(actor)
-        if group is not None:
-            group.append(waiting)
-            return
-        if not self._groups:
-            loop = asyncio.get_running_loop()
-            loop.call_soon(self._flush, loop)
-        self._groups[actor] = [waiting]
 
     def _flush(self, loop: asyncio.AbstractEventLoop) -> None:
         """Hand over what has come since the last time."""
