@@ -41,7 +41,10 @@ class Metrics:
         registry.register(answers)
         self.answered = answers.add
         self._events = Counter(
-            "superarm_events_total", "Events committed.", ["kind"], registry=registry
+            "superarm_events_total",
+            "Events committed, one per request.",
+            ["kind"],
+            registry=registry,
         )
         self._commit = Histogram(
             "superarm_commit_seconds",
@@ -51,7 +54,7 @@ class Metrics:
         )
         self._together = Histogram(
             "superarm_commit_events",
-            "Events of one bandit committed together.",
+            "Events of one bandit committed together, one per request.",
             buckets=_MANY,
             registry=registry,
         )

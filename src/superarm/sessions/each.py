@@ -1,14 +1,15 @@
-"""Decisions that are asked for at the same time, each in a round of its own.
+"""Decisions that are asked for at the same time, and outcomes that come at the same time.
 
-Nothing is learnt between them, so their samples are independent draws from the same belief. They
-are drawn by few calls of numpy. Their law is that of as many calls of `Session.ask`.
+Each decision has a round of its own. Nothing is learnt between them, so their samples are
+independent draws from the same belief, by few calls of numpy. Their law is that of as many calls of
+`Session.ask`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from superarm.core.bulk import SamplesTops
 from superarm.core.policy import Sample
 from superarm.oracles.top_k import TopKReport
 from superarm.sessions import state
-from superarm.sessions.bulk import is_simple, records_of
-from superarm.sessions.decisions import Decision, Record
+from superarm.sessions.bulk import is_simple, learn, learns_in_bulk, records_of
+from superarm.sessions.decisions import Decision, Name, Record, Status
 from superarm.sessions.ledger import Evidence, known_of
 from superarm.sessions.session import Session
 from superarm.sessions.unlocked import UnlockedSession
@@ -71,6 +72,62 @@ def adopt_each(session: Session, decisions: Sequence[Decision], mark: dict[str, 
         records = now.next_records(decisions, each=True)
         state.load_mark(mark, now.policy, now.rng, now.feasible(None), records)
         now.issue(records, len(records))
+
+
+class Told(NamedTuple):
+    """What `tell_each` did with the outcomes of one decision.
+
+    Attributes
+    ----------
+    new
+        The arms whose outcomes were new.
+    is_complete
+        Whether they were the last ones of the decision.
+    status
+        That of the decision now.
+    """
+
+    new: list[Name]
+    is_complete: bool
+    status: Status
+
+
+def tells_each(session: Session) -> bool:
+    """Whether `tell_each` may be used: whether the belief learns many outcomes at once."""
+    return learns_in_bulk(session._unlocked.policy.belief)
+
+
+def tell_each(
+    session: Session, told: Iterable[tuple[str, Mapping[Any, float]]]
+) -> list[Told | Exception]:
+    """Learn outcomes of decisions, as by one `Session.tell` each, bit for bit.
+
+    An exception instead of an answer is what `Session.tell` would have raised. If this function
+    raises one itself, the belief has failed, and the session cannot be used any more.
+    """
+    with session._lock:
+        now, made = session._unlocked, list[Told | Exception]()
+        names, news = now.arms.names, list[dict[int, float]]()
+        for id, outcomes in told:
+            try:
+                record = now.ledger.find(id)
+                new = record.new_outcomes(outcomes)
+                if new and now._is_late(record):
+                    new = {}
+            except (ValueError, TypeError) as error:
+                made.append(error)
+                continue
+            is_complete = False
+            if new:
+                news.append(new)
+                # Before they are learnt: nothing of this needs the belief.
+                record.outcomes.update(new)
+                if is_complete := len(record.outcomes) == len(record.arms):
+                    now.ledger.close(record, "told")
+                    now._count(record, record.outcomes)
+            made.append(Told([names[arm] for arm in new], is_complete, record.status))
+        learn(now, news)
+        return made
 
 
 def _evidence(

@@ -185,7 +185,7 @@ class Engine:
         live = Live.new(new, spec, self.own)
         try:
             # The database gives the number, and refuses a name that is taken.
-            live.bandit = self.store.create(live.bandit, live.pending.take()[0])
+            live.bandit = self.store.create(live.bandit, live.pending.take()[0][0])
         except StoreError as error:
             self.health.failed(error)
             raise
@@ -243,13 +243,15 @@ class Engine:
 
     def _commit(self, live: Live, turn: Turn) -> None:
         # Empty before the commit: after a failure the bandit is dropped with its events.
-        events = live.pending.take()
+        events, members = live.pending.take()
         if not events:
             return
         start = time.perf_counter()
-        turn.commit(events)
+        turn.commit(events, members)
         self.health.succeeded()
-        self.metrics.committed((event.kind for event in events), time.perf_counter() - start)
+        more = [one.kind for one in members for _ in range(one.n - 1)]  # one per request
+        kinds = [*(event.kind for event in events), *more]
+        self.metrics.committed(kinds, time.perf_counter() - start)
 
     def _failed(self, actor: Actor, error: BaseException) -> None:
         """Drop the bandit from memory, which may be wrong now, and log the failure."""

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from superarm.core.stopping import stopping
-from superarm.service.bandits.actor import Waiting
-from superarm.service.bandits.changes import Ask, Tell, decide_each, most_together
+from superarm.service.bandits.actor import Operation, Waiting
+from superarm.service.bandits.changes import Ask, decide_each, most_asks
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
+from superarm.service.bandits.outcomes import Tell, most_tells, tell_each
 from superarm.service.bandits.patience import GivenUpError, given_up
 from superarm.service.log.events import Bandit, DamagedLogError
 from superarm.service.log.store import NameTakenError, StoreError, Turn
@@ -57,15 +58,16 @@ def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Except
         waiting = batch[len(answers)]
         if waiting.deletes:  # in a turn of its own
             break
-        asks: list[Ask] = []
+        group: list[Any] = []
         try:
-            asks = _asks(live, batch, len(answers))
-            if len(asks) > 1:
-                answers += decide_each(live, asks)
+            group = _group(live, batch, len(answers))
+            if len(group) > 1:
+                run_each = decide_each if type(group[0]) is Ask else tell_each
+                answers += run_each(live, turn, group)
             else:
                 answers.append(_answer(waiting, live, turn))
         except Fault as fault:
-            return [*answers, *[fault.problem] * max(1, len(asks))], fault
+            return [*answers, *[fault.problem] * max(1, len(group))], fault
         except GivenUpError as error:
             return [*answers, given_up()], error
         if time.perf_counter() >= end:
@@ -73,18 +75,24 @@ def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Except
     return answers, None
 
 
-def _asks(live: Live, batch: list[Waiting], place: int) -> list[Ask]:
-    """The plain requests from a place on that can be decided together."""
-    found: list[Ask] = []
+def _group(live: Live, batch: list[Waiting], place: int) -> list[Any]:
+    """The operations from a place on that can be carried out at once."""
+    found: list[Any] = []
     first = batch[place].operation
-    if not (type(first) is Ask and first.is_plain) or place + 1 == len(batch):
+    if place + 1 == len(batch) or not _has_company(first):
         return found
-    for waiting in batch[place : place + max(0, most_together(live, first))]:
+    most = most_asks(live, first) if type(first) is Ask else most_tells(live)
+    for waiting in batch[place : place + max(0, most)]:
         operation = waiting.operation
-        if not (type(operation) is Ask and operation.is_plain) or waiting.is_over:
+        if type(operation) is not type(first) or not _has_company(operation) or waiting.is_over:
             break
         found.append(operation)
     return found
+
+
+def _has_company(operation: Operation) -> bool:
+    """Whether an operation may be carried out together with others like it."""
+    return type(operation) is Tell or (type(operation) is Ask and operation.is_plain)
 
 
 def _answer(waiting: Waiting, live: Live, turn: Turn) -> Any:

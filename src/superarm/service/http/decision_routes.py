@@ -8,6 +8,7 @@ from typing import Any
 
 from superarm.service.bandits import changes, decisions, explanations, listing
 from superarm.service.bandits.actor import Operation
+from superarm.service.bandits.outcomes import Tell
 from superarm.service.bandits.records import Answer
 from superarm.service.bandits.replies import only
 from superarm.service.http import answers, bodies, queries
@@ -36,7 +37,7 @@ def deciding(service: Service, asked: dict[str, Any], key: str | None) -> Operat
 
 def telling(service: Service, id: str, outcomes: dict[str, float]) -> tuple[str, Operation]:
     """The bandit of a decision, and the operation that learns outcomes of the decision."""
-    return bandit_of(id), changes.Tell(id, outcomes, service.engine.clock)
+    return bandit_of(id), Tell(id, outcomes, service.engine.clock)
 
 
 @endpoint(

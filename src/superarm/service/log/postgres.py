@@ -13,20 +13,24 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
 from superarm.service.log.events import Bandit, Event
+from superarm.service.log.members import Members, members_in
 from superarm.service.log.queries import (
     INSERT_BANDIT,
     INSERT_EVENT,
     PUT_BASE,
     PUT_CHECKPOINT,
     TABLES,
+    WITH_BASES,
+    WITH_MEMBERS,
     LogTurn,
     Statement,
+    inserting,
     remove,
 )
 from superarm.service.log.shared_queries import SharedQueries
 from superarm.service.log.store import Checkpoint, DeletedError, NameTakenError, StoreError
 
-VERSION = 3  # see `superarm.service.log.sqlite_file`
+VERSION = 4  # see `superarm.service.log.sqlite_file`
 _TYPES = {
     "serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     "int": "BIGINT",
@@ -80,7 +84,7 @@ class PostgresStore(SharedQueries):
         self._closed = False
         try:
             version = self._do(partial(_make_tables, serving=mode == "serve"))
-            self.has_bases = version == VERSION
+            self.has_bases, self.has_members = version >= WITH_BASES, version >= WITH_MEMBERS
         except BaseException:
             self.close()
             raise
@@ -102,8 +106,27 @@ class PostgresStore(SharedQueries):
                 self._end(connection)
 
     def _turn(self, number: int, seen: int | None, connection: Connection) -> LogTurn:
-        by_key, append = partial(self.by_key, number), partial(_append, connection, number)
-        return LogTurn(self, self._news(number, seen), by_key, append)
+        by_keys, append = partial(self.by_keys, number), partial(self._append, connection, number)
+        return LogTurn(self, self._news(number, seen), by_keys, append)
+
+    def _append(
+        self,
+        connection: Connection,
+        number: int,
+        events: list[Event],
+        members: list[Members] | None = None,
+    ) -> None:
+        beside = members_in(events) if members is None else members
+        with connection.cursor() as cursor:
+            cursor.executemany(_psycopg(INSERT_EVENT), [(number, *event) for event in events])
+            for query, values in inserting(self, number, beside):
+                cursor.execute(_psycopg(query), values)
+        connection.execute("COMMIT")
+
+    def each(self, values: Sequence[int] | Sequence[str]) -> Statement:
+        """A query that has the values as rows, as one column ``value``."""
+        kind = "text" if values and isinstance(values[0], str) else "bigint"
+        return f"SELECT unnest(?::{kind}[]) AS value", (list(values),)
 
     def _news(self, number: int, seen: int | None) -> list[Event]:
         """The events of a bandit in memory that other processes have appended since ``seen``."""
@@ -220,12 +243,6 @@ class PostgresStore(SharedQueries):
         self._local.connection = None
         with self._lock:
             self._connections.discard(connection)
-
-
-def _append(connection: Connection, number: int, events: list[Event]) -> None:
-    with connection.cursor() as cursor:
-        cursor.executemany(_psycopg(INSERT_EVENT), [(number, *event) for event in events])
-    connection.execute("COMMIT")
 
 
 def _make_tables(connection: Connection, *, serving: bool) -> int:
