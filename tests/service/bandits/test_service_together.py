@@ -33,16 +33,6 @@ def client(path):
         yield client
 
 
-class To(Reply):
-    """Gives its answer to a function."""
-
-    is_over = False
-
-    def __init__(self, end, *, is_over=False):
-        super().__init__(1)
-        self.end, self.is_over = end, is_over
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def either(request, path):
     """A client of a service on each database."""
@@ -52,6 +42,16 @@ def either(request, path):
         store = PostgresStore(request.getfixturevalue("postgres_database"))
     with client_on(Service(Engine(store), Limits())) as client:
         yield client
+
+
+class To(Reply):
+    """Gives its answer to a function."""
+
+    is_over = False
+
+    def __init__(self, end, *, is_over=False):
+        super().__init__(1)
+        self.end, self.is_over = end, is_over
 
 
 def asks(bandit, n, **body):
