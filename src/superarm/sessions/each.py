@@ -53,16 +53,14 @@ def ask_each(session: Session, n: int) -> list[Decision]:
         now.expire(time)
         drawn = now.policy.belief.sample_tops(n, feasible.n_most, rng=now.rng)
         made = records_of(now, drawn, count(now.rounds + 1), time)
-        now.issue(made, n)
         first = max(0, n - now.explain_last)
-        evidence = [
-            _evidence(now, feasible, record, arms, values)
+        evidence = {
+            record.decision.id: _evidence(now, feasible, record, arms, values)
             for record, arms, values in zip(
                 made[first:], drawn[0][first:], drawn[1][first:], strict=True
             )
-        ]
-        ids = [record.decision.id for record in made[first:]]
-        now.keep_evidence(zip(ids, evidence, strict=True))
+        }
+        now.issue(made, n, evidence)
         return [record.decision for record in made]
 
 
