@@ -8,13 +8,14 @@ independent draws from the same belief, by few calls of numpy. Their law is that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from superarm.core import FeasibleSets
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.bulk import SamplesTops
+from superarm.core.optional import Posterior
 from superarm.core.policy import Sample
 from superarm.oracles.top_k import TopKReport
 from superarm.sessions import state
@@ -54,15 +55,7 @@ def ask_each(session: Session, n: int) -> list[Decision]:
         drawn = now.policy.belief.sample_tops(n, feasible.n_most, rng=now.rng)
         made = records_of(now, drawn, count(now.rounds + 1), time)
         now.issue(made, n)
-        first = max(0, n - now.explain_last)
-        evidence = [
-            _evidence(now, feasible, record, arms, values)
-            for record, arms, values in zip(
-                made[first:], drawn[0][first:], drawn[1][first:], strict=True
-            )
-        ]
-        ids = [record.decision.id for record in made[first:]]
-        now.keep_evidence(zip(ids, evidence, strict=True))
+        _keep_evidence(now, feasible, made, drawn)
         return [record.decision for record in made]
 
 
@@ -132,14 +125,32 @@ def tell_each(
         return made
 
 
-def _evidence(
+def _keep_evidence(
     session: UnlockedSession,
     feasible: FeasibleSets,
-    record: Record,
-    arms: np.ndarray[Any, Any],
-    values: np.ndarray[Any, Any],
+    made: list[Record],
+    drawn: tuple[IndexArray, FloatArray],
+) -> None:
+    """Remember what `Session.ask` would remember of the last decisions."""
+    first = max(0, len(made) - session.explain_last)
+    last, arms, values = made[first:], drawn[0][first:], drawn[1][first:]
+    if last:
+        # One posterior for all of them: it takes as long as that of one decision.
+        known = known_of(session.policy.belief, arms.ravel())
+        of = partial(_evidence, session.policy.reward.n_arms, feasible, known, last, arms, values)
+        lazy = [(record.decision.id, partial(of, i)) for i, record in enumerate(last)]
+        session.keep_evidence(lazy)
+
+
+def _evidence(
+    n_arms: int,
+    feasible: FeasibleSets,
+    known: tuple[Posterior | None, Any],
+    made: list[Record],
+    arms: IndexArray,
+    values: FloatArray,
+    place: int,
 ) -> Evidence:
-    """What `Session.ask` would keep of a decision."""
-    posterior, parts = known_of(session.policy.belief, arms)
-    theta = Sample.of_top(session.policy.reward.n_arms, arms, values)
-    return Evidence(arms, record.arms, theta, TopKReport(values), posterior, feasible, parts)
+    theta = Sample.of_top(n_arms, arms[place], values[place])
+    ranked, report, first = made[place].arms, TopKReport(values[place]), place * arms.shape[1]
+    return Evidence(arms[place], ranked, theta, report, known[0], feasible, known[1], first)

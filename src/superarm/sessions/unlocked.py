@@ -36,6 +36,7 @@ from superarm.sessions.ledger import Evidence, Ledger, known_of
 from superarm.sessions.seeding import Seeding
 
 Sets: TypeAlias = int | FeasibleSets | None  # None for those of the policy
+Why: TypeAlias = Evidence | Callable[[], Evidence]
 
 
 class AskOptions(TypedDict, total=False):
@@ -65,7 +66,7 @@ class UnlockedSession:
     rounds: int = 0
     n_decisions: int = 0
     rng: np.random.Generator = field(init=False)
-    evidence: OrderedDict[str, Evidence] = field(init=False, default_factory=OrderedDict)
+    evidence: OrderedDict[str, Why] = field(init=False, default_factory=OrderedDict)
     _expired_at: tuple[float, int] | None = field(init=False, default=None)
     _learns_places: bool = field(init=False)
     _can_expire: bool = field(init=False)
@@ -108,7 +109,7 @@ class UnlockedSession:
         self.keep_evidence((decision.id, evidence) for decision, _, evidence in made)
         return [decision for decision, _, _ in made]
 
-    def keep_evidence(self, of_decisions: Iterable[tuple[str, Evidence | None]]) -> None:
+    def keep_evidence(self, of_decisions: Iterable[tuple[str, Why | None]]) -> None:
         """Remember why decisions were made, as far as that is known, and of the last ones only."""
         for id, evidence in of_decisions:
             if evidence is not None:
@@ -199,7 +200,9 @@ class UnlockedSession:
             )
         record = self.ledger.find(decision)
         belief = belief_at(self.policy.belief, record.context(self.policy.reward.n_arms))
-        return explain(known, self.evidence[known.id], self.arms.names, belief)
+        why = self.evidence[known.id]
+        found = why if isinstance(why, Evidence) else why()
+        return explain(known, found, self.arms.names, belief)
 
     def fork(self, label: str | None) -> UnlockedSession:
         """A session that knows the same and has no decisions yet."""
