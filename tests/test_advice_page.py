@@ -31,7 +31,7 @@ def test_the_defaults_are_those_that_were_played():
 
 def test_the_advice_is_rarely_wrong_without_saying_so():
     """Below 5% of the runs for every budget. Below 1% where the budget decides little."""
-    of_half = [advice_page.measured(half)[1] for half in ("shown", "fresh")]
+    of_half = [advice_page.measured(half)[1] for half in ("shown", "fresh", "latest")]
     for budget, of in (item for rows in of_half for item in rows.items()):
         assert advice_page.share(of, "silent") <= (0.01 if budget <= 100 else 0.05)
         assert advice_page.share(of, "undecided") >= (0.5 if budget <= 100 else 0.0)

@@ -93,8 +93,9 @@ class Recommendation:
         """The oracle with its settings, as in Python."""
         given = [f"{name}={value!r}" for name, value in self.settings.items()]
         if self.groups:
-            more = f", and {len(self.groups) - _SHOWN} more" if len(self.groups) > _SHOWN else ""
-            groups = f"groups={list(self.groups[:_SHOWN])}{more}"
+            shown = [str(group) for group in self.groups[:_SHOWN]]
+            more = ["..."] if len(self.groups) > _SHOWN else []
+            groups = f"groups=[{', '.join(shown + more)}]"
             noisy = self.oracle in PLAIN
             given.append(f"start=LocalSearch(Singletons(), {groups})" if noisy else groups)
         return f"{self.oracle}({', '.join(given)})" if given else self.oracle
@@ -260,7 +261,7 @@ def _warnings(
             f"{oracle} can miss the best set, because arms are worth more together than alone: an "
             f"arm added {row.worst:.3g} more to a set than to a part of it, where an ordinary "
             f"value is {usual:.3g}{sure}"
-            + (f". It tries the groups that were found: {groups}" if groups else "")
+            + (f". {oracle} tries the groups that were found: {groups}" if groups else "")
         )
     elif groups:
         lines.append(f"some arms interact: {groups}. Larger groups may be missed")

@@ -44,6 +44,16 @@ def either(request, path):
         yield client
 
 
+class To(Reply):
+    """Gives its answer to a function."""
+
+    is_over = False
+
+    def __init__(self, end, *, is_over=False):
+        super().__init__(1)
+        self.end, self.is_over = end, is_over
+
+
 def asks(bandit, n, **body):
     return [("POST", f"/v1/bandits/{bandit}/decisions", {"json": body})] * n
 
@@ -279,7 +289,7 @@ def test_the_members_of_removed_events_are_removed(path):
 
 
 def test_outcomes_go_first_and_other_operations_keep_their_places():
-    reply = Reply(1, gone=lambda: False, end=lambda _: None)
+    reply = Reply(1)
 
     def waiting(operation, place):
         return Waiting(operation, reply, place)
@@ -311,9 +321,9 @@ def test_a_client_that_has_left_gets_no_decision(client):
     async def play():
         given, loop = [], asyncio.get_running_loop()
         done = loop.create_future()
-        gone = [Reply(1, lambda: True, given.append) for _ in range(2)]
-        here = [Reply(1, lambda: False, given.append) for _ in range(4)]
-        here.append(Reply(1, lambda: False, done.set_result))
+        gone = [To(given.append, is_over=True) for _ in range(2)]
+        here = [To(given.append) for _ in range(4)]
+        here.append(To(done.set_result))
         for reply in (here[0], gone[0], *here[1:3], gone[1], *here[3:]):
             engine.start([(bandit, Ask({}, None, engine.clock, Limits()))], reply)
         await done

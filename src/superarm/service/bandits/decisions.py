@@ -158,9 +158,12 @@ def with_counts(
             for event in store.decided_before(live.bandit.number, number, 1):
                 batch = answers_in(live, event)
                 counts = json.loads(event.body)["counts"]
-        # Decisions have consecutive numbers, and all up to the last one are in the log: the
-        # operation that counted them is answered after its commit.
-        yield batch[number - decision_number(batch[0]["id"])], counts
+        # Decisions have consecutive numbers, and all up to the last one were in the log: the
+        # operation that counted them is answered after its commit. Since then the bandit may have
+        # been deleted, or its log compacted.
+        place = number - decision_number(batch[0]["id"]) if batch else 0
+        if place < len(batch):
+            yield batch[place], counts
 
 
 def _point(live: Live, known: Answer, counts: list[int]) -> Answer:

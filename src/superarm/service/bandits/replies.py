@@ -39,10 +39,6 @@ class Reply:
     def __init__(self, n: int) -> None:
         self._answers, self._n_missing = [_MISSING] * n, n
 
-    def gone(self) -> bool:
-        """Whether the client has left."""
-        return False
-
     def end(self, answers: list[Any]) -> None:
         """Called with all answers, once."""
         raise NotImplementedError
@@ -50,7 +46,7 @@ class Reply:
     @property
     def is_over(self) -> bool:
         """Whether nobody waits for an answer any more."""
-        return not self._n_missing or self.gone()
+        return not self._n_missing
 
     def put(self, place: int, answer: Any) -> None:
         """Add the answer of one operation, which may be an exception."""
@@ -78,8 +74,10 @@ class Awaited(Reply):
         self.future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self._has_left = CLIENT_GONE.get()
 
-    def gone(self) -> bool:
-        """Whether the client has left, or the task was cancelled, which cancels the future."""
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody waits for an answer any more."""
+        # A task that is cancelled cancels the future.
         return self.future.done() or self._has_left()
 
     def end(self, answers: list[Any]) -> None:

@@ -244,9 +244,10 @@ class _Request(Reply, RequestResponseCycle):
         """Give the work up, at the end of the server."""
         self.disconnected = True
 
-    def gone(self) -> bool:
-        """Whether the client has left, or the server stops."""
-        return self._connection.gone or self.disconnected
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody waits for an answer any more."""
+        return self.response_complete or self.disconnected or self._connection.gone
 
     def _give_up(self) -> None:
         self.give_up(too_late(self._connection.express.service.engine.deadline_s))
