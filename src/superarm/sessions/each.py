@@ -29,25 +29,26 @@ _MOST_VALUES = 1 << 20  # that are drawn at once, if every sample needs the valu
 
 
 def most_each(session: Session) -> int:
-    """How many decisions `ask_each` makes at most now; 1 if it would be no faster than ``ask``.
+    """How many decisions `ask_each` can make now; 0 if only `Session.ask` can decide.
 
     No more than until a decision expires by its round.
     """
     now = session._unlocked
-    n_arms = now.policy.reward.n_arms
     if now.arms.is_retired.any() or not is_simple(now, now.policy.feasible, SamplesTops):
-        return 1
-    most = max(1, _MOST_VALUES // n_arms)
-    rounds = now.expiry.after_rounds
+        return 0
+    most, rounds = max(1, _MOST_VALUES // now.policy.reward.n_arms), now.expiry.after_rounds
     if rounds is None:
         return most
     oldest = next(iter(now.ledger.open.values()), None)
     passed = 0 if oldest is None else now.rounds - oldest.decision.round
-    return max(1, min(most, rounds - passed))
+    return min(most, rounds - passed)
 
 
 def ask_each(session: Session, n: int) -> list[Decision]:
-    """n decisions, each in a round of its own; n is at most `most_each`."""
+    """n decisions, each in a round of its own; n is at most `most_each`.
+
+    One decision is that of `Session.ask`, bit for bit.
+    """
     with session._lock:
         now = session._unlocked
         feasible, time = now.check(None, None), float(now.clock())

@@ -52,12 +52,12 @@ def tell(
 
 
 def most_tells(live: Live) -> int:
-    """How many requests with outcomes may be learnt together."""
-    return MOST_NAMES // live.spec["k"] if tells_each(live.session) else 1
+    """How many requests with outcomes may be learnt together; 0 if only one by one, by `tell`."""
+    return max(1, MOST_NAMES // live.spec["k"]) if tells_each(live.session) else 0
 
 
 def tell_each(live: Live, turn: Turn, tells: Sequence[Tell]) -> list[Answer | Problem]:
-    """Learn outcomes of several requests at once, at most `most_tells`. Returns their answers."""
+    """Learn outcomes of requests at once, at most `most_tells`. Returns their answers."""
     live.advance(tells[0].now())
     try:
         found = live.tell_each([(one.id, one.outcomes) for one in tells])
