@@ -28,14 +28,19 @@ from superarm.sessions.unlocked import UnlockedSession
 _MOST_VALUES = 1 << 20  # that are drawn at once, if every sample needs the values of all arms
 
 
-def most_each(session: Session) -> int:
-    """How many decisions `ask_each` can make now; 0 if only `Session.ask` can decide.
+def asks_each(session: Session) -> bool:
+    """Whether `ask_each` may be used now: whether samples of the belief are all that decides."""
+    now = session._unlocked
+    is_all = not now.arms.is_retired.any()
+    return is_all and is_simple(now, now.policy.feasible, SamplesTops)
 
-    No more than until a decision expires by its round.
+
+def most_each(session: Session) -> int:
+    """How many decisions `ask_each` can make, once those that are due have expired.
+
+    No more than until another one is due.
     """
     now = session._unlocked
-    if now.arms.is_retired.any() or not is_simple(now, now.policy.feasible, SamplesTops):
-        return 0
     most, rounds = max(1, _MOST_VALUES // now.policy.reward.n_arms), now.expiry.after_rounds
     if rounds is None:
         return most
@@ -45,7 +50,7 @@ def most_each(session: Session) -> int:
 
 
 def ask_each(session: Session, n: int) -> list[Decision]:
-    """n decisions, each in a round of its own; n is at most `most_each`.
+    """n decisions, each in a round of its own: see `asks_each` and `most_each`.
 
     One decision is that of `Session.ask`, bit for bit.
     """

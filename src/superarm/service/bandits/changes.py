@@ -43,28 +43,28 @@ class Ask:
         return not self.asked or self.asked.keys() == {"metadata"}
 
 
-def most_asks(live: Live, ask: Ask) -> int:
-    """How many plain requests may be decided together now, the next one being ``ask``.
-
-    0 if it must be decided, or refused, by `decide`.
-    """
-    # Expired decisions do not count as open.
-    live.advance(ask.now())
-    most_open = ask.limits.open - live.session.n_open
-    return min(most_each(live.session), most_open, MOST_NAMES // live.spec["k"])
-
-
 def decide_each(live: Live, turn: Turn, asks: Sequence[Ask]) -> list[Answer | Problem]:
-    """Decide for plain requests at once, at most `most_asks`. Returns their answers."""
+    """Decide at once for the first of some plain requests. Returns their answers, at least one.
+
+    Only for sessions with `asks_each`.
+    """
     # A request with a key that is in the log, or that came before in this group, is a repetition.
+    # First of all: it must not be refused by limits that it passed once.
     seen = _keys_before([one.key for one in asks if one.key is not None], live, turn)
     new = []
     for place, one in enumerate(asks):
         if one.key is None or one.key not in seen:
             new.append(place)
             seen |= {one.key}
+    if new:
+        # Expired decisions do not count as open.
+        live.advance(asks[new[0]].now())
+        most_open = asks[new[0]].limits.open - live.session.n_open
+        most = min(most_each(live.session), most_open, max(1, MOST_NAMES // live.spec["k"]))
+        if most < len(new):  # if there are too many open, `decide` refuses the first
+            asks, new = asks[: max(1, new[max(0, most)])], new[: max(0, most)]
     made = dict(zip(new, _decide_new(live, [asks[place] for place in new]), strict=True))
-    return [made.get(place) or _repeated(live, turn, one) for place, one in enumerate(asks)]
+    return [made.get(place) or _alone(live, turn, one) for place, one in enumerate(asks)]
 
 
 def _decide_new(live: Live, asks: list[Ask]) -> list[Answer]:
@@ -83,7 +83,7 @@ def _decide_new(live: Live, asks: list[Ask]) -> list[Answer]:
     return answers_of(live.bandit.id, body, live.time)
 
 
-def _repeated(live: Live, turn: Turn, ask: Ask) -> Answer | Problem:
+def _alone(live: Live, turn: Turn, ask: Ask) -> Answer | Problem:
     try:
         return ask(live, turn)
     except Problem as problem:

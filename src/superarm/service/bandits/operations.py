@@ -9,14 +9,15 @@ from typing import Any
 
 from superarm.core.stopping import stopping
 from superarm.service.bandits.actor import Waiting
-from superarm.service.bandits.changes import Ask, decide_each, most_asks
+from superarm.service.bandits.changes import Ask, decide_each
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
-from superarm.service.bandits.outcomes import Tell, most_tells, tell_each
+from superarm.service.bandits.outcomes import Tell, tell_each
 from superarm.service.bandits.patience import GivenUpError, given_up
 from superarm.service.log.events import Bandit, DamagedLogError
 from superarm.service.log.store import NameTakenError, StoreError, Turn
 from superarm.service.problems import Fault, Problem
+from superarm.sessions.each import asks_each, most_each, tells_each
 
 _log = logging.getLogger("superarm.service")
 # The trace of a known kind of failure says nothing more than its message.
@@ -78,12 +79,13 @@ def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Except
 def _group(live: Live, batch: list[Waiting], place: int) -> list[Any]:
     """The operations from a place on that are carried out at once; none if that is not possible."""
     first: Any = batch[place].operation
+    most = 0
     if type(first) is Tell:
-        most = most_tells(live)
-    else:
-        most = most_asks(live, first) if type(first) is Ask and first.is_plain else 0
+        most = len(batch) if tells_each(live.session) else 0
+    elif type(first) is Ask and first.is_plain and asks_each(live.session):
+        most = max(1, most_each(live.session))
     found: list[Any] = []
-    for waiting in batch[place : place + max(0, most)]:
+    for waiting in batch[place : place + most]:
         operation: Any = waiting.operation
         is_like = type(operation) is type(first) and (type(first) is Tell or operation.is_plain)
         if not is_like or waiting.is_over:
