@@ -1,19 +1,24 @@
-"""How good the advice of `inspect` is, by budget, on 38 rewards of known kinds.
+"""How good the advice of `inspect` is, by budget, on 46 rewards of known kinds.
 
     python benchmarks/advice.py [--half shown] [--seeds 20] [--workers 2] [--out advice.json]
-    python benchmarks/advice.py --tune [--seeds 5]
+    python benchmarks/advice.py --tune [SHARE,N_LARGE] [--seeds 5]
 
 For every reward, every oracle that can solve the problem picks a set at the same random thetas,
 and the values of the sets are averaged. The advice is good if the recommended oracle is within 2%
 of the oracle with the largest average. `Exhaustive` counts as available up to 15,000 sets. Oracles
-that refuse a reward, and those that warn of false answers, count with the sets that they return.
+that warn of false answers count with the sets that they return, and oracles that refuse the reward
+count as worth nothing. The recommended oracle has the recommended settings.
 
 Next to that: how often the advice says that it is undecided, or warns; how often it is neither
 good nor undecided nor with a warning ("silently wrong"); whether it is the cheapest good oracle;
 and how many evaluations the inspection made.
 
 ``--tune`` compares settings on the rewards of the tuning half only. The shown half was fixed
-before any reward was played (`advice_rewards.HALF`), and the fresh rewards were made afterwards.
+before any reward was played (`advice_rewards.HALF`), and the fresh and the latest rewards were made
+afterwards.
+
+With ``--out``, finished runs are kept in a file next to it (``advice.runs.jsonl``). The same
+command continues an interrupted benchmark. The file is removed at the end.
 """
 
 from __future__ import annotations
@@ -34,9 +39,9 @@ from typing import Any
 import numpy as np
 
 import superarm as sa
+from advice_latest import LATEST
 from advice_rewards import FOOLING, FRESH, HALF, REWARDS
 from superarm.advice import settings
-from superarm.oracles import NoisyGreedy, NoisySingletons
 
 BUDGETS = (10, 30, 100, 300, 1_000, 3_000)
 WITHIN, MOST_SETS, N_THETAS = 0.02, 15_000, 20
@@ -50,12 +55,14 @@ SETTINGS = {
     "BLOCK": (1, 4),
     "N_CHECKS": (0, 2, 5),
     "N_LARGE": (0, 2, 4),
+    "N_GREEDY": (0, 2, 4),
+    "RESTARTS": (0, 1, 2, 4),
 }
 
 
 def make(name: str, seed: int) -> Any:
     """A reward of its own for every name and seed."""
-    return {**REWARDS, **FOOLING, **FRESH}[name](
+    return {**REWARDS, **FOOLING, **FRESH, **LATEST}[name](
         np.random.default_rng([zlib.crc32(name.encode()), seed])
     )
 
@@ -77,47 +84,55 @@ def available(reward: Any, k: int) -> dict[str, Any]:
         for name in ("LazySingletons", "LazyGreedy"):
             del found[name]
         found["LocalSearch"] = sa.LocalSearch(sa.Singletons())
-        found["NoisySingletons"] = NoisySingletons(budget=3_000)
-        found["NoisyGreedy"] = NoisyGreedy(budget=3_000)
     if math.comb(reward.n_arms, k) <= MOST_SETS:
         found["Exhaustive"] = sa.Exhaustive()
     return found
 
 
 @functools.cache
-def qualities(name: str, seed: int, groups: tuple[tuple[int, ...], ...] = ()) -> dict[str, float]:
-    """The average value of every oracle's sets, as a share of the best average.
+def values(name: str, seed: int) -> dict[str, float]:
+    """The average value of every oracle's sets."""
+    reward, _, k = make(name, seed)
+    return {label: value_of(one, name, seed) for label, one in available(reward, k).items()}
 
-    With groups, `LocalSearch` tries them.
-    """
+
+def value_of(oracle: Any, name: str, seed: int) -> float:
+    """The average value of an oracle's sets. Every oracle gets the same thetas."""
     reward, exact, k = make(name, seed)
-    rng = np.random.default_rng(seed)
-    values: dict[str, list[float]] = {}
-    oracles = available(reward, k)
-    if groups:
-        oracles["LocalSearch"] = sa.LocalSearch(groups=groups)
-    for theta in thetas(reward.n_arms, rng):
-        for label, oracle in oracles.items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+    rng = np.random.default_rng([seed, 1])
+    found = []
+    for theta in thetas(reward.n_arms, np.random.default_rng(seed)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
                 picked = oracle.select(reward, theta, k, rng=rng)
-            values.setdefault(label, []).append(exact(picked, theta[picked]))
-    means = {label: float(np.mean(of)) for label, of in values.items()}
-    best = max(means.values())
-    return {label: mean / best for label, mean in means.items()}
+            except ValueError:  # noise that it noticed: it refuses the reward
+                return 0.0
+        found.append(exact(picked, theta[picked]))
+    return float(np.mean(found))
 
 
-def advise(name: str, seed: int, budgets: tuple[int, ...], quality: Any) -> list[dict[str, Any]]:
+def advise(name: str, seed: int, budgets: tuple[int, ...]) -> list[dict[str, Any]]:
     """The advice for one reward, by budget."""
     rows = []
-    good = [label for label in (*ORACLES, "Exhaustive") if quality.get(label, 0) >= 1 - WITHIN]
+    known = dict(values(name, seed))
+    best = max(known.values())
+    good = [
+        label for label in (*ORACLES, "Exhaustive") if known.get(label, 0) >= best * (1 - WITHIN)
+    ]
     for budget in budgets:
         reward, _, k = make(name, seed)
         start = time.perf_counter()
         found = sa.inspect(reward, k=k, budget=budget, rng=np.random.default_rng(seed))
+        took_s = time.perf_counter() - start
         advice = found.recommendation
-        of = qualities(name, seed, advice.groups) if advice.groups else quality
-        share = of[advice.oracle]
+        called = repr((advice.oracle, advice.settings, advice.groups))
+        plain = not advice.settings and not advice.groups and advice.oracle in known
+        if not plain and called not in known:
+            known[called] = value_of(advice.build(), name, seed)
+        # With settings, an oracle may be better than all plain ones.
+        share = known[advice.oracle if plain else called] / best
+        cheaper = [label for label in good if _cheaper(label, advice.oracle, plain=plain)]
         rows.append(
             {
                 "reward": name,
@@ -127,23 +142,34 @@ def advise(name: str, seed: int, budgets: tuple[int, ...], quality: Any) -> list
                 "case": advice.case,
                 "quality": share,
                 "good": share >= 1 - WITHIN,
-                "cheapest": advice.oracle == next(iter(good), None),
+                "cheapest": share >= 1 - WITHIN and not cheaper,
                 "undecided": bool(advice.undecided),
                 "open": list(advice.undecided),
                 "warned": bool(advice.warnings or advice.fix_first),
                 "groups": 0 if found.groups is None else len(found.groups.found),
                 "evaluations": found.evaluations,
+                "per_round": advice.evaluations,
                 "ratio": None if found.check is None else found.check.mean_ratio,
-                "took_s": round(time.perf_counter() - start, 4),
+                "took_s": round(took_s, 4),
             }
         )
     return rows
 
 
+def _cheaper(label: str, than: str, *, plain: bool) -> bool:
+    """Whether a plain oracle is cheaper than a recommended one, which may have settings."""
+    order = [*ORACLES, "Exhaustive"]
+    if than.startswith("Noisy"):  # it repeats evaluations
+        return order.index(label) <= order.index(than.removeprefix("Noisy"))
+    return order.index(label) < order.index(than) + (not plain)
+
+
 def play(name: str, seed: int) -> dict[str, Any]:
     """One reward with one seed: qualities of all oracles, and the advice."""
-    quality = qualities(name, seed)
-    return {"quality": quality, "rows": advise(name, seed, BUDGETS, quality)}
+    found = values(name, seed)
+    best = max(found.values())
+    quality = {label: round(value / best, 5) for label, value in found.items()}
+    return {"name": name, "seed": seed, "quality": quality, "rows": advise(name, seed, BUDGETS)}
 
 
 def gathered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -164,6 +190,7 @@ def gathered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "silent": sum(silent),
                 "found_groups": sum(row["groups"] > 0 for row in of),
                 "evaluations": round(float(np.mean([row["evaluations"] for row in of])), 1),
+                "per_round": round(float(np.mean([row["per_round"] for row in of])), 1),
                 "quality": round(float(np.mean([row["quality"] for row in of])), 4),
                 "ratio": round(float(np.mean(ratios)), 4) if ratios else None,
                 "oracles": {oracle: oracles.count(oracle) for oracle in sorted(set(oracles))},
@@ -195,33 +222,48 @@ def names_of(half: str) -> list[str]:
 def run(given: argparse.Namespace) -> None:
     """Play everything, and keep it as it goes."""
     jobs = list(itertools.product(names_of(given.half), range(given.seeds)))
+    used = {name: getattr(settings, name) for name in SETTINGS}
+    part = None if given.out is None else given.out.with_suffix(".runs.jsonl")
+    done = _kept(part, used)
+    left = [job for job in jobs if job not in done]
+    print(f"{len(jobs) - len(left)} of {len(jobs)} runs were kept", flush=True)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(given.workers, context) as executor:
+        futures = {executor.submit(play, *job): job for job in left}
+        for n_done, future in enumerate(as_completed(futures), 1):
+            job, found = futures[future], future.result()
+            done[job] = found
+            if part is not None:
+                with part.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({**found, "settings": used}) + "\n")
+            print(f"{n_done} of {len(left)}: {job[0]}, seed {job[1]}", flush=True)
+    played = [done[job] for job in jobs]
+    always: dict[str, dict[str, list[bool]]] = {}
+    for one, label in itertools.product(played, ("LocalSearch", "Greedy", "Singletons")):
+        good = one["quality"].get(label, 0.0) >= 1 - WITHIN
+        always.setdefault(one["name"], {}).setdefault(label, []).append(good)
     kept: dict[str, Any] = {
         "within": WITHIN,
         "budgets": BUDGETS,
         "half": HALF,
         "fooling": list(FOOLING),
-        "settings": {name: getattr(settings, name) for name in SETTINGS},
-        "always": {},
-        "rows": [],
+        "settings": used,
+        "always": _counted(always),
+        "rows": gathered([row for one in played for row in one["rows"]]),
     }
-    rows: list[dict[str, Any]] = []
-    always: dict[str, dict[str, list[bool]]] = {}
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(given.workers, context) as executor:
-        futures = {executor.submit(play, *job): job for job in jobs}
-        for n_done, future in enumerate(as_completed(futures), 1):
-            name, seed = futures[future]
-            found = future.result()
-            rows += found["rows"]
-            for label in ("LocalSearch", "Greedy", "Singletons"):
-                good = found["quality"].get(label, 0.0) >= 1 - WITHIN
-                always.setdefault(name, {}).setdefault(label, []).append(good)
-            print(f"{n_done} of {len(jobs)}: {name}, seed {seed}", flush=True)
-            if given.out is not None and (n_done % 20 == 0 or n_done == len(jobs)):
-                kept["rows"], kept["always"] = gathered(rows), _counted(always)
-                given.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    kept["rows"], kept["always"] = gathered(rows), _counted(always)
+    if given.out is not None:
+        given.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        part.unlink(missing_ok=True)
     report(kept)
+
+
+def _kept(part: Path | None, used: dict[str, Any]) -> dict[tuple[str, int], Any]:
+    """Runs of an interrupted benchmark with the same settings."""
+    if part is None or not part.exists():
+        return {}
+    lines = [line for line in part.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+    rows = [row for row in map(json.loads, lines) if row["settings"] == used]
+    return {(row["name"], row["seed"]): row for row in rows}
 
 
 def _counted(always: dict[str, dict[str, list[bool]]]) -> dict[str, dict[str, int]]:
@@ -235,7 +277,7 @@ def _counted(always: dict[str, dict[str, list[bool]]]) -> dict[str, dict[str, in
 def report(kept: dict[str, Any]) -> None:
     """Print what was found."""
     print(f"\n| half | budget {HEAD}")
-    for half, budget in itertools.product(("tuning", "shown", "fresh"), BUDGETS):
+    for half, budget in itertools.product(("tuning", "shown", "fresh", "latest"), BUDGETS):
         rows = [
             row for row in kept["rows"] if row["budget"] == budget and HALF[row["reward"]] == half
         ]
@@ -248,17 +290,14 @@ def report(kept: dict[str, Any]) -> None:
 
 def tune(given: argparse.Namespace) -> None:
     """Other values of each setting, one at a time, on the tuning half."""
-    names = names_of("tuning")
-    quality = {job: qualities(*job) for job in itertools.product(names, range(given.seeds))}
+    jobs = list(itertools.product(names_of("tuning"), range(given.seeds)))
     print(f"\n| setting | value {HEAD}")
-    for name, values in SETTINGS.items():
+    for name in given.tune.split(","):
         before = getattr(settings, name)
-        for value in values:
+        for value in SETTINGS[name]:
             setattr(settings, name, value)
             rows = [
-                row
-                for (reward, seed), of in quality.items()
-                for row in advise(reward, seed, (30, 100, 300, 1_000), of)
+                row for reward, seed in jobs for row in advise(reward, seed, (30, 100, 300, 1_000))
             ]
             print(shown(gathered(rows), setting=name, value=value), flush=True)
         setattr(settings, name, before)
@@ -267,10 +306,14 @@ def tune(given: argparse.Namespace) -> None:
 def main() -> None:
     """Play or tune."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", default="all", help="tuning, shown, fresh, all, or rewards: a,b")
+    parser.add_argument(
+        "--half", default="all", help="tuning, shown, fresh, latest, all, or rewards: a,b"
+    )
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--tune", action="store_true")
+    parser.add_argument(
+        "--tune", nargs="?", const=",".join(SETTINGS), help="all settings, or these: A,B"
+    )
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     if given.tune:

@@ -3,7 +3,7 @@
 Every entry of `REWARDS`, `FOOLING` and `FRESH` makes a reward, the same reward without noise, and
 its k, from a generator. `HALF` says which of them the defaults were chosen on ("tuning") and which
 the figures are shown on ("shown"). It was drawn once, before any of them was played. "Fresh"
-rewards were made later.
+rewards were made later, and the "latest" ones, of `advice_latest`, after these.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import superarm as sa
+from advice_latest import LATEST
 
 Made = tuple[Any, Any, int]  # the reward, the same without noise, and k
 
@@ -424,7 +425,7 @@ def _halves() -> dict[str, str]:
         names = list(group)
         tuning = set(rng.permutation(names)[: len(names) // 2].tolist())
         halves.update({name: "tuning" if name in tuning else "shown" for name in names})
-    return {**halves, **dict.fromkeys(FRESH, "fresh")}
+    return {**halves, **dict.fromkeys(FRESH, "fresh"), **dict.fromkeys(LATEST, "latest")}
 
 
 HALF = _halves()

@@ -118,6 +118,24 @@ def test_pages_speak_of_the_project_alone():
         assert not re.search(r"/work/|/home/\w|/root/|\.\./shared", page.read_text()), page
 
 
+# Pages about one subject that were added after the limit was set.
+_MORE = {"advice", "done", "edge", "exploring", "features", "logs", "noisy", "report", "slates"}
+
+
+def n_words(page):
+    """Words in text, tables and code. Bars of tables and signs between numbers are none."""
+    parts = re.split(r"[\s|]+", page.read_text(encoding="utf-8"))
+    return sum(bool(re.search(r"\w", part)) for part in parts)
+
+
+def test_the_docs_are_short():
+    """To add something, look for what another page says already."""
+    words = {page.stem: n_words(page) for page in (ROOT / "docs").glob("*.md")}
+    assert words.keys() > _MORE
+    assert sum(n for page, n in words.items() if page not in _MORE) <= 28_000
+    assert max(words.values()) <= 4000, words
+
+
 # Claims of the pages that no block computes.
 
 
@@ -146,3 +164,53 @@ def test_steep_networks_are_often_not_separable(std, low, high):
     draws = [(sa.NetworkReward.random(8, std=std, rng=rng), rng.random(8)) for _ in range(60)]
     failed = [sa.theory.separation(network, theta, k=3) <= 0 for network, theta in draws]
     assert low < np.mean(failed) < high
+
+
+def found_by_group_testing(n_arms, **options):
+    """The mean lead of the grades of the best arms in standard deviations, and how many it finds.
+
+    Theta is the truth.
+    """
+    rng = np.random.default_rng(3)
+    instance = sa.linear_instance(n_arms, 5, 0.25, rng=rng)
+    oracle, leads, found = sa.GroupTesting(delta=0.25, **options), [], []
+    for _ in range(60):
+        arms = oracle.select(instance.reward, instance.mu, 5, rng=rng)
+        grades = oracle.report.grades
+        others = np.delete(grades, instance.best_arms)
+        leads.append((grades[instance.best_arms].mean() - others.mean()) / others.std())
+        found.append(np.isin(arms, instance.best_arms).mean())
+    return np.mean(leads), np.mean(found), len(oracle.report.tests)
+
+
+@pytest.mark.parametrize(
+    ("n_arms", "options", "n_tests", "lead", "low", "high"),
+    [
+        (100, {}, 246, 0.6, 0, 0.2),
+        (1000, {}, 284, 0.2, 0, 0.04),
+        (100, {"decoder": "centred"}, 246, np.inf, 0.2, 0.6),
+        (100, {"decoder": "centred", "n_tests": 20_000}, 20_000, np.inf, 0.95, 1),
+    ],
+)
+def test_group_testing_finds_few_of_the_best_arms(n_arms, options, n_tests, lead, low, high):
+    found = found_by_group_testing(n_arms, **options)
+    assert found[0] < lead
+    assert low <= found[1] <= high
+    assert found[2] == n_tests
+
+
+def test_q_hat_falls_as_tests_are_added():
+    n_arms, rng = 14, np.random.default_rng(1)
+    theta, reward = rng.random(n_arms), sa.LinearReward(n_arms)
+    quantize = sa.Quantizer(delta=0.25, lipschitz=1.0, upper=reward.upper)
+
+    def q_hat(tests):
+        return sa.theory.estimate_q(tests, quantize(reward.batch(tests, theta)))
+
+    every_set = sa.Pools.of(
+        [np.flatnonzero(number >> np.arange(n_arms) & 1) for number in range(2**n_arms)], n_arms
+    )
+    assert q_hat(every_set) < 0.01
+    few, many = (q_hat(sa.Pools.random(n, n_arms, 0.5, rng=rng)) for n in (10, 3000))
+    assert few > 0.5
+    assert many < 0.05

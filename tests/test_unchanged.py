@@ -13,7 +13,7 @@ import pytest
 
 import unchanged
 from superarm.oracles import _noisy_round, noisy_singletons
-from superarm.oracles._lazy.certificates import Audits
+from superarm.oracles._lazy.single_arms import Audits
 from superarm.oracles._noisy_round import NoisyRound
 from unchanged_studies import STUDIES
 

@@ -94,6 +94,9 @@ SHORT = {  # with at least one request on the short way
     "before the last": [of_json(DECIDE, {}) + of_json(DECIDE, {}, "Connection: close") * 2],
     "empty lines": [b"\r\n\r\n" + of_json(DECIDE, {}), b"\r\n", of_json(DECIDE, {})],
     "and nonsense": [of_json(DECIDE, {}), b"nonsense\r\n\r\n"],
+    "nonsense behind it": [of_json(DECIDE, {}) + b"nonsense\r\n\r\n"],
+    "nonsense behind two": [of_json(DECIDE, {}) * 2 + b"nonsense\r\n\r\n"],
+    "a broken body behind it": [of_json(DECIDE, {}) + CHUNKED + b"\r\nnonsense\r\n"],
     "closed midway": [of_json(DECIDE, {})[:-1]],
 }
 LONG = {

@@ -10,7 +10,7 @@ from typing import Any
 from suite.ratios import growth, names, of_part, overtakes
 from suite.timing import TURN_S
 from superarm.reporting import pages
-from superarm.reporting.tables import Table
+from superarm.reporting.tables import Table, compact
 
 Row = dict[str, Any]
 
@@ -24,7 +24,7 @@ def render(results: Row) -> str:
     machine = results["machine"]
     thompson, oracles = (of_part(results, part) for part in ("thompson", "oracles"))
     operations = of_part(results, "operations")
-    return pages.render(
+    page = pages.render(
         _TEMPLATE,
         quick=results["quick"],
         place=" ".join(machine[name] for name in _PLACE),
@@ -44,6 +44,7 @@ def render(results: Row) -> str:
         operations=_growth_table(operations),
         memory=_memory_table("program", of_part(results, "memory")),
     )
+    return compact(page)
 
 
 def _thompson_table(rows: list[Row]) -> Table:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import superarm as sa
+from superarm.advice import n_evaluations
 
 
 def counted(fn):
@@ -61,7 +62,43 @@ def test_few_failures_end_nothing():
     found = sa.inspect(reward, k=3, budget=300)
     assert not found.stopped
     assert not found.failing
+    # About a quarter of the evaluations, not of the batches: one failure hides no other answer.
+    assert found["answers"].n_violated < found.evaluations / 2
+    assert "failed evaluations had an answer when repeated" in found["answers"].note
+    assert "BlackBox(retries=3)" in found.recommendation.fix_first[0]
+
+
+def test_sets_that_always_fail_are_no_matter_of_retries():
+    reward, calls = counted(lambda arms, means: float(means.sum()) if len(arms) else 1 / 0)
+    found = sa.inspect(reward, k=3, probes=20)
+    assert found["answers"].note.startswith("0 of ")
     assert found.recommendation.fix_first[0].startswith("answers: every subset")
+    assert "retries" not in found.recommendation.fix_first[0]
+    assert len(calls) <= found.evaluations <= n_evaluations(40, 3, 20)
+
+
+class Vectorized:
+    """A reward whose batches fail as a whole if they have arm 7."""
+
+    n_arms, lipschitz, upper = 40, 1.0, 40.0
+    monotone = zero_is_absent = additive = False
+
+    def __call__(self, arms, means):
+        if 7 in arms:
+            raise RuntimeError("7")
+        return float(np.sum(means))
+
+    def batch(self, pools, theta):
+        return np.array([self(arms, theta[arms]) for arms in pools])
+
+
+def test_one_failed_set_does_not_hide_the_others_of_its_batch():
+    """With an executor, every set is evaluated by itself: the same rows without one."""
+    one = sa.inspect(Vectorized(), k=3, budget=400)
+    with ThreadPoolExecutor(2) as executor:
+        other = sa.inspect(Vectorized(), k=3, budget=400, executor=executor)
+    assert one.rows == other.rows
+    assert 0 < one["answers"].n_violated < one.evaluations / 2
 
 
 def test_auto_refuses_a_broken_reward():

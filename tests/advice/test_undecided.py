@@ -84,11 +84,11 @@ def test_declared_noise_is_no_error_and_gets_an_oracle_without_memory():
     found = sa.inspect(noisy, k=3, probes=80)
     assert "deterministic" not in [row.name for row in found.errors]
     assert found["deterministic"].verdict == "fails"
-    assert found.recommendation.case == "separable, unreliable", str(found)
-    assert "NoisySingletons" in str(found.recommendation)
+    assert found.recommendation.case == "separable, noisy", str(found)
+    assert found.recommendation.oracle == "NoisySingletons"
     # Noise that no probe shows is believed, too: the oracles that remember would refuse it.
     quiet = sa.inspect(box(total, noisy=True), k=3, probes=80).recommendation
-    assert (quiet.case, quiet.oracle) == ("separable, unreliable", "Singletons")
+    assert (quiet.case, quiet.oracle) == ("separable, noisy", "NoisySingletons")
     plans = sa.plan(n_arms=12, k=3, cost_s=0.1, horizon=2, reward=noisy)
     assert {"Singletons", "Greedy"} < {row.oracle for row in plans.rows}
     assert plans["Singletons"].evaluations == 12 * 2  # repeats count

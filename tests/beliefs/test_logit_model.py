@@ -149,11 +149,11 @@ def test_recoded_rows_are_the_same_model():
 def test_sums_stay_exact_over_many_observations(n_own):
     rng = np.random.default_rng(13)
     model = SiteModel(4, np.array([9.0, 0.5, 0.5]), np.full(n_own, 0.3))
-    for _ in range(10_000):
-        arms, phi = np.array([0, 3]), rng.normal(size=(2, 3))
-        psi = np.hstack([np.ones((2, 1)), rng.normal(size=(2, n_own - 1))])
+    for _ in range(5000):  # of all four arms: 20,000 observations
+        arms, phi = np.arange(4), rng.normal(size=(4, 3))
+        psi = np.hstack([np.ones((4, 1)), rng.normal(size=(4, n_own - 1))])
         # Coins of one round in a few: some weights are tiny.
-        model.observe(arms, phi, psi, rng.random(2) ** 8, rng.normal(size=2))
+        model.observe(arms, phi, psi, rng.random(4) ** 8, rng.normal(size=4))
     everything = np.arange(4), rng.normal(size=(4, 3)), np.ones((4, n_own))
     before = model.predict(*everything)
     model.refresh()

@@ -80,6 +80,7 @@ def test_inspect_refuses_what_it_cannot_load(shop, target, message):
     result = run("inspect", *target.split())
     assert result.exit_code == 2
     assert message in re.sub(r"[\s│]+", " ", result.output)
+    assert "evaluations of" not in result.output  # refused before anything is announced
 
 
 def test_inspect_keeps_to_a_budget_and_says_the_cost_first(shop, monkeypatch):
@@ -101,3 +102,19 @@ def test_inspect_keeps_to_a_budget_and_says_the_cost_first(shop, monkeypatch):
         assert "not probed: monotone" in result.stdout
     one, other = (re.sub(r"[\d.]+ (ns|µs|ms|s)\b", "", result.stdout) for result in results)
     assert one == other
+
+
+def test_inspect_says_that_workers_copy_a_generator(shop, monkeypatch):
+    from concurrent.futures import ThreadPoolExecutor
+
+    monkeypatch.setattr(
+        "superarm.reporting.executors.processes",
+        lambda workers: lambda: ThreadPoolExecutor(workers),
+    )
+    noisy = "rng = np.random.default_rng(0)\ndraws = np.random.RandomState(0)"
+    shop.write_text(f"{SHOP}\n{noisy}\n")
+    for target in ("corner_shop.py:make", "corner_shop:make"):
+        result = run("inspect", target, "--budget", "20", "--workers", "2")
+        assert "Note: every worker starts with a copy of rng, draws, so that" in result.stderr
+        alone = run("inspect", target, "--budget", "20")
+        assert "Note:" not in alone.stderr

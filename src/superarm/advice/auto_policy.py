@@ -6,7 +6,7 @@ import warnings
 from typing import Unpack
 
 from superarm.advice.inspection import InspectOptions, inspect
-from superarm.advice.oracle_costs import make_oracle
+from superarm.advice.noisy_advice import PLAIN
 from superarm.advice.recommendation import Recommendation
 from superarm.core import Policy, Reward
 from superarm.policies import Prior, thompson
@@ -22,11 +22,13 @@ def auto(
 ) -> Policy:
     """`thompson` with the oracle that `inspect` recommends for this reward.
 
+    If the reward is noisy, declared or not, this is an oracle for noise, with an error probability
+    of 5% per run and a budget of evaluations per round, and a warning says both.
+
     Warns if the reward violates what is required or declared, if too few probes leave open what
     the choice depends on, and of what may go wrong with the oracle. Raises ValueError if nearly all
-    evaluations fail. If the inspection is stopped,
-    the policy follows from what is known so far. The evaluations of the inspection are not counted
-    as the policy's.
+    evaluations fail. If the inspection is stopped, the policy follows from what is known so far.
+    The evaluations of the inspection are not counted as the policy's.
 
     Parameters
     ----------
@@ -56,19 +58,27 @@ def auto(
         violated = ", ".join(row.name for row in found.errors)
         warnings.warn(
             f"the reward violates {violated}; print(superarm.inspect(reward, k={k})) shows how. "
-            f"Going on with {advice.oracle}",
+            f"Going on with {advice.call()}",
             stacklevel=2,
         )
     elif advice.undecided:
         spent = f"{probes} probes" if found.budget is None else f"{found.evaluations:,} evaluations"
         warnings.warn(
             f"{spent} leave undecided whether the reward is {_as_adjectives(advice)}. Going on "
-            f"with {advice.oracle}; more probes may find a cheaper oracle",
+            f"with {advice.oracle}. {advice.to_decide()}",
+            stacklevel=2,
+        )
+    if advice.oracle in PLAIN:
+        warnings.warn(
+            f"the reward is noisy: {advice.call()} makes at most {advice.evaluations:,} "
+            f"evaluations per round. For another budget, superarm.thompson(reward, {k}, "
+            f"oracle=superarm.oracles.{advice.oracle}(budget=...)); one answer per set: "
+            f"oracle=superarm.{PLAIN[advice.oracle]}()",
             stacklevel=2,
         )
     for line in advice.warnings:
         warnings.warn(line, stacklevel=2)
-    return thompson(reward, k, prior=prior, oracle=make_oracle(advice.oracle, advice.groups))
+    return thompson(reward, k, prior=prior, oracle=advice.build())
 
 
 def _as_adjectives(advice: Recommendation) -> str:

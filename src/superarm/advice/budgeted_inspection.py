@@ -9,11 +9,12 @@ from superarm.advice import shape_probes as shape
 from superarm.advice.asking import AskingMany, Probe, ProbeOnce, run_block
 from superarm.advice.combined_probes import Combined, Required, alone, interactions
 from superarm.advice.evidence import n_clean
+from superarm.advice.follow_up import GreedySets, search_within, why_swaps_help
 from superarm.advice.group_search import InteractionSearch
 from superarm.advice.ledger import Ledger
 from superarm.advice.probes import repeat_once
 from superarm.advice.random_inputs import RandomInputs
-from superarm.advice.rules import case_of, facts_of, open_properties
+from superarm.advice.rules import CHOICES, case_of, facts_of, open_properties
 from superarm.advice.sub_problems import SubChecks
 
 _PILOT = 4  # evaluations that find out how large values usually are
@@ -21,8 +22,6 @@ _NOISY_PILOT = 12  # the same where there is noise, made twice
 
 
 _MOST_TIMES = 2  # times the probes that it takes without noise and failures
-# The cases in which arms that interact would change the oracle or its start.
-_SEARCHED = ("additive", "separable", "submodular", "other", "separable, unreliable")
 _SCREEN = 0.1  # of the budget, for the first probes of what is required
 
 
@@ -71,19 +70,28 @@ def probe_within(
 ) -> None:
     """Probe until the recommendation can't change any more, or the budget is used up.
 
-    Then check it on sub-problems, and search for arms that interact. Both may reopen the question.
+    Then check it on sub-problems and greedy sets, and search for arms that interact. All of these
+    may reopen the question.
     """
     if noisy:  # at most half of the budget
         ledger.pilot(draw, max(1, min(_NOISY_PILOT, budget // 4)), twice=budget > 1)
     else:
         ledger.pilot(draw, min(_PILOT, budget))
+    looked = False
     while True:
+        if ledger.tallies["separable"].n_violated and not looked:
+            why_swaps_help(ledger, budget - ledger.evaluate.n_evaluated)
+            looked = True
         left = budget - ledger.evaluate.n_evaluated
         group = _next(table, ledger, left, draw.k)
         if group is None:
-            if _check(ledger, checks, left) or _search(ledger, search, budget):
-                continue
-            return
+            if not (
+                _check(ledger, checks, budget)
+                or _try_greedy(ledger, draw, budget)
+                or search_within(ledger, search, budget - ledger.evaluate.n_evaluated)
+            ):
+                return
+            continue
         ledger.watch.about = group.label or group.names[0]
         n_block = _n_block(group, left)
         group.n_probes += n_block
@@ -118,8 +126,9 @@ def _n_block(group: Group, left: int) -> int:
     return min(max(1, n), left // group.evaluations)
 
 
-def _check(ledger: Ledger, checks: SubChecks, left: int) -> bool:
+def _check(ledger: Ledger, checks: SubChecks, budget: int) -> bool:
     """Check sub-problems with what is left; whether they contradict what held."""
+    left = budget - ledger.evaluate.n_evaluated
     n = min(settings.N_CHECKS, left // checks.evaluations)
     if n == 0 or ledger.noisy or checks.better is not None or checks.n_arms <= checks.k:
         return False
@@ -128,13 +137,22 @@ def _check(ledger: Ledger, checks: SubChecks, left: int) -> bool:
     return ledger.add_better(checks.better)
 
 
-def _search(ledger: Ledger, search: InteractionSearch, budget: int) -> bool:
-    """Search for arms that interact, unless all sets are evaluated anyway."""
-    n_arms, k = ledger.evaluate.n_arms, search.k
+def _try_greedy(ledger: Ledger, draw: RandomInputs, budget: int) -> bool:
+    """Try greedy sets with what is left, before they are relied on; whether a swap improves one."""
+    n_arms, k, row = draw.n_arms, draw.k, ledger.tallies["greedy"]
     case = case_of(facts_of(ledger.rows(), n_arms, k), n_arms, k)
-    if case not in _SEARCHED:
+    trial, left = GreedySets(), budget - ledger.evaluate.n_evaluated
+    n = min(settings.N_GREEDY - row.n_probes, left // trial.n_evaluations(n_arms, k))
+    if CHOICES[case] not in ("LazyGreedy", "NoisyGreedy") or row.n_unclear:
         return False
-    return search.run(case, budget - ledger.evaluate.n_evaluated)
+    ledger.watch.about = "swaps in greedy sets"
+    for _ in range(n):
+        (found,) = run_block(ledger.evaluate, [trial(draw)])
+        if isinstance(found, Probe):
+            ledger.add({"greedy": found})
+        if row.n_violated:
+            return True
+    return False
 
 
 def _next(table: list[Group], ledger: Ledger, left: int, k: int) -> Group | None:

@@ -19,8 +19,10 @@ from superarm.advice.results import Witness
 from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.stopping import may_stop
+from superarm.rewards import BlackBox
 
 _LARGE = 10  # batches of at least this many sets are timed, if there are any
+_KEPT = 5  # failed questions that are asked again at the end
 
 
 class _Answer(NamedTuple):
@@ -29,6 +31,10 @@ class _Answer(NamedTuple):
     values: list[float]
     failure: str | None
     took_s: float
+
+
+# The future of some calls, and which of them it is.
+_Place = tuple[Future[list[_Answer]], int]
 
 
 class Evaluator:
@@ -53,6 +59,8 @@ class Evaluator:
         How many sets were evaluated, and how many of them did not give a finite number.
     failure
         The first set that did not; None if there was none.
+    n_again, n_recovered
+        How many failed questions were asked again, and how many of them then had an answer.
     """
 
     def __init__(
@@ -65,8 +73,13 @@ class Evaluator:
         self.n_arms = int(reward.n_arms)
         self.n_evaluated = self.n_failed = 0
         self.failure: Witness | None = None
+        self.n_again = self.n_recovered = 0
         self._n_failures: Counter[str] = Counter()
         self._executor, self._before = executor, before
+        self._failed: list[tuple[IndexArray, FloatArray]] = []
+        # One failed set fails its whole batch. A black box makes one call per set anyway.
+        inner = getattr(reward, "uncounted", reward)
+        self._splits = isinstance(inner, BlackBox) and inner.executor is None
         self._single_s: list[float] = []
         self._batch_s: list[tuple[float, int]] = []
 
@@ -76,9 +89,7 @@ class Evaluator:
             return [self._serially(ask) for ask in asks]
         calls = [self._calls(ask) for ask in asks]
         self._look()
-        futures = [
-            [self._executor.submit(_call, self.reward, part) for part in parts] for parts in calls
-        ]
+        futures = [self._submitted(self._executor, parts) for parts in calls]
         try:
             return self._collected(calls, futures)
         except (PicklingError, AttributeError, TypeError) as error:
@@ -87,17 +98,46 @@ class Evaluator:
                 f"made of functions of a module, or a ThreadPoolExecutor"
             ) from error
         finally:
-            for future in (one for row in futures for one in row):
+            for future, _ in (one for row in futures for one in row):
                 future.cancel()  # those that are done do not mind
 
-    def _collected(
-        self, calls: list[list[Ask]], futures: list[list[Future[_Answer]]]
-    ) -> list[FloatArray]:
+    def _submitted(self, executor: Executor, parts: list[Ask]) -> list[_Place]:
+        """Where the answer to each part will be. Equal questions go to the same worker.
+
+        Workers may have copies of one generator, and noise would be the same in all of them.
+        """
+        groups: dict[tuple[bytes, ...], list[int]] = {}
+        for j, part in enumerate(parts):  # one batch, or single sets
+            arms, means = _sorted(part.sets[0], part.means[0])
+            groups.setdefault((arms.tobytes(), means.tobytes()), []).append(j)
+        places: dict[int, _Place] = {}
+        for group in groups.values():
+            future = executor.submit(_call_all, self.reward, [parts[j] for j in group])
+            places.update((j, (future, number)) for number, j in enumerate(group))
+        return [places[j] for j in range(len(parts))]
+
+    def _collected(self, calls: list[list[Ask]], places: list[list[_Place]]) -> list[FloatArray]:
         found = []
-        for parts, row in zip(calls, futures, strict=True):
-            values = [self._kept(part, one.result()) for part, one in zip(parts, row, strict=True)]
+        for parts, row in zip(calls, places, strict=True):
+            values = [
+                self._kept(part, future.result()[number])
+                for part, (future, number) in zip(parts, row, strict=True)
+            ]
             found.append(np.concatenate(values))
         return found
+
+    def ask_again(self, most: int) -> None:
+        """Repeat up to ``most`` failed questions, to see whether they fail every time."""
+        if self.n_again:
+            return
+        for arms, means in self._failed[: max(0, most)]:
+            self._look()
+            answer = _call(self.reward, Ask([arms], [means], None, [True]))
+            self.n_evaluated += 1
+            self.n_again += 1
+            failed = answer.failure is not None or not math.isfinite(answer.values[0])
+            self.n_failed += failed
+            self.n_recovered += not failed
 
     def single_s(self) -> float | None:
         """The median seconds of a single call; None if no call succeeded."""
@@ -110,9 +150,14 @@ class Evaluator:
         return sum(s for s, _ in larger) / sum(n for _, n in larger) if larger else None
 
     def _serially(self, ask: Ask) -> FloatArray:
-        parts = [ask] if ask.theta is not None else _one_by_one(ask)
+        if ask.theta is not None and not (ask.split and self._splits):
+            self._look()
+            answer = _call(self.reward, ask)
+            if answer.failure is None or not ask.split or len(ask.sets) < 2:
+                return self._kept(ask, answer)
+            self._splits = True  # from now on, so that one failure does not hide other answers
         values = []
-        for part in parts:
+        for part in _one_by_one(ask):
             self._look()
             values.append(self._kept(part, _call(self.reward, part)))
         return np.concatenate(values) if values else np.zeros(0)
@@ -144,6 +189,8 @@ class Evaluator:
 
     def _fail(self, arms: IndexArray, means: FloatArray, what: str) -> float:
         self.n_failed += 1
+        if len(self._failed) < _KEPT:
+            self._failed.append((arms, means))
         if self.failure is None:
             self.failure = Witness.of([arms], [means], [float("nan")], f"the reward {what}")
         # Messages may name arms. What comes before them is the kind of failure.
@@ -163,6 +210,11 @@ def _one_by_one(ask: Ask) -> list[Ask]:
         Ask([arms], [means], None, [sort])
         for arms, means, sort in zip(ask.sets, ask.means, ask.sort, strict=True)
     ]
+
+
+def _call_all(reward: Reward, asks: list[Ask]) -> list[_Answer]:
+    """Calls one after the other, in another process perhaps."""
+    return [_call(reward, ask) for ask in asks]
 
 
 def _call(reward: Reward, ask: Ask) -> _Answer:

@@ -19,7 +19,7 @@ from superarm.core.special import betaincinv, betaln, stdtrit
 # Comparisons that noise alone makes look like a violation, at most, if the noise is normal.
 _MISTAKEN = 1e-5
 # A probe whose comparison allows more noise than this share of the values shows nothing.
-_TOO_NOISY = 0.1
+TOO_NOISY = 0.1
 # Questions that are repeated where there is noise, before anything is compared.
 _ENOUGH = 12
 _EXACT = 1e-12  # of a bound
@@ -142,7 +142,7 @@ class Tally:
         size of an ordinary value, for values near 0.
         """
         violated = probe.excess > rounding + noise
-        if not violated and noise > _TOO_NOISY * max(usual, *map(abs, probe.values)):
+        if not violated and noise > TOO_NOISY * max(usual, *map(abs, probe.values)):
             self.n_unclear += 1
             return False
         self.n_probes += 1

@@ -8,11 +8,14 @@ from superarm.advice import probes as required
 from superarm.advice import settings, sub_problems
 from superarm.advice import shape_probes as shape
 from superarm.advice.asking import Probe, ProbeOnce, run_block
+from superarm.advice.follow_up import GreedySets, search_within, why_swaps_help
+from superarm.advice.group_search import InteractionSearch
 from superarm.advice.ledger import Ledger
 from superarm.advice.random_inputs import RandomInputs
 
 PILOT = 15  # evaluations that find out how large values usually are
 _PROBES_PER_CHECK = 40  # and one sub-problem
+_AFTER = 25  # evaluations per probe, at most, that search for arms that interact
 _BLOCK = 16  # probes that run at the same time on an executor
 
 
@@ -37,6 +40,7 @@ def checks(
     separable: shape.Separable,
 ) -> list[Check]:
     """The table of properties, in the order of the report."""
+    greedy = GreedySets()
     return [
         # First, so that the others know the noise.
         Check("deterministic", required.repeat, 4),
@@ -54,13 +58,15 @@ def checks(
         Check("monotone in S", shape.rising_in_set, 2),
         Check("submodular", shape.submodular, 4),
         Check("separable", separable, separable.n_evaluations(n_arms, k), 0.25),
+        Check("greedy", greedy, greedy.n_evaluations(n_arms, k), 0.01),
     ]
 
 
 def most_evaluations(table: list[Check], probes: int, n_arms: int, k: int) -> int:
     """How many evaluations all of it takes."""
     probed = sum(check.n_probes(probes) * check.evaluations for check in table)
-    return PILOT + probed + _n_checks(probes, n_arms, k) * sub_problems.size(n_arms, k)[2]
+    checked = _n_checks(probes, n_arms, k) * sub_problems.size(n_arms, k)[2]
+    return PILOT + probed + checked + _AFTER * probes
 
 
 def _n_checks(probes: int, n_arms: int, k: int) -> int:
@@ -85,9 +91,17 @@ def probe_all(
                 ledger.add({check.name: found if isinstance(found, Probe) else None})
 
 
-def check_all(ledger: Ledger, checks: sub_problems.SubChecks, probes: int) -> None:
-    """Compare oracles with all sets of sub-problems, unless noise decides which set is best."""
+def check_all(
+    ledger: Ledger, checks: sub_problems.SubChecks, search: InteractionSearch, probes: int
+) -> None:
+    """Compare oracles with all sets of sub-problems, unless noise decides which set is best.
+
+    Then search for arms that interact.
+    """
     if not ledger.noisy:
         ledger.watch.about = "all sets of sub-problems"
         checks.run(_n_checks(probes, ledger.evaluate.n_arms, checks.whole_k))
         ledger.add_better(checks.better)
+    before = ledger.evaluate.n_evaluated
+    why_swaps_help(ledger, _AFTER * probes)
+    search_within(ledger, search, _AFTER * probes - (ledger.evaluate.n_evaluated - before))

@@ -139,8 +139,14 @@ class Ledger:
         """The rows of the report, with notes."""
         n, failed = self.evaluate.n_evaluated, self.evaluate.n_failed
         rate = (rate_anytime if self._anytime else rate_fixed)(n, failed)
+        again, recovered = self.evaluate.n_again, self.evaluate.n_recovered
+        note = ""
+        if again:
+            note = f"{recovered} of {again} failed evaluations had an answer when repeated"
         rows = {
-            "answers": Property("answers", "required", n, failed, rate, 0.0, self.evaluate.failure)
+            "answers": Property(
+                "answers", "required", n, failed, rate, 0.0, self.evaluate.failure, note
+            )
         }
         rows.update((name, tally.row) for name, tally in self.tallies.items())
         # Noise would make slopes of small moves meaningless.

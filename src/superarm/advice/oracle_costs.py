@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,17 +92,18 @@ ORACLE_COSTS: dict[str, OracleCost] = {
 _NAMES = {part.label: name for name, part in ORACLES.items()}
 
 
-def make_oracle(label: str, groups: Sequence[Sequence[int]] = ()) -> Oracle:
-    """A new oracle, with the settings that are planned, and for `LocalSearch` with groups.
+def make_oracle(label: str, **settings: Any) -> Oracle:
+    """A new oracle, with the settings that are planned, or with these.
 
     Examples
     --------
     >>> make_oracle("GroupTesting").delta
     0.25
     """
-    if groups:
-        return LocalSearch(groups=groups)
-    oracle: Oracle = ORACLES[_NAMES[label]].make(**ORACLE_COSTS[label].settings)
+    planned = ORACLE_COSTS[label].settings if label in ORACLE_COSTS else {}
+    # The catalog has only the settings of LocalSearch that fit into a form.
+    make = LocalSearch if label == "LocalSearch" else ORACLES[_NAMES[label]].make
+    oracle: Oracle = make(**{**planned, **settings})
     return oracle
 
 

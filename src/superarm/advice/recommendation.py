@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from superarm.advice import settings
-from superarm.advice.evidence import doubt, n_clean
+from superarm.advice.evidence import Noise, doubt
 from superarm.advice.group_results import GroupSearch
-from superarm.advice.oracle_costs import ORACLE_COSTS
+from superarm.advice.noisy_advice import PLAIN, hidden, n_repeats, noisy_settings
+from superarm.advice.oracle_costs import ORACLE_COSTS, make_oracle
+from superarm.advice.reasons import reason
 from superarm.advice.results import Property
 from superarm.advice.rules import (
     CHOICES,
     RELIED_ON,
     case_of,
     facts_of,
-    for_noise,
     open_properties,
     rests_on,
-    unreliable,
 )
 from superarm.advice.sub_problems import SubChecks
 from superarm.advice.sub_results import SubProblems
 from superarm.advice.suggestions import fix, suggestions
 from superarm.advice.text import listed, shown_s
-from superarm.oracles import Exhaustive
+from superarm.core import Oracle
+from superarm.oracles import Exhaustive, LocalSearch, Singletons
 
 _SHOWN = 3  # groups in a text
-_LOSES = 0.02  # of a value: less is not worth a warning
+_PASSES = 2  # over all swaps, from a random set
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,14 @@ class Recommendation:
     warnings
         What may go wrong with this oracle.
     groups
-        Arms that are worth more together, for ``LocalSearch(groups=...)``, which `auto` uses. Empty
-        for other oracles.
+        Arms that are worth more together, for ``LocalSearch(groups=...)``, which `auto` uses, or
+        which is the start of `NoisyLocalSearch`. Empty for other oracles.
+    settings
+        Other settings of the oracle that `auto` uses: restarts of `LocalSearch`, or error
+        probability, tolerance and budget of an oracle for noise.
+    repeats
+        How many answers to average, by ``BlackBox(repeats=...)``, so that noise hides no undecided
+        property; None if noise hides none.
     """
 
     oracle: str
@@ -78,6 +86,28 @@ class Recommendation:
     confidence: float | None = None
     warnings: tuple[str, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+    repeats: int | None = None
+
+    def call(self) -> str:
+        """The oracle with its settings, as in Python."""
+        given = [f"{name}={value!r}" for name, value in self.settings.items()]
+        if self.groups:
+            shown = [str(group) for group in self.groups[:_SHOWN]]
+            more = ["..."] if len(self.groups) > _SHOWN else []
+            groups = f"groups=[{', '.join(shown + more)}]"
+            noisy = self.oracle in PLAIN
+            given.append(f"start=LocalSearch(Singletons(), {groups})" if noisy else groups)
+        return f"{self.oracle}({', '.join(given)})" if given else self.oracle
+
+    def build(self) -> Oracle:
+        """A new oracle with these settings, as `auto` uses it."""
+        more: dict[str, Any] = {}
+        if self.groups and self.oracle in PLAIN:
+            more["start"] = LocalSearch(Singletons(), groups=self.groups)
+        elif self.groups:
+            more["groups"] = self.groups
+        return make_oracle(self.oracle, **self.settings, **more)
 
     def open_questions(self) -> str:
         """What is undecided, and may change the choice, in words."""
@@ -86,19 +116,21 @@ class Recommendation:
             names.append("what is required or declared")
         return listed(names)
 
+    def to_decide(self) -> str:
+        """What may decide the open questions, in a sentence."""
+        if self.repeats is None:
+            return "More probes may change the advice"
+        return (
+            f"Noise hides the answer. More probes do not help, but averages do: "
+            f"BlackBox(repeats={self.repeats}) may change the advice"
+        )
+
     def __str__(self) -> str:
         lines = [f"Fix first: {line}." for line in self.fix_first]
-        tried = ""
-        if self.groups:
-            more = f", and {len(self.groups) - _SHOWN} more" if len(self.groups) > _SHOWN else ""
-            tried = f"(groups={list(self.groups[:_SHOWN])}{more})"
-        lines.append(f"Recommended: {self.oracle}{tried}, since {self.why}.")
+        lines.append(f"Recommended: {self.call()}, since {self.why}.")
         lines += [f"Warning: {line}." for line in self.warnings]
         if self.undecided:
-            lines.append(
-                f"Not certain: {self.open_questions()} undecided. More probes may change the "
-                f"advice."
-            )
+            lines.append(f"Not certain: {self.open_questions()} undecided. {self.to_decide()}.")
         if self.confidence is not None:
             lines.append(
                 f"Confidence: {math.floor(100 * self.confidence)}% that what the oracle relies on "
@@ -117,7 +149,9 @@ def recommend(
     used: float,
     loss: float,
     usual: float,
+    noise: Noise,
     checks: SubChecks,
+    repeats: int = 1,
     search: GroupSearch | None = None,
     together: Sequence[Sequence[str]] = (),
 ) -> Recommendation:
@@ -130,13 +164,17 @@ def recommend(
     n_arms, k
         The size of the problem.
     evaluation_s
-        Seconds per evaluation, if known.
+        Seconds per value, if known.
     used
         The steepest slope seen, as a share of the declared B.
     loss
         What Oracle+ lost against a swap on average, as a share.
     usual
         The size of an ordinary value.
+    noise
+        How much equal questions differ.
+    repeats
+        Evaluations that the reward makes per value.
     checks
         What the sets of oracles were worth in sub-problems.
     search
@@ -149,19 +187,31 @@ def recommend(
     facts = facts_of(rows, n_arms, k)
     case = case_of(facts, n_arms, k)
     oracle = CHOICES[case]
-    evaluations = ORACLE_COSTS[oracle].most(n_arms, k)
-    took = None if evaluation_s is None else evaluations * evaluation_s
+    given = noisy_settings(oracle, n_arms, k, usual, noise, repeats)
+    most = ORACLE_COSTS[PLAIN.get(oracle, oracle)].most(n_arms, k)
+    # Where most values are sums, the groups that were found are all there are.
+    all_found = search is not None and search.by_sums and search.found
+    if oracle == "LocalSearch" and _helps(rows, usual) and not all_found:
+        given = {"restarts": settings.RESTARTS}
+        most *= 1 + _PASSES * settings.RESTARTS
+    evaluations = int(given.get("budget", repeats * most))
+    undecided = open_properties(rows, n_arms, k)
+    # Averages help only if noise hides what the choice depends on.
+    by_noise = tuple(name for name in hidden(rows) if name in undecided)
+    took = None if evaluation_s is None else evaluations / repeats * evaluation_s
     return Recommendation(
         oracle=oracle,
         case=case,
-        why=_why(case, rows, n_arms, k),
+        why=reason(case, rows, n_arms, k),
         evaluations=evaluations,
         cost=_cost(oracle, evaluations, took),
         fix_first=tuple(f"{row.name}: {fix(row)}" for row in rows.values() if row.is_error),
-        suggestions=tuple(suggestions(rows, used, case, loss, for_noise(facts))),
-        undecided=open_properties(rows, n_arms, k),
+        suggestions=tuple(suggestions(rows, used, case, loss, PLAIN.get(oracle))),
+        undecided=undecided,
         confidence=_confidence(rows, case, together),
-        groups=_together(search) if oracle == "LocalSearch" else (),
+        groups=_together(search) if oracle.endswith("LocalSearch") else (),
+        settings=given,
+        repeats=n_repeats(by_noise, usual, noise, repeats),
         warnings=tuple(
             _warnings(oracle, rows, usual, math.comb(n_arms, k), checks.of(oracle), search)
         ),
@@ -182,6 +232,11 @@ def _confidence(
     return max(0.0, 1 - total)
 
 
+def _helps(rows: dict[str, Property], usual: float) -> bool:
+    """Whether arms are worth more together than alone, by more than rounding."""
+    return rows["submodular"].n_violated > 0 and rows["submodular"].worst > settings.LOSES * usual
+
+
 def _together(search: GroupSearch | None) -> tuple[tuple[int, ...], ...]:
     return () if search is None else tuple(one.arms for one in search.found if one.extra > 0)
 
@@ -199,19 +254,21 @@ def _warnings(
     row = rows["submodular"]
     # More than the limit of Exhaustive would be no advice.
     cost = f", by {n_sets:,} evaluations per round" if n_sets <= Exhaustive().limit else ""
-    if oracle in ("LocalSearch", "Greedy") and row.n_violated and row.worst > _LOSES * usual:
+    if oracle.endswith(("LocalSearch", "Greedy")) and _helps(rows, usual):
+        # With noise, one evaluation per set is not sure.
+        sure = "" if oracle in PLAIN else f". Only Exhaustive is sure to find the best set{cost}"
         lines.append(
             f"{oracle} can miss the best set, because arms are worth more together than alone: an "
             f"arm added {row.worst:.3g} more to a set than to a part of it, where an ordinary "
-            f"value is {usual:.3g}. Only Exhaustive is sure to find the best set{cost}"
-            + (f". It tries the groups that were found: {groups}" if groups else "")
+            f"value is {usual:.3g}{sure}"
+            + (f". {oracle} tries the groups that were found: {groups}" if groups else "")
         )
     elif groups:
         lines.append(f"some arms interact: {groups}. Larger groups may be missed")
-    if check is not None and check.mean_ratio < 1 - _LOSES:
+    if check is not None and check.mean_ratio < 1 - settings.LOSES:
         better = max(check.others, key=lambda name: check.others[name])
         instead = ""
-        if check.others[better] > check.mean_ratio + _LOSES:
+        if check.others[better] > check.mean_ratio + settings.LOSES:
             instead = f"; {better} reached {check.others[better]:.3f}"
         lines.append(f"{check}{instead}")
     return lines
@@ -223,46 +280,8 @@ def _cost(oracle: str, evaluations: int, took_s: float | None) -> str:
     cost = f"{evaluations:,} evaluations ({shown_s(took_s)})"
     if oracle == "LocalSearch":
         return f"about {cost}, and more where it swaps"
+    if oracle in PLAIN:
+        return f"at most {cost}, its budget, and fewer when the set is certified before"
     if ORACLE_COSTS[oracle].exact:
         return cost
     return f"at most {cost}, and far fewer with remembered answers (superarm plan measures them)"
-
-
-def _why(case: str, rows: dict[str, Property], n_arms: int, k: int) -> str:
-    if case.endswith("unreliable"):
-        violated = ", ".join(unreliable(rows))
-        if violated == "deterministic" and not rows["deterministic"].is_error:
-            return "the reward is noisy, so that remembered answers prove nothing"
-        return f"remembered answers prove nothing while this is violated: {violated}"
-    if case == "additive":
-        return "the reward is additive, as it declares: the arms worth most alone are the best set"
-    if case == "separable":
-        if k == n_arms:
-            return "every arm is picked anyway"
-        if k == 1:
-            return "the best set of one arm is the arm worth most alone"
-        return "no swap improved the set of the arms worth most alone, and the declared B held"
-    swaps, n_sets = _swaps(rows["separable"]), math.comb(n_arms, k)
-    if case == "submodular":
-        return f"{swaps}, and the reward is submodular in all probes"
-    if case == "small":
-        if n_sets <= n_arms * k:
-            return f"{swaps}, and there are few enough sets to evaluate all of them"
-        return f"{swaps}, and {n_sets:,} sets are few enough to evaluate all of them"
-    if case == "undecided":
-        return f"{swaps}, and LocalSearch relies on no property of the reward"
-    if rows["submodular"].n_violated:
-        return f"{swaps}, and the reward is not submodular"
-    if rows["monotone in S"].n_violated:
-        return f"{swaps}, and one more arm can lower the value"
-    return f"{swaps}, and it is undecided whether the reward is submodular"
-
-
-def _swaps(row: Property) -> str:
-    if row.undecided:
-        return (
-            f"it is undecided whether swaps improve the set of the arms worth most alone "
-            f"(none did in {row.n_probes} of the {n_clean()} probes it takes)"
-        )
-    share = row.n_violated / max(row.n_probes, 1)
-    return f"a swap improved the set of the arms worth most alone in {share:.0%} of the probes"

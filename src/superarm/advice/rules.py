@@ -18,6 +18,10 @@ CHOICES: dict[str, str] = {
     "small": "Exhaustive",
     "other": "LocalSearch",
     "undecided": "LocalSearch",
+    "separable, noisy": "NoisySingletons",
+    "submodular, noisy": "NoisyGreedy",
+    "other, noisy": "NoisyLocalSearch",
+    "undecided, noisy": "NoisyGreedy",
     "separable, unreliable": "Singletons",
     "other, unreliable": "Greedy",
 }
@@ -37,6 +41,7 @@ RELIED_ON = (
 # Which properties each fact is about.
 _ABOUT = {
     "reliable": RELIED_ON,
+    "deterministic": ("deterministic",),
     "additive": ("additive",),
     "separable": ("separable",),
     "greedy": ("submodular", "monotone in S"),
@@ -44,11 +49,15 @@ _ABOUT = {
 # Which facts an oracle relies on.
 _RESTS_ON = {
     "additive": ("additive",),
-    "separable": ("reliable", "separable"),
-    "submodular": ("reliable", "greedy"),
+    "separable": ("reliable", "deterministic", "separable"),
+    "submodular": ("reliable", "deterministic", "greedy"),
     "small": (),
-    "other": ("reliable",),
-    "undecided": ("reliable",),
+    "other": ("reliable", "deterministic"),
+    "undecided": ("reliable", "deterministic"),
+    "separable, noisy": ("reliable", "separable"),
+    "submodular, noisy": ("greedy",),
+    "other, noisy": (),
+    "undecided, noisy": (),
     "separable, unreliable": ("separable",),
     "other, unreliable": (),
 }
@@ -65,22 +74,23 @@ class Facts:
     Attributes
     ----------
     reliable
-        Whether the reward is as required and declared. Trusted while it is undecided.
+        Whether the reward is as required and declared, noise apart. Trusted while it is undecided.
+    deterministic
+        Whether equal questions have equal answers. Trusted as well, unless noise is declared.
     additive
         Whether the reward declares it, and it is true. Trusted as well.
     separable
         Whether the arms worth most alone are the best set.
     greedy
-        Whether the reward is submodular, and one more arm lowers no value.
-    noisy
-        Whether noise is declared.
+        Whether the reward is submodular, and one more arm lowers no value. Fails also if swaps
+        improved greedy sets.
     """
 
     reliable: Verdict
+    deterministic: Verdict
     additive: Verdict
     separable: Verdict
     greedy: Verdict
-    noisy: bool = False
 
 
 def facts_of(rows: Mapping[str, Property], n_arms: int, k: int) -> Facts:
@@ -89,14 +99,16 @@ def facts_of(rows: Mapping[str, Property], n_arms: int, k: int) -> Facts:
     if rows["additive"].kind == "declared":
         additive = _verdict([rows["additive"]])
     reliable = _verdict(_relied_on(rows))
-    noisy = rows["deterministic"].kind == "undeclared"
-    if noisy:
-        reliable = "fails"  # declared noise: no error, but oracles that remember refuse it
+    # Declared noise is believed, even if no probe shows it.
+    declared = rows["deterministic"].kind == "undeclared"
+    deterministic = "fails" if declared else _verdict([rows["deterministic"]])
     # The best single arm is the best set of one, and all arms are the best set of all.
     trivial = k in (1, n_arms)
     separable: Verdict = "holds" if trivial else _verdict([rows["separable"]])
     greedy = _verdict([rows[one] for one in _ABOUT["greedy"]])
-    return Facts(reliable, additive, separable, greedy, noisy)
+    if rows["greedy"].n_violated:
+        greedy = "fails"  # for whatever reason
+    return Facts(reliable, deterministic, additive, separable, greedy)
 
 
 def case_of(facts: Facts, n_arms: int, k: int) -> str:
@@ -108,6 +120,12 @@ def case_of(facts: Facts, n_arms: int, k: int) -> str:
     # Declared, and not violated: a declaration is trusted even after few probes.
     if facts.additive != "fails":
         return "additive"
+    if facts.deterministic == "fails":
+        if separable:
+            return "separable, noisy"
+        if facts.greedy == "fails":
+            return "other, noisy"
+        return "undecided, noisy" if facts.separable == "undecided" else "submodular, noisy"
     if separable:
         return "separable"
     n_sets = math.comb(n_arms, k)
@@ -121,15 +139,6 @@ def case_of(facts: Facts, n_arms: int, k: int) -> str:
     return "undecided" if facts.separable == "undecided" else "other"
 
 
-def for_noise(facts: Facts) -> str | None:
-    """The oracle of ``superarm.oracles`` for declared noise; None for other rewards."""
-    if not facts.noisy:
-        return None
-    if facts.separable == "holds":
-        return "NoisySingletons"
-    return "NoisyLocalSearch" if facts.greedy == "fails" else "NoisyGreedy"
-
-
 def open_properties(rows: Mapping[str, Property], n_arms: int, k: int) -> tuple[str, ...]:
     """The undecided properties whose outcome can still change the oracles that are advised."""
     facts = facts_of(rows, n_arms, k)
@@ -140,7 +149,7 @@ def open_properties(rows: Mapping[str, Property], n_arms: int, k: int) -> tuple[
     for outcome in itertools.product(either, repeat=len(undecided)):
         known: dict[str, Any] = dict(zip(undecided, outcome, strict=True))
         then = replace(facts, **known)
-        chosen[outcome] = CHOICES[case_of(then, n_arms, k)], for_noise(then)
+        chosen[outcome] = CHOICES[case_of(then, n_arms, k)]
     names: list[str] = []
     for place, fact in enumerate(undecided):
         flipped = (
@@ -164,12 +173,12 @@ def rests_on(rows: Mapping[str, Property], case: str) -> list[Property]:
 
 def unreliable(rows: Mapping[str, Property]) -> list[str]:
     """What is required or declared, and violated, so that remembered answers prove nothing."""
-    names = [row.name for row in _relied_on(rows) if row.is_error]
-    return names or ["deterministic"]  # declared noise
+    return [row.name for row in _relied_on(rows) if row.is_error]
 
 
 def _relied_on(rows: Mapping[str, Property]) -> list[Property]:
-    return [rows[name] for name in RELIED_ON if rows[name].kind != "undeclared"]
+    names = [name for name in RELIED_ON if name != "deterministic"]  # a fact of its own
+    return [rows[name] for name in names if rows[name].kind != "undeclared"]
 
 
 def _verdict(rows: list[Property]) -> Verdict:

@@ -14,5 +14,11 @@ BLOCK = 4
 N_CHECKS = 2
 # Probes of separability with all arms (100 at most), before it is relied on, if the budget allows.
 N_LARGE = 2
+# Sets that are built greedily, and improved by swaps, before greedy is relied on.
+N_GREEDY = 2
+# Searches from random sets that LocalSearch makes more, where arms are worth more together.
+RESTARTS = 2
+# Of a value: less is not worth another oracle or a warning.
+LOSES = 0.02
 # After so many failures of one kind, an inspection ends if this share of all evaluations failed.
 N_FAILURES, FAILING = 10, 0.9

@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from superarm.advice.results import Property
-from superarm.advice.text import listed
 
-# Oracles of superarm.oracles for noise, and what they certify at a stated error probability.
-_CERTIFIES = {
-    "NoisySingletons": "that its arms are worth most alone",
-    "NoisyGreedy": "each of its steps",
-    "NoisyLocalSearch": "that no swap improves its set",
-}
-_DECIDE = ("separable", "submodular", "monotone in S")
 _BEARABLE = 0.1  # of a value: a cheaper oracle that loses more is not suggested
 _FEW = 8  # arms of a call that fits in a line
 _STEEP = 0.5  # of the declared B: below it, a smaller B is suggested
@@ -41,7 +33,13 @@ def fix(row: Property) -> str:
 
 def _fix_failures(row: Property) -> str:
     if not row.nearly_always or row.witness is None:
-        return "every subset of the arms, even the empty one, needs a finite number"
+        if row.note and not row.note.startswith("0 "):  # some were answered when repeated
+            return (
+                f"calls fail at random ({row.note}). BlackBox(retries=3) repeats them; then "
+                f"inspect again, because failed probes say nothing"
+            )
+        every = "" if row.note else ". If calls fail at random, BlackBox(retries=3) repeats them"
+        return f"every subset of the arms, even the empty one, needs a finite number{every}"
     arms, means = row.witness.sets[0], row.witness.means[0]
     call = "with the arms and means of the witness"
     if len(arms) <= _FEW:
@@ -53,27 +51,19 @@ def _fix_failures(row: Property) -> str:
 
 
 def suggestions(
-    rows: dict[str, Property], used: float, case: str, loss: float, for_noise: str | None
+    rows: dict[str, Property], used: float, case: str, loss: float, plain: str | None
 ) -> list[str]:
-    """What the reward could declare, and other oracles."""
-    declares_noise = rows["deterministic"].kind == "undeclared"
-    if rows["answers"].n_violated or rows["deterministic"].n_violated or declares_noise:
-        # Noise and failures hide what holds. Undeclared noise is to be fixed first.
-        if for_noise is None or rows["answers"].n_violated:
-            return []
-        certifies = _CERTIFIES[for_noise]
-        noisy = [
-            f"superarm.oracles.{for_noise}: it repeats evaluations until it has certified "
-            f"{certifies}, within a budget per round"
+    """What the reward could declare, and other oracles.
+
+    ``plain`` is the oracle that makes one evaluation per set, if one for noise is recommended.
+    """
+    if plain is not None:
+        return [
+            f"superarm.{plain} if one answer per set has to do: it certifies nothing, and decides "
+            f"by noise between sets that are about as good"
         ]
-        # The oracle for noise depends on these. A row has a note if noise hid probes.
-        hidden = [name for name in _DECIDE if rows[name].undecided and rows[name].note]
-        if hidden:
-            noisy.append(
-                f"an inspection with averages, BlackBox(repeats=...): noise hides whether the "
-                f"reward is {listed(hidden)}"
-            )
-        return noisy
+    if rows["answers"].n_violated or rows["deterministic"].n_violated:
+        return []  # noise and failures hide what holds
     if used == 0.0 and rows["lipschitz"].n_probes:
         # Every declaration about means holds trivially, so that none is worth a suggestion.
         return [_nothing_learned(rows["lipschitz"]), *_cheaper(case, loss)]

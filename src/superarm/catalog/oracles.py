@@ -188,7 +188,11 @@ ORACLES = by_name(
         "LocalSearch",
         oracles.LocalSearch,
         "Exchanges single arms until no exchange helps. For rewards whose arms interact.",
-        (Parameter("start", "oracle", "The oracle that picks the first set."), _BUDGET),
+        (
+            Parameter("start", "oracle", "The oracle that picks the first set."),
+            _BUDGET,
+            Parameter("restarts", "int", "Searches from random sets.", 0, least=0, most=100),
+        ),
     ),
     Part(
         "lucb",

@@ -17,6 +17,8 @@ import click
 
 from superarm.cli import common
 from superarm.core import Reward
+from superarm.core.arguments import as_k
+from superarm.core.optional import evaluations_per_value
 
 if TYPE_CHECKING:
     from superarm.advice import Inspection, Progress
@@ -79,10 +81,20 @@ def command(
 
     reward = load_reward(target)  # before anything is evaluated
     try:
-        size = min(_DEFAULT_K if k is None else k, reward.n_arms)
-        most = n_evaluations(reward.n_arms, size, probes) if budget is None else budget
+        # Refused before the evaluations are announced.
+        size = as_k(min(_DEFAULT_K, reward.n_arms) if k is None else k, reward.n_arms)
+        most = budget
+        if most is None:
+            most = evaluations_per_value(reward) * n_evaluations(reward.n_arms, size, probes)
         # On the error stream, so that --json leaves nothing but JSON on the output stream.
         click.echo(f"Making at most {most:,} evaluations of {target} ...", err=True)
+        copied = _generators(target) if workers > 1 else []
+        if copied:
+            click.echo(
+                f"Note: every worker starts with a copy of {', '.join(copied)}, so that all draw "
+                f"the same numbers. Seed per process, as in default_rng([1, os.getpid()]).",
+                err=True,
+            )
         with _executor(workers) as executor, _progress(most) as progress:
             found = inspect(
                 reward,
@@ -165,6 +177,29 @@ def load_reward(target: str) -> Reward:
             f"{name} must be a reward or make one, got {type(found).__name__}; see BlackBox"
         )
     return found
+
+
+def _generators(target: str) -> list[str]:
+    """The random generators of the module of a target that was loaded, by name."""
+    import random
+
+    import numpy as np
+
+    where = target.rpartition(":")[0]
+    path = Path(where).resolve()
+    modules = [
+        module
+        for name, module in list(sys.modules.items())
+        if name == where or getattr(module, "__file__", None) == str(path)
+    ]
+    kinds = (np.random.Generator, np.random.RandomState, random.Random)
+    found = {
+        name: None
+        for one in modules
+        for name, value in vars(one).items()
+        if isinstance(value, kinds)
+    }
+    return list(found)
 
 
 def _is_reward(value: Any) -> bool:

@@ -32,7 +32,8 @@ _VERDICTS = {
 def command(database: str, bandit: str | None, rewards: str | None, decide: bool) -> None:
     """Rebuild and verify beliefs from the log of a service.
 
-    Every rebuilt belief is compared, bit for bit, with the last checkpoint of the server.
+    Every rebuilt belief is compared, bit for bit, with the last checkpoint of the server. Numbers
+    that differ by rounding, as on another processor, are the same with a note.
 
     DATABASE is an SQLite file, or postgresql://...
 
@@ -78,4 +79,10 @@ def _replay(store: Store, bandit: Bandit, own: Mapping[str, Any], decide: bool) 
 def _verdict(found: Replayed, decide: bool) -> str:
     again = ", decided again" if decide else ""
     since = "" if found.checkpoint is None else f"checkpoint at event {found.checkpoint:,}: "
-    return f"{found.live.seq:,} events{again}, {since}{_VERDICTS[found.same]}"
+    verdict = _VERDICTS[found.same]
+    if found.same is not False and found.difference:
+        verdict = (
+            f"the same up to rounding, {found.difference:.0e} of the numbers: the log was written "
+            f"with another processor or version of numpy"
+        )
+    return f"{found.live.seq:,} events{again}, {since}{verdict}"

@@ -13,12 +13,12 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from superarm.core import Counted, KOrSets, Oracle, Pools, Reward, Sample, as_selection, top_k
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.optional import Forgetful, Stateful
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
 from superarm.oracles._groups import as_group, with_groups
-from superarm.oracles._lazy.certificates import AUDITS
+from superarm.oracles._lazy.audits import AUDITS
 from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import completable
 from superarm.oracles._state import check_state, refuse_noisy
@@ -32,11 +32,11 @@ class LocalSearchReport:
     Attributes
     ----------
     start
-        The set that the search began with.
+        The set that the search began with; with restarts, the search that found the best set.
     value
         The value of the set that it ended with.
     n_swaps
-        How many swaps were made.
+        How many swaps were made, those of all restarts included.
     evaluations
         How many evaluations it took, those of the start included.
     certified
@@ -80,6 +80,10 @@ class LocalSearch:
         Sets of arms that are worth more together, as ``superarm.inspect(...).groups`` finds them.
         Before the swaps of single arms, groups take the place of other arms or groups, as long as
         this improves the set. Evaluations: one per group and per group in the set, in each step.
+    restarts
+        How many times to search again, from random sets. The best set counts. For rewards whose
+        arms are worth more together, where one search can end far from the best set. Each restart
+        takes about 2 k · n_arms evaluations.
 
     Examples
     --------
@@ -102,8 +106,10 @@ class LocalSearch:
         *,
         budget: int | None = None,
         groups: Iterable[ArrayLike] = (),
+        restarts: int = 0,
     ) -> None:
         self.budget = as_budget(budget)
+        self.restarts = as_count(restarts, "restarts")
         self.groups = tuple(as_group(group) for group in groups)
         # A budget is for swaps, so the start audits nothing within a budget.
         audits = AUDITS if self.budget is None else 0.0
@@ -130,10 +136,17 @@ class LocalSearch:
                 self._counted, theta, feasible, start, self.groups, most, rng=rng
             )
         certified = search.improve(start, rng=rng)
-        self.report = LocalSearchReport(
-            start, search.value, search.n_swaps, search.n_spent(), certified
-        )
-        return search.arms
+        found = start, search.arms, search.value, certified
+        for _ in range(self.restarts):
+            if search.left() <= 0:
+                break
+            start, search.value = feasible.best(rng.random(reward.n_arms), rng=rng), math.nan
+            certified = search.improve(start, rng=rng)
+            if search.value > found[2] + rounding_at(found[2], search.value):
+                found = start, search.arms, search.value, certified
+        start, arms, value, certified = found
+        self.report = LocalSearchReport(start, value, search.n_swaps, search.n_spent(), certified)
+        return arms
 
     def state(self) -> dict[str, Any]:
         """The state of the start, if it has one, as plain JSON."""

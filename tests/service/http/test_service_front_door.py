@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import json
 
+import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
@@ -246,3 +247,38 @@ def test_an_answer_is_whole_before_its_connection_goes_to_another_worker():
     team = Team()
     assert played(client, team=team) == (b"200", LONG, b"200")
     assert not team.handed
+
+
+def test_what_is_no_http_is_a_problem_too():
+    for piece in (b"nonsense\r\n\r\n", "GET /?q=é HTTP/1.1\r\nHost: here\r\n\r\n".encode()):
+        answer = played(lambda connect, piece=piece: answer_to(connect, piece))
+        assert problem_of(answer) == (400, "the request is not valid HTTP")
+
+
+SLOW = GET.replace(b"/", b"/slow", 1) + b"\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
+BEHIND = {  # what comes behind two good requests, alone or with them, and all statuses
+    "nonsense": (b"nonsense\r\n\r\n", True, [200, 200]),
+    "later nonsense": (b"nonsense\r\n\r\n", False, [200, 200]),
+    "a long head": (GET + b"X: " + b"x" * 3000, False, [200, 200]),
+    "a broken body": (CHUNKED + b"nonsense\r\n", True, [200, 200, 400]),
+    "a later one": (CHUNKED + b"nonsense\r\n", False, [200, 200, 400]),
+    "a broken body and more": (CHUNKED + b"nonsense\r\n" + SLOW, True, [200, 200, 400]),
+}
+
+
+@pytest.mark.parametrize(("behind", "at_once", "statuses"), BEHIND.values(), ids=BEHIND)
+def test_answers_come_in_the_order_of_the_requests(behind, at_once, statuses):
+    """Also if one is refused while another one is at work. Then the connection ends."""
+
+    async def client(connect):
+        reader, writer = await connect()
+        LAST.clear()
+        for piece in [SLOW + SLOW + behind] if at_once else [SLOW + SLOW, behind]:
+            writer.write(piece)
+            while not LAST:  # the first one is at work
+                await asyncio.sleep(0)
+        return await reader.read()
+
+    answer = played(client)
+    assert [int(one.split()[0]) for one in answer.split(b"HTTP/1.1 ")[1:]] == statuses

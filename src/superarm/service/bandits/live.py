@@ -13,9 +13,11 @@ from typing import Any
 from pydantic_core import to_json
 
 from superarm.service.bandits import parts
+from superarm.service.bandits.clocks import Clock
 from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.pending import Pending
 from superarm.service.bandits.records import decisions_of, like, record_of, remote_of
+from superarm.service.bandits.rounding import ROUNDING, difference
 from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
 from superarm.service.log.chain import spec_of
 from superarm.service.log.events import (
@@ -28,23 +30,12 @@ from superarm.service.log.events import (
 )
 from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session
-from superarm.sessions.each import adopt_each, ask_each
+from superarm.sessions.each import Told, adopt_each, ask_each, tell_each
 from superarm.sessions.edge import merge
 
 # Every event contains these numbers of the bandit, as they are after the event.
 COUNTS = ("rounds", "decisions", "evaluations", "open", "told", "expired", "n_arms")
 EVALUATIONS, TOLD = COUNTS.index("evaluations"), COUNTS.index("told")
-
-
-class Clock:
-    """The time of the event that is being made or applied."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        """Seconds since 1970."""
-        return self.now
 
 
 class Live:
@@ -54,13 +45,13 @@ class Live:
     ----------
     seq
         That of the last event, committed or pending.
-    told, expired
-        Number of decisions that are complete, and that have expired.
-    merged
-        Number of decisions that came in batches. Bandits that were last loaded from a checkpoint
-        of an older version count those since then.
+    told, expired, merged
+        Number of decisions that are complete, that have expired, and that came in batches. Of these
+        a bandit from a checkpoint of an older version counts those since then.
     checkpointed
         The seq of the last checkpoint that was loaded or made; 0 for none.
+    difference
+        How much decisions that were made again differ from those of the log, by rounding.
     pending
         Events that are not committed yet.
     """
@@ -69,6 +60,7 @@ class Live:
         self.bandit, self.spec, self.session = bandit, spec, session
         self.seq, self.pending = 0, Pending(root(bandit.id))
         self.told = self.expired = self.merged = self.checkpointed = 0
+        self.difference = 0.0
         self._clock = clock
         self._can_expire = session.expiry.can_expire
 
@@ -167,12 +159,12 @@ class Live:
         return {"ask": asked, **self._body(made)}
 
     def ask_each(self, asks: list[dict[str, Any]]) -> dict[str, Any]:
-        """Decide for several requests at once, and return the body of their event.
+        """Decide for requests that wait together, and return the body of their event.
 
         They may ask for nothing but to keep metadata: see `superarm.sessions.each.most_each`.
         """
-        made = ask_each(self.session, len(asks))
-        return {"asks": asks, **self._body(made)}
+        made = self._body(ask_each(self.session, len(asks)))
+        return {"asks": asks, **made} if len(asks) > 1 else {"ask": asks[0], **made}
 
     def _body(self, made: list[Decision]) -> dict[str, Any]:
         # A decision with no arms is complete as soon as it is issued.
@@ -181,6 +173,12 @@ class Live:
         del mark["evaluations"]  # the counts of the event have them
         records = [record_of(one) for one in made]
         return {"decisions": records, "round": made[0].round, "mark": mark}
+
+    def tell_each(self, told: list[tuple[str, Mapping[Any, float]]]) -> list[Told | Exception]:
+        """Learn outcomes of several requests: see `superarm.sessions.each.tell_each`."""
+        made = tell_each(self.session, told)
+        self.told += sum([isinstance(one, Told) and one.is_complete for one in made])
+        return made
 
     def tell(self, id: str, outcomes: Mapping[Any, float]) -> tuple[list[Any], bool]:
         """Learn outcomes. Returns the arms whose outcomes are new, and whether they were the last.
@@ -246,6 +244,10 @@ class Live:
                 sets = feasible_of(session, self.spec["k"], body["ask"])
                 session.adopt(made, mark, feasible=sets)
             self.told += sum(not one.arms for one in made)
+        elif kind == "told" and "told" in body:
+            for one in self.tell_each([(one["decision"], one["outcomes"]) for one in body["told"]]):
+                if isinstance(one, Exception):
+                    raise one
         elif kind == "told":
             self.tell(body["decision"], body["outcomes"])
         elif kind == "merged":
@@ -272,13 +274,15 @@ class Live:
             made = self.ask(asked, feasible_of(self.session, self.spec["k"], asked))
         pairs = zip(made["decisions"], logged["decisions"], strict=True)
         again = [like(one, before, self.session.numbers) for one, before in pairs]
-        if (again, made["mark"]) != (logged["decisions"], logged["mark"]):
+        by = difference((again, made["mark"]), (logged["decisions"], logged["mark"]))
+        self.difference = max(self.difference, by)
+        if by > ROUNDING:
             then = [one["arms"] for one in logged["decisions"]]
             now = [one["arms"] for one in again]
             raise OtherDecisionError(
                 f"event {seq} has {then}, and deciding again gives {now}, or the same sets from "
-                f"other samples; the oracle remembered less, or the reward or the version of "
-                f"superarm was another one"
+                f"other samples; the oracle remembered less, or the reward, the processor or the "
+                f"version of superarm or numpy was another one"
             )
         # An oracle that has lost its cache evaluates more often.
         self.session.policy.reward.evaluations = logged["counts"][EVALUATIONS]

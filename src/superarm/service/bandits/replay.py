@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.live import Live
+from superarm.service.bandits.rounding import ROUNDING, difference
 from superarm.service.log import chain
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import Store
@@ -24,12 +25,16 @@ class Replayed:
         The seq of the checkpoint; None if there is no good one.
     same
         Whether the events after the checkpoint lead from it to the same belief, generator and open
-        decisions, bit for bit; None without a checkpoint.
+        decisions; None without a checkpoint.
+    difference
+        How much they differ all the same, and decisions that were made again, by rounding: see
+        `superarm.service.bandits.rounding`. 0 if all is the same bit for bit.
     """
 
     live: Live
     checkpoint: int | None
     same: bool | None
+    difference: float
 
 
 def replay(store: Store, bandit: Bandit, own: parts.Factories, *, decide: bool = False) -> Replayed:
@@ -45,17 +50,18 @@ def replay(store: Store, bandit: Bandit, own: parts.Factories, *, decide: bool =
         live.apply(event, decide=decide)
     kept = loading.from_checkpoint(store, bandit, own, checkpoint)
     if kept is None:
-        return Replayed(live, None, None)
+        return Replayed(live, None, None, live.difference)
     at = kept.seq
     for event in chain.events_after(store, bandit, at):
         if event.seq > live.seq:
             break  # appended by the server meanwhile
         kept.apply(event)
-    return Replayed(live, at, fingerprint(live) == fingerprint(kept))
+    by = difference(fingerprint(live), fingerprint(kept))
+    return Replayed(live, at, by <= ROUNDING, max(by, live.difference))
 
 
 def fingerprint(live: Live) -> dict[str, Any]:
-    """Everything that must be equal: belief, generator, counts, open decisions, log position."""
+    """Everything that must be the same: belief, generator, counts, open decisions, log position."""
     session = live.session
     return {
         "seq": live.seq,
@@ -64,6 +70,6 @@ def fingerprint(live: Live) -> dict[str, Any]:
         "belief": session.policy.belief.state(),
         "mark": session.mark(),
         "retired": session.retired,
-        "lift": None if session.holdout is None else session.lift(),
+        "lift": None if session.holdout is None else asdict(session.lift()),
         "open": [(one, session.outcomes(one)) for one in session.open],
     }

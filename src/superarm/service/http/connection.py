@@ -41,6 +41,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(**options)
         self._door, self._limits = door, door.limits
         self._address, self.gone = "", False
+        self._is_ending = False  # nothing is read any more, and some requests are at work
         self.before = b""  # what another worker has read from the connection
         self.is_limited = True  # not so connections of other workers, which have no address
         self._head: int | None = 0  # bytes of an incomplete head; None while a body arrives
@@ -75,13 +76,15 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what has come, or hand the connection to another worker."""
-        if self.transport.is_closing():  # refused
+        if self.transport.is_closing() or self._is_ending:  # refused
             return
         if self._head == 0 and self._is_idle() and self._hand_over(data):
             return
         if self._head is not None:
             self._head += len(data)
         super().data_received(data)
+        if self._is_ending:
+            return
         if self._head and not self._arrival.is_set:  # empty lines before a request begin no request
             self._arrival.set(self._limits.head_s, self._late_head)
         # After parsing: what came behind a complete head does not count. A piece has a bounded
@@ -135,8 +138,30 @@ class Connection(HttpToolsProtocol):
             return
         self._refuse(Problem(408, f"{what} of a request must arrive within {seconds:g} seconds"))
 
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP, and close the connection."""
+        fix = "characters of a URL other than those of ASCII must be percent-encoded"
+        self._refuse(Problem(400, "the request is not valid HTTP", fix=fix))
+
+    def _ends_later(self, problem: Problem) -> bool:
+        """Whether requests before the one that is refused are at work, or wait for their turn.
+
+        Their answers come first. The connection ends after them, because nobody knows where the
+        next request would begin.
+        """
+        cycle = self.cycle
+        if cycle is None or self._is_idle() or (cycle.more_body and not self.pipeline):
+            return False
+        if cycle.more_body:  # it is the one that is refused, and its turn will come
+            self.pipeline[0] = (cycle, partial(_answer, problem))
+        cycle.keep_alive, self._is_ending = False, True
+        self._arrival.close()
+        return True
+
     def _refuse(self, problem: Problem) -> None:
         """Answer, unless an answer has begun, and close the connection."""
+        if self._ends_later(problem):
+            return
         self._arrival.close()
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             content = problem.encoded()
@@ -207,3 +232,12 @@ class Alarm:
             return
         self._call = None
         call()
+
+
+async def _answer(problem: Problem, scope: Any, receive: Any, send: Any) -> None:
+    """An application that answers every request with a problem."""
+    content = problem.encoded()
+    fields = {"content-type": MEDIA_TYPE, "content-length": str(len(content))}
+    headers = [(name.encode(), text.encode()) for name, text in fields.items()]
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
