@@ -84,7 +84,11 @@ def _group(live: Live, batch: list[Waiting], place: int) -> list[Any]:
     most = most_asks(live, first) if type(first) is Ask else most_tells(live)
     for waiting in batch[place : place + max(0, most)]:
         operation = waiting.operation
-        if type(operation) is not type(first) or not _has_company(operation) or waiting.is_over:
+        if (
+            type(operation) is not type(first)
+            or not _has_company(operation)
+            or waiting.reply.is_over
+        ):
             break
         found.append(operation)
     return found
@@ -96,7 +100,7 @@ def _has_company(operation: Operation) -> bool:
 
 
 def _answer(waiting: Waiting, live: Live, turn: Turn) -> Any:
-    if waiting.is_over:  # nothing has begun, so nothing has changed
+    if waiting.reply.is_over:  # nothing has begun, so nothing has changed
         return given_up()
     try:
         with stopping(waiting.look):
