@@ -136,6 +136,13 @@ def wait_for(record: Path, n_answers: int, process: Any = None) -> None:
         time.sleep(0.02)
 
 
+def _requests(event: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The keys of the requests of an event, each with its decisions."""
+    if "asks" in event:  # of several requests that were decided together
+        return [(key, [one]) for key, one in zip(event["keys"], event["decisions"], strict=True)]
+    return [(event["key"], event["decisions"])]
+
+
 def judge(
     record: list[dict[str, Any]], events: list[dict[str, Any]], state: dict[str, Any]
 ) -> dict[str, int]:
@@ -145,10 +152,11 @@ def judge(
     )
     decided = [event for event in events if event["kind"] == "decided"]
     asked = {line["key"]: line["decisions"] for line in record if line.get("did") == "ask"}
-    _same(sorted(event["key"] for event in decided), sorted(asked), "the keys of decisions")
-    for event in decided:
-        logged = [{"id": one["id"], "arms": one["arms"]} for one in event["decisions"]]
-        _same(logged, asked[event["key"]], f"the decisions of key {event['key']}")
+    made = [one for event in decided for one in _requests(event)]
+    _same(sorted(key for key, _ in made), sorted(asked), "the keys of decisions")
+    for key, decisions in made:
+        logged = [{"id": one["id"], "arms": one["arms"]} for one in decisions]
+        _same(logged, asked[key], f"the decisions of key {key}")
     told = {
         (line["id"], arm): x
         for line in record
@@ -156,10 +164,11 @@ def judge(
         for arm, x in line["outcomes"].items()
     }
     logged_outcomes = [
-        ((event["decision"], arm), x)
+        ((one["decision"], arm), x)
         for event in events
         if event["kind"] == "told"
-        for arm, x in event["outcomes"].items()
+        for one in event.get("told", [event])
+        for arm, x in one["outcomes"].items()
     ]
     _same(sorted(logged_outcomes), sorted(told.items()), "the outcomes")
     merged = _remote(line for line in record if line.get("did") == "merge")

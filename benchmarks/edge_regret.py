@@ -36,7 +36,7 @@ SETTINGS = [
 RUNS = {
     "uniform": (960, 30),
     "low rate": (480, 30),
-    "linear": (32, 2),
+    "linear": (96, 2),
     "network": (64, 2),
     "flights": (400, 50),
     "yeast": (640, 80),

@@ -15,10 +15,10 @@ from typing import Any
 import httpx
 
 from superarm.client import Client
-from superarm.service.bandits import changes, spec
+from superarm.service.bandits import changes, outcomes, spec
 from superarm.service.bandits.live import Live
 from superarm.service.log import chain
-from superarm.service.log.events import Bandit, Event
+from superarm.service.log.events import Bandit
 from superarm.service.log.store import Store
 from superarm.service.settings import Limits
 
@@ -32,7 +32,7 @@ def make_old(store: Store, n_events: int) -> str:
     rest: dict[str, Any] = dict.fromkeys(("features", "oracle", "prior", "expiry", "explain_last"))
     wanted = spec.complete({**rest, "reward": "linear", "keep": 1000, **given}, {}, most_arms=20)
     live = Live.new(Bandit(0, "abcdefghij", "old", 4, time.time()), wanted, {})
-    bandit = live.bandit = store.create(live.bandit, live.pending.pop())
+    bandit = live.bandit = store.create(live.bandit, live.pending.take()[0][0])
     rng, limits = random.Random(0), Limits()
     with store.turn(bandit) as turn:
         pass
@@ -40,12 +40,10 @@ def make_old(store: Store, n_events: int) -> str:
         while len(live.pending) < _TOGETHER:
             made = changes.decide(live, turn, {}, None, time.time, limits)
             for arm in made["arms"]:
-                outcome = float(rng.random() < 0.3)
-                changes.tell(live, turn, made["id"], {arm: outcome}, time.time)
-        events: list[Event] = live.pending
-        live.pending = []
+                told = {arm: float(rng.random() < 0.3)}
+                outcomes.tell(live, turn, made["id"], told, time.time)
         with store.turn(bandit, live.seq) as own:
-            own.commit(events)
+            own.commit(*live.pending.take())
     store.put_checkpoint(bandit.number, chain.make_checkpoint(*live.snapshot()))
     return bandit.id
 

@@ -25,7 +25,7 @@ from rich.table import Table
 
 from server_process import Server
 from superarm.client import Client
-from superarm.service.bandits import changes
+from superarm.service.bandits import changes, outcomes
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.spec import complete
 from superarm.service.http.bodies import CreateBody
@@ -44,21 +44,20 @@ def make_log(path: Path, n_events: int, n_arms: int) -> None:
     body = CreateBody(name="long", arms=n_arms, k=5, belief="beta", seed=1).model_dump()
     spec = complete(body, {}, most_arms=n_arms)
     live = Live.new(Bandit(0, "longlog234", "long", 5, 0.0), spec, {})
-    live.bandit = store.create(live.bandit, live.pending.pop())
+    live.bandit = store.create(live.bandit, live.pending.take()[0][0])
     turn: Any = None  # without idempotency keys the log is not read
     checkpointed = False
     for _ in track(range((n_events - 1) // 2), description="making the log"):
         decision = changes.decide(live, turn, {}, None, lambda: live.time + 1.0, Limits())
-        outcomes = {arm: float(rng.random() < 0.3) for arm in decision["arms"]}
-        changes.tell(live, turn, decision["id"], outcomes, lambda: live.time)
+        told = {arm: float(rng.random() < 0.3) for arm in decision["arms"]}
+        outcomes.tell(live, turn, decision["id"], told, lambda: live.time)
         due = not checkpointed and live.seq >= n_events - TAIL
         if due or len(live.pending) >= TOGETHER:
-            store.append(live.bandit.number, live.pending)
-            live.pending = []
+            store.append(live.bandit.number, *live.pending.take())
         if due:
             store.put_checkpoint(live.bandit.number, chain.make_checkpoint(*live.snapshot()))
             checkpointed = True
-    store.append(live.bandit.number, live.pending)
+    store.append(live.bandit.number, *live.pending.take())
     store.close()
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -126,6 +127,26 @@ def test_an_executor_changes_nothing(options):
     assert one.check == other.check
     assert one.evaluations == other.evaluations
     assert one.recommendation.case == other.recommendation.case
+
+
+def test_copies_of_a_generator_do_not_hide_noise():
+    """Worker number j draws the same numbers as all others, as processes with copies do."""
+
+    class Copies(ThreadPoolExecutor):
+        """Threads that start a new copy of the generator for every task."""
+
+        def submit(self, fn, /, *args):
+            def work():
+                local.rng = np.random.default_rng(7)
+                return fn(*args)
+
+            return super().submit(work)
+
+    local = threading.local()
+    noisy = lambda arms, means: float(2 + means.sum() + 0.1 * local.rng.random())  # noqa: E731
+    with Copies(3) as executor:
+        found = sa.inspect(box(noisy, n_arms=30, upper=33.0), k=3, budget=400, executor=executor)
+    assert found["deterministic"].n_violated > 0
 
 
 def test_a_reward_that_processes_cannot_get_is_refused():
@@ -282,3 +303,23 @@ def test_arms_that_few_probes_show_together_are_found_with_all_arms():
     ]
     assert set(cases) <= {"submodular", "separable"}
     assert cases.count("submodular") >= 6
+
+
+def test_every_call_of_an_average_counts():
+    """Of a budget, of the progress, of what is reported, and of the recommended oracle."""
+    calls, seen = itertools.count(), []
+
+    def fn(arms, means):
+        next(calls)
+        return float(means.sum())
+
+    averaged = box(fn, n_arms=30, upper=30.0, repeats=5)
+    found = sa.inspect(averaged, k=3, budget=3_003, progress=seen.append)
+    assert next(calls) == found.evaluations <= 3_000
+    assert seen[-1].evaluations == seen[-1].most == found.evaluations
+    assert str(seen[1]).startswith("at most 3,000 evaluations, about")
+    plain = sa.inspect(box(fn, n_arms=30, upper=30.0), k=3, budget=600)
+    assert found.rows == plain.rows
+    assert found.recommendation.evaluations == 5 * plain.recommendation.evaluations
+    with pytest.raises(ValueError, match="budget must be at least 5, got 4"):
+        sa.inspect(averaged, k=3, budget=4)

@@ -5,7 +5,7 @@ from itertools import groupby
 
 import numpy as np
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 import superarm as sa
@@ -26,7 +26,6 @@ FEEDBACK = st.lists(
 )
 
 
-@settings(max_examples=settings().max_examples * 6 // 10)  # each is played by all classes
 @given(rounds=FEEDBACK, seed=st.integers(0, 2**32))
 def test_the_state_restores_exactly_at_any_moment(rounds, seed):
     """Saving and loading after every round changes no bit of the samples.

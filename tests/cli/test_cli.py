@@ -73,6 +73,15 @@ def test_bad_arguments_are_answered_with_usage(arguments):
     assert "Usage" in result.output
 
 
+@pytest.mark.parametrize(
+    "arguments", [("serve", "--rate=nan"), ("serve", "--deadline=inf"), ("serve", "--strength=nan")]
+)
+def test_numbers_are_finite(arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "is not a finite number" in result.output
+
+
 def test_the_help_imports_no_study_and_no_service():
     code = """
 import sys

@@ -3,7 +3,20 @@
 import json
 import os
 
-from superarm.service.logs import Lines
+import pytest
+
+from superarm.service.logs import Lines, request_line
+
+
+@pytest.mark.parametrize(
+    ("key", "client"), [(None, None), ("0a1b", "::1"), ('a"\\\n\x7f', "é\ud800\U0001f600")]
+)
+def test_the_line_of_a_request_is_json(capsys, monkeypatch, key, client):
+    monkeypatch.setattr("time.time", lambda: 1.7e9 + 1e-7)
+    request_line("PO\tST", "/ü", 201, 0.0012345678, key, client)
+    members = {"time": 1.7e9, "level": "info", "event": "request", "method": "PO\tST", "path": "/ü"}
+    members |= {"status": 201, "ms": 1.235, "key": key, "client": client}
+    assert capsys.readouterr().err == json.dumps(members) + "\n"
 
 
 def test_an_unread_pipe_stops_nothing(monkeypatch):

@@ -144,9 +144,19 @@ def test_bulk_requests_are_split_by_bandit(http, bandits):
 
 def test_a_bulk_request_that_does_not_fit_changes_nothing(http, bandits):
     before = [http.get(f"/v1/bandits/{id}").json()["events"] for id in bandits]
-    wanted = {"decisions": [*({"bandit": id} for id in bandits), {"bandit": bandits[0], "k": -1}]}
-    assert http.post("/v1/decisions", json=wanted).status_code == 422
+    for wanted in ({"decisions": bandits[0]}, {"decisions": [], "k": 1}, [{"bandit": bandits[0]}]):
+        assert http.post("/v1/decisions", json=wanted).status_code == 422
     assert [http.get(f"/v1/bandits/{id}").json()["events"] for id in bandits] == before
+
+
+def test_an_item_that_does_not_fit_has_its_own_problem(http, bandits):
+    before = [http.get(f"/v1/bandits/{id}").json()["events"] for id in bandits]
+    wanted = {"decisions": [*({"bandit": id} for id in bandits), {"bandit": bandits[0], "k": -1}]}
+    *good, bad = http.post("/v1/decisions", json=wanted).json()["results"]
+    assert [one["answer"]["bandit"] for one in good] == bandits
+    assert bad["problem"]["status"] == 422
+    after = [http.get(f"/v1/bandits/{id}").json()["events"] for id in bandits]
+    assert after == [n + 1 for n in before]
 
 
 def test_problems_are_those_of_one_process(http, bandits):

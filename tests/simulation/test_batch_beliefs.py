@@ -16,7 +16,13 @@ from superarm.beliefs import (
     SingleSeedBelief,
 )
 from superarm.simulation import simulate_batch
-from superarm.simulation.batch.knowledge import BetaRuns, OneBeliefPerRun, knowledge
+from superarm.simulation.batch.knowledge import (
+    BetaRuns,
+    OneBeliefPerRun,
+    TopsPerRun,
+    knowledge,
+)
+from superarm.simulation.batch.learned_runs import LearnedRuns
 from superarm.simulation.batch.on_numpy import NumpyEngine
 from superarm.simulation.batch.run_stack import RunStack
 
@@ -61,6 +67,39 @@ def test_regret_has_the_law_of_simulate(name, oracle):
         assert stats.ks_2samp(one, other).pvalue > 1e-4
         assert stats.ttest_ind(one, other, equal_var=False).pvalue > 1e-4
         assert stats.levene(one, other, center="median").pvalue > 1e-4
+
+
+def test_runs_of_many_arms_draw_what_decides_by_themselves(monkeypatch):
+    """The twin: one copy of the belief per run, with `sample_top` and `update`, in turns."""
+    monkeypatch.setattr("superarm.simulation.batch.knowledge._MANY_ARMS", 1)
+    runs, engine = stack()
+    known = knowledge(LearnedBetaBelief(20), runs, engine, only_top=True)
+    rng, twins = stack()[1].rng, [LearnedBetaBelief(20) for _ in range(3)]
+    for _ in range(20):
+        arms = known.top(3)
+        assert arms.tolist() == [one.sample_top(3, rng=rng)[0].tolist() for one in twins]
+        known.learn(arms, 1.0 * (arms < 5))
+        for one, mine in zip(twins, arms, strict=True):
+            one.update(mine, 1.0 * (mine < 5), rng=rng)
+    options = {"n_runs": 3, "horizon": 60, "rounds": [1, 60], "seed": 1}
+    belief = LearnedBetaBelief(20)
+    trace = simulate_batch(DRAWS["linear"], sa.Singletons(), belief=belief, **options)
+    assert trace.evaluations.tolist() == [20, 1200]
+    assert (trace.regret[:, 1] > trace.regret[:, 0]).all()
+
+
+def test_the_engine_chooses_what_is_faster():
+    """Only with numpy, many arms, and a reward whose order is that of the means."""
+    for n_arms, only_top, kind in (
+        (499, True, LearnedRuns),
+        (500, True, TopsPerRun),
+        (500, False, LearnedRuns),
+    ):
+        engine = NumpyEngine(np.random.SeedSequence(4))
+        instance = sa.linear_instance(n_arms, 3, 0.2, rng=np.random.default_rng(0))
+        runs = RunStack([instance] * 2, engine)
+        known = knowledge(LearnedBetaBelief(n_arms), runs, engine, only_top=only_top)
+        assert type(known) is kind
 
 
 def stack(n_runs=3):

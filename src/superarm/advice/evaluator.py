@@ -33,6 +33,10 @@ class _Answer(NamedTuple):
     took_s: float
 
 
+# The future of some calls, and which of them it is.
+_Place = tuple[Future[list[_Answer]], int]
+
+
 class Evaluator:
     """Evaluates a reward, counts and times the evaluations, and keeps the first failure.
 
@@ -85,9 +89,7 @@ class Evaluator:
             return [self._serially(ask) for ask in asks]
         calls = [self._calls(ask) for ask in asks]
         self._look()
-        futures = [
-            [self._executor.submit(_call, self.reward, part) for part in parts] for parts in calls
-        ]
+        futures = [self._submitted(self._executor, parts) for parts in calls]
         try:
             return self._collected(calls, futures)
         except (PicklingError, AttributeError, TypeError) as error:
@@ -96,15 +98,31 @@ class Evaluator:
                 f"made of functions of a module, or a ThreadPoolExecutor"
             ) from error
         finally:
-            for future in (one for row in futures for one in row):
+            for future, _ in (one for row in futures for one in row):
                 future.cancel()  # those that are done do not mind
 
-    def _collected(
-        self, calls: list[list[Ask]], futures: list[list[Future[_Answer]]]
-    ) -> list[FloatArray]:
+    def _submitted(self, executor: Executor, parts: list[Ask]) -> list[_Place]:
+        """Where the answer to each part will be. Equal questions go to the same worker.
+
+        Workers may have copies of one generator, and noise would be the same in all of them.
+        """
+        groups: dict[tuple[bytes, ...], list[int]] = {}
+        for j, part in enumerate(parts):  # one batch, or single sets
+            arms, means = _sorted(part.sets[0], part.means[0])
+            groups.setdefault((arms.tobytes(), means.tobytes()), []).append(j)
+        places: dict[int, _Place] = {}
+        for group in groups.values():
+            future = executor.submit(_call_all, self.reward, [parts[j] for j in group])
+            places.update((j, (future, number)) for number, j in enumerate(group))
+        return [places[j] for j in range(len(parts))]
+
+    def _collected(self, calls: list[list[Ask]], places: list[list[_Place]]) -> list[FloatArray]:
         found = []
-        for parts, row in zip(calls, futures, strict=True):
-            values = [self._kept(part, one.result()) for part, one in zip(parts, row, strict=True)]
+        for parts, row in zip(calls, places, strict=True):
+            values = [
+                self._kept(part, future.result()[number])
+                for part, (future, number) in zip(parts, row, strict=True)
+            ]
             found.append(np.concatenate(values))
         return found
 
@@ -192,6 +210,11 @@ def _one_by_one(ask: Ask) -> list[Ask]:
         Ask([arms], [means], None, [sort])
         for arms, means, sort in zip(ask.sets, ask.means, ask.sort, strict=True)
     ]
+
+
+def _call_all(reward: Reward, asks: list[Ask]) -> list[_Answer]:
+    """Calls one after the other, in another process perhaps."""
+    return [_call(reward, ask) for ask in asks]
 
 
 def _call(reward: Reward, ask: Ask) -> _Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from superarm.advice.text import listed
 
@@ -70,6 +70,10 @@ class GroupSearch:
     by_sums: bool
     excluded: float
     evaluations: int
+
+    def repeated(self, times: int) -> GroupSearch:
+        """The same, where every value took so many evaluations."""
+        return replace(self, evaluations=times * self.evaluations)
 
     def shown(self) -> str:
         """The groups in words."""

@@ -171,7 +171,7 @@ class InteractionSearch:
             tried, size = candidates(table, alone, _TRIED)
             # Nothing is worth more alone than the best two arms, so that no order shows theirs.
             low, high = sorted(np.argsort(-alone, kind="stable")[:2].tolist())
-            i, j = divmod(int(np.nanargmax(extra)), len(arms))
+            i, j = sorted(divmod(int(np.nanargmax(extra)), len(arms)))
             tried = list(dict.fromkeys([*tried, (low, high), (i, j)]))
         else:
             tried, size = positive(extra)

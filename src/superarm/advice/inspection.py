@@ -70,10 +70,10 @@ def inspect(
 ) -> Inspection:
     """Probe a reward: what it is like, whether its declarations hold, and which oracle suits it.
 
-    Without a budget, every property is probed, by `n_evaluations` evaluations. With a budget, the
-    next probe goes to a property that can still change the recommended oracle, and the probes stop
-    when none can. The bounds are valid whenever they stop. What is left of the budget searches for
-    arms that interact.
+    Without a budget, every property is probed, and some evaluations search for arms that interact:
+    `n_evaluations` in all, at most. With a budget, the next probe goes to a property that can still
+    change the recommended oracle, and the probes stop when none can. The bounds are valid whenever
+    they stop. What is left of the budget searches for arms that interact.
 
     An exception or a NaN of the reward does not stop the inspection, but is reported. If nearly all
     evaluations fail in the same way, the inspection ends after ten. Ctrl-C stops it, and the report
@@ -89,7 +89,8 @@ def inspect(
         How many probes per property, without a budget. Separability, whose probes are expensive,
         has a quarter.
     budget
-        The largest number of evaluations; None for ``probes`` probes of every property.
+        The largest number of evaluations; None for ``probes`` probes of every property. If the
+        reward averages ``repeats`` calls, each call counts.
     tolerance
         The share of a value that may be rounding. Use 1e-5 for rewards in single precision.
     rng
@@ -127,11 +128,13 @@ def inspect(
     lipschitz, separable = Lipschitz(declared), Separable(small=budget is not None)
     table = full.checks(n_arms, k, lipschitz, Bounded(upper), separable)
     most = full.most_evaluations(table, probes, n_arms, k)
+    each = evaluations_per_value(reward)  # a value may be an average
     if budget is not None:
-        most = as_count(budget, "budget", least=1)
+        most = as_count(budget, "budget", least=each) // each
     if executor is not None and not hasattr(executor, "submit"):
         raise TypeError(f"executor must be one of concurrent.futures or dask, got {executor!r}")
-    watch = Watch(most, should_stop, ProgressLine() if progress is True else progress or None)
+    shows = ProgressLine() if progress is True else progress or None
+    watch = Watch(most, should_stop, shows, each)
     evaluate = Evaluator(reward, executor, watch.look)
     draw = RandomInputs(n_arms, k, np.random.default_rng(0) if rng is None else as_generator(rng))
     ledger = Ledger(
@@ -156,7 +159,7 @@ def inspect(
             full.check_all(ledger, checks, search, probes)
         else:
             noisy = "noisy" in claims
-            budgeted.probe_within(budget, groups, ledger, checks, search, draw, noisy=noisy)
+            budgeted.probe_within(most, groups, ledger, checks, search, draw, noisy=noisy)
         evaluate.ask_again(most - evaluate.n_evaluated)
     except (StopProbing, KeyboardInterrupt):
         stopped = True
@@ -172,7 +175,7 @@ def inspect(
         loss=separable.loss,
         usual=ledger.usual,
         noise=ledger.noise,
-        repeats=evaluations_per_value(reward),
+        repeats=each,
         checks=checks,
         search=search.result,
         together=[] if budget is None else [group.names for group in groups],
@@ -182,13 +185,13 @@ def inspect(
         n_arms=n_arms,
         k=k,
         rows=tuple(rows.values()),
-        evaluations=evaluate.n_evaluated,
+        evaluations=each * evaluate.n_evaluated,
         single_s=single_s,
         batch_s=batch_s,
         noise=ledger.noise.largest,
         recommendation=advice,
         check=checks.of(advice.oracle),
-        groups=search.result,
+        groups=search.result if search.result is None else search.result.repeated(each),
         budget=budget,
         stopped=stopped,
     )
@@ -200,7 +203,7 @@ def n_evaluations(n_arms: int, k: int, probes: int = 200) -> int:
     Examples
     --------
     >>> n_evaluations(1000, k=5, probes=20)
-    1580
+    2590
     """
     n_arms = as_count(n_arms, "n_arms", least=1)
     zero = np.zeros(n_arms)

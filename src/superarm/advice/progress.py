@@ -31,6 +31,8 @@ class Progress:
         Seconds that the first evaluation took; None before it.
     elapsed_s
         Seconds since the start.
+    each
+        How many evaluations one value takes: ``repeats`` of the reward.
     """
 
     evaluations: int
@@ -38,6 +40,7 @@ class Progress:
     about: str
     first_s: float | None
     elapsed_s: float
+    each: int = 1
 
     @property
     def most_s(self) -> float | None:
@@ -47,7 +50,7 @@ class Progress:
     def __str__(self) -> str:
         if self.first_s is None:
             return f"at most {self.most:,} evaluations"
-        if self.evaluations <= 1:
+        if self.evaluations <= self.each:
             return (
                 f"at most {self.most:,} evaluations, about {shown_s(self.most_s)} in all, "
                 f"since the first took {shown_s(self.first_s)}"
@@ -69,26 +72,34 @@ class ProgressLine:
         """Show it."""
         stream = self._stream or sys.stderr  # looked up late: notebooks replace it
         done = progress.evaluations >= progress.most
-        if progress.evaluations > 1 and not done and progress.elapsed_s - self._last_s < _EVERY_S:
+        soon = progress.elapsed_s - self._last_s < _EVERY_S
+        if progress.evaluations > progress.each and not done and soon:
             return
         self._last_s = progress.elapsed_s
         text = str(progress)
         # Blanks cover what is left of a longer text.
         stream.write(f"\r{text.ljust(self._width)}")
         self._width = len(text)
-        if progress.evaluations == 1:
+        if progress.evaluations == progress.each:
             stream.write("\n")
             self._width = 0
         stream.flush()
 
 
 class Watch:
-    """Looks before every evaluation whether to stop, and shows how far the inspection is."""
+    """Looks before every value whether to stop, and shows how far the inspection is.
+
+    ``most`` is the largest number of values, and ``each`` how many evaluations a value takes.
+    """
 
     def __init__(
-        self, most: int, should_stop: Callable[[], bool] | None, shows: Shows | None
+        self,
+        most: int,
+        should_stop: Callable[[], bool] | None,
+        shows: Shows | None,
+        each: int = 1,
     ) -> None:
-        self.most, self.about = most, "ordinary values"
+        self.most, self.about, self.each = most, "ordinary values", each
         self.first_s: float | None = None
         self._should_stop, self._shows = should_stop, shows
         self._start = time.perf_counter()
@@ -103,7 +114,9 @@ class Watch:
         """Show the progress."""
         if self._shows is not None:
             elapsed_s = time.perf_counter() - self._start
-            self._shows(Progress(n_evaluated, self.most, self.about, self.first_s, elapsed_s))
+            first_s = None if self.first_s is None else self.first_s / self.each
+            n, most = self.each * n_evaluated, self.each * self.most
+            self._shows(Progress(n, most, self.about, first_s, elapsed_s, self.each))
 
     def end(self, n_evaluated: int) -> None:
         """Show that the inspection has ended."""

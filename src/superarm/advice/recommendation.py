@@ -93,8 +93,9 @@ class Recommendation:
         """The oracle with its settings, as in Python."""
         given = [f"{name}={value!r}" for name, value in self.settings.items()]
         if self.groups:
-            more = f", and {len(self.groups) - _SHOWN} more" if len(self.groups) > _SHOWN else ""
-            groups = f"groups={list(self.groups[:_SHOWN])}{more}"
+            shown = [str(group) for group in self.groups[:_SHOWN]]
+            more = ["..."] if len(self.groups) > _SHOWN else []
+            groups = f"groups=[{', '.join(shown + more)}]"
             noisy = self.oracle in PLAIN
             given.append(f"start=LocalSearch(Singletons(), {groups})" if noisy else groups)
         return f"{self.oracle}({', '.join(given)})" if given else self.oracle
@@ -163,7 +164,7 @@ def recommend(
     n_arms, k
         The size of the problem.
     evaluation_s
-        Seconds per evaluation, if known.
+        Seconds per value, if known.
     used
         The steepest slope seen, as a share of the declared B.
     loss
@@ -193,11 +194,11 @@ def recommend(
     if oracle == "LocalSearch" and _helps(rows, usual) and not all_found:
         given = {"restarts": settings.RESTARTS}
         most *= 1 + _PASSES * settings.RESTARTS
-    evaluations = int(given.get("budget", most))
+    evaluations = int(given.get("budget", repeats * most))
     undecided = open_properties(rows, n_arms, k)
     # Averages help only if noise hides what the choice depends on.
     by_noise = tuple(name for name in hidden(rows) if name in undecided)
-    took = None if evaluation_s is None else evaluations * evaluation_s
+    took = None if evaluation_s is None else evaluations / repeats * evaluation_s
     return Recommendation(
         oracle=oracle,
         case=case,
@@ -260,7 +261,7 @@ def _warnings(
             f"{oracle} can miss the best set, because arms are worth more together than alone: an "
             f"arm added {row.worst:.3g} more to a set than to a part of it, where an ordinary "
             f"value is {usual:.3g}{sure}"
-            + (f". It tries the groups that were found: {groups}" if groups else "")
+            + (f". {oracle} tries the groups that were found: {groups}" if groups else "")
         )
     elif groups:
         lines.append(f"some arms interact: {groups}. Larger groups may be missed")

@@ -170,7 +170,7 @@ class Inspection:
     stopped
         Whether the inspection was stopped before its end.
     groups
-        The search for arms that interact; None without a budget, or if too little of it was left.
+        The search for arms that interact; None if too few evaluations were left for it.
     """
 
     reward: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,12 +30,37 @@ class Rows(NamedTuple):
     @classmethod
     def of(cls, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], n_arms: int) -> Rows:
         """Feedback of several rounds; refuses what ``update`` would refuse in one of them."""
+        if found := cls._of_lists(arms, outcomes, n_arms):
+            return found
         pairs = [as_feedback(*row, n_arms) for row in zip(arms, outcomes, strict=True)]
         sizes = np.array([len(row) for row, _ in pairs], np.intp)
         if not pairs:
             return cls(np.empty(0, np.intp), np.empty(0), sizes)
         numbers = np.concatenate([row for row, _ in pairs])
         return cls(numbers, np.concatenate([told for _, told in pairs]), sizes)
+
+    @classmethod
+    def _of_lists(
+        cls, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], n_arms: int
+    ) -> Rows | None:
+        """The same for lists of numbers, all checked at once; None if one may be refused."""
+        lists: tuple[Any, Any] = arms, outcomes
+        if not all(type(row) is list for given in lists for row in given):
+            return None
+        sizes = np.array([len(row) for row in lists[0]], np.intp)
+        numbers, told = (np.array(list(chain.from_iterable(given))) for given in lists)
+        if numbers.dtype != np.intp or told.dtype != np.float64 or len(numbers) != sizes.sum():
+            return None
+        # Arms must be distinct in each row.
+        keys = np.repeat(np.arange(len(sizes)) * n_arms, sizes) + numbers
+        fits = (
+            [len(row) for row in lists[1]] == sizes.tolist()
+            and numbers.min() >= 0
+            and numbers.max() < n_arms
+            and len(np.unique(keys)) == len(keys)
+            and bool(((told >= 0) & (told <= 1)).all())
+        )
+        return cls(numbers, told, sizes) if fits else None
 
 
 def one_by_one(

@@ -19,6 +19,7 @@ from superarm.beliefs._many_tops import ManyTops
 from superarm.beliefs._next_tops import next_tops
 from superarm.beliefs._scores import PlainPosteriors, SharedScores
 from superarm.beliefs.beta_top_k import BetaTopK
+from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.arguments import (
     FloatArray,
     IndexArray,
@@ -68,7 +69,7 @@ class BetaBelief:
     """
 
     __repr__ = one_line
-    mean, posterior = _beta.mean, _beta.posterior
+    mean = _beta.mean
 
     def __init__(self, n_arms: int, prior: tuple[ArrayLike, ArrayLike] = (1.0, 1.0)) -> None:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
@@ -99,7 +100,7 @@ class BetaBelief:
         self, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], *, rng: np.random.Generator
     ) -> None:
         """The same as one ``update`` per row, bit for bit."""
-        if type(self).update is not BetaBelief.update:
+        if len(arms) == 1 or type(self).update is not BetaBelief.update:
             for row in zip(arms, outcomes, strict=True):
                 self.update(*row, rng=rng)
             return
@@ -143,6 +144,10 @@ class BetaBelief:
         won, lost = as_counts(successes, trials, strength)
         a, b = as_prior(prior, len(won))
         return cls(len(won), (a + won, b + lost))
+
+    def posterior(self, arms: IndexArray) -> BetaPosterior:
+        """The posteriors of some arms at this moment. Later updates do not change the answer."""
+        return BetaPosterior(self.a[arms], self.b[arms])
 
     def add_arms(self, n: int, prior: tuple[ArrayLike, ArrayLike] | None = None) -> None:
         """Append n arms with a prior of their own, (1, 1) by default. O(n_arms)."""

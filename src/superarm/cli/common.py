@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -22,6 +23,20 @@ if TYPE_CHECKING:
 # SQLite addresses are paths, PostgreSQL addresses have a password. Other users of a machine can
 # read command lines, so an address with a password belongs into this variable.
 _DATABASE_VARIABLE = "SUPERARM_DATABASE"
+
+
+class FiniteRange(click.FloatRange):
+    """A number in a range. NaN is in every range of click."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
 
 existing_file = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 json_option = click.option(

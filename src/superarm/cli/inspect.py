@@ -18,6 +18,7 @@ import click
 from superarm.cli import common
 from superarm.core import Reward
 from superarm.core.arguments import as_k
+from superarm.core.optional import evaluations_per_value
 
 if TYPE_CHECKING:
     from superarm.advice import Inspection, Progress
@@ -82,7 +83,9 @@ def command(
     try:
         # Refused before the evaluations are announced.
         size = as_k(min(_DEFAULT_K, reward.n_arms) if k is None else k, reward.n_arms)
-        most = n_evaluations(reward.n_arms, size, probes) if budget is None else budget
+        most = budget
+        if most is None:
+            most = evaluations_per_value(reward) * n_evaluations(reward.n_arms, size, probes)
         # On the error stream, so that --json leaves nothing but JSON on the output stream.
         click.echo(f"Making at most {most:,} evaluations of {target} ...", err=True)
         copied = _generators(target) if workers > 1 else []

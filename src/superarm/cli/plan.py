@@ -25,7 +25,7 @@ _count = click.IntRange(min=1)
 @click.option(
     "--cost",
     "cost_s",
-    type=click.FloatRange(min=0.0),
+    type=common.FiniteRange(min=0.0),
     required=True,
     help="Seconds per evaluation of the reward.",
 )

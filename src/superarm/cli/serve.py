@@ -59,7 +59,7 @@ _HIGHEST_PORT = 65535
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(min=0.0),
+    type=common.FiniteRange(min=0.0),
     default=0.0,
     help="Most requests per second of one key or address, per worker. 0 sets no limit.",
 )
@@ -95,7 +95,7 @@ _HIGHEST_PORT = 65535
     "--deadline",
     "deadline_s",
     metavar="SECONDS",
-    type=click.FloatRange(min=0.0),
+    type=common.FiniteRange(min=0.0),
     default=60.0,
     help="Time after which a request is given up. 0 sets no limit.",
 )
@@ -128,7 +128,7 @@ _HIGHEST_PORT = 65535
 )
 @click.option(
     "--strength",
-    type=click.FloatRange(0.0, 1.0, min_open=True),
+    type=common.FiniteRange(0.0, 1.0, min_open=True),
     default=1.0,
     help="For --warm-start: share of the rounds that count.",
 )

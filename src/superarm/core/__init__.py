@@ -1,16 +1,16 @@
 """The vocabulary of superarm: read `protocols` first, then `policy`."""
 
-from superarm.core.counted import Counted
 from superarm.core.k_of_m import (
     KOfM,
     as_feasible,
     as_k_of_m,
+    as_selection,
     best_up_to,
     is_uniform,
     lipschitz_constant,
     top_k,
 )
-from superarm.core.policy import Policy, Sample, as_selection
+from superarm.core.policy import Counted, Policy, Sample
 from superarm.core.pools import Pools
 from superarm.core.progress import RoundProgress
 from superarm.core.protocols import Belief, Environment, FeasibleSets, KOrSets, Oracle, Reward

@@ -103,7 +103,16 @@ def as_unit(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
     numbers = given.astype(np.float64, copy=False)
-    if numbers.size and not _in_unit(numbers):
+    if numbers.size <= _FEW:
+        is_inside = not [one for one in numbers.ravel().tolist() if not 0 <= one <= 1]
+    else:
+        # Read as whole numbers, the bits of the floats from 0 to 1 are at most those of 1, and the
+        # bits of all others but -0.0 are above. So one pass is enough if nothing is wrong. A NaN
+        # makes min() NaN and the comparison false.
+        is_inside = numbers.view(np.uint64).max() <= _BITS_OF_ONE or (
+            numbers.min() >= 0 and numbers.max() <= 1
+        )
+    if not is_inside:
         bad = numbers[~((numbers >= 0) & (numbers <= 1))]
         raise ValueError(f"{name} must be in [0, 1], got {bad.flat[0]}; rescale before you pass it")
     return numbers
@@ -129,6 +138,33 @@ def as_theta(theta: ArrayLike, n_arms: int, pools: Any) -> FloatArray:
             f"pools must be over the reward's {n_arms} arms, got pools over {pools.n_arms}"
         )
     return as_unit(theta, "theta", (n_arms,))
+
+
+def as_value(value: Any, arms: ArrayLike, reward: object) -> float:
+    """What a reward answered for a set, a finite number."""
+    number = float(value)
+    if not math.isfinite(number):
+        # Only a BlackBox has retries.
+        can_retry = getattr(reward, "retries", None) == 0
+        advice = "; if another call may succeed, set retries= of BlackBox" if can_retry else ""
+        got = f"{number} for the arms {shown_arms(arms)}{advice}"
+        raise ValueError(f"a reward must be a finite number, got {got}")
+    return number
+
+
+def as_values(values: ArrayLike, pools: Any, reward: object) -> FloatArray:
+    """What a reward answered for a batch of pools, one finite number per pool."""
+    numbers = np.asarray(values, np.float64)
+    if numbers.shape != (len(pools),):
+        raise ValueError(
+            f"a reward's batch must have shape ({len(pools)},), one value per pool, "
+            f"got {numbers.shape}"
+        )
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        worst = int(finite.argmin())
+        as_value(numbers[worst], pools[worst], reward)  # refuses it
+    return numbers
 
 
 def as_finite(values: ArrayLike, name: str, *, ndim: int, least: float = -math.inf) -> FloatArray:
@@ -197,20 +233,6 @@ def as_state(
     return loaded
 
 
-def _in_unit(numbers: FloatArray) -> bool:
-    if numbers.size <= _FEW:
-        for number in numbers.ravel().tolist():  # noqa: SIM110 (a generator is slower)
-            if not 0 <= number <= 1:
-                return False
-        return True
-    # Read as whole numbers, the bits of the floats from 0 to 1 are at most those of 1, and the bits
-    # of all others but -0.0 are above. So one pass is enough if nothing is wrong. A NaN makes min()
-    # NaN and the comparison false.
-    return bool(
-        numbers.view(np.uint64).max() <= _BITS_OF_ONE or (numbers.min() >= 0 and numbers.max() <= 1)
-    )
-
-
 def _as_float(value: Any, name: str) -> float:
     if isinstance(value, bool | str | bytes):
         raise TypeError(f"{name} must be a number, got {value!r}")
@@ -228,3 +250,8 @@ def as_generator(rng: Any) -> np.random.Generator:
             f"rng = np.random.default_rng({rng if isinstance(rng, int) else 0})"
         )
     return rng
+
+
+def shown_arms(arms: ArrayLike) -> str:
+    """Some arms as an error message shows them."""
+    return np.array2string(np.asarray(arms), threshold=10)

@@ -15,7 +15,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_k
+from superarm.core.acts_as_array import ActsAsArray
+from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_k, as_unit
 from superarm.core.optional import Uniform
 from superarm.core.protocols import FeasibleSets, Reward
 
@@ -195,6 +196,15 @@ def top_k(
 def kth_largest(values: FloatArray, k: int) -> float:
     """The k-th largest of numbers without NaN; several times faster than a partition of all."""
     return _least_of_top(values[values >= _below_kth_largest(values, k)], k)
+
+
+def as_selection(
+    reward: Reward, theta: ArrayLike, k: int | FeasibleSets
+) -> tuple[FloatArray, FeasibleSets]:
+    """theta as an array of shape (n_arms,), and the sets to choose from, for the reward's arms."""
+    values = theta.whole() if isinstance(theta, ActsAsArray) else theta  # here a sample is drawn
+    n_arms = reward.n_arms
+    return as_unit(values, "theta", (n_arms,)), as_feasible(k, n_arms)
 
 
 def as_feasible(k: int | FeasibleSets, n_arms: int) -> FeasibleSets:

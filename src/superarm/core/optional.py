@@ -197,6 +197,25 @@ def evaluations_per_value(reward: Reward) -> int:
     return int(getattr(reward, "repeats", 1))
 
 
+class SameDeclarations:
+    """What stands in for a reward, and declares the same."""
+
+    def __init__(self, reward: Reward) -> None:
+        self.uncounted = reward
+        self.n_arms = reward.n_arms
+        self.repeats = evaluations_per_value(reward)
+        self.shows_progress = bool(getattr(reward, "progress", False))
+
+    lipschitz = property(lambda self: self.uncounted.lipschitz)
+    upper = property(lambda self: self.uncounted.upper)
+    monotone = property(lambda self: self.uncounted.monotone)
+    zero_is_absent = property(lambda self: self.uncounted.zero_is_absent)
+    additive = property(lambda self: self.uncounted.additive)
+    concave = property(lambda self: is_concave(self.uncounted))
+    diminishing = property(lambda self: is_diminishing(self.uncounted))
+    noisy = property(lambda self: is_noisy(self.uncounted))
+
+
 # Feasible sets
 
 

@@ -1,7 +1,7 @@
 """What parts may offer about the places of arms; the other optional Protocols are in `optional`.
 
 A set is a set: oracles select and rewards value it without an order. A list that people read from
-the top has an order as well. Sessions show the arms of a decision best first (`ranking`), in the
+the top has an order as well. Sessions show the arms of a decision best first (`best_first`), in the
 places 0, 1, 2, ..., and tell the places to beliefs that learn from them.
 """
 

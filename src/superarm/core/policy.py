@@ -1,28 +1,36 @@
 """A policy: a belief and an oracle, joined by a reward.
 
-The oracle gets theta as a `Sample` and the reward as a `Counted`. Evaluations are counted nowhere
-else.
+`Policy.decide` is the paper's round. The oracle gets theta as a `Sample` and the reward as a
+`Counted`, both below.
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
 from superarm.core import notebook
-from superarm.core.arguments import FloatArray, IndexArray, as_generator, as_unit
+from superarm.core.acts_as_array import ActsAsArray
+from superarm.core.arguments import (
+    FloatArray,
+    IndexArray,
+    as_generator,
+    as_value,
+    as_values,
+    shown_arms,
+)
 from superarm.core.contexts import Contextual
-from superarm.core.counted import Counted, shown_arms
 from superarm.core.k_of_m import as_feasible, top_k
-from superarm.core.optional import SamplesTop, has, offers
+from superarm.core.optional import SameDeclarations, SamplesTop, has, offers
 from superarm.core.places import LearnsLists, LearnsPlaces
+from superarm.core.pools import Pools
 from superarm.core.progress import one_round
-from superarm.core.protocols import Belief, FeasibleSets, Oracle, Reward
-from superarm.core.stopping import may_stop
+from superarm.core.protocols import Belief, FeasibleSets, KOrSets, Oracle, Reward
+from superarm.core.stopping import LOOK
 
 
 @dataclass
@@ -57,14 +65,12 @@ class Policy:
     belief: Any
     oracle: Any
     reward: Any  # a Reward when given, a Counted from then on
-    k: int | FeasibleSets
+    k: KOrSets
     feasible: FeasibleSets = field(init=False, repr=False)
 
     if TYPE_CHECKING:  # the types that must be given
 
-        def __init__(
-            self, belief: Belief, oracle: Oracle, reward: Reward, k: int | FeasibleSets
-        ) -> None: ...
+        def __init__(self, belief: Belief, oracle: Oracle, reward: Reward, k: KOrSets) -> None: ...
 
     def __post_init__(self) -> None:
         # Each policy counts its own evaluations.
@@ -97,7 +103,7 @@ class Policy:
         self,
         *,
         rng: np.random.Generator,
-        feasible: int | FeasibleSets | None = None,
+        feasible: KOrSets | None = None,
         context: ArrayLike | None = None,
     ) -> IndexArray:
         """The k arms to pull now, ascending; ``feasible`` replaces ``k`` in this round.
@@ -111,16 +117,19 @@ class Policy:
         self,
         *,
         rng: np.random.Generator,
-        feasible: int | FeasibleSets | None = None,
+        feasible: KOrSets | None = None,
         context: ArrayLike | None = None,
     ) -> tuple[IndexArray, Sample]:
         """The same as ``ask``, and theta as far as the oracle looked at it."""
-        may_stop()
+        if (look := LOOK.get()) is not None:
+            look()  # as in `may_stop`
         sets = self.feasible
         if feasible is not None and feasible is not sets:
             sets = as_feasible(feasible, self.reward.n_arms)
-        with Sample(belief_at(self.belief, context), as_generator(rng)) as theta, one_round():
+        theta = Sample(belief_at(self.belief, context), as_generator(rng))
+        with one_round() if self.reward.shows_progress else nullcontext():
             arms = self.oracle.select(self.reward, theta, sets, rng=rng)
+        theta.close()
         if not sets.is_feasible(arms):
             raise ValueError(
                 f"{type(self.oracle).__name__} must pick a set that is feasible for {sets}, "
@@ -160,7 +169,8 @@ class Policy:
 
 def belief_at(belief: Belief, context: ArrayLike | None) -> Any:
     """The belief of a round with this context; None is a round without one."""
-    if has(belief, Contextual):
+    # Python caches this check by type, so it costs little in every round.
+    if issubclass(type(belief), Contextual):
         return belief.at(context)  # type: ignore[attr-defined]
     if context is not None:
         raise TypeError(
@@ -170,28 +180,20 @@ def belief_at(belief: Belief, context: ArrayLike | None) -> Any:
     return belief
 
 
-class Sample(NDArrayOperatorsMixin):
-    """What `Policy` passes to an oracle as theta: a sample of the belief, drawn at the first look.
+class Sample(ActsAsArray):
+    """What `Policy` passes to an oracle as theta: a sample of a belief, drawn at the first look.
 
     An oracle that uses it as an array, with ``np.asarray``, an index, an operator or a method of
     arrays, gets the whole sample. An oracle that needs only the k largest values calls ``top``. A
     belief that has ``sample_top`` then draws no more than these.
 
-    The first look must come before ``select`` returns. Later the belief may have learned, and a
-    first look would show another sample, so it is refused.
-
-    Parameters
-    ----------
-    belief
-        The belief to draw from.
-    rng
-        Where the draw comes from.
+    The first look must come before ``select`` returns and the policy calls ``close``. Later the
+    belief may have learned, and a first look would show another sample, so it is refused.
 
     Examples
     --------
     >>> import superarm as sa
-    >>> with Sample(sa.BetaBelief(4), np.random.default_rng(0)) as theta:
-    ...     arms, values = theta.top(2)
+    >>> arms, values = Sample(sa.BetaBelief(4), np.random.default_rng(0)).top(2)
     >>> arms, values.round(3)
     (array([2, 3]), array([0.997, 0.962]))
     """
@@ -201,6 +203,7 @@ class Sample(NDArrayOperatorsMixin):
         self._belief: Any = belief
         self._rng: Any = rng
         self._theta: FloatArray | None = None
+        self.is_whole = False  # whether the values of all arms have been drawn
         self._top: tuple[IndexArray, FloatArray] | None = None
 
     @classmethod
@@ -209,6 +212,7 @@ class Sample(NDArrayOperatorsMixin):
         made = object.__new__(cls)
         made.n_arms, made._top = n_arms, (arms, values)
         made._belief = made._rng = made._theta = None
+        made.is_whole = False
         return made
 
     def __repr__(self) -> str:
@@ -238,12 +242,8 @@ class Sample(NDArrayOperatorsMixin):
             if self._belief is None or self._top is not None:
                 raise self._late_look()
             self._theta = self._belief.sample(rng=self._rng)
+            self.is_whole = True
         return self._theta
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the values of all arms have been drawn."""
-        return self._theta is not None
 
     def drawn(self, arms: IndexArray) -> FloatArray | None:
         """The values of some arms, shape (len(arms),), if they have been drawn; else None."""
@@ -263,36 +263,34 @@ class Sample(NDArrayOperatorsMixin):
             "theta must be looked at before select returns: the belief has moved on since"
         )
 
-    def __enter__(self) -> Sample:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Refuse first looks from now on."""
         self._belief = self._rng = None
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
-        return np.array(self.whole(), dtype=dtype, copy=copy)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        plain = (given.whole() if isinstance(given, Sample) else given for given in inputs)
-        return getattr(ufunc, method)(*plain, **options)
+class Counted(SameDeclarations):
+    """A reward that counts its evaluations, and refuses answers that are not finite numbers.
 
-    def __len__(self) -> int:
-        return self.n_arms
+    `Policy` wraps it around the reward that it is given. Evaluations are counted nowhere else.
+    """
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.whole()[index]
+    def __init__(self, reward: Reward) -> None:
+        super().__init__(reward)
+        self.evaluations = 0
 
-    def __getattr__(self, name: str) -> Any:
-        # Only the public members of arrays: copying and pickling look for names of their own.
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self.whole(), name)
+    def __repr__(self) -> str:
+        return f"{self.uncounted!r}"
 
+    def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
+        """The value of one set; counts one evaluation, or as many as the reward averages."""
+        if (look := LOOK.get()) is not None:
+            look()
+        self.evaluations += self.repeats
+        return as_value(self.uncounted(arms, means), arms, self.uncounted)
 
-def as_selection(
-    reward: Reward, theta: ArrayLike, k: int | FeasibleSets
-) -> tuple[FloatArray, FeasibleSets]:
-    """theta as an array of shape (n_arms,), and the sets to choose from, for the reward's arms."""
-    values = theta.whole() if isinstance(theta, Sample) else theta  # here a sample is drawn
-    n_arms = reward.n_arms
-    return as_unit(values, "theta", (n_arms,)), as_feasible(k, n_arms)
+    def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
+        """The values of many sets; counts one evaluation per set, times ``repeats`` if it has."""
+        if (look := LOOK.get()) is not None:
+            look()
+        self.evaluations += len(pools) * self.repeats
+        return as_values(self.uncounted.batch(pools, theta), pools, self.uncounted)

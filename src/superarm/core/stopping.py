@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 
-# A context variable: threads and tasks that work at the same time each have their own.
-_LOOK: ContextVar[Callable[[], None] | None] = ContextVar("superarm_look", default=None)
+# What `may_stop` calls. A context variable: threads and tasks that work at the same time each have
+# their own.
+LOOK: ContextVar[Callable[[], None] | None] = ContextVar("superarm_look", default=None)
 
 
 def may_stop() -> None:
     """Raise if the work of this thread is to stop; otherwise do nothing."""
-    look = _LOOK.get()
+    look = LOOK.get()
     if look is not None:
         look()
 
@@ -44,7 +45,7 @@ class stopping:  # noqa: N801 - used like a function
         self._look = look
 
     def __enter__(self) -> None:
-        self._before = _LOOK.set(self._look)
+        self._before = LOOK.set(self._look)
 
     def __exit__(self, *_: object) -> None:
-        _LOOK.reset(self._before)
+        LOOK.reset(self._before)

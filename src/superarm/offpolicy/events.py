@@ -85,15 +85,17 @@ def _follow(
                 row = {name: one.get(name) for name in (*_KEPT, "context")}
                 known = {arm: one["outcomes"].get(arm) for arm in one["arms"]}
                 decided[one["id"]] = {**row, "outcomes": known}
-    elif kind == "told" and event["decision"] in decided:
-        _fill(decided[event["decision"]]["outcomes"], event)
+    elif kind == "told":
+        # One event may have the outcomes of several requests.
+        for told in event.get("told", [event]):
+            if told["decision"] in decided:
+                _fill(decided[told["decision"]]["outcomes"], told, event["seq"])
 
 
-def _fill(outcomes: dict[str, Any], event: Mapping[str, Any]) -> None:
-    for arm, outcome in event["outcomes"].items():
+def _fill(outcomes: dict[str, Any], told: Mapping[str, Any], seq: int) -> None:
+    for arm, outcome in told["outcomes"].items():
         if arm not in outcomes:
             raise ValueError(
-                f"event {event['seq']} must tell of the arms {list(outcomes)}, "
-                f"got an outcome of {arm!r}"
+                f"event {seq} must tell of the arms {list(outcomes)}, got an outcome of {arm!r}"
             )
         outcomes[arm] = outcome

@@ -264,7 +264,7 @@ class GroupTesting:
             tests = self.pools
             if self.budget is not None and len(tests) > self.budget - n_spent:
                 tests = Pools.of([tests[j] for j in range(self.budget - n_spent)], reward.n_arms)
-            return _evaluated(tests, reward, theta)
+            return MadeTests(tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta))
         q = 1.0 if self.q == "estimate" else float(self.q)
         n_tests = self._resolve(rules, k, q) - n_spent
         made = self._random_tests(reward, theta, n_tests, rng=rng)
@@ -286,11 +286,8 @@ class GroupTesting:
     ) -> MadeTests:
         """Random tests; without p, of several sizes."""
         if self.p is None and self._weights is not None:
-            return sized_tests(reward, theta, n_tests, self._weights, rng=rng)
-        tests = Pools.random(n_tests, reward.n_arms, self.p or _USUAL_P, rng=rng)
-        return _evaluated(tests, reward, theta)
-
-
-def _evaluated(tests: Pools, reward: Reward, theta: FloatArray) -> MadeTests:
-    """Tests of one class, with their values."""
-    return MadeTests(tests, np.zeros(len(tests), np.intp), reward.batch(tests, theta))
+            tests, classes = sized_tests(reward.n_arms, n_tests, self._weights, rng=rng)
+        else:
+            tests = Pools.random(n_tests, reward.n_arms, self.p or _USUAL_P, rng=rng)
+            classes = np.zeros(n_tests, np.intp)
+        return MadeTests(tests, classes, reward.batch(tests, theta))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from superarm.core import FeasibleSets, KOrSets, Pools, Reward, Sample, Scores, as_selection
+from superarm.core import KOrSets, Pools, Reward, Sample, Scores, as_selection
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget, gains_of_some, likeliest
@@ -76,27 +76,17 @@ class Singletons:
         arms = np.flatnonzero(feasible.undecided)
         # One more for the empty set, which sets of several sizes are compared with.
         n_wanted = len(arms) if feasible.same_size else len(arms) + 1
-        if self.budget is not None and self.budget < n_wanted:
-            return self._select_within_budget(reward, theta, feasible, rng=rng)
-
-        values = _values_alone(reward, theta, arms)
-        self.report = SingletonsReport(values)
-        # A constant per arm changes nothing among sets of one size, so that an evaluation is saved.
-        gains = values if feasible.same_size else values - reward([], [])
+        certified = self.budget is None or n_wanted <= self.budget
+        if not certified:
+            arms = likeliest(reward, theta, arms, self.budget or 0, rng=rng)
+        values = np.full(len(theta), np.nan)
+        values[arms] = reward.batch(Pools.singletons(arms, len(theta)), theta)
+        self.report = SingletonsReport(values, certified)
+        if not certified:
+            gains = gains_of_some(reward, theta, feasible, values)
+        elif feasible.same_size:
+            # A constant per arm changes nothing among sets of one size: an evaluation is saved.
+            gains = values
+        else:
+            gains = values - reward([], [])
         return feasible.best(gains, rng=rng)
-
-    def _select_within_budget(
-        self, reward: Reward, theta: FloatArray, feasible: FeasibleSets, *, rng: np.random.Generator
-    ) -> IndexArray:
-        undecided = np.flatnonzero(feasible.undecided)
-        arms = likeliest(reward, theta, undecided, self.budget or 0, rng=rng)
-        values = _values_alone(reward, theta, arms)
-        self.report = SingletonsReport(values, certified=False)
-        return feasible.best(gains_of_some(reward, theta, feasible, values), rng=rng)
-
-
-def _values_alone(reward: Reward, theta: FloatArray, arms: IndexArray) -> FloatArray:
-    """Shape (n_arms,): the value of each of these arms alone, NaN for the others."""
-    values = np.full(len(theta), np.nan)
-    values[arms] = reward.batch(Pools.singletons(arms, len(theta)), theta)
-    return values

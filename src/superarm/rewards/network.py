@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
 from superarm.core import Pools
 from superarm.core.arguments import FloatArray, as_count, as_finite, as_positive, as_set, as_theta
 from superarm.core.showing import one_line
-from superarm.core.special import expit
 
 # The slope of the sigmoid at 0, where it is steepest.
 _STEEPEST = 1 / 4
@@ -55,7 +55,7 @@ class NetworkReward:
             )
         self.n_hidden, self.n_arms = self.W1.shape
         self.lipschitz: FloatArray = _STEEPEST * (self.w2 @ np.abs(self.W1))
-        self.upper = float(self.w2 @ expit(np.maximum(self.W1, 0).sum(axis=1)))
+        self.upper = float(self.w2 @ scipy.special.expit(np.maximum(self.W1, 0).sum(axis=1)))
         self.monotone = bool((self.W1[self.w2 > 0] >= 0).all())
         # The sigmoid is concave for inputs of at least 0.
         self.concave = self.diminishing = self.monotone
@@ -76,10 +76,10 @@ class NetworkReward:
     def __call__(self, arms: ArrayLike, means: ArrayLike) -> float:
         """The value of one set."""
         arms, means = as_set(arms, means, self.n_arms)
-        return float(self.w2 @ expit(means @ self._columns[arms]))
+        return float(self.w2 @ scipy.special.expit(means @ self._columns[arms]))
 
     def batch(self, pools: Pools, theta: ArrayLike) -> FloatArray:
         """The values of many sets."""
         theta = as_theta(theta, self.n_arms, pools)
         arms, pools = pools.compact()
-        return expit(pools.sum(self._columns[arms] * theta[arms, None])) @ self.w2
+        return scipy.special.expit(pools.sum(self._columns[arms] * theta[arms, None])) @ self.w2

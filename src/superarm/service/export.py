@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from superarm.offpolicy.export import Export
-from superarm.service.bandits.records import each_of
+from superarm.service.bandits.records import each_of, told_of
 from superarm.service.bandits.spec import names_of
 from superarm.service.log import chain
 from superarm.service.log.events import Bandit, Event, check
@@ -42,7 +42,8 @@ def _follow(event: Event, body: dict[str, Any], found: Export, arms: list[str]) 
             about = {"round": round, "time": event.time, "context": asked.get("context")}
             found.decide({**one, **about}, number=decision_number(one["id"]))
     elif event.kind == "told":
-        found.tell(decision_number(body["decision"]), body["outcomes"])
+        for one in told_of(body):
+            found.tell(decision_number(one["decision"]), one["outcomes"])
     elif event.kind == "merged":
         for one in body["decisions"]:
             found.remote(one)

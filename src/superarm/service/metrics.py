@@ -22,6 +22,11 @@ _METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 class Metrics:
     """All metrics of one server.
 
+    Attributes
+    ----------
+    answered
+        ``answered(method, route, status, seconds)`` counts the answer to a request.
+
     Examples
     --------
     >>> metrics = Metrics()
@@ -32,10 +37,14 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
-        self._answers = _Answers()
-        registry.register(self._answers)
+        answers = _Answers()
+        registry.register(answers)
+        self.answered = answers.add
         self._events = Counter(
-            "superarm_events_total", "Events committed.", ["kind"], registry=registry
+            "superarm_events_total",
+            "Events committed, one per request.",
+            ["kind"],
+            registry=registry,
         )
         self._commit = Histogram(
             "superarm_commit_seconds",
@@ -45,7 +54,7 @@ class Metrics:
         )
         self._together = Histogram(
             "superarm_commit_events",
-            "Events of one bandit committed together.",
+            "Events of one bandit committed together, one per request.",
             buckets=_MANY,
             registry=registry,
         )
@@ -61,11 +70,6 @@ class Metrics:
         self.open = Gauge(
             "superarm_open_decisions", "Open decisions of the bandits in memory.", registry=registry
         )
-
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count the answer to a request."""
-        # Clients can invent methods, and each label costs memory.
-        self._answers.add(method if method in _METHODS else "other", route, status, seconds)
 
     def committed(self, kinds: Iterable[str], seconds: float) -> None:
         """Count events of one bandit that were committed together."""
@@ -89,7 +93,9 @@ class _Answers(Collector):
         self._seconds: dict[str, tuple[list[float], list[int]]] = {}
 
     def add(self, method: str, route: str, status: int, seconds: float) -> None:
-        key = method, route, status
+        """Count the answer to a request."""
+        # Clients can invent methods, and each label costs memory.
+        key = method if method in _METHODS else "other", route, status
         self._counts[key] = self._counts.get(key, 0) + 1
         found = self._seconds.get(route)
         if found is None:

@@ -104,7 +104,7 @@ def server_failed() -> Problem:
 
 def shown(value: Any, most: int = 80) -> str:
     """A value as a problem shows it: short and printable."""
-    text = ascii(value)
+    text = repr(value)  # which escapes what cannot be printed
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 

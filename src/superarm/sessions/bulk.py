@@ -86,9 +86,9 @@ def learns_in_bulk(belief: Any) -> bool:
 def learn(session: UnlockedSession, told: Iterable[Mapping[int, float]]) -> None:
     """Learn outcomes by number, one mapping per decision, as `Policy.tell` does one by one."""
     # Ascending, so that what is learnt does not depend on the ranking of the arms.
-    rows = [sorted(outcomes.items()) for outcomes in told if outcomes]
-    arms = [np.array([arm for arm, _ in row], np.intp) for row in rows]
-    outcomes = [np.array([outcome for _, outcome in row]) for row in rows]
+    rows = [(sorted(outcomes), outcomes) for outcomes in told if outcomes]
+    arms = [numbers for numbers, _ in rows]
+    outcomes = [[known[arm] for arm in numbers] for numbers, known in rows]
     session.policy.belief.update_many(arms, outcomes, rng=session.rng)
 
 

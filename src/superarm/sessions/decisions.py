@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.errors import ConflictError
+from superarm.offpolicy import Propensities
 from superarm.sessions.outcomes import as_mapping, as_outcome
 
 Name: TypeAlias = str | int
@@ -170,6 +171,17 @@ def decision_number(id: str) -> int:
     7
     """
     return int(id.rpartition("-")[2])
+
+
+def shares_of(drawn: Propensities, ranked: IndexArray) -> dict[str, Any]:
+    """What a decision says of the probabilities of its arms, which are in its order."""
+    arms = np.sort(ranked)
+    sampled = drawn.counting(arms)
+    return {
+        "propensities": tuple(sampled.arms[ranked].tolist()),
+        "set_propensity": sampled.set_probability(arms),
+        "n_samples": sampled.n_samples,
+    }
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from superarm.core import Belief, Pools, Scores, frames
 from superarm.core.arguments import IndexArray
 from superarm.core.optional import Posterior
 from superarm.sessions.decisions import CERTIFIED, Decision, Name
-from superarm.sessions.evidence import Evidence, HasPrior, known_of
+from superarm.sessions.ledger import Evidence, HasPrior, known_of
 
 _LEVEL = 0.95  # of the intervals of posteriors
 _IN, _OUT, _SAMPLED = "#0072B2", "#999999", "#D55E00"  # from the palette of Okabe and Ito
@@ -139,6 +139,8 @@ def explain(
     arms, report = evidence.arms, evidence.report
     scores = None if report is None else report.ranking(arms, evidence.theta)
     known = _rows(evidence.posterior, evidence.contributions)
+    if known is not None:
+        known = known[evidence.first :]
     make = _Reasons(evidence, names, scores)
     reasons = tuple(
         make.of(

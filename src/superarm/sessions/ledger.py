@@ -1,11 +1,14 @@
-"""Which decisions a session remembers."""
+"""Which decisions a session remembers, and what it keeps of the last ones to explain them."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
 
-from superarm.core.arguments import as_count
+from superarm.core import FeasibleSets, Report, Sample
+from superarm.core.arguments import IndexArray, as_count
+from superarm.core.optional import HasPosterior, Posterior
 from superarm.errors import UnknownDecisionError
 from superarm.sessions.decisions import Decision, Record
 from superarm.sessions.expiry import Expiry
@@ -54,3 +57,60 @@ class Ledger:
                 break  # decisions are issued in order, so all later ones are not due either
             found.append(record)
         return found
+
+
+@runtime_checkable
+class HasContributions(Protocol):
+    """A belief that says what features and contexts add to means."""
+
+    def contributions(self, arms: IndexArray) -> Any:
+        """``base``, a number, ``columns`` and ``own``, with one row per arm, and ``name_of``."""
+
+
+@runtime_checkable
+class HasPrior(Protocol):
+    """A posterior that follows from a prior which was learned from all arms."""
+
+    prior: Any
+    """What was learned; as a string, it is a sentence for people."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What a session keeps of a decision so that it can be explained.
+
+    Attributes
+    ----------
+    arms, ranked
+        The numbers of the chosen arms, ascending, and in the order of the decision.
+    theta
+        The sample that the oracle saw.
+    report
+        The oracle's report on this round. None if the oracle did not report on it.
+    posterior
+        The posterior of the chosen arms before the decision. None if the belief has none.
+    feasible
+        The sets that could have been chosen.
+    contributions
+        What added up to the means of the chosen arms. None if the belief does not say.
+    first
+        The place of the first of the arms in the posterior, which may be of several decisions.
+    """
+
+    arms: IndexArray
+    ranked: IndexArray
+    theta: Sample
+    report: Report | None
+    posterior: Posterior | None
+    feasible: FeasibleSets
+    contributions: Any = None
+    first: int = 0
+
+
+def known_of(belief: Any, arms: IndexArray) -> tuple[Posterior | None, Any]:
+    """The posterior of some arms, and what adds up to their means, if the belief has them."""
+    kind = type(belief)  # Python caches checks of types, so they cost little in every round
+    return (
+        belief.posterior(arms) if issubclass(kind, HasPosterior) else None,
+        belief.contributions(arms) if issubclass(kind, HasContributions) else None,
+    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -13,22 +14,30 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, Policy, Reward, as_feasible
 from superarm.core.arguments import IndexArray
 from superarm.core.copies import copy_policy
-from superarm.core.optional import has
+from superarm.core.optional import offers
+from superarm.core.places import LearnsPlaces
 from superarm.core.policy import belief_at
-from superarm.core.ranking import Reports, best_first
+from superarm.core.reports import Reports, best_first
 from superarm.errors import ExpiredDecisionError, UnknownDecisionError
 from superarm.offpolicy import Propensities, propensities
 from superarm.sessions.arms import NamedArms, without_retired
-from superarm.sessions.decisions import Context, Decision, Name, Record, as_plain_context
-from superarm.sessions.evidence import Evidence, known_of
+from superarm.sessions.decisions import (
+    Context,
+    Decision,
+    Name,
+    Record,
+    as_plain_context,
+    shares_of,
+)
 from superarm.sessions.expiry import Expiry
 from superarm.sessions.explain import Explanation, explain
 from superarm.sessions.feedback import check_places, feedback_of
 from superarm.sessions.holdout import Trial
-from superarm.sessions.ledger import Ledger
+from superarm.sessions.ledger import Evidence, Ledger, known_of
 from superarm.sessions.seeding import Seeding
 
 Sets: TypeAlias = int | FeasibleSets | None  # None for those of the policy
+Why: TypeAlias = Evidence | Callable[[], Evidence]
 
 
 class AskOptions(TypedDict, total=False):
@@ -58,23 +67,28 @@ class UnlockedSession:
     rounds: int = 0
     n_decisions: int = 0
     rng: np.random.Generator = field(init=False)
-    evidence: OrderedDict[str, Evidence] = field(init=False, default_factory=OrderedDict)
+    evidence: OrderedDict[str, Why] = field(init=False, default_factory=OrderedDict)
     _expired_at: tuple[float, int] | None = field(init=False, default=None)
+    _learns_places: bool = field(init=False)
+    _can_expire: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.rng = self.seeding.generator()
+        # Looked up once: neither changes in the life of a session.
+        self._learns_places = offers(self.policy.belief, LearnsPlaces)
+        self._can_expire = self.expiry.can_expire
 
     def feasible(self, given: Sets) -> FeasibleSets:
         """The sets that may be chosen in a round. Refuses if there is none."""
-        sets = self.policy.feasible if given is None else given
-        sets = as_feasible(sets, self.policy.reward.n_arms)
-        retired = self.arms.is_retired
+        policy, retired = self.policy, self.arms.is_retired
+        sets = policy.feasible if given is None else as_feasible(given, policy.reward.n_arms)
         return without_retired(sets, retired) if retired.any() else sets
 
     def check(self, given: Sets, context: ArrayLike | None) -> FeasibleSets:
         """The sets of a round. Refuses them, or the context, if `ask` could not use them."""
-        sets = self.feasible(given)
-        check_places(belief_at(self.policy.belief, context), sets)
+        sets, belief = self.feasible(given), belief_at(self.policy.belief, context)
+        if self._learns_places:
+            check_places(belief, sets)
         return sets
 
     def ask(
@@ -87,21 +101,14 @@ class UnlockedSession:
         """Make and issue n decisions, or none if one of them fails."""
         # Constraints and contexts are refused before expiry changes anything.
         feasible, now = self.check(given, context), float(self.clock())
-        known = as_plain_context(context)
-        self.expire(now)
+        known = None if context is None else as_plain_context(context)
+        if self._can_expire:
+            self.expire(now)
         # All or none: nothing is issued before the last decision is made.
         made = [self._decide(feasible, place, now, n_samples, known) for place in range(1, n + 1)]
-        self.issue([Record(decision, ranked) for decision, ranked, _ in made])
-        self.keep_evidence((decision.id, evidence) for decision, _, evidence in made)
+        evidence = {decision.id: why for decision, _, why in made if why is not None}
+        self.issue([Record(decision, ranked) for decision, ranked, _ in made], evidence=evidence)
         return [decision for decision, _, _ in made]
-
-    def keep_evidence(self, of_decisions: Iterable[tuple[str, Evidence | None]]) -> None:
-        """Remember why decisions were made, as far as that is known, and of the last ones only."""
-        for id, evidence in of_decisions:
-            if evidence is not None:
-                self.evidence[id] = evidence
-        while len(self.evidence) > self.explain_last:
-            self.evidence.popitem(last=False)
 
     def tell(self, decision: Decision | str, outcomes: Mapping[Name, float]) -> tuple[Name, ...]:
         """Learn outcomes of a decision. Returns the arms whose outcomes were new."""
@@ -121,7 +128,7 @@ class UnlockedSession:
         """Close the decisions that have expired. Returns them."""
         # Nothing more can be due at the same time in the same round, so `Session.expire` followed
         # by `Session.ask` looks for expired decisions once.
-        if not self.expiry.can_expire or self._expired_at == (now, self.rounds):
+        if not self._can_expire or self._expired_at == (now, self.rounds):
             return []
         self._expired_at = now, self.rounds
         closed = []
@@ -149,19 +156,28 @@ class UnlockedSession:
     def next_records(self, decisions: Sequence[Decision], *, each: bool = False) -> list[Record]:
         """The records of decisions of an equal session that are next here, of one round or each."""
         for place, one in enumerate(decisions, start=1):
-            wanted = self._id(self.n_decisions + place), self.rounds + (place if each else 1)
+            id = f"{self.seeding.key}-{self.n_decisions + place}"
+            wanted = id, self.rounds + (place if each else 1)
             if (one.id, one.round) != wanted:
                 raise ValueError(
                     f"the next decision must be {wanted[0]} of round {wanted[1]}, got {one}"
                 )
         return [Record(one, np.array(self.arms.of(one.arms), np.intp)) for one in decisions]
 
-    def issue(self, records: list[Record], n_rounds: int = 1) -> None:
-        """Remember the decisions of one round, or of several."""
+    def issue(
+        self,
+        records: list[Record],
+        n_rounds: int = 1,
+        evidence: Mapping[str, Why] = MappingProxyType({}),
+    ) -> None:
+        """Remember the decisions of some rounds, and by their ids why the last ones were made."""
         self.rounds += n_rounds
         self.n_decisions += len(records)
         for record in records:
             self.ledger.add(record)
+        self.evidence.update(evidence)
+        while len(self.evidence) > self.explain_last:
+            self.evidence.popitem(last=False)
 
     def set_retired(self, names: Sequence[Name], retired: bool) -> None:
         """Retire or restore arms."""
@@ -185,7 +201,9 @@ class UnlockedSession:
             )
         record = self.ledger.find(decision)
         belief = belief_at(self.policy.belief, record.context(self.policy.reward.n_arms))
-        return explain(known, self.evidence[known.id], self.arms.names, belief)
+        why = self.evidence[known.id]
+        found = why if isinstance(why, Evidence) else why()
+        return explain(known, found, self.arms.names, belief)
 
     def fork(self, label: str | None) -> UnlockedSession:
         """A session that knows the same and has no decisions yet."""
@@ -218,18 +236,34 @@ class UnlockedSession:
         if n_samples:  # before the decision, which may change what the oracle remembers
             sampled = self._sampled(number, n_samples, feasible, context)
         if self.trial is not None and self.trial.is_due(rng=self.rng):
-            shown = self.trial.draw(self.policy, feasible, rng=self.rng)
+            ranked, evidence = self.trial.draw(self.policy, feasible, rng=self.rng), None
             about: dict[str, Any] = {"values": None, "certified": False, "holdout": True}
-            return self._decision(number, shown, about, sampled, now, context), shown, None
-        before = self.policy.oracle.report
-        arms, theta = self.policy.decide(rng=self.rng, feasible=feasible, context=context)
-        report = self.policy.oracle.report
+        else:
+            ranked, about, evidence = self._choose(feasible, context)
+        if sampled is not None:
+            about |= shares_of(sampled, ranked)
+        decision = Decision(
+            id=f"{self.seeding.key}-{number}",  # decision_number reads it
+            arms=tuple([self.arms.names[arm] for arm in ranked.tolist()]),
+            round=self.rounds + 1,
+            time=now,
+            context=context,
+            **about,
+        )
+        return decision, ranked, evidence
+
+    def _choose(
+        self, feasible: FeasibleSets, context: Context | None
+    ) -> tuple[IndexArray, dict[str, Any], Evidence]:
+        """The policy's set, best first; what a decision says about it; and why it was chosen."""
+        policy, oracle = self.policy, self.policy.oracle
+        before = oracle.report
+        arms, theta = policy.decide(rng=self.rng, feasible=feasible, context=context)
+        report = oracle.report
         # If the oracle repeated an answer, its report is about an earlier round.
-        if report is before or not has(report, Reports):
+        if report is before or not issubclass(type(report), Reports):
             report = None
-        # Kept now, because later feedback changes the belief.
-        belief = belief_at(self.policy.belief, context)
-        oracle = self.policy.oracle
+        belief = belief_at(policy.belief, context)
         ranked = best_first(arms, theta, oracle=oracle, report=report, belief=belief)
         drawn = theta.drawn(arms)
         values = {} if drawn is None else dict(zip(arms.tolist(), drawn.tolist(), strict=True))
@@ -237,30 +271,9 @@ class UnlockedSession:
             "values": None if drawn is None else tuple([values[arm] for arm in ranked.tolist()]),
             "certified": report is not None and bool(report.certified),
         }
-        decision = self._decision(number, ranked, about, sampled, now, context)
+        # Kept now, because later feedback changes the belief.
         posterior, parts = known_of(belief, arms) if self.explain_last else (None, None)
-        evidence = Evidence(arms, ranked, theta, report, posterior, feasible, parts)
-        return decision, ranked, evidence
-
-    def _decision(
-        self,
-        number: int,
-        ranked: IndexArray,
-        about: dict[str, Any],
-        sampled: Propensities | None,
-        now: float,
-        context: Context | None,
-    ) -> Decision:
-        shares = {} if sampled is None else _shares(sampled, ranked)
-        return Decision(
-            id=self._id(number),
-            arms=tuple([self.arms.names[arm] for arm in ranked.tolist()]),
-            round=self.rounds + 1,
-            time=now,
-            context=context,
-            **about,
-            **shares,
-        )
+        return ranked, about, Evidence(arms, ranked, theta, report, posterior, feasible, parts)
 
     def _sampled(
         self, number: int, n: int, feasible: FeasibleSets, context: Context | None
@@ -270,15 +283,12 @@ class UnlockedSession:
             return self.trial.sampled(self.policy, n, feasible, context, rng=rng)
         return propensities(self.policy, n, rng=rng, feasible=feasible, context=context)
 
-    def _id(self, number: int) -> str:
-        return f"{self.seeding.key}-{number}"  # decision_number reads it
-
     def _is_late(self, record: Record) -> bool:
         """Whether feedback comes too late and is ignored. Raises if it is to be refused."""
         if record.status == "told":
             return False
         if record.status == "open" and not (
-            self.expiry.can_expire
+            self._can_expire
             and self.expiry.is_due(record.decision, now=float(self.clock()), rounds=self.rounds)
         ):
             return False
@@ -287,14 +297,3 @@ class UnlockedSession:
         raise ExpiredDecisionError(
             f"decision {record.decision.id} has expired, so its outcomes are refused"
         )
-
-
-def _shares(drawn: Propensities, ranked: IndexArray) -> dict[str, Any]:
-    """What a decision says of its probabilities."""
-    arms = np.sort(ranked)
-    sampled = drawn.counting(arms)
-    return {
-        "propensities": tuple(sampled.arms[ranked].tolist()),
-        "set_propensity": sampled.set_probability(arms),
-        "n_samples": sampled.n_samples,
-    }

@@ -7,8 +7,7 @@ import pytest
 
 from serving import client_of, create, events_of, play
 from superarm.service.bandits import operations
-from superarm.service.bandits.actor import Actor, Waiting, resolve
-from superarm.service.bandits.handover import HandOver
+from superarm.service.bandits.actor import Actor, HandOver, Waiting, resolve
 from superarm.service.bandits.replies import Reply
 from superarm.service.log.events import Bandit
 
@@ -161,8 +160,8 @@ def test_a_bandit_that_is_asked_for_while_it_is_made(path):
 
 
 def test_an_answer_that_cannot_be_delivered_stops_no_other_answer(caplog):
-    said = []
-    replies = [Reply(1, lambda: False, end) for end in (lambda _: 1 / 0, said.extend)]
+    said, replies = [], [Reply(1), Reply(1)]  # the first one cannot end
+    replies[1].end = said.extend
     resolve([Waiting(lambda *_: None, reply) for reply in replies], ["first", "second"])
     assert said == ["second"]
     assert "answer_failed" in caplog.text
@@ -181,7 +180,7 @@ def test_a_bandit_without_a_thread_stops_no_other_bandit(caplog):
         handover = HandOver(Pool(), None, None)
         for id in ("one", "two"):
             handover.actors[id] = Actor(Bandit(1, id, id, 1, 0.0))
-            handover.start([(id, None)], Reply(1, lambda: False, print))
+            handover.start([(id, None)], Reply(1))
         await asyncio.sleep(0)
 
     asked = []

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from serving import client_of, create, decide
-from superarm.service.bandits import listing
+from superarm.service.bandits import decisions, listing
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +83,21 @@ def test_a_long_search_goes_on_in_the_next_page(played, monkeypatch):
     assert [one for page in found for one in page] == [
         one for one in every if one["status"] == "told"
     ]
+
+
+def test_a_bandit_that_is_deleted_while_it_is_read(tmp_path):
+    """The reader, in a thread of its own, finds fewer events than there were before."""
+    with client_of(tmp_path / "bandits.db") as client:
+        bandit = create(client, name="gone")
+        for _ in range(3):
+            decide(client, bandit)
+        engine = client.app.state.service.engine
+        live = engine._actors[bandit].live
+        read = decisions.with_counts(engine.store, live, [1, 2, 3])
+        assert next(read)[0]["id"] == f"{bandit}-1"
+        assert client.delete(f"/v1/bandits/{bandit}?name=gone").status_code == 204
+        engine.store.purge(live.bandit.number)  # a thread does so, too, but later
+        assert list(read) == []
+        assert decisions._history(engine.store, live, 3, 10)["points"] == []
+        assert listing._list(engine.store, live, [], None, 3, 10)["decisions"] == []
+        assert listing._list(engine.store, live, [], "told", 3, 10)["decisions"] == []

@@ -64,6 +64,7 @@ def test_every_part_is_the_same_after_a_restart(tmp_path, parts):
         bandit = create(client, seed=5, **parts)
         play(client, bandit, 15)
         before = client.get(f"/v1/bandits/{bandit}").json()
+        assert len(before["posterior"]) == before["n_arms"]
         log = events_of(client, bandit)
     with client_of(path, checkpoints=False) as client:
         assert client.get(f"/v1/bandits/{bandit}").json() == before

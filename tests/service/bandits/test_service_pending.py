@@ -29,11 +29,11 @@ def test_sealing_late_gives_the_events_that_sealing_at_once_gives() -> None:
         elif look == 1:
             assert pending.events == waiting
         elif look == 2 and waiting and waiting[0].key is not None:
-            assert pending.with_key(waiting[0].key) == waiting[0]
+            assert pending.with_keys([waiting[0].key, "x"]) == [waiting[0]]
         elif look == 3:
             keys = [event.key for event in waiting if event.key is not None]
-            assert pending.take() == waiting
-            assert all(pending.with_key(key) is None for key in keys)
+            assert pending.take() == (waiting, [])
+            assert pending.with_keys(keys) == []
             waiting = []
         assert len(pending) == len(waiting)
 

@@ -6,12 +6,16 @@ from collections import Counter
 import pytest
 from scipy.stats import chi2_contingency
 
-from serving import client_of, create, decide, events_of
+from serving import client_of, client_on, create, decide, events_of
 from superarm.service.bandits.actor import Waiting
-from superarm.service.bandits.changes import Ask, Tell
+from superarm.service.bandits.changes import Ask
+from superarm.service.bandits.engine import Engine
 from superarm.service.bandits.operations import arranged
+from superarm.service.bandits.outcomes import Tell
 from superarm.service.bandits.replay import fingerprint, replay
 from superarm.service.bandits.replies import Reply
+from superarm.service.http.service import Service
+from superarm.service.log.postgres import PostgresStore
 from superarm.service.log.sqlite import SQLiteStore
 from superarm.service.settings import Limits
 
@@ -27,6 +31,27 @@ def path(tmp_path):
 def client(path):
     with client_of(path) as client:
         yield client
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either(request, path):
+    """A client of a service on each database."""
+    if request.param == "sqlite":
+        store = SQLiteStore(path)
+    else:
+        store = PostgresStore(request.getfixturevalue("postgres_database"))
+    with client_on(Service(Engine(store), Limits())) as client:
+        yield client
+
+
+class To(Reply):
+    """Gives its answer to a function."""
+
+    is_over = False
+
+    def __init__(self, end, *, is_over=False):
+        super().__init__(1)
+        self.end, self.is_over = end, is_over
 
 
 def asks(bandit, n, **body):
@@ -150,8 +175,121 @@ def test_decisions_expire_by_rounds_as_they_did(client):
     assert found[0][0] == list(range(1, 26))
 
 
+def told(made, outcome=1.0):
+    return [
+        ("POST", f"/v1/decisions/{one['id']}/outcomes", {"json": {"outcomes": outcomes}})
+        for one in made
+        for outcomes in [dict.fromkeys(one["arms"], outcome)]
+    ]
+
+
+def test_keys_of_requests_that_were_decided_together(either):
+    bandit = create(either, arms=50, k=3)
+    url = f"/v1/bandits/{bandit}/decisions"
+    keyed = [("POST", url, {"headers": {"Idempotency-Key": f"key-{n % 10}"}}) for n in range(30)]
+    made = either.together(keyed + asks(bandit, 5))
+    assert {answer.status_code for answer in made} == {201}
+    # Each key has one decision, and its repetitions say so.
+    by_key = [{made[n + step].text for step in (0, 10, 20)} for n in range(10)]
+    assert [len(answers) for answers in by_key] == [1] * 10
+    replayed = [answer.headers.get("idempotent-replayed") for answer in made]
+    assert Counter(replayed) == {None: 15, "true": 20}
+    assert either.get(f"/v1/bandits/{bandit}").json()["decisions"] == 15
+    grouped = [event for event in events_of(either, bandit) if "asks" in event]
+    keys = [key for event in grouped for key in event.get("keys", []) if key]
+    assert sorted(keys) == [f"key-{n}" for n in range(10)]
+    # Also after the commit, alone and with others, and not with another request.
+    again = either.together(keyed[:3] + asks(bandit, 3))
+    assert [answer.text for answer in again[:3]] == [answer.text for answer in made[:3]]
+    header = {"headers": {"Idempotency-Key": "key-4"}}
+    assert either.post(url, **header).text == made[4].text
+    other = either.together([("POST", url, {"json": {"metadata": {"page": 1}}, **header})] * 2)
+    assert [answer.json()["type"] for answer in other] == ["urn:superarm:key-taken"] * 2
+
+
+def test_outcomes_that_come_together(either):
+    """Each is answered, refused, logged and looked up as if it had come alone."""
+    bandit = create(either, arms=50, k=3, keep=0, expiry={"after_rounds": 100})
+    made = answers(either, asks(bandit, 20))
+    part = {made[0]["arms"][0]: 0.5}
+    wrong = [
+        ("POST", f"/v1/decisions/{id}/outcomes", {"json": {"outcomes": outcomes}})
+        for id, outcomes in [
+            (made[0]["id"], part),
+            (made[0]["id"], {made[0]["arms"][0]: 1.0}),
+            (made[1]["id"], {"nobody": 1.0}),
+            (f"{bandit}-99", {"1": 1.0}),
+            (made[0]["id"], {**part, made[0]["arms"][1]: 0.0}),
+        ]
+    ]
+    found = either.together(wrong + told(made[2:]) + told(made[2:4]))
+    assert [answer.status_code for answer in found] == [200, 409, 422, 404, 200] + [200] * 20
+    assert [answer.json()["new"] for answer in (found[0], found[4], *found[5:])] == [
+        made[0]["arms"][:1],
+        made[0]["arms"][1:2],
+        *(one["arms"] for one in made[2:]),
+        [],
+        [],
+    ]
+    assert {answer.json()["status"] for answer in found[5:]} == {"told"}
+    grouped = [event for event in events_of(either, bandit) if event["kind"] == "told"]
+    assert len(grouped) < 20
+    assert sum(len(event.get("told", [event])) for event in grouped) == 20
+    assert grouped[-1]["counts"]["told"] == 18
+    # The outcomes of closed decisions are in the log alone (keep).
+    for one in made[2::5]:
+        known = either.get(f"/v1/decisions/{one['id']}").json()
+        assert known["outcomes"] == dict.fromkeys(one["arms"], 1.0)
+        again = either.together(told([one]) + told([one], 0.0))
+        assert [answer.status_code for answer in again] == [200, 409]
+    listed = either.get(f"/v1/bandits/{bandit}/decisions", params={"status": "told"}).json()
+    assert [len(one["outcomes"]) for one in listed["decisions"]] == [3] * 18
+    assert either.get(f"/v1/decisions/{made[0]['id']}").json()["outcomes"] == {
+        made[0]["arms"][0]: 0.5,
+        made[0]["arms"][1]: 0.0,
+    }
+
+
+@pytest.mark.parametrize("belief", ["beta", "learned_beta"])
+def test_outcomes_together_teach_what_they_teach_alone(client, belief):
+    """Bit for bit, also outcomes that are drawn as coins."""
+    states = []
+    for name in ("alone", "together"):
+        bandit = create(client, name=name, arms=50, k=3, seed=4, belief=belief)
+        made = [decide(client, bandit) for _ in range(12)]
+        requests = told(made[:6], 0.3) + told(made[6:], 1.0)
+        if name == "together":
+            answers(client, requests, 200)
+        else:
+            for request in requests:
+                answers(client, [request], 200)
+        session = client.app.state.service.engine._actors[bandit].live.session
+        states.append((session.policy.belief.state(), session.mark()))
+    assert states[0] == states[1]
+
+
+def test_the_members_of_removed_events_are_removed(path):
+    """Purging a bandit leaves no row of it, and those of others stay."""
+    with client_of(path) as client:
+        gone, stays = (create(client, name=name, arms=50, k=3) for name in ("gone", "stays"))
+        for bandit in (gone, stays):
+            url = f"/v1/bandits/{bandit}/decisions"
+            keyed = [("POST", url, {"headers": {"Idempotency-Key": f"{n}"}}) for n in range(4)]
+            answers(client, told(answers(client, keyed)), 200)
+        store = client.app.state.service.engine.store
+        count = "SELECT (SELECT count(*) FROM told), (SELECT count(*) FROM asked)"
+        assert store._read(count) == [(8, 8)]
+        deleted = client.delete(f"/v1/bandits/{gone}", params={"name": "gone"})
+        assert deleted.status_code == 204
+    store = SQLiteStore(path)
+    for number in store.to_purge():
+        store.purge(number)
+    assert store._read(count) == [(4, 4)]
+    store.close()
+
+
 def test_outcomes_go_first_and_other_operations_keep_their_places():
-    reply = Reply(1, gone=lambda: False, end=lambda _: None)
+    reply = Reply(1)
 
     def waiting(operation, place):
         return Waiting(operation, reply, place)
@@ -173,7 +311,7 @@ def test_outcomes_go_first_and_other_operations_keep_their_places():
         ask(7),
         tell(8),
     ]
-    assert [one.place for one in arranged(batch)] == [1, 0, 2, 3, 4, 5, 6, 8, 7]
+    assert [one.place for one in arranged(batch)] == [1, 0, 2, 3, 4, 5, 8, 6, 7]
 
 
 def test_a_client_that_has_left_gets_no_decision(client):
@@ -183,9 +321,9 @@ def test_a_client_that_has_left_gets_no_decision(client):
     async def play():
         given, loop = [], asyncio.get_running_loop()
         done = loop.create_future()
-        gone = [Reply(1, lambda: True, given.append) for _ in range(2)]
-        here = [Reply(1, lambda: False, given.append) for _ in range(4)]
-        here.append(Reply(1, lambda: False, done.set_result))
+        gone = [To(given.append, is_over=True) for _ in range(2)]
+        here = [To(given.append) for _ in range(4)]
+        here.append(To(done.set_result))
         for reply in (here[0], gone[0], *here[1:3], gone[1], *here[3:]):
             engine.start([(bandit, Ask({}, None, engine.clock, Limits()))], reply)
         await done

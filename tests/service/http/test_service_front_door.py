@@ -249,6 +249,12 @@ def test_an_answer_is_whole_before_its_connection_goes_to_another_worker():
     assert not team.handed
 
 
+def test_what_is_no_http_is_a_problem_too():
+    for piece in (b"nonsense\r\n\r\n", "GET /?q=é HTTP/1.1\r\nHost: here\r\n\r\n".encode()):
+        answer = played(lambda connect, piece=piece: answer_to(connect, piece))
+        assert problem_of(answer) == (400, "the request is not valid HTTP")
+
+
 SLOW = GET.replace(b"/", b"/slow", 1) + b"\r\n"
 CHUNKED = b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
 BEHIND = {  # what comes behind two good requests, alone or with them, and all statuses

@@ -6,7 +6,6 @@ from serving import client_of, create
 from superarm.service.http.bandit_routes import create_bandit
 from superarm.service.http.decision_routes import decide
 from superarm.service.http.edge_routes import merge_batch
-from superarm.service.http.endpoint import body_of
 from superarm.service.problems import Problem
 
 NEW = '{"name": "a", "arms": 3, "k": 1, %s}'
@@ -43,6 +42,12 @@ MISFITS = [
         '{"groups": [{"arms": ["x"], "leas": 3}]}',
         "groups.0.leas is unknown: known members are arms, least, most",
     ),
+    (decide, '{"weights": {"é": "ü"}}', "weights.é must be a number, got 'ü'"),
+    (
+        decide,
+        '{"weights": {"\u202e": "\\u202e"}}',
+        r"weights.\u202e must be a number, got '\u202e'",
+    ),
     (decide, '{"at_most": "yes"}', "at_most must be true or false, got 'yes'"),
     (decide, '{"capacity": NaN}', "capacity must be a finite number, got nan"),
     (
@@ -56,7 +61,7 @@ MISFITS = [
 @pytest.mark.parametrize(("endpoint", "raw", "detail"), MISFITS)
 def test_a_body_that_does_not_fit(endpoint, raw, detail):
     with pytest.raises(Problem) as refused:
-        body_of(raw.encode(), "application/json", endpoint)
+        endpoint.arguments(raw.encode(), "application/json", None)
     assert (refused.value.status, refused.value.detail) == (422, detail)
 
 

@@ -248,7 +248,7 @@ def steps_of(store, action):
 LOOKUPS = {
     "about": lambda store, number, middle: store.about(number, middle),
     "decided_before": lambda store, number, middle: store.decided_before(number, middle, 1),
-    "by_key": lambda store, number, middle: store.by_key(number, f"told{middle}"),
+    "by_keys": lambda store, number, middle: store.by_keys(number, [f"told{middle}", "none"]),
     "last": lambda store, number, _: store.last(number),
     "events": lambda store, number, middle: store.events(number, middle, 1),
 }
@@ -264,6 +264,32 @@ def test_a_lookup_costs_the_same_in_a_long_log(store):
         many = steps_of(store, partial(lookup, store, large.number, 1000))
         assert lookup(store, large.number, 1000), name
         assert many <= few + 2, name
+
+
+def test_so_does_a_lookup_of_what_events_of_several_requests_have(store):
+    many, few = made(store, 2)
+    for (bandit, last), n_events in ((many, 1000), (few, 10)):
+        events = []
+        for number in range(1, n_events):
+            ids = [f"b-{number}", f"b-{number + 1}"]
+            bodies = {
+                "decided": {"asks": [{}, {}], "keys": ids},
+                "told": {"told": [{"decision": id, "outcomes": {}} for id in ids]},
+            }
+            kind = "told" if number % 2 else "decided"
+            last = seal(last.digest, last.seq + 1, 1.0, kind, None, None, bodies[kind])
+            events.append(last)
+        store.append(bandit.number, events)
+    steps = []
+    for bandit, _ in (many, few):
+        # The outcomes of decision 6 are in event 6, those of decision 5 as well.
+        assert [event.seq for event in store.about(bandit.number, 6)] == [6]
+        assert [event.seq for event in store.by_keys(bandit.number, ["b-4", "x"])] == [5]
+        assert store.about(bandit.number, 2000) == store.by_keys(bandit.number, ["x"]) == []
+        lookups = [partial(store.about, bandit.number, 6)]
+        lookups.append(partial(store.by_keys, bandit.number, ["b-4", "x"]))
+        steps.append([steps_of(store, lookup) for lookup in lookups])
+    assert all(more <= less + 2 for more, less in zip(*steps, strict=True))
 
 
 def test_a_database_with_two_names_is_not_served(tmp_path):

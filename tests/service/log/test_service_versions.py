@@ -49,7 +49,7 @@ def test_an_old_version_refuses_a_new_file(tmp_path, monkeypatch, mode):
     """It would continue the log with decisions that are not ranked."""
     SQLiteStore(tmp_path / "bandits.db").close()
     monkeypatch.setattr(sqlite, "VERSION", 1)
-    with pytest.raises(StoreError, match="version 1 or earlier, got version 3"):
+    with pytest.raises(StoreError, match="version 1 or earlier, got version 4"):
         SQLiteStore(tmp_path / "bandits.db", mode)
 
 
@@ -68,5 +68,5 @@ def test_versions_of_postgres(postgres_database, monkeypatch):
             assert found == [(wanted,)]
     look("DROP INDEX superarm.events_expired")  # there again
     monkeypatch.setattr(postgres, "VERSION", 1)
-    with pytest.raises(StoreError, match="version 1 or earlier, got version 3"):
+    with pytest.raises(StoreError, match="version 1 or earlier, got version 4"):
         PostgresStore(postgres_database)

@@ -27,16 +27,17 @@ def serial(events, bandit):
     for event in events[1:]:
         now[0] = event["time"]
         if event["kind"] == "decided":
-            for one, logged in zip(
-                session.ask(event["ask"].get("n", 1)), event["decisions"], strict=True
-            ):
+            asks = event.get("asks") or [event["ask"]]
+            made = [one for asked in asks for one in session.ask(asked.get("n", 1))]
+            for one, logged in zip(made, event["decisions"], strict=True):
                 assert (one.id, list(one.arms), list(one.values)) == (
                     logged["id"],
                     logged["arms"],
                     logged["values"],
                 )
         elif event["kind"] == "told":
-            assert session.tell(event["decision"], event["outcomes"]) == tuple(event["outcomes"])
+            for told in event.get("told", [event]):
+                assert session.tell(told["decision"], told["outcomes"]) == tuple(told["outcomes"])
         else:
             assert event["kind"] == "arms_added"
             session.add_arms(event["arms"])

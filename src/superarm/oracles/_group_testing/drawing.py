@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from superarm.core import Pools, Reward
+from superarm.core import Pools
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.oracles._group_testing.weights import Weights
 
@@ -42,15 +42,14 @@ def class_sizes(n_arms: int, p: float | None, pools: Pools | None) -> FloatArray
 
 
 def sized_tests(
-    reward: Reward, theta: FloatArray, n_tests: int, weights: Weights, *, rng: Generator
-) -> MadeTests:
-    """Random tests of several sizes, as many of each size as the weights suggest."""
-    counts, n_arms = weights.counts(n_tests), reward.n_arms
+    n_arms: int, n_tests: int, weights: Weights, *, rng: Generator
+) -> tuple[Pools, IndexArray]:
+    """Random tests of several sizes, as many of each as the weights suggest, and their classes."""
+    counts = weights.counts(n_tests)
     made = [
         Pools.random(count, n_arms, size / n_arms, rng=rng)
         for count, size in zip(counts.tolist(), weights.classes.sizes.tolist(), strict=True)
         if count
     ]
     tests = made[0].join(*made[1:]) if made else Pools.of([], n_arms)
-    classes = np.arange(len(counts)).repeat(counts)
-    return MadeTests(tests, classes, reward.batch(tests, theta))
+    return tests, np.arange(len(counts)).repeat(counts)

@@ -37,7 +37,7 @@ def add_arms(
     # Without features the digest is that of earlier versions, which logs have.
     more = (*(() if features is None else (features,)), *(("known",) if known_only else ()))
     request = _digest("add", arms, prior, *more)
-    earlier = None if key is None else event_with(key, live, turn)
+    earlier = event_with(key, live, turn)
     if earlier is not None:
         return _same_answer(earlier, request)
     # Without repetitions, in the order of the request.
@@ -86,7 +86,7 @@ def _rows_of_new(live: Live, arms: list[str], features: Given, added: list[str])
 def retire(live: Live, turn: Turn, name: str, key: str | None, now: Callable[[], float]) -> Answer:
     """Retire an arm."""
     request = _digest("retire", name)
-    earlier = None if key is None else event_with(key, live, turn)
+    earlier = event_with(key, live, turn)
     if earlier is not None:
         return _same_answer(earlier, request)
     live.advance(now())

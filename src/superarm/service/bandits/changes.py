@@ -1,32 +1,27 @@
-"""Operations that change a bandit: issue decisions, and learn outcomes."""
+"""Issue decisions: for one request, or for several that wait at the same time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from numpy.linalg import LinAlgError
-
 from superarm.core.contexts import Contextual
 from superarm.core.optional import has
-from superarm.errors import ConflictError, ExpiredDecisionError, UnknownDecisionError
 from superarm.service.bandits import parts
 from superarm.service.bandits.constraints import clash, feasible_of
-from superarm.service.bandits.decisions import behind_its_log, find
 from superarm.service.bandits.features import check_context
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.patience import GivenUpError, given_up
 from superarm.service.bandits.records import Answer, Repeated, answers_of
 from superarm.service.log.events import Event
-from superarm.service.log.store import Store, Turn
-from superarm.service.problems import Fault, Problem, shown, shown_error
+from superarm.service.log.store import Turn
+from superarm.service.problems import Fault, Problem, shown_error
 from superarm.service.settings import Limits
-from superarm.sessions import decision_number
 from superarm.sessions.each import most_each
 
-_MOST_NAMES = 200_000  # names of arms in all decisions of a request
+MOST_NAMES = 200_000  # names of arms in all decisions of a request
 
 
 @dataclass(slots=True)
@@ -45,38 +40,54 @@ class Ask:
     @property
     def is_plain(self) -> bool:
         """Whether it may be decided together with other requests."""
-        return self.key is None and (not self.asked or self.asked.keys() == {"metadata"})
+        return not self.asked or self.asked.keys() == {"metadata"}
 
 
-@dataclass(slots=True)
-class Tell:
-    """A request with outcomes, as an operation: see `tell`."""
+def decide_each(live: Live, turn: Turn, asks: Sequence[Ask]) -> list[Answer | Problem]:
+    """Decide at once for the first of some plain requests. Returns their answers, at least one.
 
-    id: str
-    outcomes: Mapping[str, float]
-    now: Callable[[], float]
+    Only for sessions with `asks_each`.
+    """
+    # A request with a key that is in the log, or that came before in this group, is a repetition.
+    # First of all: it must not be refused by limits that it passed once.
+    seen = _keys_before([one.key for one in asks if one.key is not None], live, turn)
+    new = []
+    for place, one in enumerate(asks):
+        if one.key is None or one.key not in seen:
+            new.append(place)
+            seen |= {one.key}
+    if new:
+        # Expired decisions do not count as open.
+        live.advance(asks[new[0]].now())
+        most_open = asks[new[0]].limits.open - live.session.n_open
+        most = min(most_each(live.session), most_open, max(1, MOST_NAMES // live.spec["k"]))
+        if most < len(new):  # if there are too many open, `decide` refuses the first
+            asks, new = asks[: max(1, new[max(0, most)])], new[: max(0, most)]
+    made = dict(zip(new, _decide_new(live, [asks[place] for place in new]), strict=True))
+    return [made.get(place) or _alone(live, turn, one) for place, one in enumerate(asks)]
 
-    def __call__(self, live: Live, turn: Turn) -> Answer:
-        """Learn the outcomes."""
-        return tell(live, turn, self.id, self.outcomes, self.now)
 
-
-def most_together(live: Live, ask: Ask) -> int:
-    """How many plain requests may be decided together now; the next one is ``ask``."""
-    # Expired decisions do not count as open.
-    live.advance(ask.now())
-    return min(most_each(live.session), ask.limits.open - live.session.n_open)
-
-
-def decide_each(live: Live, asks: Sequence[Ask]) -> list[Answer]:
-    """Decide for several plain requests at once, at most `most_together`. Returns their answers."""
-    first = live.session.n_decisions + 1
+def _decide_new(live: Live, asks: list[Ask]) -> list[Answer]:
+    if not asks:
+        return []
+    first, keys = live.session.n_decisions + 1, [one.key for one in asks]
     try:
         body = live.ask_each([one.asked for one in asks])
     except Exception as error:
+        # The generator may have moved on, and no event says so: memory is no longer valid.
         raise Fault(_failed(live, error)) from error
-    live.log("decided", body, decision=first)
+    if len(asks) > 1 and any(key is not None for key in keys):
+        body["keys"] = keys
+    # Readers find the event by the number of its first decision.
+    live.log("decided", body, decision=first, key=keys[0] if len(asks) == 1 else None)
     return answers_of(live.bandit.id, body, live.time)
+
+
+def _alone(live: Live, turn: Turn, ask: Ask) -> Answer | Problem:
+    try:
+        return ask(live, turn)
+    except Problem as problem:
+        return problem
 
 
 def decide(
@@ -92,9 +103,9 @@ def decide(
     ``asked`` is the body of the request without the members that were left out.
     """
     # First of all: a repeated request must not be refused by limits that it passed once.
-    earlier = None if key is None else event_with(key, live, turn)
+    earlier = event_with(key, live, turn)
     if earlier is not None:
-        return _same_answer(live, earlier, asked)
+        return _same_answer(live, earlier, asked, key)
     _check_samples(asked, limits)
     # Expired decisions do not count as open.
     live.advance(now())
@@ -170,84 +181,44 @@ def _check_open(live: Live, asked: dict[str, Any], limits: Limits) -> None:
 def _check_size(live: Live, asked: dict[str, Any]) -> None:
     """Refuse a batch whose event would be too long to read again."""
     n_names = asked.get("n", 1) * (asked.get("k") or live.spec["k"])
-    if "n" in asked and asked["n"] > 1 and n_names > _MOST_NAMES:
+    if "n" in asked and asked["n"] > 1 and n_names > MOST_NAMES:
         raise Problem(
             422,
-            f"n times k must be at most {_MOST_NAMES:,}, got {n_names:,}",
+            f"n times k must be at most {MOST_NAMES:,}, got {n_names:,}",
             fix="send several requests",
         )
 
 
-def _same_answer(live: Live, event: Event, asked: dict[str, Any]) -> Answer:
+def _same_answer(live: Live, event: Event, asked: dict[str, Any], key: str | None) -> Answer:
     body = json.loads(event.body)
-    if event.kind != "decided" or body["ask"] != asked:
+    place = body["keys"].index(key) if "keys" in body else None
+    before = body.get("ask") if place is None else body["asks"][place]
+    if event.kind != "decided" or before != asked:
         raise key_taken()
-    return Repeated(_answer(asked, answers_of(live.bandit.id, body, event.time)))
+    decisions = answers_of(live.bandit.id, body, event.time)
+    return Repeated(_answer(asked, decisions if place is None else [decisions[place]]))
 
 
-def event_with(key: str, live: Live, turn: Turn) -> Event | None:
-    """The event that an earlier request with this idempotency key made."""
+def events_with(keys: Sequence[str], live: Live, turn: Turn) -> list[Event]:
+    """The events that earlier requests with these idempotency keys made."""
     # The same key may have come twice in this turn, before the first event is committed.
-    return live.pending.with_key(key) or turn.by_key(key)
+    return live.pending.with_keys(keys) + turn.by_keys(keys) if keys else []
+
+
+def event_with(key: str | None, live: Live, turn: Turn) -> Event | None:
+    """The event that an earlier request with this idempotency key made."""
+    return next(iter(events_with([] if key is None else [key], live, turn)), None)
+
+
+def _keys_before(keys: Sequence[str], live: Live, turn: Turn) -> set[str | None]:
+    """The idempotency keys of events that earlier requests with some of these keys made."""
+    seen: set[str | None] = set()
+    for event in events_with(keys, live, turn):
+        seen.update([event.key] if event.key is not None else json.loads(event.body)["keys"])
+    return seen
 
 
 def key_taken() -> Problem:
     """One idempotency key came with two different requests."""
     detail = "the Idempotency-Key was used for another request of this bandit"
     return Problem(409, detail, fix="use a new key for each request", kind="key-taken")
-
-
-def tell(
-    live: Live, turn: Turn, id: str, outcomes: Mapping[str, float], now: Callable[[], float]
-) -> Answer:
-    """Learn outcomes of a decision, however old it is."""
-    live.advance(now())
-    try:
-        new, is_complete = live.tell(id, outcomes)
-    except UnknownDecisionError:
-        return _tell_closed(live, turn.store, id, outcomes)
-    except ConflictError as error:
-        fix = "nothing of this request was learnt"
-        raise Problem(409, str(error), fix=fix, kind="outcome-differs") from error
-    except ExpiredDecisionError as error:
-        raise Problem(410, str(error), kind="decision-expired") from error
-    except LinAlgError as error:
-        # Nothing was wrong with the request, and the belief may be changed in part.
-        raise Fault(Problem(500, "the belief of this bandit failed to learn")) from error
-    except (ValueError, TypeError) as error:
-        raise Problem(422, str(error)) from error
-    # Only new outcomes are logged, so that the log has every outcome once.
-    if new:
-        body = {"decision": id, "outcomes": {arm: outcomes[arm] for arm in new}}
-        live.log("told", body, decision=decision_number(id))
-    status = "told" if is_complete else live.session.status(id)
-    return {"id": id, "new": new, "status": status}
-
-
-def _tell_closed(live: Live, store: Store, id: str, outcomes: Mapping[str, float]) -> Answer:
-    """The answer for a decision that is closed and no longer in memory: nothing can be new."""
-    # Memory has forgotten the decision (keep), but the log has it.
-    known = find(store, live, id)
-    last = store.last(live.bandit.number)
-    if last is None or last.seq != live.seq - len(live.pending):
-        raise behind_its_log(live)  # the decision may be open after events that memory lacks
-    for arm, outcome in outcomes.items():
-        if arm not in known["arms"]:
-            raise Problem(
-                422, f"outcomes must be of the arms {known['arms']}, got one of {shown(arm)}"
-            )
-        before = known["outcomes"].get(arm)
-        if before is not None and before != outcome:
-            raise Problem(
-                409,
-                f"arm {shown(arm)} of decision {id} had the outcome {before} before, got {outcome}",
-                kind="outcome-differs",
-            )
-        # An outcome that nobody told while the decision was open: it had expired.
-        if before is None and live.session.expiry.late == "refuse":
-            raise Problem(
-                410,
-                f"decision {id} has expired, so its outcomes are refused",
-                kind="decision-expired",
-            )
-    return {"id": id, "new": [], "status": known["status"]}

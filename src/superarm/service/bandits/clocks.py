@@ -39,3 +39,14 @@ class ClockWatch:
             return 0.0
         self._ahead = ahead
         return jumped
+
+
+class Clock:
+    """The time of the event that is being made or applied."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        """Seconds since 1970."""
+        return self.now

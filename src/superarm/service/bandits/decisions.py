@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,14 @@ import numpy as np
 from superarm.errors import UnknownDecisionError
 from superarm.service.bandits import parts
 from superarm.service.bandits.live import EVALUATIONS, TOLD, Live
-from superarm.service.bandits.records import Answer, answer_of, answers_of, each_of, record_of
+from superarm.service.bandits.records import (
+    Answer,
+    answer_of,
+    answers_of,
+    each_of,
+    record_of,
+    told_of,
+)
 from superarm.service.log.events import Event
 from superarm.service.log.store import Store, StoreError, Turn
 from superarm.service.problems import Problem, shown
@@ -82,9 +89,7 @@ def behind_its_log(live: Live) -> StoreError:
 
 def _with_logged_outcomes(store: Store, live: Live, one: Answer) -> Answer:
     number = decision_number(one["id"])
-    pending = [
-        event for event in live.pending.events if event.kind == "told" and event.decision == number
-    ]
+    pending = [event for event in live.pending.events if event.kind == "told"]
     return _with_status(one, [*store.about(live.bandit.number, number), *pending], is_open=False)
 
 
@@ -95,20 +100,29 @@ def logged(store: Store, live: Live, one: Answer, *, is_open: bool) -> Answer:
 
 
 def _with_status(one: Answer, told: Iterable[Event], *, is_open: bool) -> Answer:
-    outcomes = _outcomes(told, one["arms"])
+    outcomes = _outcomes(told, one)
     closed = "told" if len(outcomes) == len(one["arms"]) else "expired"
     # An open decision may be complete by now: its last outcome came after the list was begun.
     status = "open" if is_open and len(outcomes) < len(one["arms"]) else closed
     return {**one, "status": status, "outcomes": outcomes}
 
 
-def _outcomes(told: Iterable[Event], arms: Iterable[str]) -> dict[str, float]:
-    """The outcomes in some events, in the order of the arms."""
+def _outcomes(told: Iterable[Event], one: Answer) -> dict[str, float]:
+    """The outcomes of a decision in some events, in the order of its arms."""
     outcomes: dict[str, float] = {}
     for event in told:
         # Each outcome is logged once, so the order does not matter.
-        outcomes |= json.loads(event.body)["outcomes"]
-    return {arm: outcomes[arm] for arm in arms if arm in outcomes}
+        outcomes |= _told_in(event).get(one["id"], {})
+    return {arm: outcomes[arm] for arm in one["arms"] if arm in outcomes}
+
+
+@lru_cache(maxsize=8)  # in a list, many decisions have their outcomes in the same event
+def _told_in(event: Event) -> dict[str, dict[str, float]]:
+    """The outcomes in an event, by the ids of the decisions."""
+    found: dict[str, dict[str, float]] = {}
+    for one in told_of(json.loads(event.body)):
+        found.setdefault(one["decision"], {}).update(one["outcomes"])
+    return found
 
 
 def history(live: Live, turn: Turn, points: int) -> Callable[[], Answer]:
@@ -128,7 +142,7 @@ def _history(store: Store, live: Live, n: int, points: int) -> Answer:
     made = []
     for one, counts in with_counts(store, live, np.unique(spread).tolist()):
         told = store.about(live.bandit.number, decision_number(one["id"]))
-        made.append(_point(live, {**one, "outcomes": _outcomes(told, one["arms"])}, counts))
+        made.append(_point(live, {**one, "outcomes": _outcomes(told, one)}, counts))
     return {"estimate_is": ESTIMATE_IS, "points": made}
 
 
@@ -144,9 +158,12 @@ def with_counts(
             for event in store.decided_before(live.bandit.number, number, 1):
                 batch = answers_in(live, event)
                 counts = json.loads(event.body)["counts"]
-        # Decisions have consecutive numbers, and all up to the last one are in the log: the
-        # operation that counted them is answered after its commit.
-        yield batch[number - decision_number(batch[0]["id"])], counts
+        # Decisions have consecutive numbers, and all up to the last one were in the log: the
+        # operation that counted them is answered after its commit. Since then the bandit may have
+        # been deleted, or its log compacted.
+        place = number - decision_number(batch[0]["id"]) if batch else 0
+        if place < len(batch):
+            yield batch[place], counts
 
 
 def _point(live: Live, known: Answer, counts: list[int]) -> Answer:

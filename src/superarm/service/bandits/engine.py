@@ -23,14 +23,21 @@ from typing import Any
 from superarm.core.stopping import stopping
 from superarm.offpolicy.sampling import Sampler, sample_with
 from superarm.service.bandits import ids, loading, operations, parts, retention
-from superarm.service.bandits.actor import Actor, Operation, Waiting, Wanted, look_all, resolve
+from superarm.service.bandits.actor import (
+    Actor,
+    HandOver,
+    Operation,
+    Waiting,
+    Wanted,
+    look_all,
+    resolve,
+)
 from superarm.service.bandits.checkpoints import Checkpoints
 from superarm.service.bandits.clocks import ClockWatch
 from superarm.service.bandits.failures import no_bandit, problem_of
-from superarm.service.bandits.handover import HandOver
 from superarm.service.bandits.health import Health
 from superarm.service.bandits.live import Live
-from superarm.service.bandits.replies import Reply, awaited, only, within
+from superarm.service.bandits.replies import Awaited, only, within
 from superarm.service.bandits.spec import Spec
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import DeletedError, Store, StoreError, Turn
@@ -64,6 +71,11 @@ class Engine:
         Seconds since 1970; where to count.
     sampling
         What draws the samples of propensities; None for the threads of the bandits.
+
+    Attributes
+    ----------
+    start
+        ``start(wanted, reply)`` begins operations: see `HandOver.start`.
     """
 
     def __init__(
@@ -92,7 +104,7 @@ class Engine:
         self._readers = ThreadPoolExecutor(_N_READERS, "superarm-read")
         # Only the event loop touches these.
         self._handover = HandOver(self._pool, self._work, self.find)
-        self._actors = self._handover.actors
+        self._actors, self.start = self._handover.actors, self._handover.start
         self._loaded: OrderedDict[str, Actor] = OrderedDict()
 
     async def create(self, spec: Spec) -> Bandit:
@@ -115,20 +127,16 @@ class Engine:
         """Run operations, each on the bandit with its id. Answers may be problems."""
         if not wanted:
             return []
-        future, reply = awaited(len(wanted))
+        reply = Awaited(len(wanted))
         self.start(wanted, reply, reads=reads)
         with within(self.deadline_s, reply):
-            return await future
-
-    def start(self, wanted: Sequence[Wanted], reply: Reply, **how: bool) -> None:
-        """Begin operations. ``reply`` gets their answers, and may be given up."""
-        self._handover.start(wanted, reply, **how)
+            return await reply.future
 
     async def delete(self, id: str) -> None:
         """Delete a bandit, its log, and whatever is in memory of it."""
-        future, reply = awaited(1)
+        reply = Awaited(1)
         self.start([(id, lambda *_: None)], reply, deletes=True)
-        number = only(await future)
+        number = only(await reply.future)
         self._actors.pop(id, None), self._loaded.pop(id, None)
         self._pool.submit(retention.purge, self.store, [number])
 
@@ -150,7 +158,7 @@ class Engine:
     async def slowly(self, function: Callable[..., Any], *args: Any) -> Any:
         """The result of a function that may run the operator's code. It may be given up."""
         loop = asyncio.get_running_loop()
-        future, reply = awaited(1)
+        reply = Awaited(1)
         waiting = Waiting(lambda *_: None, reply)
 
         def work() -> None:
@@ -159,7 +167,7 @@ class Engine:
 
         self._pool.submit(work)
         with within(self.deadline_s, reply):
-            return only(await future)
+            return only(await reply.future)
 
     def measure(self) -> None:
         """Update the gauges of the metrics."""
@@ -184,7 +192,7 @@ class Engine:
         live = Live.new(new, spec, self.own)
         try:
             # The database gives the number, and refuses a name that is taken.
-            live.bandit = self.store.create(live.bandit, live.pending.take()[0])
+            live.bandit = self.store.create(live.bandit, live.pending.take()[0][0])
         except StoreError as error:
             self.health.failed(error)
             raise
@@ -242,13 +250,15 @@ class Engine:
 
     def _commit(self, live: Live, turn: Turn) -> None:
         # Empty before the commit: after a failure the bandit is dropped with its events.
-        events = live.pending.take()
+        events, members = live.pending.take()
         if not events:
             return
         start = time.perf_counter()
-        turn.commit(events)
+        turn.commit(events, members)
         self.health.succeeded()
-        self.metrics.committed((event.kind for event in events), time.perf_counter() - start)
+        more = [one.kind for one in members for _ in range(one.n - 1)]  # one per request
+        kinds = [*(event.kind for event in events), *more]
+        self.metrics.committed(kinds, time.perf_counter() - start)
 
     def _failed(self, actor: Actor, error: BaseException) -> None:
         """Drop the bandit from memory, which may be wrong now, and log the failure."""

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from superarm.service.bandits import parts
+from superarm.service.bandits.clocks import Clock
 from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.pending import Pending
 from superarm.service.bandits.records import decisions_of, like, record_of, remote_of
@@ -29,23 +30,12 @@ from superarm.service.log.events import (
 )
 from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session
-from superarm.sessions.each import adopt_each, ask_each
+from superarm.sessions.each import Told, adopt_each, ask_each, tell_each
 from superarm.sessions.edge import merge
 
 # Every event contains these numbers of the bandit, as they are after the event.
 COUNTS = ("rounds", "decisions", "evaluations", "open", "told", "expired", "n_arms")
 EVALUATIONS, TOLD = COUNTS.index("evaluations"), COUNTS.index("told")
-
-
-class Clock:
-    """The time of the event that is being made or applied."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        """Seconds since 1970."""
-        return self.now
 
 
 class Live:
@@ -169,12 +159,12 @@ class Live:
         return {"ask": asked, **self._body(made)}
 
     def ask_each(self, asks: list[dict[str, Any]]) -> dict[str, Any]:
-        """Decide for several requests at once, and return the body of their event.
+        """Decide for requests that wait together, and return the body of their event.
 
         They may ask for nothing but to keep metadata: see `superarm.sessions.each.most_each`.
         """
-        made = ask_each(self.session, len(asks))
-        return {"asks": asks, **self._body(made)}
+        made = self._body(ask_each(self.session, len(asks)))
+        return {"asks": asks, **made} if len(asks) > 1 else {"ask": asks[0], **made}
 
     def _body(self, made: list[Decision]) -> dict[str, Any]:
         # A decision with no arms is complete as soon as it is issued.
@@ -183,6 +173,12 @@ class Live:
         del mark["evaluations"]  # the counts of the event have them
         records = [record_of(one) for one in made]
         return {"decisions": records, "round": made[0].round, "mark": mark}
+
+    def tell_each(self, told: list[tuple[str, Mapping[Any, float]]]) -> list[Told | Exception]:
+        """Learn outcomes of several requests: see `superarm.sessions.each.tell_each`."""
+        made = tell_each(self.session, told)
+        self.told += sum([isinstance(one, Told) and one.is_complete for one in made])
+        return made
 
     def tell(self, id: str, outcomes: Mapping[Any, float]) -> tuple[list[Any], bool]:
         """Learn outcomes. Returns the arms whose outcomes are new, and whether they were the last.
@@ -248,6 +244,10 @@ class Live:
                 sets = feasible_of(session, self.spec["k"], body["ask"])
                 session.adopt(made, mark, feasible=sets)
             self.told += sum(not one.arms for one in made)
+        elif kind == "told" and "told" in body:
+            for one in self.tell_each([(one["decision"], one["outcomes"]) for one in body["told"]]):
+                if isinstance(one, Exception):
+                    raise one
         elif kind == "told":
             self.tell(body["decision"], body["outcomes"])
         elif kind == "merged":

@@ -9,13 +9,15 @@ from typing import Any
 
 from superarm.core.stopping import stopping
 from superarm.service.bandits.actor import Waiting
-from superarm.service.bandits.changes import Ask, Tell, decide_each, most_together
+from superarm.service.bandits.changes import Ask, decide_each
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
+from superarm.service.bandits.outcomes import Tell, tell_each
 from superarm.service.bandits.patience import GivenUpError, given_up
 from superarm.service.log.events import Bandit, DamagedLogError
 from superarm.service.log.store import NameTakenError, StoreError, Turn
 from superarm.service.problems import Fault, Problem
+from superarm.sessions.each import asks_each, most_each, tells_each
 
 _log = logging.getLogger("superarm.service")
 # The trace of a known kind of failure says nothing more than its message.
@@ -57,15 +59,16 @@ def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Except
         waiting = batch[len(answers)]
         if waiting.deletes:  # in a turn of its own
             break
-        asks: list[Ask] = []
+        group: list[Any] = []
         try:
-            asks = _asks(live, batch, len(answers))
-            if len(asks) > 1:
-                answers += decide_each(live, asks)
+            group = _group(live, batch, len(answers))
+            if group:
+                run_each = decide_each if type(group[0]) is Ask else tell_each
+                answers += run_each(live, turn, group)
             else:
                 answers.append(_answer(waiting, live, turn))
         except Fault as fault:
-            return [*answers, *[fault.problem] * max(1, len(asks))], fault
+            return [*answers, *[fault.problem] * max(1, len(group))], fault
         except GivenUpError as error:
             return [*answers, given_up()], error
         if time.perf_counter() >= end:
@@ -73,22 +76,26 @@ def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Except
     return answers, None
 
 
-def _asks(live: Live, batch: list[Waiting], place: int) -> list[Ask]:
-    """The plain requests from a place on that can be decided together."""
-    found: list[Ask] = []
-    first = batch[place].operation
-    if not (type(first) is Ask and first.is_plain) or place + 1 == len(batch):
-        return found
-    for waiting in batch[place : place + max(0, most_together(live, first))]:
-        operation = waiting.operation
-        if not (type(operation) is Ask and operation.is_plain) or waiting.is_over:
+def _group(live: Live, batch: list[Waiting], place: int) -> list[Any]:
+    """The operations from a place on that are carried out at once; none if that is not possible."""
+    first: Any = batch[place].operation
+    most = 0
+    if type(first) is Tell:
+        most = len(batch) if tells_each(live.session) else 0
+    elif type(first) is Ask and first.is_plain and asks_each(live.session):
+        most = max(1, most_each(live.session))
+    found: list[Any] = []
+    for waiting in batch[place : place + most]:
+        operation: Any = waiting.operation
+        is_like = type(operation) is type(first) and (type(first) is Tell or operation.is_plain)
+        if not is_like or waiting.reply.is_over:
             break
         found.append(operation)
     return found
 
 
 def _answer(waiting: Waiting, live: Live, turn: Turn) -> Any:
-    if waiting.is_over:  # nothing has begun, so nothing has changed
+    if waiting.reply.is_over:  # nothing has begun, so nothing has changed
         return given_up()
     try:
         with stopping(waiting.look):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from superarm.service.log.events import Event, seal
+from superarm.service.log.members import Members, members_of
 
 
 class Pending:
@@ -27,14 +28,16 @@ class Pending:
     >>> pending.add(1, 0.0, "created", None, None, {"spec": {}})
     >>> len(pending), pending.events[0].body
     (1, '{"spec":{}}')
-    >>> [event.digest == pending.digest for event in pending.take()], len(pending)
-    ([True], 0)
+    >>> events, members = pending.take()
+    >>> [event.digest == pending.digest for event in events], members, len(pending)
+    ([True], [], 0)
     """
 
     def __init__(self, digest: bytes) -> None:
         self._digest = digest  # of the last sealed event
         self._sealed: list[Event] = []
         self._unsealed: list[tuple[int, float, str, int | None, str | None, dict[str, Any]]] = []
+        self._members: list[Members] = []
         self._keys: set[str] = set()
 
     def __len__(self) -> int:
@@ -53,6 +56,10 @@ class Pending:
         self._unsealed.append((seq, time, kind, decision, key, body))
         if key is not None:
             self._keys.add(key)
+        members = members_of(seq, kind, body)
+        if members is not None:
+            self._members.append(members)
+            self._keys.update(members.keys)
 
     @property
     def digest(self) -> bytes:
@@ -70,16 +77,19 @@ class Pending:
         """Go on after an event of the log."""
         self._digest = digest
 
-    def with_key(self, key: str) -> Event | None:
-        """The event of the request with an idempotency key."""
-        if key not in self._keys:
-            return None
-        return next(event for event in self.events if event.key == key)
+    def with_keys(self, keys: Sequence[str]) -> list[Event]:
+        """The events of requests with idempotency keys."""
+        wanted = self._keys.intersection(keys)
+        if not wanted:
+            return []
+        seqs = {one.seq for one in self._members if wanted.intersection(one.keys)}
+        return [one for one in self.events if one.key in wanted or one.seq in seqs]
 
-    def take(self) -> list[Event]:
-        """The events. From now on they count as committed."""
+    def take(self) -> tuple[list[Event], list[Members]]:
+        """The events, and their members. From now on they count as committed."""
         self._seal()
-        taken, self._sealed = self._sealed, []
+        taken = self._sealed, self._members
+        self._sealed, self._members = [], []
         self._keys.clear()
         return taken
 

@@ -49,6 +49,11 @@ def each_of(body: dict[str, Any]) -> Iterator[tuple[Record, int, dict[str, Any]]
     return zip(body["decisions"], repeat(body["round"]), repeat(body["ask"]), strict=False)
 
 
+def told_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Decisions with outcomes, from the body of an event of one request or of several."""
+    return body.get("told", [body])
+
+
 def decisions_of(body: dict[str, Any], time: float) -> list[Decision]:
     """The decisions of an event, from its body and time."""
     shared = [{**one, "round": round, "time": time} for one, round, _ in each_of(body)]

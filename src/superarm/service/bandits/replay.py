@@ -71,5 +71,5 @@ def fingerprint(live: Live) -> dict[str, Any]:
         "mark": session.mark(),
         "retired": session.retired,
         "lift": None if session.holdout is None else asdict(session.lift()),
-        "open": [(one.as_dict(), session.outcomes(one)) for one in session.open],
+        "open": [(one, session.outcomes(one)) for one in session.open],
     }

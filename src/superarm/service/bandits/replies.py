@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from superarm.service.bandits.patience import CLIENT_GONE, too_late
@@ -22,14 +22,13 @@ class Reply:
     ----------
     n
         The number of operations.
-    gone
-        Says whether the client has left.
-    end
-        Called with all answers, once.
 
     Examples
     --------
-    >>> reply = Reply(2, gone=lambda: False, end=print)
+    >>> class Printed(Reply):
+    ...     def end(self, answers):
+    ...         print(answers)
+    >>> reply = Printed(2)
     >>> reply.put(1, "second")
     >>> reply.put(0, "first")
     ['first', 'second']
@@ -37,16 +36,17 @@ class Reply:
     True
     """
 
-    __slots__ = ("_answers", "_end", "_gone", "_n_missing")
-
-    def __init__(self, n: int, gone: Callable[[], bool], end: Callable[[list[Any]], None]) -> None:
+    def __init__(self, n: int) -> None:
         self._answers, self._n_missing = [_MISSING] * n, n
-        self._gone, self._end = gone, end
+
+    def end(self, answers: list[Any]) -> None:
+        """Called with all answers, once."""
+        raise NotImplementedError
 
     @property
     def is_over(self) -> bool:
         """Whether nobody waits for an answer any more."""
-        return not self._n_missing or self._gone()
+        return not self._n_missing
 
     def put(self, place: int, answer: Any) -> None:
         """Add the answer of one operation, which may be an exception."""
@@ -55,43 +55,35 @@ class Reply:
         self._answers[place] = answer
         self._n_missing -= 1
         if not self._n_missing:
-            self._finish(self._answers)
+            answers, self._answers = self._answers, []  # a request may live longer than its answers
+            self.end(answers)
 
     def give_up(self, problem: Problem) -> None:
         """Answer all operations that have no answer yet."""
         if self._n_missing:
             self._n_missing = 0
-            self._finish([problem if one is _MISSING else one for one in self._answers])
-
-    def _finish(self, answers: list[Any]) -> None:
-        end, self._end, self._answers = self._end, _nothing, []
-        # Nothing refers to the request any more, so the garbage collector has no work with it.
-        self._gone = _over
-        end(answers)
+            answers, self._answers = self._answers, []
+            self.end([problem if one is _MISSING else one for one in answers])
 
 
-def _nothing(answers: list[Any]) -> None:
-    """Do nothing with answers."""
+class Awaited(Reply):
+    """The reply to the request of the task that runs. ``future`` has the answers."""
 
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._has_left = CLIENT_GONE.get()
 
-def _over() -> bool:
-    return True
-
-
-def awaited(n: int) -> tuple[asyncio.Future[list[Any]], Reply]:
-    """A future of n answers for the task that runs, and the reply that fulfils it."""
-    future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-    has_left = CLIENT_GONE.get()
-
-    def gone() -> bool:
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody waits for an answer any more."""
         # A task that is cancelled cancels the future.
-        return future.done() or has_left()
+        return self.future.done() or self._has_left()
 
-    def end(answers: list[Any]) -> None:
-        if not future.done():
-            future.set_result(answers)
-
-    return future, Reply(n, gone, end)
+    def end(self, answers: list[Any]) -> None:
+        """Fulfil the future."""
+        if not self.future.done():
+            self.future.set_result(answers)
 
 
 @contextlib.contextmanager

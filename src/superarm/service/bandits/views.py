@@ -12,7 +12,7 @@ import numpy as np
 from superarm.beliefs.learned_prior import LearnedPosterior
 from superarm.beliefs.posteriors import BetaPosterior
 from superarm.core.contexts import MayLackContexts
-from superarm.core.optional import CountsOutcomes, HasPosterior
+from superarm.core.optional import CountsOutcomes, HasMean, HasPosterior
 from superarm.service.bandits.live import COUNTS, Live
 from superarm.service.bandits.records import Answer
 from superarm.service.log.events import Bandit, Event
@@ -143,8 +143,10 @@ def _known_means(belief: Any) -> Any:
 
 def _means(belief: Any) -> Any:
     # A belief without posteriors may show a bound as its mean. Then the outcomes have the mean.
-    counted = isinstance(belief, CountsOutcomes) and not isinstance(belief, HasPosterior)
-    return belief.outcomes.mean() if counted else belief.mean()
+    if isinstance(belief, CountsOutcomes) and not isinstance(belief, HasPosterior):
+        return belief.outcomes.mean()
+    has_mean = isinstance(belief, HasMean)
+    return belief.mean() if has_mean else belief.posterior(np.arange(belief.n_arms)).mean()
 
 
 def _largest(means: Any, among: Any, top: int) -> Any:

@@ -140,8 +140,8 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP, and close the connection."""
-        if not self._ends_later(Problem(400, msg)):
-            super().send_400_response(msg)
+        fix = "characters of a URL other than those of ASCII must be percent-encoded"
+        self._refuse(Problem(400, "the request is not valid HTTP", fix=fix))
 
     def _ends_later(self, problem: Problem) -> bool:
         """Whether requests before the one that is refused are at work, or wait for their turn.

@@ -32,6 +32,12 @@ REPLAYED = "Idempotent-Replayed"  # the header of an answer that was given befor
 NDJSON = "application/x-ndjson"  # JSON lines
 _JSON = "application/json"
 _NOTHING = (b"", b"{}")
+# How some bodies begin, and what is wrong with them.
+_NOT_JSON = {
+    b"\x1f\x8b": "send it without compression",
+    b"\xef\xbb\xbf": "send it without a byte order mark",
+    **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "send it in UTF-8"),
+}
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
@@ -119,6 +125,8 @@ class Endpoint:
             except ClientDisconnect:  # a part of a body is not the request
                 raise incomplete() from None
         headers = request.headers
+        if self.takes_key and len(headers.getlist("idempotency-key")) > 1:
+            raise Problem(400, "Idempotency-Key must come once")
         content = raw, headers.get("content-type"), headers.get("idempotency-key")
         given = {**request.path_params, **self.arguments(*content)}
         if self.query is not None:
@@ -138,9 +146,16 @@ class Endpoint:
         """The body and the Idempotency-Key of a request, as far as the function takes them."""
         given: dict[str, Any] = {}
         if self.body is not None:
-            body = body_of(raw, media, self)
-            if body is not None:
-                given["body"] = body
+            # Any website can make a browser send other types without asking the service first.
+            if media != _JSON and (media is not None or raw):
+                raw = _as_json(raw, (media or "").partition(";")[0].strip().lower(), self.lines)
+            # A body that is not needed, and says nothing, leaves the default of the function.
+            if self.needs_body or raw not in _NOTHING:
+                try:
+                    # From bytes, not from parsed JSON: strict models then take lists for tuples.
+                    given["body"] = self.body.model_validate_json(raw)
+                except ValidationError as error:
+                    given["body"] = _forgiving(error, raw, self.body, self.lines)
         if self.takes_key:
             given["key"] = None if key is None else idempotency_key(key)
         return given
@@ -184,19 +199,6 @@ def incomplete() -> Problem:
     return Problem(400, "the body is incomplete", fix="send it again")
 
 
-def body_of(raw: bytes, sent: str | None, endpoint: Endpoint) -> BaseModel | None:
-    """The checked body, which must be declared as JSON, or as JSON lines; None to leave it out.
-
-    Any website can make a browser send other types without asking the service first.
-    """
-    if sent != _JSON and (sent is not None or raw):
-        raw = _as_json(raw, (sent or "").partition(";")[0].strip().lower(), endpoint.lines)
-    # A body that is not needed, and says nothing, leaves the default of the function.
-    if endpoint.body is None or (raw in _NOTHING and not endpoint.needs_body):
-        return None
-    return _parsed(raw, endpoint.body, endpoint.lines)
-
-
 def _as_json(raw: bytes, media: str, lines: str | None) -> bytes:
     if lines is not None and media == NDJSON:
         *before, last = raw.rstrip().splitlines() or [b""]
@@ -214,27 +216,25 @@ def _as_json(raw: bytes, media: str, lines: str | None) -> bytes:
     return raw
 
 
-def _parsed(raw: bytes, model: type[BaseModel], lines: str | None) -> BaseModel:
-    try:
-        # From bytes, not from parsed JSON: strict models then take lists for tuples.
-        return model.model_validate_json(raw)
-    except ValidationError as error:
-        if error.errors()[0]["type"] == "json_invalid":
-            detail = json.dumps(error.errors()[0]["msg"])[1:-1]
-            # 400 for text that is not JSON, 422 for JSON that does not fit.
-            raise Problem(400, f"the body must be JSON: {detail}") from None
-        if lines is None:
-            raise misfit(error, from_json(raw), model, "members") from None
-    return _forgiving(raw, model, lines)
+def _forgiving(
+    error: ValidationError, raw: bytes, model: type[BaseModel], lines: str | None
+) -> BaseModel:
+    """A body with many items, with problems in the places of the items that do not fit.
 
-
-def _forgiving(raw: bytes, model: type[BaseModel], member: str) -> BaseModel:
-    """A body with many items, with problems in the places of the items that do not fit."""
-    try:
-        items = getattr(_with_problems(model, member).model_validate_json(raw), member)
-    except ValidationError as error:
+    Raises a problem for other bodies.
+    """
+    if error.errors()[0]["type"] == "json_invalid":
+        detail = json.dumps(error.errors()[0]["msg"])[1:-1]
+        fix = next((fix for start, fix in _NOT_JSON.items() if raw.startswith(start)), None)
+        # 400 for text that is not JSON, 422 for JSON that does not fit.
+        raise Problem(400, f"the body must be JSON: {detail}", fix=fix) from None
+    if lines is None:
         raise misfit(error, from_json(raw), model, "members") from None
-    return model.model_construct(**{member: items})
+    try:
+        items = getattr(_with_problems(model, lines).model_validate_json(raw), lines)
+    except ValidationError as whole:
+        raise misfit(whole, from_json(raw), model, "members") from None
+    return model.model_construct(**{lines: items})
 
 
 @cache

@@ -11,6 +11,7 @@ admits it at once. All other requests go through the application, which also say
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from asyncio import Event
@@ -84,13 +85,12 @@ class Express:
 
     def client(self, address: Any, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
         """The address of the client of a request, behind a trusted proxy that of the proxy's."""
-        if self._proxies is not None:
-            scope = {"type": "http", "client": address, "headers": headers}
-            try:
-                self._proxies(scope, None, None).send(None)  # type: ignore[arg-type]
-            except StopIteration:  # it has changed the scope, and waits for nothing
-                address = scope["client"]
-        return address[0] if address else None
+        if self._proxies is None:
+            return address[0] if address else None
+        scope = {"type": "http", "client": address, "headers": headers}
+        with contextlib.suppress(StopIteration):  # it changes the scope, and waits for nothing
+            self._proxies(scope, None, None).send(None)  # type: ignore[arg-type]
+        return scope["client"][0] if scope["client"] else None
 
     def first_lines(self, status: int, headers: list[tuple[bytes, bytes]]) -> bytes:
         """The status line, and the headers of every answer."""
@@ -130,6 +130,7 @@ class ExpressConnection(Connection):
                 request = found and self._request(*found, is_known=True)
                 if found and request:
                     self._arrival.clear()
+                    self._unset_keepalive_if_required()  # of a request on the long way
                     self.cycle = request
                     request.begin(found[0]["body"])
                     return
@@ -194,16 +195,8 @@ class ExpressConnection(Connection):
             return None
         return _Request(self, *found, head, (path, key_id, client))
 
-    def answered(self) -> None:
-        """Go on after an answer on the short way."""
-        if self.pipeline or self.flow.read_paused or self.transport.is_closing():
-            self.on_response_complete()
-        else:  # the same without a new timer
-            self.server_state.total_requests += 1
-            self.alarm.set(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
-
-class _Request(RequestResponseCycle):
+class _Request(Reply, RequestResponseCycle):
     """A request on the short way. Uvicorn's connection looks at its attributes."""
 
     message_event = Event()  # nobody waits for it
@@ -218,7 +211,7 @@ class _Request(RequestResponseCycle):
         head: Head,
         about: tuple[str, str | None, str | None],
     ) -> None:
-        # Not that of the parent, which makes what only ASGI needs.
+        # Not that of uvicorn, which makes what only ASGI needs.
         self._connection, self._endpoint, self._given = connection, endpoint, given
         self._head, self._about, self._start = head, about, time.perf_counter()
 
@@ -233,25 +226,29 @@ class _Request(RequestResponseCycle):
             # Later, as in the application: the connection may still be reading.
             connection.loop.call_soon(self.fail, error)
             return
-        self._work, self._reply = work, Reply(len(work.wanted), self._is_over, self._end)
+        super().__init__(len(work.wanted))
+        self._answer = work.answer
         if service.engine.deadline_s:
             connection.alarm.set(service.engine.deadline_s, self._give_up)
         connection.tasks.add(self)  # type: ignore[arg-type] # when it stops, it cancels them
-        service.engine.start(work.wanted, self._reply)
+        service.engine.start(work.wanted, self)
 
     def cancel(self, msg: str | None = None) -> None:
         """Give the work up, at the end of the server."""
         self.disconnected = True
 
-    def _is_over(self) -> bool:
-        return self._connection.gone or self.disconnected
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody waits for an answer any more."""
+        return self.response_complete or self.disconnected or self._connection.gone
 
     def _give_up(self) -> None:
-        self._reply.give_up(too_late(self._connection.express.service.engine.deadline_s))
+        self.give_up(too_late(self._connection.express.service.engine.deadline_s))
 
-    def _end(self, answers: list[Any]) -> None:
+    def end(self, answers: list[Any]) -> None:
+        """Answer the request."""
         try:
-            answer = self._work.answer(answers)
+            answer = self._answer(answers)
             headers, content = self._endpoint.headers(answer), encoded(answer)
         except Exception as error:
             self.fail(error)
@@ -285,7 +282,13 @@ class _Request(RequestResponseCycle):
         connection.express.gate.answered(
             "POST", path, self._endpoint.path, status, seconds, key_id, client
         )
-        connection.answered()
+        if connection.pipeline or connection.flow.read_paused or transport.is_closing():
+            connection.on_response_complete()
+        else:  # the same without a new timer
+            connection.server_state.total_requests += 1
+            connection.alarm.set(
+                connection.timeout_keep_alive, connection.timeout_keep_alive_handler
+            )
 
 
 async def _nothing(scope: Any, receive: Any, send: Any) -> None:

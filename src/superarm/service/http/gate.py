@@ -88,40 +88,16 @@ class Gate:
         ``headers`` has at least those that `HEADERS` names, in lower case. ``is_known`` is for a
         request with the method and the headers of an earlier one that was admitted.
         """
-        # With keys the headers do not matter: another website does not know the key.
-        if self._keys is None and not is_known:
+        keys, needed, client = self._keys, None, client or ""
+        if keys is not None:
+            needed = _needed_role(method, path)
+        elif not is_known:
+            # With keys the headers do not matter: another website does not know the key.
             visitors.check(method, headers, self._names)
-        return self._check_key(method, path, headers, client or "")
-
-    def declares_too_long(self, headers: Mapping[bytes, bytes]) -> bool:
-        """Whether a body must be refused before it arrives."""
-        declared = headers.get(b"content-length", b"0")
-        return declared.isdigit() and int(declared[:_MOST_DIGITS]) > self.most_body
-
-    def answered(
-        self,
-        method: str,
-        path: str,
-        route: str,
-        status: int,
-        seconds: float,
-        key_id: str | None,
-        client: str | None,
-    ) -> None:
-        """Count an answer, and write its line into the log."""
-        self._metrics.answered(method, route, status, seconds)
-        if self._log_requests:
-            logs.request_line(method, path, status, seconds, key_id, client)
-
-    def _check_key(
-        self, method: str, path: str, headers: Mapping[bytes, bytes], client: str
-    ) -> str | None:
-        """Check key, role and rate. Returns the id of the key."""
-        keys = self._keys
-        needed = None if keys is None else _needed_role(method, path)
         if keys is None or needed is None:
-            # A balancer that asks for health must not be refused because of its clients.
-            self._limit_rate(f"{_HEALTH} {client}" if path == _HEALTH else client)
+            if self._rate:
+                # A balancer that asks for health must not be refused because of its clients.
+                self._limit_rate(f"{_HEALTH} {client}" if path == _HEALTH else client)
             return None
         key = _api_key(headers)
         found = None if key is None else keys.role(key)
@@ -142,6 +118,26 @@ class Gate:
                 403, f"the role must be {needed} for this, got {role}", fix="use a key of that role"
             )
         return key_id
+
+    def declares_too_long(self, headers: Mapping[bytes, bytes]) -> bool:
+        """Whether a body must be refused before it arrives."""
+        declared = headers.get(b"content-length", b"0")
+        return declared.isdigit() and int(declared[:_MOST_DIGITS]) > self.most_body
+
+    def answered(
+        self,
+        method: str,
+        path: str,
+        route: str,
+        status: int,
+        seconds: float,
+        key_id: str | None,
+        client: str | None,
+    ) -> None:
+        """Count an answer, and write its line into the log."""
+        self._metrics.answered(method, route, status, seconds)
+        if self._log_requests:
+            logs.request_line(method, path, status, seconds, key_id, client)
 
     def _limit_rate(self, client: str) -> None:
         """Take a token from the bucket of a client, which fills with time."""

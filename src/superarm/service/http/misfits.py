@@ -196,4 +196,5 @@ def _models(annotation: Any) -> Iterable[type[BaseModel]]:
 
 
 def _printable(text: str) -> str:
-    return json.dumps(text)[1:-1][:_LONGEST_TEXT]
+    """A text that people can read, and no characters that change how others are shown."""
+    return (text if text.isprintable() else json.dumps(text)[1:-1])[:_LONGEST_TEXT]

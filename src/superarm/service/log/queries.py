@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from superarm.service.log.events import Bandit, Event
+from superarm.service.log.members import Members, members_in
 from superarm.service.log.store import Checkpoint, KeyRow, Store
 
 Statement = tuple[str, Sequence[Any]]
@@ -35,6 +36,7 @@ _PUT = (
 )
 PUT_CHECKPOINT, PUT_BASE = (_PUT.format(table=table) for table in ("checkpoints", "bases"))
 
+WITH_BASES, WITH_MEMBERS = 3, 4  # the versions that brought these tables
 # Each database fills in its own names of the types. A database of an earlier version gets what it
 # lacks.
 TABLES = (
@@ -51,6 +53,11 @@ TABLES = (
     "data {blob} NOT NULL, sha256 {blob} NOT NULL)",
     "CREATE TABLE IF NOT EXISTS bases (bandit {int} PRIMARY KEY, meta TEXT NOT NULL, "
     "data {blob} NOT NULL, sha256 {blob} NOT NULL)",
+    # Of events of several requests: see `superarm.service.log.members`.
+    "CREATE TABLE IF NOT EXISTS told (bandit {int} NOT NULL, decision {int} NOT NULL, "
+    "seq {int} NOT NULL, PRIMARY KEY (bandit, decision, seq)){tail}",
+    "CREATE TABLE IF NOT EXISTS asked (bandit {int} NOT NULL, key TEXT NOT NULL, "
+    "seq {int} NOT NULL, PRIMARY KEY (bandit, key)){tail}",
     "CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, role TEXT NOT NULL, "
     "note TEXT NOT NULL, created {real} NOT NULL, digest {blob} NOT NULL)",
 )
@@ -62,14 +69,18 @@ class LogTurn:
 
     store: Store
     news: list[Event]
-    by_key: Callable[[str], Event | None]
-    commit: Callable[[list[Event]], None]
+    by_keys: Callable[[Sequence[str]], list[Event]]
+    commit: Callable[..., None]
 
 
 class Database(Protocol):
     """What a store adds to the functions below. Statements have ``?`` where a value goes."""
 
     has_bases: bool  # whether the database has a table of them
+    has_members: bool  # whether it has tables of them
+
+    def each(self, values: Sequence[int] | Sequence[str]) -> Statement:
+        """A query that has the values as rows, as one column ``value``."""
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """The rows of a query."""
@@ -130,11 +141,39 @@ def compact(self: Database, number: int, seq: int, base: Checkpoint) -> None:
 
 def remove(self: Database, number: int, after: int, before: int) -> None:
     """Remove the events with a seq between two others, some at a time."""
-    where = "bandit = ? AND seq > ? AND seq < ?"
     while after < before - 1:
-        upto = min(after + 1 + _EVENTS_PER_PURGE, before)
-        self._write([(f"DELETE FROM events WHERE {where}", (number, after, upto))])
-        after = upto - 1
+        found = events(self, number, after, min(_EVENTS_PER_PURGE, before - after - 1))
+        some = [event for event in found if event.seq < before]
+        if not some:
+            return
+        upto = some[-1].seq
+        query = "DELETE FROM events WHERE bandit = ? AND seq > ? AND seq <= ?"
+        rows = _deleting(self, number, members_in(some))
+        self._write([(query, (number, after, upto)), *rows])
+        after = upto
+
+
+def inserting(self: Database, number: int, members: list[Members]) -> list[Statement]:
+    """Store the rows of the members of events."""
+    query = "INSERT INTO {table} (bandit, seq, {column}) SELECT ?, ?, value FROM ({each}) AS new"
+    return _for_rows(self, query, number, members)
+
+
+def _deleting(self: Database, number: int, members: list[Members]) -> list[Statement]:
+    # There is no index by seq alone.
+    query = "DELETE FROM {table} WHERE bandit = ? AND seq = ? AND {column} IN ({each})"
+    return _for_rows(self, query, number, members)
+
+
+def _for_rows(self: Database, query: str, number: int, members: list[Members]) -> list[Statement]:
+    made: list[Statement] = []
+    for one in members:
+        for table, column, values in (("told", "decision", one.told), ("asked", "key", one.keys)):
+            if values:
+                each, given = self.each(values)
+                filled = query.format(table=table, column=column, each=each)
+                made.append((filled, (number, one.seq, *given)))
+    return made
 
 
 def events(self: Database, number: int, after: int, limit: int) -> list[Event]:
@@ -171,7 +210,11 @@ def about(self: Database, number: int, decision: int) -> list[Event]:
         "WHERE bandit = ? AND decision IS NOT NULL AND decision >= ? AND decision <= ? "
         "AND kind = 'told' ORDER BY decision, seq"
     )
-    return list(_events(self, where, number, decision, decision))
+    found = list(_events(self, where, number, decision, decision))
+    if self.has_members:
+        many = "SELECT seq FROM told WHERE bandit = ? AND decision = ?"
+        found += _events(self, f"WHERE bandit = ? AND seq IN ({many})", number, number, decision)
+    return sorted(found)
 
 
 def expired_before(self: Database, number: int, seq: int, limit: int) -> list[Event]:
@@ -180,10 +223,17 @@ def expired_before(self: Database, number: int, seq: int, limit: int) -> list[Ev
     return list(_events(self, where, number, seq, limit))
 
 
-def by_key(self: Database, number: int, key: str) -> Event | None:
-    """The event that was made with an idempotency key."""
-    where = "WHERE bandit = ? AND key = ? AND key IS NOT NULL"
-    return next(_events(self, where, number, key), None)
+def by_keys(self: Database, number: int, keys: Sequence[str]) -> list[Event]:
+    """The events that were made with idempotency keys."""
+    query, given = self.each(keys)
+    # In this order: for an IN, SQLite takes the primary key and reads every event.
+    wanted = f"({query}) AS wanted CROSS JOIN events"
+    where = "WHERE bandit = ? AND key = wanted.value AND key IS NOT NULL"
+    found = list(_events(self, where, *given, number, of=wanted))
+    if self.has_members:
+        many = f"SELECT seq FROM asked WHERE bandit = ? AND key IN ({query})"
+        found += _events(self, f"WHERE bandit = ? AND seq IN ({many})", number, number, *given)
+    return found
 
 
 def checkpoint(self: Database, number: int) -> Checkpoint | None:
@@ -239,5 +289,5 @@ def _bandits(self: Database, where: str, *values: Any) -> Iterator[Bandit]:
     return (Bandit(*row) for row in self._read(f"{_BANDIT} {where}", values))
 
 
-def _events(self: Database, where: str, *values: Any) -> Iterator[Event]:
-    return (Event(*row) for row in self._read(f"SELECT {_EVENT} FROM events {where}", values))
+def _events(self: Database, where: str, *values: Any, of: str = "events") -> Iterator[Event]:
+    return (Event(*row) for row in self._read(f"SELECT {_EVENT} FROM {of} {where}", values))

@@ -9,7 +9,7 @@ class SharedQueries:
     """The methods of a store that need nothing but to read and to write rows."""
 
     bandit, bandit_named, bandits = queries.bandit, queries.bandit_named, queries.bandits
-    events, last, by_key = queries.events, queries.last, queries.by_key
+    events, last, by_keys = queries.events, queries.last, queries.by_keys
     decided_before, about = queries.decided_before, queries.about
     expired_before = queries.expired_before
     delete, was_deleted = queries.delete, queries.was_deleted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,11 +15,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from superarm.service.log.events import Bandit, Event
+from superarm.service.log.members import Members, members_in
 from superarm.service.log.queries import (
     INSERT_EVENT,
     INSERT_KEY,
+    WITH_BASES,
+    WITH_MEMBERS,
     LogTurn,
     Statement,
+    inserting,
 )
 from superarm.service.log.shared_queries import SharedQueries
 from superarm.service.log.sqlite_file import (
@@ -97,7 +102,8 @@ class SQLiteStore(SharedQueries):
         try:
             self._reading = connect(self.path, read_only=not writable)
             version = self._check_version(self._reading, writable=writable)
-            self.has_bases = mode == "serve" or version in (0, VERSION)
+            known = VERSION if mode == "serve" or version == 0 else version
+            self.has_bases, self.has_members = known >= WITH_BASES, known >= WITH_MEMBERS
             if not writable:
                 return
             writing = self._writing = connect(self.path)
@@ -130,7 +136,7 @@ class SQLiteStore(SharedQueries):
         """One process has every turn, and the engine runs one thread per bandit."""
         # No news: no other process appends.
         number = bandit.number
-        yield LogTurn(self, [], partial(self.by_key, number), partial(self.append, number))
+        yield LogTurn(self, [], partial(self.by_keys, number), partial(self.append, number))
 
     def create(self, bandit: Bandit, first: Event) -> Bandit:
         """Store a bandit and its first event. The returned bandit has its number."""
@@ -150,9 +156,17 @@ class SQLiteStore(SharedQueries):
                     raise NameTakenError(bandit.name) from error
                 raise as_store_error(error, self.path) from error
 
-    def append(self, number: int, events: list[Event]) -> None:
+    def append(
+        self, number: int, events: list[Event], members: list[Members] | None = None
+    ) -> None:
         """Append events of one bandit, and return when they are on the disk."""
-        self._write([(INSERT_EVENT, (number, *event)) for event in events])
+        beside = members_in(events) if members is None else members
+        rows: list[Statement] = [(INSERT_EVENT, (number, *event)) for event in events]
+        self._write(rows + inserting(self, number, beside))
+
+    def each(self, values: Sequence[int] | Sequence[str]) -> Statement:
+        """A query that has the values as rows, as one column ``value``."""
+        return "SELECT value FROM json_each(?)", (json.dumps(values),)
 
     def size(self) -> tuple[int, int]:
         """The largest number of a bandit, and the number of bandits."""

@@ -11,8 +11,8 @@ from superarm.service.log.queries import TABLES
 from superarm.service.log.store import StoreError
 
 # 1: the first. 2: arms of decisions are ranked, which servers of version 1 would not replay.
-# 3: logs may have been compacted.
-VERSION = 3
+# 3: logs may have been compacted. 4: events may be of several requests.
+VERSION = 4
 _BUSY_S = 30  # how long a statement waits for a lock that another process holds
 _ERROR_CLASS = 0xFF  # the low byte of an extended SQLite error code
 _TYPES = {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from superarm.service.log.events import Bandit, Event
+from superarm.service.log.members import Members
 
 
 class StoreError(Exception):
@@ -62,11 +64,14 @@ class Turn(Protocol):
     @property
     def news(self) -> list[Event]: ...  # noqa: D102 - above
 
-    def by_key(self, key: str) -> Event | None:
-        """The event that was made with an idempotency key."""
+    def by_keys(self, keys: Sequence[str]) -> list[Event]:
+        """The events that were made with some idempotency keys."""
 
-    def commit(self, events: list[Event]) -> None:
-        """Append all events or none, and return when they are durable."""
+    def commit(self, events: list[Event], members: list[Members] | None = None) -> None:
+        """Append all events or none, and return when they are durable.
+
+        ``members`` are those of the events, if they are known.
+        """
 
 
 class Store(Protocol):

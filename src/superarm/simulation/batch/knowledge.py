@@ -23,6 +23,10 @@ from superarm.simulation.batch.learned_runs import LearnedRuns
 from superarm.simulation.batch.on_numpy import NumpyEngine
 from superarm.simulation.batch.run_stack import Array, RunStack
 
+# From so many arms on, the few values that decide are faster drawn run by run than all as arrays:
+# benchmarks/torch_engine.py --beliefs.
+_MANY_ARMS = 500
+
 
 class Knowledge(Protocol):
     """The beliefs of all runs."""
@@ -104,8 +108,22 @@ class OneBeliefPerRun:
             belief.update(mine[places], seen[places], rng=self.rng)
 
 
-def knowledge(belief: Belief | None, runs: RunStack, engine: Any) -> Knowledge:
-    """What runs know that begin with a belief; None is `BetaBelief` with its default prior."""
+class TopsPerRun(OneBeliefPerRun):
+    """A copy of `LearnedBetaBelief` for every run, of which only the k largest values are drawn."""
+
+    def top(self, k: int) -> IndexArray:
+        """The k arms of the largest values of one sample of every belief, (n_runs, k)."""
+        beliefs: list[Any] = self.beliefs
+        return np.stack([belief.sample_top(k, rng=self.rng)[0] for belief in beliefs])
+
+
+def knowledge(
+    belief: Belief | None, runs: RunStack, engine: Any, *, only_top: bool = False
+) -> Knowledge:
+    """What runs know that begin with a belief; None is `BetaBelief` with its default prior.
+
+    With ``only_top``, nothing but the arms of the largest values is needed.
+    """
     if belief is not None and belief.n_arms != runs.n_arms:
         raise ValueError(
             f"belief must be about the {runs.n_arms} arms of the instances, got {belief.n_arms}"
@@ -118,6 +136,8 @@ def knowledge(belief: Belief | None, runs: RunStack, engine: Any) -> Knowledge:
     if type(belief) is SingleSeedBelief:
         return BetaRuns(runs, engine, belief.posteriors, 1.0)
     if type(belief) is LearnedBetaBelief:
+        if only_top and isinstance(engine, NumpyEngine) and runs.n_arms >= _MANY_ARMS:
+            return TopsPerRun(runs, engine, belief)
         return LearnedRuns(runs, engine, belief)
     if type(belief) is GaussianBelief:
         return GaussianRuns(runs, engine, belief)

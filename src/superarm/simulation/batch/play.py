@@ -15,7 +15,7 @@ from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.showing import one_line
 from superarm.oracles import GroupTesting, RandomSets, Singletons
 from superarm.simulation.batch.grading import Grading
-from superarm.simulation.batch.knowledge import Knowledge, LearnsInPauses, knowledge
+from superarm.simulation.batch.knowledge import Knowledge, LearnsInPauses, TopsPerRun, knowledge
 from superarm.simulation.batch.on_numpy import NumpyEngine
 from superarm.simulation.batch.run_stack import Array, RunStack
 from superarm.simulation.instances import Instance
@@ -84,7 +84,8 @@ def simulate_batch(
         What every run starts with; only read. By default a new `BetaBelief`. `BetaBelief`,
         `SharedSeedBelief`, `SingleSeedBelief`, `LearnedBetaBelief`, `GaussianBelief` and
         `FlatGaussianBelief` are played as arrays. Of other beliefs every run has a copy, which
-        costs as much as in `simulate`, with numpy only.
+        costs as much as in `simulate`, with numpy only. So does `LearnedBetaBelief` with numpy, if
+        the reward is a sum of 500 arms or more, of which few decide.
     n_runs, horizon
         How many runs, of how many rounds.
     seed
@@ -124,8 +125,9 @@ def simulate_batch(
         for run in range(n_runs)
     ]
     runs = RunStack(instances, device_engine)
-    known = knowledge(belief, runs, device_engine)
-    choose, per_round = _chooser(oracle, runs, device_engine, known.has_ties)
+    only_top = isinstance(oracle, Singletons) and runs.layer is None
+    known = knowledge(belief, runs, device_engine, only_top=only_top)
+    choose, per_round = _chooser(oracle, runs, device_engine, known)
     start = time.perf_counter()
     regret = _play(runs, known, choose, device_engine, recorded, horizon)
     play_s = time.perf_counter() - start
@@ -168,7 +170,7 @@ def _play(
     return np.ascontiguousarray(engine.get(kept)[:-1].T)
 
 
-def _chooser(oracle: Oracle, runs: RunStack, engine: Any, has_ties: bool) -> tuple[Choose, int]:
+def _chooser(oracle: Oracle, runs: RunStack, engine: Any, known: Knowledge) -> tuple[Choose, int]:
     """How a round chooses its arms from a draw of theta, and its number of evaluations."""
     if isinstance(oracle, RandomSets):
         nobody = engine.put(np.full((runs.n_runs, runs.k), -1))
@@ -176,7 +178,9 @@ def _chooser(oracle: Oracle, runs: RunStack, engine: Any, has_ties: bool) -> tup
     if isinstance(oracle, GroupTesting):
         grading = Grading(oracle, runs, engine)
         return lambda draw: grading(draw()), grading.n_tests
-    top = engine.top_k_ties if has_ties else engine.top_k
+    if isinstance(known, TopsPerRun):
+        return lambda draw: known.top(runs.k), runs.n_arms
+    top = engine.top_k_ties if known.has_ties else engine.top_k
     return lambda draw: top(runs.singleton_values(draw()), runs.k), runs.n_arms
 
 

@@ -17,15 +17,15 @@ const withOutcomes = (outcomes) =>
     .map(([arm, outcome]) => `${visible(arm)} ${number(outcome)}`)
     .join(", ");
 
-/** @param {{ arms: string[] }[]} decisions */
-const decided = (decisions) =>
-  listed(decisions[0].arms) + (decisions.length > 1 ? ` and ${decisions.length - 1} more` : "");
+/** @param {unknown[]} decisions */
+const more = (decisions) => (decisions.length > 1 ? ` and ${decisions.length - 1} more` : "");
 
 /** @type {Record<string, (event: any) => string>} */
 const WORDS = {
   created: () => "Created",
-  decided: ({ decisions }) => `Decided: ${decided(decisions)}`,
-  told: ({ outcomes }) => `Told: ${withOutcomes(outcomes)}`,
+  decided: ({ decisions }) => `Decided: ${listed(decisions[0].arms)}${more(decisions)}`,
+  told: ({ outcomes, told = [{ outcomes }] }) =>
+    `Told: ${withOutcomes(told[0].outcomes)}${more(told)}`,
   merged: ({ decisions }) => `Merged: ${plural(decisions.length, "decision")} of the edge`,
   expired: ({ decisions }) => `Expired: ${plural(decisions.length, "decision")}`,
   arms_added: ({ arms }) => `Added: ${listed(arms)}`,
