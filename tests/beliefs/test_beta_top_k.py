@@ -239,7 +239,7 @@ def test_saved_and_loaded_at_any_moment_it_goes_on_the_same(seed):
     )
     mu = moments.random(M)
     ways = [load_anew, copy.deepcopy, lambda belief: pickle.loads(pickle.dumps(belief))]
-    for t in range(400):
+    for t in range(600):
         if moments.random() < 0.05 or t < 4:
             beliefs[1] = ways[moments.integers(3)](beliefs[1])
         found = [belief.sample_top(K, rng=rng) for belief, rng in zip(beliefs, rngs, strict=True)]

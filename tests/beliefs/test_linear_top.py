@@ -53,8 +53,8 @@ def test_no_decision_differs_from_the_dense_twin(own, settings, is_eager, reques
     features = rng.normal(size=(4000, 6))
     means = np.clip(0.3 + features @ rng.normal(0, 0.04, 6) + own * rng.normal(size=4000), 0, 1)
     belief = LinearBelief(features, **settings)
-    for t in range(70):
-        if t == 50:  # new arms in the middle of a run
+    for t in range(100):
+        if t == 70:  # new arms in the middle of a run
             belief.add_arms(3, features[:3])
             means = np.append(means, means[:3])
         expected, values = dense(belief, 5, np.random.default_rng(t))

@@ -54,9 +54,9 @@ def play(belief, k, n_rounds, outcomes):
 def test_draws_are_those_of_the_slow_way(make, k, kind, monkeypatch):
     monkeypatch.setattr(beta_posteriors, "FEWEST_ARMS", 1)
     monkeypatch.setattr(_top_of_groups, "_FEW_GROUPS", 4)
-    fast = play(make(), k, 60, COINS[kind])
+    fast = play(make(), k, 80, COINS[kind])
     monkeypatch.setattr(TopOfGroups, "draw", slow_top.draw)
-    assert play(make(), k, 60, COINS[kind]) == fast
+    assert play(make(), k, 80, COINS[kind]) == fast
 
 
 @pytest.mark.parametrize("kind", ["coins", "measured"])

@@ -38,7 +38,7 @@ def test_decides_the_same_at_every_scale(name, decoder, quantize, tests):
     The levels are delta / 2B apart, with B of at least 1/2. So delta grows by the factor times the
     growth of that B.
     """
-    reward, n_rounds = REWARDS[name](), 16
+    reward, n_rounds = REWARDS[name](), 25
     least_b = max(0.5, float(np.max(reward.lipschitz)))
 
     def decisions(exponent):

@@ -81,7 +81,7 @@ def test_declaring_diminishing_pays():
         "zero_is_absent": True,
     }
     boxes = [sa.BlackBox(network, **declared, diminishing=d) for d in (True, False)]
-    with_it, without = play(network, 60, [(sa.LazyGreedy(), box) for box in boxes]).sum(axis=1)
+    with_it, without = play(network, 100, [(sa.LazyGreedy(), box) for box in boxes]).sum(axis=1)
     assert with_it < without
 
 

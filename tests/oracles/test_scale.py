@@ -181,7 +181,7 @@ def pairs():
 @pytest.mark.parametrize("reward", REWARDS)
 @pytest.mark.parametrize("name", ["lazy_singletons", "lazy_greedy"])
 def test_lazy_oracles_over_many_rounds(name, reward, choice):
-    check(name, REWARDS[reward](40), choice, 18, exponents=(-100, -43, 100))
+    check(name, REWARDS[reward](40), choice, 25, exponents=(-100, -43, 100))
 
 
 def test_every_power_of_two():
