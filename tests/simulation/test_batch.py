@@ -69,10 +69,10 @@ def test_regret_has_the_law_of_simulate(family, name):
     and the seeds are fixed. The two sides have different instances, so that all randomness is
     compared.
     """
-    draw, oracle, at = DRAWS[family], ORACLES[name], np.array([5, 15, 40])
-    ours = simulate_batch(draw, oracle, n_runs=800, horizon=40, seed=1, rounds=at).regret
+    draw, oracle, at = DRAWS[family], ORACLES[name], np.array([5, 20, 60])
+    ours = simulate_batch(draw, oracle, n_runs=800, horizon=60, seed=1, rounds=at).regret
     theirs = np.array(
-        [t.regret()[at - 1] for t in replicated(draw, oracle, n_runs=120, horizon=40, seed=2)]
+        [t.regret()[at - 1] for t in replicated(draw, oracle, n_runs=120, horizon=60, seed=2)]
     )
     for one, other in zip(ours.T, theirs.T, strict=True):
         assert stats.ks_2samp(one, other).pvalue > 1e-4
@@ -227,9 +227,9 @@ def test_runs_that_share_a_network_keep_one_copy_and_runs_in_slices_are_the_same
     runs = RunStack([it] * 50, NumpyEngine(np.random.SeedSequence(0)))
     assert runs.layer.shape == (1, 4, 16)
     oracle = ORACLES["p=1/2, centred"]
-    together = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=1).regret[:, -1]
+    together = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=60, seed=1).regret[:, -1]
     monkeypatch.setattr(on_numpy, "_AT_ONCE", 1000)  # 15 runs at a time
-    apart = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=2).regret[:, -1]
+    apart = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=60, seed=2).regret[:, -1]
     assert stats.ks_2samp(together, apart).pvalue > 1e-3  # wrong once in 1,000 times
 
 
