@@ -227,9 +227,9 @@ def test_runs_that_share_a_network_keep_one_copy_and_runs_in_slices_are_the_same
     runs = RunStack([it] * 50, NumpyEngine(np.random.SeedSequence(0)))
     assert runs.layer.shape == (1, 4, 16)
     oracle = ORACLES["p=1/2, centred"]
-    together = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=60, seed=1).regret[:, -1]
+    together = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=1).regret[:, -1]
     monkeypatch.setattr(on_numpy, "_AT_ONCE", 1000)  # 15 runs at a time
-    apart = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=60, seed=2).regret[:, -1]
+    apart = simulate_batch(lambda rng: it, oracle, n_runs=400, horizon=40, seed=2).regret[:, -1]
     assert stats.ks_2samp(together, apart).pvalue > 1e-3  # wrong once in 1,000 times
 
 
