@@ -144,7 +144,7 @@ def test_coverage():
 
 
 def test_coverage_from_thompson_sampling():
-    """500 logs of 25 rounds, with propensities from 51 samples: within four binomial errors.
+    """500 logs of 40 rounds, with propensities from 51 samples: within four binomial errors.
 
     The prior is strong, so that every arm is tried often enough. If one is not, intervals cover too
     rarely (benchmarks/offpolicy.py).
@@ -154,7 +154,7 @@ def test_coverage_from_thompson_sampling():
         rng = np.random.default_rng([seed, 1])
         policy = sa.Policy(sa.BetaBelief(3, prior=(8.0, 8.0)), sa.TopK(), sa.LinearReward(3), 2)
         rows = []
-        for _ in range(25):
+        for _ in range(40):
             # The decision is the last of 51 samples: the law of `ask`, and counted in.
             chances = propensities(policy, 51, rng=rng)
             arms = chances.sets[50]
