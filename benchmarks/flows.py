@@ -6,9 +6,10 @@
 
 Each flow is played until it is warm, and then traced once. A table has one row per flow (less is
 better): distinct functions of superarm, without comprehensions and lambdas; distinct files; and how
-often a call or a return leads to another file. What other processes do, such as the workers that
-play the cells of a study, is not traced. ``--list`` prints the functions of one flow in the order
-of their first calls. With another checkout on PYTHONPATH, that one is traced.
+often a call or a return leads to another file. Templates do not count. What other processes do,
+such as the workers that play the cells of a study, is not traced. ``--list`` prints the functions
+of one flow in the order of their first calls. With another checkout on PYTHONPATH, that one is
+traced.
 """
 
 from __future__ import annotations
@@ -91,8 +92,10 @@ class Tracer:
             flow.path.append(file)
 
     def _is_own(self, code: CodeType) -> bool:
-        # Bodies of classes are not optimized, functions are.
-        return code.co_filename.startswith(self.root) and bool(code.co_flags & inspect.CO_OPTIMIZED)
+        # Bodies of classes are not optimized, functions are. Templates are compiled, too.
+        file = code.co_filename
+        is_function = bool(code.co_flags & inspect.CO_OPTIMIZED)
+        return is_function and file.startswith(self.root) and file.endswith(".py")
 
     def _caller(self, frame: FrameType) -> str | None:
         """The file that a return leads to, across the frames of other packages."""

@@ -32,7 +32,7 @@ from superarm.studies import Memory
 from superarm.studies.archive import pack, unpack
 from superarm.studies.paper import catalogue
 from superarm.studies.paper.claims import judge
-from superarm.studies.paper.report import recorded_sweeps
+from superarm.studies.paper.reproduction import recorded_sweeps
 from superarm.studies.paper.verdicts import Claim, Verdict
 from superarm.studies.provenance import provenance
 from superarm.studies.run import record_with_bar, recorded_rows

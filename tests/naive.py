@@ -399,3 +399,32 @@ def cascade_posterior(prior, lists, continues, n=61):
     return means, [
         float((mass * theta**2).sum()) - m**2 for theta, m in zip(grid, means, strict=True)
     ]
+
+
+def bounds_of_arm(theta, b, x, f, *, monotone, concave):
+    """Bounds of one arm at theta, given its B and its answers f at the ascending means x."""
+    right = sum(mean <= theta for mean in x)
+    lower, upper = -math.inf, math.inf
+    if right > 0:
+        if x[right - 1] == theta:
+            return f[right - 1], f[right - 1]
+        reach = b * (theta - x[right - 1])
+        upper = f[right - 1] + reach
+        lower = f[right - 1] if monotone else f[right - 1] - reach
+    if right < len(x):
+        reach = b * (x[right] - theta)
+        lower = max(lower, f[right] - reach)
+        upper = min(upper, f[right] if monotone else f[right] + reach)
+    # The chord around theta bounds from below, the next ones on both sides from above.
+    for first in (right - 1, right - 2, right) if concave else ():
+        if 0 <= first < len(x) - 1:
+            f1, f2 = f[first], f[first + 1]
+            share = (theta - x[first]) / (x[first + 1] - x[first])
+            line = f1 + (f2 - f1) * share
+            # What rounding may do to a line through two points.
+            slack = 4e-16 * (abs(f1) + abs(f2)) * (1 + abs(share))
+            if first == right - 1:
+                lower = max(lower, line - slack)
+            else:
+                upper = min(upper, line + slack)
+    return lower, max(lower, upper)

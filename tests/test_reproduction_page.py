@@ -10,7 +10,7 @@ import reproduction_page
 from superarm.studies import Memory, paper, run_cell
 from superarm.studies.archive import unpack
 from superarm.studies.paper.extensions import beyond
-from superarm.studies.paper.report import recorded_sweeps
+from superarm.studies.paper.reproduction import recorded_sweeps
 from superarm.studies.run import recorded_rows
 
 ROOT = Path(__file__).parent.parent

@@ -13,7 +13,7 @@ import pytest
 
 import unchanged
 from superarm.oracles import _noisy_round
-from superarm.oracles._lazy.certificates import Audits
+from superarm.oracles._lazy.single_arms import Audits
 from unchanged_studies import STUDIES
 
 EXPECTED = json.loads(unchanged.RECORDED.read_text())

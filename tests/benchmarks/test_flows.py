@@ -62,12 +62,20 @@ def test_imports_are_not_part_of_a_flow(package):
     assert flow.calls == {("one.py", "inner"): 1}
 
 
-@pytest.mark.parametrize("name", ["singletons", "session"])
-def test_a_flow_begins_with_its_call(name):
+# Functions, files, and switches between files. Raise a number only with a reason: somebody has to
+# read each function and to open each file in order to understand one round.
+CEILINGS = {
+    "singletons": (27, 7, 40),
+    "lazy": (42, 8, 60),
+    "group": (48, 10, 64),
+    "session": (39, 11, 60),
+}
+
+
+@pytest.mark.parametrize("name", CEILINGS)
+def test_rounds_stay_short(name):
     (flow,) = flows.trace([name])
-    first = next(iter(flow.calls))[1]
-    assert first.endswith(".ask")
-    functions, files, switches = flow.counts
-    assert functions > files > 1
-    assert switches >= 2 * (files - 1)
-    assert f"| {flow.name} | {functions} |" in flows.table([flow])
+    assert next(iter(flow.calls))[1].endswith(".ask")
+    assert f"| {flow.name} | {flow.counts[0]} |" in flows.table([flow])
+    listed = "\n".join(map(" ".join, flow.calls))
+    assert all(map(int.__le__, flow.counts, CEILINGS[name])), f"{flow.counts}:\n{listed}"

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+import naive
 from superarm import Pools
 from superarm.core.same_draws import same_draws
-from superarm.oracles._lazy import single_arms
 from superarm.oracles._lazy.gains import Base, hoped
 from superarm.oracles._lazy.single_arms import SingleArms
 from superarm.oracles._lazy.stage import Stage
@@ -23,10 +23,11 @@ def filled(rng, n_arms, n_points, **declared):
 @pytest.mark.parametrize("monotone", [True, False])
 @pytest.mark.parametrize("concave", [True, False])
 @pytest.mark.parametrize("chords", [True, False])
-def test_bounds_of_few_arms_are_those_of_many(monotone, concave, chords, monkeypatch):
+def test_bounds_of_all_arms_are_those_of_each(monotone, concave, chords):
     rng, options = np.random.default_rng(0), {"least": -7.0, "most": 9.0, "chords": chords}
+    declared = {"monotone": monotone, "concave": concave}
     for _ in range(20):
-        known = filled(rng, 40, 6, monotone=monotone, concave=concave)
+        known = filled(rng, 40, 6, **declared)
         theta = np.round(rng.random(40), 2)
         theta[1] = known.x[0, 1]  # a mean that was evaluated
         many = known.bounds(theta, **options)
@@ -35,9 +36,20 @@ def test_bounds_of_few_arms_are_those_of_many(monotone, concave, chords, monkeyp
         some = rng.permutation(40)[:12]
         few = known.bounds(theta[some], some, **options)
         np.testing.assert_array_equal(few, [bound[some] for bound in many])
-        with monkeypatch.context() as patch:
-            patch.setattr(single_arms, "FEW", 40)
-            np.testing.assert_array_equal(known.bounds(theta, **options), many)
+        for arm in range(1, 40):
+            x, f = (points[: known.n[arm], arm].tolist() for points in (known.x, known.f))
+            b, shape = known.lipschitz[arm], {"monotone": monotone, "concave": concave and chords}
+            expected = naive.bounds_of_arm(theta[arm], b, x, f, **shape)
+            assert (many[0][arm], many[1][arm]) == expected
+
+
+def test_more_points_than_a_byte_can_count():
+    rng = np.random.default_rng(1)
+    known = SingleArms(np.ones(2), 300, monotone=False, concave=False)
+    for x in rng.permutation(300) / 300:
+        known.add(0, float(x), float(x))
+    lower, upper = known.bounds(np.array([0.9, 0.9]))
+    assert (lower[0], upper[0]) == (0.9, 0.9)
 
 
 @pytest.mark.parametrize("n_base", [1, 4, 20])

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import parts
 import superarm as sa
 from lazy_rounds import play_beside
-from superarm.oracles._lazy.certificates import best_and_rivals
 from superarm.oracles._lazy.single_arms import SingleArms
+from superarm.oracles.lazy_singletons import best_and_rivals
 
 
 def plateaus(arms, means):

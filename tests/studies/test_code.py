@@ -54,7 +54,7 @@ def changed(root, name, before):
         "studies/provenance.py",
         "studies/paper/claims/growth.py",
         "studies/paper/experiments/fig2a.py",
-        "studies/paper/report.py",
+        "studies/paper/reproduction.py",
         "studies/cells/compare.py",
         "studies/comparison/report.py",
         "cli/reproduce.py",

@@ -24,9 +24,9 @@ from superarm.reporting.tables import as_rich
 from superarm.studies import RequestError, Scale, Store, paper, run
 from superarm.studies.archive import pack
 from superarm.studies.code import versions
-from superarm.studies.paper import report, reproduction
+from superarm.studies.paper import reproduction
 from superarm.studies.paper.claims import STATEMENTS
-from superarm.studies.paper.report import make_report, recorded_sweeps
+from superarm.studies.paper.reproduction import make_report, recorded_sweeps
 from superarm.studies.paper.verdicts import Verdict
 
 SCALE = Scale("tiny", runs=2)
@@ -67,11 +67,11 @@ def drawn_before(tiny, monkeypatch):
     pictures = {name: (tiny[0] / name / f"{name}.svg").read_text() for name in paper.names()}
 
     def section(study, *recorded):
-        monkeypatch.setattr(report, "render", lambda draw: pictures[study.name])
+        monkeypatch.setattr(reproduction, "render", lambda draw: pictures[study.name])
         return make_section(study, *recorded)
 
-    make_section = report._section
-    monkeypatch.setattr(report, "_section", section)
+    make_section = reproduction._section
+    monkeypatch.setattr(reproduction, "_section", section)
 
 
 @pytest.mark.usefixtures("drawn_before")

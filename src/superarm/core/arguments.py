@@ -103,7 +103,16 @@ def as_unit(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}")
     numbers = given.astype(np.float64, copy=False)
-    if numbers.size and not _in_unit(numbers):
+    if numbers.size <= _FEW:
+        is_inside = not [one for one in numbers.ravel().tolist() if not 0 <= one <= 1]
+    else:
+        # Read as whole numbers, the bits of the floats from 0 to 1 are at most those of 1, and the
+        # bits of all others but -0.0 are above. So one pass is enough if nothing is wrong. A NaN
+        # makes min() NaN and the comparison false.
+        is_inside = numbers.view(np.uint64).max() <= _BITS_OF_ONE or (
+            numbers.min() >= 0 and numbers.max() <= 1
+        )
+    if not is_inside:
         bad = numbers[~((numbers >= 0) & (numbers <= 1))]
         raise ValueError(f"{name} must be in [0, 1], got {bad.flat[0]}; rescale before you pass it")
     return numbers
@@ -222,20 +231,6 @@ def as_state(
         if values.shape != (n_arms,):
             raise ValueError(f"state[{key!r}] must have {n_arms} numbers, got {len(values)}")
     return loaded
-
-
-def _in_unit(numbers: FloatArray) -> bool:
-    if numbers.size <= _FEW:
-        for number in numbers.ravel().tolist():  # noqa: SIM110 (a generator is slower)
-            if not 0 <= number <= 1:
-                return False
-        return True
-    # Read as whole numbers, the bits of the floats from 0 to 1 are at most those of 1, and the bits
-    # of all others but -0.0 are above. So one pass is enough if nothing is wrong. A NaN makes min()
-    # NaN and the comparison false.
-    return bool(
-        numbers.view(np.uint64).max() <= _BITS_OF_ONE or (numbers.min() >= 0 and numbers.max() <= 1)
-    )
 
 
 def _as_float(value: Any, name: str) -> float:

@@ -55,7 +55,6 @@ class Pools:
         self.n_arms = as_count(n_arms, "n_arms", least=1)
         self._bits: _bits.Bits | None = None
         self._rows: IndexArray | None = None
-        self._size: int | None = None
         self.members, self.offsets = checked(members, offsets, self.n_arms)
         self._n_pools = len(self.offsets) - 1
 
@@ -73,7 +72,7 @@ class Pools:
         n_arms = as_count(n_arms, "n_arms", least=1)
         members = as_arms(arms, n_arms)
         pools = cls._trusted(members, np.arange(len(members) + 1, dtype=np.intp), n_arms)
-        pools._size = 1
+        pools._common_size = 1
         return pools
 
     @classmethod
@@ -220,12 +219,12 @@ class Pools:
         if not len(self.members):
             return np.zeros(1, np.intp), Pools._trusted(self.members, self.offsets, 1)
         # The arms get new numbers, 0 for the first one that occurs.
-        if self._size == 1:  # no need to look: the arms are distinct
+        if self._common_size == 1:  # an arm that occurs twice is computed twice
             arms, renamed = self.members, np.arange(len(self.members))
         else:
             arms, renamed = numbered(self.members, self.n_arms)
         pools = Pools._trusted(renamed, self.offsets, len(arms))
-        pools._size = self._size
+        pools._common_size = self._common_size
         return arms, pools
 
     def join(self, *others: Pools) -> Pools:
@@ -244,7 +243,7 @@ class Pools:
     def _trusted(cls, members: IndexArray, offsets: IndexArray, n_arms: int) -> Pools:
         pools = cls.__new__(cls)
         pools.n_arms, pools._n_pools = n_arms, len(offsets) - 1
-        pools._bits = pools._rows = pools._size = None
+        pools._bits = pools._rows = None
         pools.members, pools.offsets = members, offsets
         return pools
 
@@ -253,14 +252,14 @@ class Pools:
         """Pools of equal size, shape (n_pools, size), each ascending."""
         n_pools, size = rows.shape
         pools = cls._trusted(rows.ravel(), np.arange(n_pools + 1, dtype=np.intp) * size, n_arms)
-        pools._size = size
+        pools._common_size = size if size <= _SMALL else 0
         return pools
 
     @classmethod
     def _of_cells(cls, cells: IndexArray, n_pools: int, n_arms: int) -> Pools:
         """The pools of the matrix A that is 1 in these cells: cell j · n_arms + i is A[j, i]."""
         pools = cls.__new__(cls)
-        pools.n_arms, pools._bits, pools._n_pools, pools._size = n_arms, None, n_pools, None
+        pools.n_arms, pools._bits, pools._n_pools = n_arms, None, n_pools
         pools._rows = cells // n_arms
         pools.members = cells - pools._rows * n_arms
         return pools
@@ -268,19 +267,16 @@ class Pools:
     @classmethod
     def _packed(cls, bits: _bits.Bits, n_pools: int, n_arms: int) -> Pools:
         pools = cls.__new__(cls)
-        pools.n_arms, pools._bits, pools._n_pools = n_arms, bits, n_pools
-        pools._rows = pools._size = None
+        pools.n_arms, pools._bits, pools._n_pools, pools._rows = n_arms, bits, n_pools, None
         return pools
 
     @cached_property
     def _common_size(self) -> int:
         """The size of every pool, if all have the same and it is small; else 0."""
-        size = self._size
-        if size is None:
-            size = len(self.members) // max(1, len(self))
-            if size * len(self) != len(self.members) or (self.sizes != size).any():
-                return 0
-        return size if size <= _SMALL else 0
+        size = len(self.members) // max(1, len(self))
+        if size > _SMALL or size * len(self) != len(self.members) or (self.sizes != size).any():
+            return 0
+        return size
 
     @cached_property
     def _csr(self) -> scipy.sparse.csr_array:

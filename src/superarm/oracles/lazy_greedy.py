@@ -20,13 +20,14 @@ from superarm.core import (
 )
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.showing import one_line
+from superarm.oracles._bounds import LazySingletonsReport
 from superarm.oracles._greedy import BuiltReport, falls, greedy, may_stop
-from superarm.oracles._lazy.certificates import AUDITS
+from superarm.oracles._lazy.audits import AUDITS
 from superarm.oracles._lazy.greedy_round import ContradictionError, GreedyRound, KnownSets
 from superarm.oracles._lazy.stage import Stage
 from superarm.oracles._sets import extendable
 from superarm.oracles._state import check_loaded, check_state, refuse_noisy
-from superarm.oracles.lazy_singletons import LazySingletons, LazySingletonsReport
+from superarm.oracles.lazy_singletons import LazySingletons
 from superarm.sets.feasible import Feasible
 
 

@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike
 
 from superarm.core import FeasibleSets, KOrSets, Pools, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
+from superarm.core.k_of_m import kth_largest
+from superarm.core.optional import Uniform
 from superarm.core.showing import one_line
-from superarm.oracles._bounds import BoundsReport
+from superarm.oracles._bounds import LazySingletonsReport
 from superarm.oracles._budget import as_budget
-from superarm.oracles._lazy.certificates import AUDITS, as_audits, best_and_rivals, share_excluded
+from superarm.oracles._lazy.audits import AUDITS, arm_to_audit, as_audits, doubtful
 from superarm.oracles._lazy.look_ahead import NEW, PLAINLY_TOO_LARGE, last_place, look_ahead
 from superarm.oracles._lazy.saved_arms import from_state, state_of
 from superarm.oracles._lazy.single_arms import SingleArms
@@ -22,32 +24,7 @@ from superarm.oracles._state import check_loaded, check_state, refuse_noisy
 
 # A batch is at least this share of the evaluations so far, so that there are O(log) batches.
 _SHARE_PER_BATCH = 1 / 8
-_IN_STATE = ("monotone", "concave", "used", "warned")
-
-
-@dataclass(frozen=True, eq=False)
-class LazySingletonsReport(BoundsReport):
-    """What is known about the arms after a ``select``: a `BoundsReport`, and what audits found.
-
-    Attributes
-    ----------
-    certified
-        Whether the bounds prove that the set is Oracle+'s, given what the reward declares. False
-        only if the budget was used up.
-    audits, drawn
-        How many audits the declarations have passed so far, and how many of these were of an arm
-        at random.
-    """
-
-    audits: int = 0
-    drawn: int = 0
-
-    __repr__ = one_line
-
-    @property
-    def excluded(self) -> float:
-        """The share of wrong bounds that the audits exclude with 95% confidence; 1 without any."""
-        return share_excluded(self.drawn)
+_NONE = np.zeros(0, np.intp)
 
 
 class LazySingletons:
@@ -142,10 +119,8 @@ class LazySingletons:
             # A declaration that an audit shows to be wrong is corrected, and the set is found anew.
             if not (is_audited and now.audit(arms)):
                 break
-        made, drawn = known.audits.made, known.audits.drawn
-        self.report = LazySingletonsReport(
-            now.lower, now.upper, now.evaluations, certified, made, drawn
-        )
+        found = now.lower, now.upper, now.evaluations, certified
+        self.report = LazySingletonsReport(*found, known.audits.made, known.audits.drawn)
         return arms
 
     def state(self) -> dict[str, Any]:
@@ -159,11 +134,6 @@ class LazySingletons:
         if state["memory"] is None:
             self.forget()
             return
-        if state.get("n_points") != self.n_points or any(name not in state for name in _IN_STATE):
-            raise ValueError(
-                f"state must have n_points={self.n_points} and {', '.join(_IN_STATE)}, "
-                f"got n_points={state.get('n_points')} and {sorted(state)}"
-            )
         self._known = from_state(state, self.n_points)
         self._reward = None
 
@@ -254,8 +224,8 @@ class _Round:
 
     def audit(self, arms: IndexArray) -> bool:
         """Evaluate an arm whose bounds leave no doubt, if there is one. Whether they were wrong."""
-        audits = self.known.audits
-        arm = audits.choose(self.feasible, arms, self.lower, self.upper) if self.left() else None
+        audits, bounds = self.known.audits, (self.lower, self.upper)
+        arm = arm_to_audit(audits.made, self.feasible, arms, *bounds) if self.left() else None
         if arm is None:
             return False
         wrong = self.ask(np.array([arm]), self.theta[[arm]])
@@ -284,3 +254,47 @@ class _Round:
             return None
         self.evaluations += 1
         return self.reward([arm], [x])
+
+
+def best_and_rivals(
+    feasible: FeasibleSets, lower: FloatArray, upper: FloatArray, *, rng: np.random.Generator
+) -> tuple[IndexArray, IndexArray, int]:
+    """The best set by the middles of the bounds, and the arms that keep it from being certified.
+
+    The most urgent of these arms come first. The number says how many of them must be evaluated in
+    any case, as far as this is known. ``lower`` and ``upper``, shape (n_arms,), bound what each arm
+    adds.
+    """
+    if issubclass(type(feasible), Uniform):
+        arms = feasible.best(lower + upper, rng=rng)
+        return arms, *_contested(arms, lower, upper)
+    arms = feasible.best((lower + upper) / 2, rng=rng)
+    return arms, doubtful(feasible, arms, lower, upper), 0
+
+
+def _contested(arms: IndexArray, lower: FloatArray, upper: FloatArray) -> tuple[IndexArray, int]:
+    """The arms that keep a set of k arms from being certified, and how many must be evaluated.
+
+    The set is certified if its weakest arm is above its strongest rival outside. Whatever the k-th
+    largest value is, it lies between the k-th largest lower and upper bounds. An arm whose bounds
+    enclose both can be neither in nor out until it is evaluated.
+    """
+    outside = np.ones(len(lower), bool)
+    outside[arms] = False
+    if not outside.any():
+        return _NONE, 0
+    others = outside.nonzero()[0]
+    weakest, rival = arms[lower[arms].argmin()], others[upper[others].argmax()]
+    if lower[weakest] > upper[rival]:
+        return _NONE, 0
+    low, high = kth_largest(lower, len(arms)), kth_largest(upper, len(arms))
+    width = upper - lower
+    # An arm that may turn out to be tied is in question, too: ties are broken at random, not by
+    # what is known of the arms.
+    may_change = (upper >= lower[weakest]) & (lower <= upper[rival]) & (width > 0)
+    in_question = may_change.nonzero()[0]
+    enclosing = (lower[in_question] < low) & (upper[in_question] > high)
+    urgency = np.where(enclosing, np.inf, upper[in_question])
+    pair = weakest if width[weakest] >= width[rival] else rival
+    urgency[(in_question == pair) & ~enclosing] = np.finfo(np.float64).max
+    return in_question[np.argsort(-urgency, kind="stable")], int(enclosing.sum())

@@ -18,7 +18,7 @@ from superarm.core.optional import Forgetful, Stateful
 from superarm.core.showing import one_line
 from superarm.oracles._budget import as_budget
 from superarm.oracles._groups import as_group, with_groups
-from superarm.oracles._lazy.certificates import AUDITS
+from superarm.oracles._lazy.audits import AUDITS
 from superarm.oracles._rounding import rounding_at
 from superarm.oracles._sets import completable
 from superarm.oracles._state import check_state, refuse_noisy

@@ -36,12 +36,12 @@ def need(module: str, extra: str, why: str) -> None:
 
 def lacks(*modules: str) -> list[str]:
     """Those of some modules that are not installed."""
-    # Looked for, not imported: that would take long.
-    return [module for module in modules if not _is_there(module)]
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ValueError:  # a module without a spec, such as one that a test put in its place
-        return True
+    lacking = []
+    for module in modules:
+        # Looked for, not imported: that would take long.
+        try:
+            if find_spec(module) is None:
+                lacking.append(module)
+        except ValueError:  # a module without a spec, such as one that a test put in its place
+            continue
+    return lacking

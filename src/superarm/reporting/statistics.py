@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its submodules are imported when they are used
 from numpy.typing import ArrayLike
 
-from superarm.core import special
 from superarm.core.arguments import FloatArray, as_finite
 
 __all__ = [
@@ -66,7 +66,7 @@ def mean_band(runs: FloatArray, level: float = LEVEL) -> tuple[FloatArray, Float
         unbounded = np.full(len(mean), np.inf)
         return mean, -unbounded, unbounded
     error = runs.std(axis=0, ddof=1) / np.sqrt(n_runs)
-    reach = float(special.stdtrit(n_runs - 1, (1 + level) / 2)) * error
+    reach = float(scipy.special.stdtrit(n_runs - 1, (1 + level) / 2)) * error
     return mean, mean - reach, mean + reach
 
 

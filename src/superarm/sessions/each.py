@@ -23,7 +23,7 @@ from superarm.sessions.bulk import is_simple, learn, learns_in_bulk, records_of
 from superarm.sessions.decisions import Decision, Name, Record, Status
 from superarm.sessions.ledger import Evidence, known_of
 from superarm.sessions.session import Session
-from superarm.sessions.unlocked import UnlockedSession
+from superarm.sessions.unlocked import UnlockedSession, Why
 
 _MOST_VALUES = 1 << 20  # that are drawn at once, if every sample needs the values of all arms
 
@@ -60,8 +60,7 @@ def ask_each(session: Session, n: int) -> list[Decision]:
         now.expire(time)
         drawn = now.policy.belief.sample_tops(n, feasible.n_most, rng=now.rng)
         made = records_of(now, drawn, count(now.rounds + 1), time)
-        now.issue(made, n)
-        _keep_evidence(now, feasible, made, drawn)
+        now.issue(made, n, _evidence_of(now, feasible, made, drawn))
         return [record.decision for record in made]
 
 
@@ -131,21 +130,21 @@ def tell_each(
         return made
 
 
-def _keep_evidence(
+def _evidence_of(
     session: UnlockedSession,
     feasible: FeasibleSets,
     made: list[Record],
     drawn: tuple[IndexArray, FloatArray],
-) -> None:
-    """Remember what `Session.ask` would remember of the last decisions."""
+) -> dict[str, Why]:
+    """What `Session.ask` would remember of the last decisions, made when somebody asks for it."""
     first = max(0, len(made) - session.explain_last)
     last, arms, values = made[first:], drawn[0][first:], drawn[1][first:]
-    if last:
-        # One posterior for all of them: it takes as long as that of one decision.
-        known = known_of(session.policy.belief, arms.ravel())
-        of = partial(_evidence, session.policy.reward.n_arms, feasible, known, last, arms, values)
-        lazy = [(record.decision.id, partial(of, i)) for i, record in enumerate(last)]
-        session.keep_evidence(lazy)
+    if not last:
+        return {}
+    # One posterior for all of them: it takes as long as that of one decision.
+    known = known_of(session.policy.belief, arms.ravel())
+    of = partial(_evidence, session.policy.reward.n_arms, feasible, known, last, arms, values)
+    return {record.decision.id: partial(of, place) for place, record in enumerate(last)}
 
 
 def _evidence(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -105,17 +106,9 @@ class UnlockedSession:
             self.expire(now)
         # All or none: nothing is issued before the last decision is made.
         made = [self._decide(feasible, place, now, n_samples, known) for place in range(1, n + 1)]
-        self.issue([Record(decision, ranked) for decision, ranked, _ in made])
-        self.keep_evidence((decision.id, evidence) for decision, _, evidence in made)
+        evidence = {decision.id: why for decision, _, why in made if why is not None}
+        self.issue([Record(decision, ranked) for decision, ranked, _ in made], evidence=evidence)
         return [decision for decision, _, _ in made]
-
-    def keep_evidence(self, of_decisions: Iterable[tuple[str, Why | None]]) -> None:
-        """Remember why decisions were made, as far as that is known, and of the last ones only."""
-        for id, evidence in of_decisions:
-            if evidence is not None:
-                self.evidence[id] = evidence
-        while len(self.evidence) > self.explain_last:
-            self.evidence.popitem(last=False)
 
     def tell(self, decision: Decision | str, outcomes: Mapping[Name, float]) -> tuple[Name, ...]:
         """Learn outcomes of a decision. Returns the arms whose outcomes were new."""
@@ -171,12 +164,20 @@ class UnlockedSession:
                 )
         return [Record(one, np.array(self.arms.of(one.arms), np.intp)) for one in decisions]
 
-    def issue(self, records: list[Record], n_rounds: int = 1) -> None:
-        """Remember the decisions of one round, or of several."""
+    def issue(
+        self,
+        records: list[Record],
+        n_rounds: int = 1,
+        evidence: Mapping[str, Why] = MappingProxyType({}),
+    ) -> None:
+        """Remember the decisions of some rounds, and by their ids why the last ones were made."""
         self.rounds += n_rounds
         self.n_decisions += len(records)
         for record in records:
             self.ledger.add(record)
+        self.evidence.update(evidence)
+        while len(self.evidence) > self.explain_last:
+            self.evidence.popitem(last=False)
 
     def set_retired(self, names: Sequence[Name], retired: bool) -> None:
         """Retire or restore arms."""

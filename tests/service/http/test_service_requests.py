@@ -1,5 +1,7 @@
 """Bodies and paths that the service refuses, and the form of its answers."""
 
+import gzip
+
 import pytest
 
 from serving import client_of, create
@@ -53,6 +55,12 @@ BAD = {
         b'{"name": "x", "arms": 3, "k": 1, "reward": "any_success", "oracle": "top_k"}',
         422,
     ),
+    "top k of what is no sum, now and then": (
+        b'{"name": "x", "arms": 3, "k": 1, "reward": "any_success", "oracle": '
+        b'{"kind": "rarely", "when": 2, "oracle": '
+        b'{"kind": "epsilon_random", "epsilon": 0.5, "oracle": "top_k"}}}',
+        422,
+    ),
     "an oracle in itself": (
         b'{"name": "x", "arms": 3, "k": 1, "oracle": '
         + b'{"kind": "rarely", "when": 2, "oracle": ' * 9
@@ -90,3 +98,22 @@ def test_what_is_not_there(client):
     )
     text = client.post("/v1/bandits", content=b"name=x", headers={"content-type": "text/plain"})
     assert text.json()["status"] == 415
+
+
+@pytest.mark.parametrize(
+    ("raw", "fix"),
+    [
+        (gzip.compress(b"{}"), "send it without compression"),
+        ("{}".encode("utf-8-sig"), "send it without a byte order mark"),
+        ("{}".encode("utf-16"), "send it in UTF-8"),
+    ],
+)
+def test_bodies_that_are_json_for_others(client, raw, fix):
+    answer = client.post("/v1/bandits", content=raw, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["fix"]) == (400, fix)
+
+
+def test_an_idempotency_key_comes_once(client):
+    keys = [("Idempotency-Key", "a"), ("Idempotency-Key", "b")]
+    answer = client.post(f"/v1/bandits/{create(client)}/decisions", headers=keys)
+    assert (answer.status_code, answer.json()["detail"]) == (400, "Idempotency-Key must come once")

@@ -14,7 +14,7 @@ import sqlite3
 import pytest
 
 from serving import client_of, create
-from superarm.oracles._lazy.certificates import Audits
+from superarm.oracles._lazy.single_arms import Audits
 from superarm.service.bandits.records import like
 from superarm.service.bandits.replay import fingerprint, replay
 from superarm.service.log import chain

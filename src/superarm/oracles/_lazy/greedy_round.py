@@ -10,8 +10,9 @@ from superarm.core import Pools, Reward
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
 from superarm.core.optional import is_diminishing
 from superarm.core.warn import warn_user
-from superarm.oracles._lazy.certificates import Audits
+from superarm.oracles._lazy.audits import rival_to_audit
 from superarm.oracles._lazy.gains import Base, RememberedGains, hoped, pack
+from superarm.oracles._lazy.single_arms import Audits
 from superarm.oracles._lazy.stage import Stage
 
 # An answer may exceed its bound by this share: batches and single calls round differently.
@@ -195,7 +196,7 @@ class GreedyRound:
             return
         arms = np.setdiff1d(np.flatnonzero(np.isneginf(stage.exact)), stage.closed)
         if len(arms):
-            self._evaluate(stage, np.array([audits.choose_rival(arms, stage.upper)]))
+            self._evaluate(stage, np.array([rival_to_audit(audits.made, arms, stage.upper)]))
             audits.passed()
 
     def _consult(self, stage: Stage, gain: float) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from superarm.core.arguments import as_finite
-from superarm.oracles._lazy.certificates import Audits
-from superarm.oracles._lazy.single_arms import SingleArms
+from superarm.oracles._lazy.single_arms import Audits, SingleArms
+
+_IN_STATE = ("monotone", "concave", "used", "warned")
 
 
 def state_of(known: SingleArms) -> dict[str, Any]:
@@ -31,7 +32,12 @@ def state_of(known: SingleArms) -> dict[str, Any]:
 
 
 def from_state(state: dict[str, Any], n_points: int) -> SingleArms:
-    """What `state_of` described. Refused if it is not that, or of more points per arm."""
+    """What `state_of` described. Refused if it is not that, or of other points per arm."""
+    if state.get("n_points") != n_points or any(name not in state for name in _IN_STATE):
+        raise ValueError(
+            f"state must have n_points={n_points} and {', '.join(_IN_STATE)}, "
+            f"got n_points={state.get('n_points')} and {sorted(state)}"
+        )
     memory = state["memory"]
     missing = [name for name in ("n", "x", "f") if name not in memory]
     if missing:

@@ -3,23 +3,27 @@
 The value of arm i alone is a function f_i of its own mean, and B_i-Lipschitz in it (assumptions 1
 and 2). So an answered point (x, f_i(x)) bounds f_i everywhere. The nearest answered points on both
 sides of theta_i give the best bounds.
+
+An oracle that evaluates an arm only when its bounds leave a doubt never sees an arm that wrong
+bounds exclude. So it makes audits, which `Audits` counts.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
+from typing import Any
 
 import numpy as np
 
 from superarm.core import Reward
-from superarm.core.arguments import FloatArray, IndexArray
+from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.optional import is_concave
 from superarm.oracles._lazy import contradictions
-from superarm.oracles._lazy.certificates import Audits
+from superarm.oracles._lazy.audits import share_excluded
 
-# Up to this many arms, plain numbers are faster than arrays.
-FEW = 16
+# The most that a count of one byte can hold.
+_MOST_INT8 = 127
 # Rounding errors of this share in answers are magnified by a line through two close points.
 _ROUNDING = 4e-16
 # The weight of a new answer in the average share of B that the answers use.
@@ -103,13 +107,10 @@ class SingleArms:
         chords
             False for the bounds that would hold if the f_i were not concave.
         """
-        if len(theta) <= FEW:
-            return self._bounds_of_few(theta, arms, least, most, chords)
         x, f, n, lipschitz = self.x[:, arms], self.f[:, arms], self.n[arms], self.lipschitz[arms]
-        # The place of the first point to the right of theta, per arm.
-        right = np.zeros(len(n), np.intp)
-        for row in x:
-            right += row <= theta
+        # The place of the first point to the right of theta, per arm. Small counts add up faster.
+        kind = np.int8 if len(x) <= _MOST_INT8 else np.intp
+        right = (x <= theta).view(np.int8).sum(axis=0, dtype=kind).astype(np.intp)
         lower, upper = np.where(n > 0, -np.inf, least), np.where(n > 0, np.inf, most)
         # The arms with a point at theta or to the left of it.
         has = np.flatnonzero(right)
@@ -130,25 +131,6 @@ class SingleArms:
         # Last, since chords round: an answered question has its answer, to the last digit.
         lower[exact], upper[exact] = value, value
         return lower, np.maximum(lower, upper)
-
-    def _bounds_of_few(
-        self, theta: FloatArray, arms: IndexArray | slice, least: float, most: float, chords: bool
-    ) -> tuple[FloatArray, FloatArray]:
-        """The same by plain numbers, to the last bit: a round usually evaluates an arm or two."""
-        b, n = self.lipschitz[arms].tolist(), self.n[arms].tolist()
-        x, f = self.x.T[arms].tolist(), self.f.T[arms].tolist()
-        lower, upper = [least] * len(b), [most] * len(b)
-        for i, mean in enumerate(theta.tolist()):
-            if n[i]:
-                lower[i], upper[i] = _bounds_of_one(
-                    mean,
-                    b[i],
-                    x[i][: n[i]],
-                    f[i][: n[i]],
-                    monotone=self.monotone,
-                    concave=self.concave and chords,
-                )
-        return np.array(lower), np.array(upper)
 
     def add_for_all(self, x: float, f: float) -> None:
         """The same first point for every arm."""
@@ -218,6 +200,52 @@ class SingleArms:
         return True
 
 
+class Audits:
+    """How many audits were made since the declarations were last corrected.
+
+    Attributes
+    ----------
+    rounds, made
+        How many rounds there were, and how many of them had an audit.
+    drawn
+        How many of the audits were of an arm at random. The others were aimed.
+    """
+
+    def __init__(self) -> None:
+        self.rounds = self.made = self.drawn = 0
+
+    @property
+    def excluded(self) -> float:
+        """The share of wrong bounds that the audits exclude: see `share_excluded`."""
+        return share_excluded(self.drawn)
+
+    def are_due(self, per_root: float) -> bool:
+        """Whether this round has an audit: there are at most ``per_root`` times root of t in t."""
+        return self.made < per_root * math.sqrt(self.rounds)
+
+    def passed(self) -> None:
+        """Note an audit whose answer was within the bounds."""
+        self.drawn += self.made % 2
+        self.made += 1
+
+    def begin_anew(self) -> None:
+        """Note that a declaration was corrected: what was audited before says nothing now."""
+        self.rounds, self.made, self.drawn = 1, 0, 0
+
+    def state(self) -> dict[str, Any]:
+        """All of it, as plain JSON."""
+        return {"rounds": self.rounds, "made": self.made, "drawn": self.drawn}
+
+    @classmethod
+    def of(cls, state: Any) -> Audits:
+        """What ``state()`` described; without a state, as in older files, there were no audits."""
+        audits = cls()
+        if state is not None:
+            for name in ("rounds", "made", "drawn"):
+                setattr(audits, name, as_count(state.get(name), f"state['audits'][{name!r}]"))
+        return audits
+
+
 def _least_useful(xs: FloatArray, newest: int) -> int:
     """The place of the point that is least missed: the gap it leaves is small for its distance."""
     crowd = np.full(len(xs), np.inf)  # the ends stay
@@ -225,36 +253,6 @@ def _least_useful(xs: FloatArray, newest: int) -> int:
     crowd[1:-1] = (xs[2:] - xs[:-2]) / distance
     crowd[newest] = np.inf
     return int(np.argmin(crowd))
-
-
-def _bounds_of_one(
-    theta: float, b: float, x: list[float], f: list[float], *, monotone: bool, concave: bool
-) -> tuple[float, float]:
-    """Bounds of one arm at theta, given its B and its answers f at the ascending means x."""
-    right = bisect_right(x, theta)
-    lower, upper = -math.inf, math.inf
-    if right > 0:
-        if x[right - 1] == theta:
-            return f[right - 1], f[right - 1]
-        reach = b * (theta - x[right - 1])
-        upper = f[right - 1] + reach
-        lower = f[right - 1] if monotone else f[right - 1] - reach
-    if right < len(x):
-        reach = b * (x[right] - theta)
-        lower = max(lower, f[right] - reach)
-        upper = min(upper, f[right] if monotone else f[right] + reach)
-    # The chord around theta bounds from below, the next ones on both sides from above.
-    for first in (right - 1, right - 2, right) if concave else ():
-        if 0 <= first < len(x) - 1:
-            f1, f2 = f[first], f[first + 1]
-            share = (theta - x[first]) / (x[first + 1] - x[first])
-            line = f1 + (f2 - f1) * share
-            slack = _ROUNDING * (abs(f1) + abs(f2)) * (1 + abs(share))
-            if first == right - 1:
-                lower = max(lower, line - slack)
-            else:
-                upper = min(upper, line + slack)
-    return lower, max(lower, upper)
 
 
 def _tighten_by_chords(

@@ -88,14 +88,14 @@ def _group(live: Live, batch: list[Waiting], place: int) -> list[Any]:
     for waiting in batch[place : place + most]:
         operation: Any = waiting.operation
         is_like = type(operation) is type(first) and (type(first) is Tell or operation.is_plain)
-        if not is_like or waiting.is_over:
+        if not is_like or waiting.reply.is_over:
             break
         found.append(operation)
     return found
 
 
 def _answer(waiting: Waiting, live: Live, turn: Turn) -> Any:
-    if waiting.is_over:  # nothing has begun, so nothing has changed
+    if waiting.reply.is_over:  # nothing has begun, so nothing has changed
         return given_up()
     try:
         with stopping(waiting.look):

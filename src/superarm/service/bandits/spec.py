@@ -59,6 +59,7 @@ def complete(given: Spec, own: parts.Factories, *, most_arms: int) -> Spec:
     if given.get("warm_start") is not None:
         spec["warm_start"] = warm_start.stored(given["warm_start"], names_of(spec))
     check_size(spec, n_arms)
+    _check_inner(spec, n_arms, own)
     try:
         # JSON has no NaN. Parameters of rewards may contain one at any depth.
         json.dumps(spec, allow_nan=False)
@@ -133,6 +134,24 @@ def _default_oracle(reward: Spec, n_arms: int, own: parts.Factories) -> str:
     return "top_k" if parts.reward(reward, n_arms, own).additive else "lazy_singletons"
 
 
+def _check_inner(spec: Spec, n_arms: int, own: parts.Factories) -> None:
+    """Refuse top_k within other oracles, too. Not when a bandit is loaded: older ones have it."""
+    inner = spec["oracle"].get("oracle")
+    while isinstance(inner, Mapping) and "oracle" in inner:
+        inner = inner["oracle"]
+    kind = inner.get("kind") if isinstance(inner, Mapping) else inner
+    if kind == "top_k" and not parts.reward(spec["reward"], n_arms, own).additive:
+        raise _not_additive()
+
+
+def _not_additive() -> Problem:
+    return Problem(
+        422,
+        "oracle top_k must have an additive reward, got one that is not",
+        fix="take the oracle lazy_singletons or greedy",
+    )
+
+
 def _repeated(names: list[str]) -> str:
     seen: set[str] = set()
     for name in names:
@@ -150,11 +169,7 @@ def policy_of(spec: Spec, own: parts.Factories) -> Callable[[int], Policy]:
         oracle = parts.oracle(spec["oracle"])
         # TopK would pick silently wrong sets.
         if spec["oracle"]["kind"] == "top_k" and not reward.additive:
-            raise Problem(
-                422,
-                "oracle top_k must have an additive reward, got one that is not",
-                fix="take the oracle lazy_singletons or greedy",
-            )
+            raise _not_additive()
         features = spec.get("features")
         # If arms were added, the checkpoint that is loaded next has the features of all arms.
         if features is not None and len(features) != n_arms:

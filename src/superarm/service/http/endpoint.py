@@ -32,6 +32,12 @@ REPLAYED = "Idempotent-Replayed"  # the header of an answer that was given befor
 NDJSON = "application/x-ndjson"  # JSON lines
 _JSON = "application/json"
 _NOTHING = (b"", b"{}")
+# How some bodies begin, and what is wrong with them.
+_NOT_JSON = {
+    b"\x1f\x8b": "send it without compression",
+    b"\xef\xbb\xbf": "send it without a byte order mark",
+    **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "send it in UTF-8"),
+}
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
@@ -119,6 +125,8 @@ class Endpoint:
             except ClientDisconnect:  # a part of a body is not the request
                 raise incomplete() from None
         headers = request.headers
+        if self.takes_key and len(headers.getlist("idempotency-key")) > 1:
+            raise Problem(400, "Idempotency-Key must come once")
         content = raw, headers.get("content-type"), headers.get("idempotency-key")
         given = {**request.path_params, **self.arguments(*content)}
         if self.query is not None:
@@ -217,8 +225,9 @@ def _forgiving(
     """
     if error.errors()[0]["type"] == "json_invalid":
         detail = json.dumps(error.errors()[0]["msg"])[1:-1]
+        fix = next((fix for start, fix in _NOT_JSON.items() if raw.startswith(start)), None)
         # 400 for text that is not JSON, 422 for JSON that does not fit.
-        raise Problem(400, f"the body must be JSON: {detail}") from None
+        raise Problem(400, f"the body must be JSON: {detail}", fix=fix) from None
     if lines is None:
         raise misfit(error, from_json(raw), model, "members") from None
     try:

@@ -16,7 +16,7 @@ from superarm.reporting.tables import as_csv
 from superarm.studies.cells.knowing import shared_of
 from superarm.studies.own_table import report
 from superarm.studies.own_table.analysis import Analysis, numbers
-from superarm.studies.own_table.gains import added, to_use
+from superarm.studies.own_table.messages import added, to_use
 
 
 def write(

@@ -1,7 +1,8 @@
-"""What ``superarm run`` says in words: warnings, who wins, and what to do next."""
+"""What ``superarm run`` says: warnings, who wins, and what to do next, with programs for it."""
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from superarm.policies import Prior
-from superarm.reporting.statistics import Interval
-from superarm.studies.own_table.analysis import Analysis
-from superarm.studies.own_table.gains import added, to_use
+from superarm.reporting.statistics import Interval, paired_difference
+from superarm.studies.cells.knowing import shared_of
+from superarm.studies.cells.table import TableProblem
+from superarm.studies.own_table.analysis import Analysis, by_policy
 from superarm.studies.own_table.learnable import rows_for
-from superarm.studies.own_table.programs import program
 
 _MOST_MISSING = 0.9  # a larger share of missing cells gets a warning
 _SMALL = 0.1  # luck that is below this share of the random baseline is called small
@@ -76,6 +77,27 @@ def verdict(analysis: Analysis) -> str:
     return said
 
 
+def added(analysis: Analysis, policy: str) -> tuple[str, Interval] | None:
+    """What "contexts" or "features" get more per round than the policy that knows less.
+
+    The name of that policy, and the difference over paired runs. None if either did not play.
+    """
+    runs = by_policy(analysis.runs)
+    less = "features" if policy == "contexts" and "features" in runs else "thompson"
+    if policy not in runs or less not in runs:
+        return None
+    rewards = {one: [run.reward[-1] / run.at[-1] for run in runs[one]] for one in (policy, less)}
+    return less, paired_difference(rewards[policy], rewards[less])
+
+
+def to_use(analysis: Analysis) -> str:
+    """The policy to go on with: one that knows more only where that has been shown to help."""
+    for policy in ("contexts", "features"):
+        if (found := added(analysis, policy)) is not None and found[1].low > 0:
+            return policy
+    return "thompson"
+
+
 def contexts_sentence(analysis: Analysis) -> str:
     """What contexts add, with its interval over paired runs; empty without contexts."""
     found = added(analysis, "contexts")
@@ -119,7 +141,7 @@ def next_steps(
     steps.append(
         Step(
             "Decide in a Python program, and learn from what happens:",
-            program(analysis, folder, prior, example or {}),
+            _program(analysis, folder, prior, example or {}),
         )
     )
     http = "Or decide over HTTP, from any language, with a page to watch:"
@@ -151,3 +173,65 @@ def interval(one: Interval) -> str:
         f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in one.numbers
     )
     return f"{mean} ({low} to {high})"
+
+
+def _program(
+    analysis: Analysis, folder: str, prior: Prior | None, example: Mapping[str, str]
+) -> str:
+    """A Python program that decides with the policy that did best."""
+    chosen = to_use(analysis)
+    if chosen == "thompson":
+        return _plain(analysis.problem.k, folder, prior)
+    return _with_more(analysis.problem, folder, example, uses_contexts=chosen == "contexts")
+
+
+def _plain(k: int, folder: str, prior: Prior | None) -> str:
+    given = "" if prior is None else f", prior={prior!r}"
+    arms = json.dumps(f"{folder}arms.csv", ensure_ascii=False)  # is a string of Python, too
+    return f"""\
+import csv
+import superarm as sa
+
+with open({arms}, encoding="utf-8") as file:
+    names = [row["arm"] for row in csv.DictReader(file)]
+session = sa.Session(sa.thompson(sa.LinearReward(len(names)), k={k}{given}), names, seed=0)
+decision = session.ask()  # decision.arms are to be shown
+session.tell(decision, {{arm: 0.0 for arm in decision.arms}})  # what happened, from 0 to 1"""
+
+
+def _with_more(
+    problem: TableProblem, folder: str, example: Mapping[str, str], *, uses_contexts: bool
+) -> str:
+    """A program that uses features, contexts, or both."""
+    bandit, context = (
+        json.dumps(f"{folder}{name}", ensure_ascii=False)
+        for name in ("bandit.json", "context.json")
+    )
+    row = json.dumps(dict(example), ensure_ascii=False)
+    known = "len(names)" if problem.known.features is None else 'bandit["features"]'
+    width = ", context=len(encoder.names)" if uses_contexts else ""
+    model, shared = problem.model.__name__, f"shared={shared_of(problem.k):.3g}"
+    lines = [
+        "import json",
+        "import superarm as sa",
+        f"from superarm.beliefs import {model}",
+        *(["from superarm.features import Encoder"] if uses_contexts else []),
+        "",
+        f'with open({bandit}, encoding="utf-8") as file:',
+        "    bandit = json.load(file)",
+        'names = bandit["arms"]',
+    ]
+    if uses_contexts:
+        lines += [
+            f'with open({context}, encoding="utf-8") as file:',
+            "    encoder = Encoder.load(json.load(file))",
+            f"context = encoder.transform([{row}])[0]  # what is known of this round",
+        ]
+    lines += [
+        f"belief = {model}({known}{width}, {shared})",
+        f"policy = sa.Policy(belief, sa.TopK(), sa.LinearReward(len(names)), k={problem.k})",
+        "session = sa.Session(policy, names, seed=0)",
+        f"decision = session.ask({'context=context' if uses_contexts else ''})",
+        "session.tell(decision, {arm: 0.0 for arm in decision.arms})  # what happened, from 0 to 1",
+    ]
+    return "\n".join(lines)
