@@ -56,7 +56,7 @@ def ask_each(session: Session, n: int) -> list[Decision]:
     """
     with session._lock:
         now = session._unlocked
-        feasible, time = now.check(None, None), float(now.clock())
+        feasible, time = now.policy.feasible, float(now.clock())
         now.expire(time)
         drawn = now.policy.belief.sample_tops(n, feasible.n_most, rng=now.rng)
         made = records_of(now, drawn, count(now.rounds + 1), time)
