@@ -50,7 +50,8 @@ def decide_each(live: Live, turn: Turn, asks: Sequence[Ask]) -> list[Answer | Pr
     """
     # A request with a key that is in the log, or that came before in this group, is a repetition.
     # First of all: it must not be refused by limits that it passed once.
-    seen = _keys_before([one.key for one in asks if one.key is not None], live, turn)
+    keys = [one.key for one in asks if one.key is not None]
+    seen = _keys_before(keys, live, turn) if keys else set()
     new = []
     for place, one in enumerate(asks):
         if one.key is None or one.key not in seen:

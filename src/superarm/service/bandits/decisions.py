@@ -17,7 +17,6 @@ from superarm.service.bandits.records import (
     answer_of,
     answers_of,
     each_of,
-    record_of,
     told_of,
 )
 from superarm.service.log.events import Event
@@ -43,7 +42,7 @@ def find(store: Store, live: Live, id: str) -> Answer:
     except UnknownDecisionError:
         return _find_closed(store, live, id)
     metadata = _metadata(store, live, decision_number(id))
-    answer = answer_of(live.bandit.id, record_of(one), one.round, one.time, one.context, metadata)
+    answer = answer_of(live.bandit.id, one.record(), one.round, one.time, one.context, metadata)
     return {**answer, "status": session.status(id), "outcomes": session.outcomes(id)}
 
 

@@ -16,7 +16,7 @@ from superarm.service.bandits import parts
 from superarm.service.bandits.clocks import Clock
 from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.pending import Pending
-from superarm.service.bandits.records import decisions_of, like, record_of, remote_of
+from superarm.service.bandits.records import decisions_of, like, remote_of
 from superarm.service.bandits.rounding import ROUNDING, difference
 from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
 from superarm.service.log.chain import spec_of
@@ -171,7 +171,7 @@ class Live:
         self.told += sum([not one.arms for one in made])
         mark = self.session.mark()
         del mark["evaluations"]  # the counts of the event have them
-        records = [record_of(one) for one in made]
+        records = [one.record() for one in made]
         return {"decisions": records, "round": made[0].round, "mark": mark}
 
     def tell_each(self, told: list[tuple[str, Mapping[Any, float]]]) -> list[Told | Exception]:

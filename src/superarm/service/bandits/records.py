@@ -19,14 +19,6 @@ PROPENSITIES = ("propensities", "set_propensity", "n_samples")
 _PER_ARM = ("arms", "values", "propensities")  # lists with one element per arm
 
 
-def record_of(decision: Decision) -> Record:
-    """A decision as its event stores it.
-
-    The event has round, time and context once for all decisions: the context is in the request.
-    """
-    return decision.record()
-
-
 def like(record: Record, logged: Record, numbers: Callable[[list[Any]], list[int]]) -> Record:
     """A decision in the form of a logged one, which may be from before decisions were ranked."""
     if logged.get("ranked"):
