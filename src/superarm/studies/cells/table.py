@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,11 +63,20 @@ class TableProblem:
         """The belief of the policies that use features and contexts."""
         return model_for(self.environment.table, self.known)
 
-    @property
+    @cached_property
+    def best_reward(self) -> float:
+        """What the best fixed set gets per round."""
+        return self.environment.best_fixed(self.k)
+
+    @cached_property
+    def random_reward(self) -> float:
+        """What a random set gets per round."""
+        return self.environment.random_set(self.k)
+
+    @cached_property
     def gap(self) -> float:
         """What the best fixed set gets more than a random set in ``horizon`` rounds."""
-        world = self.environment
-        return self.horizon * (world.best_fixed(self.k) - world.random_set(self.k))
+        return self.horizon * (self.best_reward - self.random_reward)
 
     def save(self, folder: Path) -> None:
         """Write the arrays where worker processes map them: there is one table for all of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,12 @@ class Analysis:
     arms: list[dict[str, Any]]
     run_rows: list[dict[str, Any]]
 
-    @property
+    @cached_property
+    def by_policy(self) -> dict[str, list[Run]]:
+        """The runs of each policy, in the order of the policies."""
+        return by_policy(self.runs)
+
+    @cached_property
     def learners(self) -> list[Result]:
         """The results of the policies that learn, the best first."""
         return [result for result in self.results if result.policy != "random"]
@@ -215,10 +221,10 @@ def numbers(analysis: Analysis, settings: Mapping[str, Any]) -> dict[str, Any]:
         "n_missing": int(table.n_missing.sum()),
         "best_fixed_set": {
             "arms": [table.names[arm] for arm in table.best_arms(problem.k)],
-            "reward": table.best_fixed(problem.k),
+            "reward": problem.best_reward,
         },
         # The word of earlier versions of the file, which programs may read.
-        "chance": {"reward": table.random_set(problem.k)},
+        "chance": {"reward": problem.random_reward},
         "learnable": {
             # Fewer than ten rows have no interval.
             "gap": [one if np.isfinite(one) else None for one in analysis.learnable.gap.numbers],

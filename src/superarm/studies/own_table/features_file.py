@@ -8,12 +8,7 @@ from pathlib import Path
 from superarm.core.arguments import FloatArray
 from superarm.features import Encoder
 from superarm.studies.own_table import csv_file, known_columns
-from superarm.studies.own_table.outcomes import (
-    TableError,
-    separator_of,
-    short,
-    some,
-)
+from superarm.studies.own_table.outcomes import TableError, short, some
 from superarm.studies.own_table.table_file import OwnTable
 
 
@@ -33,7 +28,7 @@ def read_features(path: Path, names: Sequence[str]) -> FloatArray:
     columns = {
         column: [by_arm[name][column] for name in names] for column in next(iter(by_arm.values()))
     }
-    encoder, cells = known_columns.fit(columns, decimal_comma=separator_of(path) != ",")
+    encoder, cells = known_columns.fit(columns, decimal_comma=csv_file.separator_of(path) != ",")
     features = encoder.transform(cells)
     if not features.shape[1]:
         raise TableError(f"{path.name}: expected features that differ between arms, got none")

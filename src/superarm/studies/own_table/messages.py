@@ -13,7 +13,7 @@ from superarm.policies import Prior
 from superarm.reporting.statistics import Interval, paired_difference
 from superarm.studies.cells.knowing import shared_of
 from superarm.studies.cells.table import TableProblem
-from superarm.studies.own_table.analysis import Analysis, by_policy
+from superarm.studies.own_table.analysis import Analysis
 from superarm.studies.own_table.learnable import rows_for
 
 _MOST_MISSING = 0.9  # a larger share of missing cells gets a warning
@@ -82,7 +82,7 @@ def added(analysis: Analysis, policy: str) -> tuple[str, Interval] | None:
 
     The name of that policy, and the difference over paired runs. None if either did not play.
     """
-    runs = by_policy(analysis.runs)
+    runs = analysis.by_policy
     less = "features" if policy == "contexts" and "features" in runs else "thompson"
     if policy not in runs or less not in runs:
         return None
@@ -131,7 +131,7 @@ def next_steps(
     problem, learnable = analysis.problem, analysis.learnable
     again = f"superarm run {shlex.quote(table)} --k {problem.k}{options}"
     steps = []
-    least = _SMALL * problem.environment.random_set(problem.k)
+    least = _SMALL * problem.random_reward
     if not learnable.is_sure and least > 0:
         n_rows = rows_for(learnable, problem.environment.n_rounds, least)
         more = f"with about {n_rows:,} rows, luck would be {_SMALL:.0%} of the random baseline"

@@ -89,8 +89,8 @@ def html(
         n_cells=table.n_rounds * table.n_arms,
         n_missing=int(table.n_missing.sum()),
         best_arms=", ".join(table.names[arm] for arm in table.best_arms(problem.k)),
-        best=f"{table.best_fixed(problem.k):.4g}",
-        random=f"{table.random_set(problem.k):.4g}",
+        best=f"{problem.best_reward:.4g}",
+        random=f"{problem.random_reward:.4g}",
         learnable=analysis.learnable,
         can_be_learned=interval(analysis.learnable.gap),
         warnings=warnings(analysis),
@@ -115,7 +115,7 @@ def html(
 def summary(analysis: Analysis) -> Table:
     """The table for the terminal, which has at most 80 columns."""
     problem = analysis.problem
-    rows = [["best fixed set", f"{problem.environment.best_fixed(problem.k):.4g}", "100%", "", ""]]
+    rows = [["best fixed set", f"{problem.best_reward:.4g}", "100%", "", ""]]
     if (learnable := _learnable_row(analysis)) is not None:
         rows.append(["learnable", *learnable, ""])
     for result in analysis.results:
@@ -141,7 +141,7 @@ def _learnable_row(analysis: Analysis) -> list[str] | None:
     found = analysis.in_points(analysis.learnable.gap)
     if found is None or not np.isfinite(found.low):
         return None
-    baseline = analysis.problem.environment.random_set(analysis.problem.k)
+    baseline = analysis.problem.random_reward
     share = Interval(*(points / 100 for points in found.numbers))
     return [f"{baseline + analysis.learnable.gap.mean:.4g}", *_share(share)]
 
@@ -159,13 +159,7 @@ def _points(points: Interval) -> str:
 
 def _results_table(analysis: Analysis) -> Table:
     problem = analysis.problem
-    best, random = (
-        f"{value:.4g}"
-        for value in (
-            problem.environment.best_fixed(problem.k),
-            problem.environment.random_set(problem.k),
-        )
-    )
+    best, random = (f"{value:.4g}" for value in (problem.best_reward, problem.random_reward))
     # The parentheses say that this is no policy that one could use.
     rows = [["(best fixed set)", best, "100%", "", "", "0"]]
     if (learnable := _learnable_row(analysis)) is not None:
