@@ -366,6 +366,7 @@ def test_checkpoints_come_after_so_many_requests(path):
     with client_of(path, checkpoint_every=100) as client:
         bandit = create(client, arms=50, k=3)
         client.post("/v1/decisions", json={"decisions": [{"bandit": bandit}] * 99})
+        client.get(f"/v1/bandits/{bandit}")  # comes after the checkpoint was begun
         engine = client.app.state.service.engine
         engine.checkpoints.wait()
         row = engine.store.bandit(bandit)
