@@ -34,6 +34,11 @@ class Members(NamedTuple):
     keys: list[str]
 
 
+def n_requests(body: dict[str, Any]) -> int:
+    """How many requests an event is of, by its body."""
+    return len(body.get("asks") or body.get("told") or [body])
+
+
 def members_of(seq: int, kind: str, body: dict[str, Any]) -> Members:
     """The members of an event of several requests.
 
