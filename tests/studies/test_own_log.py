@@ -131,6 +131,15 @@ def test_wrong_columns_are_answered(folder, tmp_path, options, message):
     assert message in " ".join(refused.output.split())
 
 
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_an_empty_log_is_answered(tmp_path, text):
+    (tmp_path / "empty.csv").write_text(text)
+    columns = ("--item", "item_id", "--outcome", "click", "--round", "request_id")
+    refused = run("run", tmp_path / "empty.csv", "--k", 1, *columns)
+    assert refused.exit_code == 2
+    assert "the log is empty; expected a line of names" in " ".join(refused.output.split())
+
+
 @pytest.mark.parametrize("k", [N_ITEMS, N_ITEMS + 1])
 def test_a_set_of_all_items_is_refused(folder, tmp_path, k):
     columns = ("--item", "item_id", "--outcome", "click", "--round", "request_id")

@@ -100,7 +100,7 @@ class BetaBelief:
         self, arms: Sequence[ArrayLike], outcomes: Sequence[ArrayLike], *, rng: np.random.Generator
     ) -> None:
         """The same as one ``update`` per row, bit for bit."""
-        if type(self).update is not BetaBelief.update:
+        if len(arms) == 1 or type(self).update is not BetaBelief.update:
             for row in zip(arms, outcomes, strict=True):
                 self.update(*row, rng=rng)
             return

@@ -13,9 +13,9 @@ from superarm.client.errors import ProblemError, UnreachableError, problem_error
 from superarm.client.requests import (
     AskOptions,
     Request,
+    as_key,
     ask_body,
     id_of,
-    new_key,
     outcomes_of,
     without_none,
 )
@@ -53,7 +53,7 @@ def ask_all(
     items = []
     for one, options in _pairs(asked, "a bandit with a mapping of options"):
         body = without_none(ask_body(options))
-        body["key"] = body.get("key") or new_key()
+        body["key"] = as_key(body.get("key"))
         items.append({"bandit": id_of(one), **body})
     if not items:
         return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from superarm.client.answers import Bandit, Decision
 from superarm.sets import Group
 
 Name = str | int
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
 Features = ArrayLike | Mapping[Any, ArrayLike]  # one row per arm, in their order or by name
 
 
@@ -75,7 +77,7 @@ class Request:
 
 def _as_json(body: Any) -> bytes:
     try:
-        return json.dumps(body, allow_nan=False).encode()
+        return json.dumps(body, allow_nan=False, default=_as_plain).encode()
     except ValueError:
         raise ValueError(
             "all numbers of a request must be finite, because JSON has no others; got NaN or an "
@@ -83,10 +85,30 @@ def _as_json(body: Any) -> bytes:
         ) from None
 
 
+def _as_plain(value: Any) -> Any:
+    """Numbers of numpy as those of Python."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(
+        f"a request can have texts, numbers, True, False, None, lists and mappings, got {value!r} "
+        f"of type {type(value).__name__}"
+    )
+
+
 def new_key() -> str:
     """Make an Idempotency-Key."""
     # Random, not a counter: clients on several machines must never use the same key.
     return uuid.uuid4().hex
+
+
+def as_key(key: str | None) -> str:
+    """The given Idempotency-Key, or a new one."""
+    if key is None:
+        return new_key()
+    # Checked here: a header cannot have other characters.
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        raise ValueError(f"key must be 1 to 200 visible ASCII characters, got {key!r:.60}")
+    return key
 
 
 def bandit_path(bandit: Bandit | str, *rest: str) -> str:
@@ -103,12 +125,16 @@ def names_of(names: Iterable[Name], what: str) -> list[str]:
     """Check a list of arms. A single string would otherwise be read as a list of its letters."""
     if isinstance(names, str | bytes):
         raise TypeError(f"{what} must be several names, got {names!r:.60}; put it in a list")
+    if not isinstance(names, Iterable):
+        raise TypeError(f"{what} must be several names, got {names!r:.60}")
     return [str(name) for name in names]
 
 
 def group_of(group: Group | Mapping[str, Any]) -> dict[str, Any]:
     """Write a `Group`, or a mapping with the same members, as JSON."""
     if isinstance(group, Mapping):
+        if "arms" not in group:
+            raise TypeError(f"a group must have arms, got {dict(group)!r:.60}")
         return {**group, "arms": names_of(group["arms"], "the arms of a group")}
     arms: Any = group.arms
     names = names_of(arms, "the arms of a group")
@@ -129,6 +155,8 @@ def features_of(features: Features | None) -> Any:
 
 def outcomes_of(outcomes: Mapping[Any, float]) -> dict[str, float]:
     """Write outcomes as JSON. Checked here, because JSON has no NaN and the arm can be named."""
+    if not isinstance(outcomes, Mapping) and hasattr(outcomes, "to_dict"):
+        outcomes = dict(outcomes.items())  # a Series of pandas
     if not isinstance(outcomes, Mapping):
         raise TypeError(f"outcomes must be a mapping from arms to outcomes, got {outcomes!r:.60}")
     return {str(arm): _outcome(arm, outcome) for arm, outcome in outcomes.items()}

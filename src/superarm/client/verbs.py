@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Unpack, overload
 
+import numpy as np
+
 from superarm.client.answers import Bandit, Decision
 from superarm.client.requests import (
     AskOptions,
     Features,
     Name,
     Request,
+    as_key,
     ask_body,
     bandit_path,
     decision_path,
@@ -57,7 +60,7 @@ def create(
     """
     body = {
         "name": name,
-        "arms": arms if isinstance(arms, int) else names_of(arms, "arms"),
+        "arms": arms if isinstance(arms, int | np.integer) else names_of(arms, "arms"),
         "k": k,
         "belief": belief,
         "features": features_of(features),
@@ -74,7 +77,7 @@ def create(
     }
     # Members that are None stay out, so that the defaults are those of the service, whichever
     # version it has.
-    request = Request("POST", "/v1/bandits", body=without_none(body), key=key or new_key())
+    request = Request("POST", "/v1/bandits", body=without_none(body), key=as_key(key))
     return Bandit.from_json((yield request))
 
 
@@ -150,7 +153,7 @@ def ask(bandit: Bandit | str, n: int | None = None, **options: Unpack[AskOptions
     key.
     """
     body = without_none({"n": n, **ask_body(options)})
-    key = body.pop("key", None) or new_key()
+    key = as_key(body.pop("key", None))
     answer = yield Request("POST", bandit_path(bandit, "decisions"), body=body, key=key)
     if n is None:
         return Decision.from_json(answer)
@@ -224,7 +227,7 @@ def add_arms(
         "features": features_of(features),
     }
     path = bandit_path(bandit, "arms")
-    return (yield Request("POST", path, body=without_none(given), key=key or new_key()))
+    return (yield Request("POST", path, body=without_none(given), key=as_key(key)))
 
 
 def retire(bandit: Bandit | str, *names: Name) -> Steps[None]:

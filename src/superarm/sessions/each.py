@@ -8,13 +8,14 @@ independent draws from the same belief, by few calls of numpy. Their law is that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from superarm.core import FeasibleSets
+from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.bulk import SamplesTops
+from superarm.core.optional import Posterior
 from superarm.core.policy import Sample
 from superarm.oracles.top_k import TopKReport
 from superarm.sessions import state
@@ -22,45 +23,44 @@ from superarm.sessions.bulk import is_simple, learn, learns_in_bulk, records_of
 from superarm.sessions.decisions import Decision, Name, Record, Status
 from superarm.sessions.ledger import Evidence, known_of
 from superarm.sessions.session import Session
-from superarm.sessions.unlocked import UnlockedSession
+from superarm.sessions.unlocked import UnlockedSession, Why
 
 _MOST_VALUES = 1 << 20  # that are drawn at once, if every sample needs the values of all arms
 
 
-def most_each(session: Session) -> int:
-    """How many decisions `ask_each` makes at most now; 1 if it would be no faster than ``ask``.
+def asks_each(session: Session) -> bool:
+    """Whether `ask_each` may be used now: whether samples of the belief are all that decides."""
+    now = session._unlocked
+    is_all = not now.arms.is_retired.any()
+    return is_all and is_simple(now, now.policy.feasible, SamplesTops)
 
-    No more than until a decision expires by its round.
+
+def most_each(session: Session) -> int:
+    """How many decisions `ask_each` can make, once those that are due have expired.
+
+    No more than until another one is due.
     """
     now = session._unlocked
-    n_arms = now.policy.reward.n_arms
-    if now.arms.is_retired.any() or not is_simple(now, now.policy.feasible, SamplesTops):
-        return 1
-    most = max(1, _MOST_VALUES // n_arms)
-    rounds = now.expiry.after_rounds
+    most, rounds = max(1, _MOST_VALUES // now.policy.reward.n_arms), now.expiry.after_rounds
     if rounds is None:
         return most
     oldest = next(iter(now.ledger.open.values()), None)
     passed = 0 if oldest is None else now.rounds - oldest.decision.round
-    return max(1, min(most, rounds - passed))
+    return min(most, rounds - passed)
 
 
 def ask_each(session: Session, n: int) -> list[Decision]:
-    """n decisions, each in a round of its own; n is at most `most_each`."""
+    """n decisions, each in a round of its own: see `asks_each` and `most_each`.
+
+    One decision is that of `Session.ask`, bit for bit.
+    """
     with session._lock:
         now = session._unlocked
         feasible, time = now.check(None, None), float(now.clock())
         now.expire(time)
         drawn = now.policy.belief.sample_tops(n, feasible.n_most, rng=now.rng)
         made = records_of(now, drawn, count(now.rounds + 1), time)
-        first = max(0, n - now.explain_last)
-        evidence = {
-            record.decision.id: _evidence(now, feasible, record, arms, values)
-            for record, arms, values in zip(
-                made[first:], drawn[0][first:], drawn[1][first:], strict=True
-            )
-        }
-        now.issue(made, n, evidence)
+        now.issue(made, n, _evidence_of(now, feasible, made, drawn))
         return [record.decision for record in made]
 
 
@@ -130,14 +130,32 @@ def tell_each(
         return made
 
 
-def _evidence(
+def _evidence_of(
     session: UnlockedSession,
     feasible: FeasibleSets,
-    record: Record,
-    arms: np.ndarray[Any, Any],
-    values: np.ndarray[Any, Any],
+    made: list[Record],
+    drawn: tuple[IndexArray, FloatArray],
+) -> dict[str, Why]:
+    """What `Session.ask` would remember of the last decisions."""
+    first = max(0, len(made) - session.explain_last)
+    last, arms, values = made[first:], drawn[0][first:], drawn[1][first:]
+    if not last:
+        return {}
+    # One posterior for all of them: it takes as long as that of one decision.
+    known = known_of(session.policy.belief, arms.ravel())
+    of = partial(_evidence, session.policy.reward.n_arms, feasible, known, last, arms, values)
+    return {record.decision.id: partial(of, i) for i, record in enumerate(last)}
+
+
+def _evidence(
+    n_arms: int,
+    feasible: FeasibleSets,
+    known: tuple[Posterior | None, Any],
+    made: list[Record],
+    arms: IndexArray,
+    values: FloatArray,
+    place: int,
 ) -> Evidence:
-    """What `Session.ask` would keep of a decision."""
-    posterior, parts = known_of(session.policy.belief, arms)
-    theta = Sample.of_top(session.policy.reward.n_arms, arms, values)
-    return Evidence(arms, record.arms, theta, TopKReport(values), posterior, feasible, parts)
+    theta = Sample.of_top(n_arms, arms[place], values[place])
+    ranked, report, first = made[place].arms, TopKReport(values[place]), place * arms.shape[1]
+    return Evidence(arms[place], ranked, theta, report, known[0], feasible, known[1], first)

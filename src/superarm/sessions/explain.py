@@ -139,6 +139,8 @@ def explain(
     arms, report = evidence.arms, evidence.report
     scores = None if report is None else report.ranking(arms, evidence.theta)
     known = _rows(evidence.posterior, evidence.contributions)
+    if known is not None:
+        known = known[evidence.first :]
     make = _Reasons(evidence, names, scores)
     reasons = tuple(
         make.of(

@@ -93,6 +93,8 @@ class Evidence:
         The sets that could have been chosen.
     contributions
         What added up to the means of the chosen arms. None if the belief does not say.
+    first
+        The place of the first of the arms in the posterior, which may be of several decisions.
     """
 
     arms: IndexArray
@@ -102,6 +104,7 @@ class Evidence:
     posterior: Posterior | None
     feasible: FeasibleSets
     contributions: Any = None
+    first: int = 0
 
 
 def known_of(belief: Any, arms: IndexArray) -> tuple[Posterior | None, Any]:

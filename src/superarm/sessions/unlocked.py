@@ -37,6 +37,7 @@ from superarm.sessions.ledger import Evidence, Ledger, known_of
 from superarm.sessions.seeding import Seeding
 
 Sets: TypeAlias = int | FeasibleSets | None  # None for those of the policy
+Why: TypeAlias = Evidence | Callable[[], Evidence]
 
 
 class AskOptions(TypedDict, total=False):
@@ -66,7 +67,7 @@ class UnlockedSession:
     rounds: int = 0
     n_decisions: int = 0
     rng: np.random.Generator = field(init=False)
-    evidence: OrderedDict[str, Evidence] = field(init=False, default_factory=OrderedDict)
+    evidence: OrderedDict[str, Why] = field(init=False, default_factory=OrderedDict)
     _expired_at: tuple[float, int] | None = field(init=False, default=None)
     _learns_places: bool = field(init=False)
     _can_expire: bool = field(init=False)
@@ -167,7 +168,7 @@ class UnlockedSession:
         self,
         records: list[Record],
         n_rounds: int = 1,
-        evidence: Mapping[str, Evidence] = MappingProxyType({}),
+        evidence: Mapping[str, Why] = MappingProxyType({}),
     ) -> None:
         """Remember the decisions of some rounds, and by their ids why the last ones were made."""
         self.rounds += n_rounds
@@ -200,7 +201,9 @@ class UnlockedSession:
             )
         record = self.ledger.find(decision)
         belief = belief_at(self.policy.belief, record.context(self.policy.reward.n_arms))
-        return explain(known, self.evidence[known.id], self.arms.names, belief)
+        why = self.evidence[known.id]
+        found = why if isinstance(why, Evidence) else why()
+        return explain(known, found, self.arms.names, belief)
 
     def fork(self, label: str | None) -> UnlockedSession:
         """A session that knows the same and has no decisions yet."""

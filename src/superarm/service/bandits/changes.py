@@ -43,45 +43,47 @@ class Ask:
         return not self.asked or self.asked.keys() == {"metadata"}
 
 
-def most_asks(live: Live, ask: Ask) -> int:
-    """How many plain requests may be decided together now; the next one is ``ask``."""
-    # Expired decisions do not count as open.
-    live.advance(ask.now())
-    most_names = MOST_NAMES // live.spec["k"]
-    return min(most_each(live.session), ask.limits.open - live.session.n_open, most_names)
-
-
 def decide_each(live: Live, turn: Turn, asks: Sequence[Ask]) -> list[Answer | Problem]:
-    """Decide for several plain requests at once, at most `most_asks`. Returns their answers."""
-    keys = [one.key for one in asks if one.key is not None]
+    """Decide at once for the first of some plain requests. Returns their answers, at least one.
+
+    Only for sessions with `asks_each`.
+    """
     # A request with a key that is in the log, or that came before in this group, is a repetition.
-    seen = {key for event in events_with(keys, live, turn) for key in _keys_of(event)}
+    # First of all: it must not be refused by limits that it passed once.
+    seen = _keys_before([one.key for one in asks if one.key is not None], live, turn)
     new = []
-    for one in asks:
+    for place, one in enumerate(asks):
         if one.key is None or one.key not in seen:
-            new.append(one)
-            seen.add(one.key or "")
-    answers = iter(_decide_new(live, turn, new) if new else [])
-    is_new = set(map(id, new))
-    return [next(answers) if id(one) in is_new else _repeated(live, turn, one) for one in asks]
+            new.append(place)
+            seen |= {one.key}
+    if new:
+        # Expired decisions do not count as open.
+        live.advance(asks[new[0]].now())
+        most_open = asks[new[0]].limits.open - live.session.n_open
+        most = min(most_each(live.session), most_open, max(1, MOST_NAMES // live.spec["k"]))
+        if most < len(new):  # if there are too many open, `decide` refuses the first
+            asks, new = asks[: max(1, new[max(0, most)])], new[: max(0, most)]
+    made = dict(zip(new, _decide_new(live, [asks[place] for place in new]), strict=True))
+    return [made.get(place) or _alone(live, turn, one) for place, one in enumerate(asks)]
 
 
-def _decide_new(live: Live, turn: Turn, asks: list[Ask]) -> list[Answer]:
-    if len(asks) == 1:
-        return [asks[0](live, turn)]
-    first = live.session.n_decisions + 1
-    keys = [one.key for one in asks]
+def _decide_new(live: Live, asks: list[Ask]) -> list[Answer]:
+    if not asks:
+        return []
+    first, keys = live.session.n_decisions + 1, [one.key for one in asks]
     try:
         body = live.ask_each([one.asked for one in asks])
     except Exception as error:
+        # The generator may have moved on, and no event says so: memory is no longer valid.
         raise Fault(_failed(live, error)) from error
-    if any(keys):
+    if len(asks) > 1 and any(key is not None for key in keys):
         body["keys"] = keys
-    live.log("decided", body, decision=first)
+    # Readers find the event by the number of its first decision.
+    live.log("decided", body, decision=first, key=keys[0] if len(asks) == 1 else None)
     return answers_of(live.bandit.id, body, live.time)
 
 
-def _repeated(live: Live, turn: Turn, ask: Ask) -> Answer | Problem:
+def _alone(live: Live, turn: Turn, ask: Ask) -> Answer | Problem:
     try:
         return ask(live, turn)
     except Problem as problem:
@@ -208,8 +210,12 @@ def event_with(key: str | None, live: Live, turn: Turn) -> Event | None:
     return next(iter(events_with([] if key is None else [key], live, turn)), None)
 
 
-def _keys_of(event: Event) -> list[str | None]:
-    return [event.key] if event.key is not None else json.loads(event.body)["keys"]
+def _keys_before(keys: Sequence[str], live: Live, turn: Turn) -> set[str | None]:
+    """The idempotency keys of events that earlier requests with some of these keys made."""
+    seen: set[str | None] = set()
+    for event in events_with(keys, live, turn):
+        seen.update([event.key] if event.key is not None else json.loads(event.body)["keys"])
+    return seen
 
 
 def key_taken() -> Problem:

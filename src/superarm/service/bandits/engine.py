@@ -23,11 +23,18 @@ from typing import Any
 from superarm.core.stopping import stopping
 from superarm.offpolicy.sampling import Sampler, sample_with
 from superarm.service.bandits import ids, loading, operations, parts, retention
-from superarm.service.bandits.actor import Actor, Operation, Waiting, Wanted, look_all, resolve
+from superarm.service.bandits.actor import (
+    Actor,
+    HandOver,
+    Operation,
+    Waiting,
+    Wanted,
+    look_all,
+    resolve,
+)
 from superarm.service.bandits.checkpoints import Checkpoints
 from superarm.service.bandits.clocks import ClockWatch
 from superarm.service.bandits.failures import no_bandit, problem_of
-from superarm.service.bandits.handover import HandOver
 from superarm.service.bandits.health import Health
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.replies import Awaited, only, within

@@ -159,12 +159,12 @@ class Live:
         return {"ask": asked, **self._body(made)}
 
     def ask_each(self, asks: list[dict[str, Any]]) -> dict[str, Any]:
-        """Decide for several requests at once, and return the body of their event.
+        """Decide for requests that wait together, and return the body of their event.
 
         They may ask for nothing but to keep metadata: see `superarm.sessions.each.most_each`.
         """
-        made = ask_each(self.session, len(asks))
-        return {"asks": asks, **self._body(made)}
+        made = self._body(ask_each(self.session, len(asks)))
+        return {"asks": asks, **made} if len(asks) > 1 else {"ask": asks[0], **made}
 
     def _body(self, made: list[Decision]) -> dict[str, Any]:
         # A decision with no arms is complete as soon as it is issued.

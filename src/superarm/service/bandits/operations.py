@@ -8,15 +8,16 @@ from collections.abc import Callable
 from typing import Any
 
 from superarm.core.stopping import stopping
-from superarm.service.bandits.actor import Operation, Waiting
-from superarm.service.bandits.changes import Ask, decide_each, most_asks
+from superarm.service.bandits.actor import Waiting
+from superarm.service.bandits.changes import Ask, decide_each
 from superarm.service.bandits.failures import problem_of
 from superarm.service.bandits.live import Live
-from superarm.service.bandits.outcomes import Tell, most_tells, tell_each
+from superarm.service.bandits.outcomes import Tell, tell_each
 from superarm.service.bandits.patience import GivenUpError, given_up
 from superarm.service.log.events import Bandit, DamagedLogError
 from superarm.service.log.store import NameTakenError, StoreError, Turn
 from superarm.service.problems import Fault, Problem
+from superarm.sessions.each import asks_each, most_each, tells_each
 
 _log = logging.getLogger("superarm.service")
 # The trace of a known kind of failure says nothing more than its message.
@@ -61,7 +62,7 @@ def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Except
         group: list[Any] = []
         try:
             group = _group(live, batch, len(answers))
-            if len(group) > 1:
+            if group:
                 run_each = decide_each if type(group[0]) is Ask else tell_each
                 answers += run_each(live, turn, group)
             else:
@@ -76,27 +77,25 @@ def run(live: Live, turn: Turn, batch: list[Waiting]) -> tuple[list[Any], Except
 
 
 def _group(live: Live, batch: list[Waiting], place: int) -> list[Any]:
-    """The operations from a place on that can be carried out at once."""
+    """The operations from a place on that are carried out at once; none if that is not possible."""
+    first: Any = batch[place].operation
+    most = 0
+    if type(first) is Tell:
+        most = len(batch) if tells_each(live.session) else 0
+    elif type(first) is Ask and first.is_plain and asks_each(live.session):
+        most = max(1, most_each(live.session))
     found: list[Any] = []
-    first = batch[place].operation
-    if place + 1 == len(batch) or not _has_company(first):
-        return found
-    most = most_asks(live, first) if type(first) is Ask else most_tells(live)
-    for waiting in batch[place : place + max(0, most)]:
-        operation = waiting.operation
-        if type(operation) is not type(first) or not _has_company(operation) or waiting.is_over:
+    for waiting in batch[place : place + most]:
+        operation: Any = waiting.operation
+        is_like = type(operation) is type(first) and (type(first) is Tell or operation.is_plain)
+        if not is_like or waiting.reply.is_over:
             break
         found.append(operation)
     return found
 
 
-def _has_company(operation: Operation) -> bool:
-    """Whether an operation may be carried out together with others like it."""
-    return type(operation) is Tell or (type(operation) is Ask and operation.is_plain)
-
-
 def _answer(waiting: Waiting, live: Live, turn: Turn) -> Any:
-    if waiting.is_over:  # nothing has begun, so nothing has changed
+    if waiting.reply.is_over:  # nothing has begun, so nothing has changed
         return given_up()
     try:
         with stopping(waiting.look):

@@ -16,7 +16,7 @@ from superarm.service.bandits.records import Answer
 from superarm.service.log.store import Store, Turn
 from superarm.service.problems import Fault, Problem, shown
 from superarm.sessions import decision_number
-from superarm.sessions.each import Told, tells_each
+from superarm.sessions.each import Told
 
 
 @dataclass(slots=True)
@@ -51,13 +51,12 @@ def tell(
     return {"id": id, "new": new, "status": status}
 
 
-def most_tells(live: Live) -> int:
-    """How many requests with outcomes may be learnt together."""
-    return MOST_NAMES // live.spec["k"] if tells_each(live.session) else 1
-
-
 def tell_each(live: Live, turn: Turn, tells: Sequence[Tell]) -> list[Answer | Problem]:
-    """Learn outcomes of several requests at once, at most `most_tells`. Returns their answers."""
+    """Learn the outcomes of the first of some requests at once. Returns their answers.
+
+    Only for sessions with `tells_each`.
+    """
+    tells = tells[: max(1, MOST_NAMES // live.spec["k"])]
     live.advance(tells[0].now())
     try:
         found = live.tell_each([(one.id, one.outcomes) for one in tells])

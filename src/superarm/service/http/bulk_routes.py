@@ -15,9 +15,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from superarm.service.bandits.actor import Wanted
+from superarm.service.bandits.changes import Ask
+from superarm.service.bandits.outcomes import Tell
 from superarm.service.bandits.records import Answer, Repeated
 from superarm.service.http import answers, bodies
-from superarm.service.http.decision_routes import deciding, telling
+from superarm.service.http.decision_routes import bandit_of
 from superarm.service.http.endpoint import Work, endpoint
 from superarm.service.http.service import Service
 from superarm.service.http.team import Team
@@ -46,7 +48,8 @@ def decide_all(service: Service, body: bodies.DecideAllBody) -> Work | Awaitable
         # Most items have no constraints, and a model is slow to take apart.
         plain = item.model_fields_set <= _PLAIN
         asked = {} if plain else item.model_dump(exclude_defaults=True, exclude=_PLAIN)
-        wanted.append((item.bandit, deciding(service, asked, item.key)))
+        ask = Ask(asked, item.key, service.engine.clock, service.limits)
+        wanted.append((item.bandit, ask))
     return _work(service, "decisions", items, wanted)
 
 
@@ -67,7 +70,8 @@ def tell_all(service: Service, body: bodies.TellAllBody) -> Work | Awaitable[Ans
             wanted.append(item)
             continue
         try:
-            wanted.append(telling(service, item.decision, item.outcomes))
+            tell = Tell(item.decision, item.outcomes, service.engine.clock)
+            wanted.append((bandit_of(item.decision), tell))
         except Problem as problem:
             wanted.append(problem)
     return _work(service, "outcomes", items, wanted)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Any
 
-from superarm.service.bandits import changes, decisions, explanations, listing
-from superarm.service.bandits.actor import Operation
+from superarm.service.bandits import decisions, explanations, listing
+from superarm.service.bandits.changes import Ask
 from superarm.service.bandits.outcomes import Tell
 from superarm.service.bandits.records import Answer
 from superarm.service.bandits.replies import only
@@ -30,16 +29,6 @@ def bandit_of(decision: str) -> str:
     return found[1]
 
 
-def deciding(service: Service, asked: dict[str, Any], key: str | None) -> Operation:
-    """The operation that issues decisions."""
-    return changes.Ask(asked, key, service.engine.clock, service.limits)
-
-
-def telling(service: Service, id: str, outcomes: dict[str, float]) -> tuple[str, Operation]:
-    """The bandit of a decision, and the operation that learns outcomes of the decision."""
-    return bandit_of(id), Tell(id, outcomes, service.engine.clock)
-
-
 @endpoint(
     "POST",
     "/v1/bandits/{id}/decisions",
@@ -56,7 +45,7 @@ def decide(
     """Issue a decision, or ``n`` of them. It is in the log before it is answered."""
     # Without defaults, as the log has it: a request with the same key is compared with the log.
     asked = body.model_dump(exclude_defaults=True) if body.model_fields_set else {}
-    return Work([(id, deciding(service, asked, key))], only)
+    return Work([(id, Ask(asked, key, service.engine.clock, service.limits))], only)
 
 
 @endpoint(
@@ -68,7 +57,7 @@ def decide(
 )
 def tell(service: Service, id: str, body: bodies.TellBody) -> Work:
     """Learn outcomes of some arms. They are in the log before that is acknowledged."""
-    return Work([telling(service, id, body.outcomes)], only)
+    return Work([(bandit_of(id), Tell(id, body.outcomes, service.engine.clock))], only)
 
 
 @endpoint("GET", "/v1/bandits/{id}/decisions", answer=answers.DecisionList, problems=_OF_READING)

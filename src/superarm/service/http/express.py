@@ -130,6 +130,7 @@ class ExpressConnection(Connection):
                 request = found and self._request(*found, is_known=True)
                 if found and request:
                     self._arrival.clear()
+                    self._unset_keepalive_if_required()  # of a request on the long way
                     self.cycle = request
                     request.begin(found[0]["body"])
                     return
@@ -193,14 +194,6 @@ class ExpressConnection(Connection):
             self._refused = problem
             return None
         return _Request(self, *found, head, (path, key_id, client))
-
-    def answered(self) -> None:
-        """Go on after an answer on the short way."""
-        if self.pipeline or self.flow.read_paused or self.transport.is_closing():
-            self.on_response_complete()
-        else:  # the same without a new timer
-            self.server_state.total_requests += 1
-            self.alarm.set(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
 
 class _Request(Reply, RequestResponseCycle):
@@ -289,7 +282,13 @@ class _Request(Reply, RequestResponseCycle):
         connection.express.gate.answered(
             "POST", path, self._endpoint.path, status, seconds, key_id, client
         )
-        connection.answered()
+        if connection.pipeline or connection.flow.read_paused or transport.is_closing():
+            connection.on_response_complete()
+        else:  # the same without a new timer
+            connection.server_state.total_requests += 1
+            connection.alarm.set(
+                connection.timeout_keep_alive, connection.timeout_keep_alive_handler
+            )
 
 
 async def _nothing(scope: Any, receive: Any, send: Any) -> None:

@@ -95,19 +95,18 @@ class PostgresStore(SharedQueries):
     ) -> Iterator[LogTurn]:
         """A transaction that locks the row of the bandit; no lock for a turn that only reads."""
         with _translated():
+            number, by_keys = bandit.number, partial(self.by_keys, bandit.number)
             if not to_write:
-                yield self._turn(bandit.number, seen, self._connection())
+                append = partial(self._append, self._connection(), number)
+                yield LogTurn(self, self._news(number, seen), by_keys, append)
                 return
-            connection = self._do(lambda connection: self._lock_bandit(connection, bandit))
+            connection, is_behind = self._do(partial(self._lock_bandit, bandit, seen))
             try:
+                news = self._news(number, seen) if is_behind else []
                 # The connection that holds the lock: another one could not commit under it.
-                yield self._turn(bandit.number, seen, connection)
+                yield LogTurn(self, news, by_keys, partial(self._append, connection, number))
             finally:
                 self._end(connection)
-
-    def _turn(self, number: int, seen: int | None, connection: Connection) -> LogTurn:
-        by_keys, append = partial(self.by_keys, number), partial(self._append, connection, number)
-        return LogTurn(self, self._news(number, seen), by_keys, append)
 
     def _append(
         self,
@@ -117,11 +116,14 @@ class PostgresStore(SharedQueries):
         members: list[Members] | None = None,
     ) -> None:
         beside = members_in(events) if members is None else members
-        with connection.cursor() as cursor:
-            cursor.executemany(_psycopg(INSERT_EVENT), [(number, *event) for event in events])
-            for query, values in inserting(self, number, beside):
-                cursor.execute(_psycopg(query), values)
-        connection.execute("COMMIT")
+        statements: list[Statement] = [(INSERT_EVENT, (number, *event)) for event in events]
+        statements += inserting(self, number, beside)
+        # All at once: to wait for each answer would take longer than to execute the statements.
+        # After one that fails, the others are not executed.
+        with connection.pipeline():
+            for query, values in statements:
+                connection.execute(_psycopg(query), values)
+            connection.execute("COMMIT")
 
     def each(self, values: Sequence[int] | Sequence[str]) -> Statement:
         """A query that has the values as rows, as one column ``value``."""
@@ -137,17 +139,24 @@ class PostgresStore(SharedQueries):
             seen = some[-1].seq if len(some) == _EVENTS_PER_READ else None
         return found
 
-    def _lock_bandit(self, connection: Connection, bandit: Bandit) -> Connection:
+    def _lock_bandit(
+        self, bandit: Bandit, seen: int | None, connection: Connection
+    ) -> tuple[Connection, bool]:
+        """Begin a turn. Returns its connection, and whether there are events after ``seen``."""
+        lock = "SELECT 1 FROM bandits WHERE number = %s AND k > 0 FOR UPDATE"
+        after = "SELECT 1 FROM events WHERE bandit = %s AND seq > %s LIMIT 1"
         try:
-            # READ COMMITTED sees what other processes committed while this one waited.
-            connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-            query = "SELECT 1 FROM bandits WHERE number = %s AND k > 0 FOR UPDATE"
-            if connection.execute(query, (bandit.number,)).fetchone() is None:
+            with connection.pipeline():
+                # READ COMMITTED sees what other processes committed while this one waited.
+                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                locked = connection.execute(lock, (bandit.number,))
+                news = connection.execute(after, (bandit.number, seen))  # none after None
+            if locked.fetchone() is None:
                 raise DeletedError  # by another server
+            return connection, news.fetchone() is not None
         except BaseException:
             self._end(connection)
             raise
-        return connection
 
     def _end(self, connection: Connection) -> None:
         """Roll back what was not committed. A connection that cannot roll back is closed."""

@@ -80,6 +80,10 @@ class Source:
     def columns(self, wanted: Sequence[str]) -> Any:
         """Some columns by name: arrays, or lists of texts of CSV and of values of SQLite."""
         names = self.names()
+        if not names:
+            raise TableError(
+                "the log is empty; expected a line of names and one row per shown item"
+            )
         if unknown := [name for name in wanted if name not in names]:
             raise TableError(f"columns must be of {', '.join(names)}, got {unknown[0]!r}")
         if self.kind == "csv" and self.sql is None:
