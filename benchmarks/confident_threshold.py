@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 import superarm as sa
+from superarm.oracles._boundaries import radius
 from superarm.oracles._contests import Sweeps, best_of
-from superarm.oracles._noise import Known, radius
+from superarm.oracles._noise import Known
 from superarm.oracles._noisy_settings import share_of_round
 
 _NO_LIMIT = 10**9

@@ -55,7 +55,8 @@ from confident_threshold import ConfidentThresholdGreedy
 from lazy_rewards import REWARDS, Sum
 from superarm.core.optional import is_concave
 from superarm.oracles import NoisyGreedy, NoisyLocalSearch, NoisySingletons
-from superarm.oracles._noise import Known, one_sided, radius
+from superarm.oracles._boundaries import one_sided, radius
+from superarm.oracles._noise import Known
 
 NAMES = ("linear", "network, std 0.3", "coverage", "plateaus", "steep", "waves", "roots")
 NOISE, DELTA = 0.1, 0.05
@@ -173,7 +174,10 @@ def play_sets(cell: Cell) -> Cell:
         else:
             gain, size = noisy_rewards.best_gain(exact, theta, picked)
             wrong, n_decisions = int(gain > report.slack + 1e-12), rounds
-            gaps, sizes = np.full(1, abs(gain)), np.full(1, size * (report.n_swaps + 1))
+            # The plain oracle compares as many sets as it would without noise.
+            plain = sa.LocalSearch(sa.Greedy())
+            plain.select(exact, theta, k, rng=np.random.default_rng(0))
+            gaps, sizes = np.full(1, abs(gain)), np.full(1, size * (plain.report.n_swaps + 1))
             found["decisions"] += 1
         for gap, size in zip(gaps, sizes, strict=True):
             found["known"] += int(size) * repeats(std, max(gap, tolerance), n_decisions)

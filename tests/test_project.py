@@ -1,6 +1,7 @@
 """The files around the code: they parse, agree with each other, and name commands that exist."""
 
 import configparser
+import importlib
 import re
 import tomllib
 from pathlib import Path
@@ -128,6 +129,16 @@ def test_the_readme_is_short_and_in_order():
     parts = ("**Pick the best", "make demo", "```python", "![", "| oracle |", "| regret |")
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    "room", ["rewards", "beliefs", "oracles", "sets", "environments", "policies"]
+)
+def test_the_readme_names_all_parts(room):
+    text = (ROOT / "README.md").read_text()
+    # A part of feasible sets, and what an integer k is made into.
+    names = set(importlib.import_module(f"superarm.{room}").__all__) - {"Group", "KOfM"}
+    assert {name for name in names if f"`{name}`" not in text} == set()
 
 
 def anchors(path):

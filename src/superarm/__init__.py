@@ -15,6 +15,7 @@ These names are enough for most programs. Everything else is in the rooms of the
 | `superarm.offpolicy` | estimates from logs |
 | `superarm.theory` | the paper's bounds |
 | `superarm.errors` | the exceptions |
+| `superarm.catalog` | the table of all parts that the command line and the service offer |
 | `superarm.testing` | contract checks for your own parts |
 | `superarm.client` | the client of the service |
 """

@@ -124,3 +124,10 @@ def test_what_cannot_be_probed_is_refused():
         sa.inspect(type("Bad", (Sum,), {"upper": float("inf")})())
     with pytest.raises(KeyError, match="there is no row 'sparable'"):
         sa.inspect(sa.LinearReward(3), probes=4)["sparable"]
+
+
+@pytest.mark.parametrize("wrong", [{"progress": "yes"}, {"should_stop": True}])
+def test_what_is_called_must_be_a_function(wrong):
+    (name,) = wrong
+    with pytest.raises(TypeError, match=f"{name} must be a function, got"):
+        sa.inspect(sa.LinearReward(5), k=2, **wrong)

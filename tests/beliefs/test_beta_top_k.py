@@ -10,9 +10,12 @@ from scipy import stats
 from scipy.special import betainc
 
 import superarm as sa
+from superarm.beliefs import beta_top_k
 from superarm.beliefs.beta_top_k import ArmsAbove
 
 M, K = 2100, 4
+# Arms of the tests of laws, against whole samples. So few arms are drawn one by one otherwise.
+FEWER = 1000
 
 
 def learn(belief, rounds, seed=0, k=K):
@@ -28,17 +31,17 @@ def learn(belief, rounds, seed=0, k=K):
 def settled():
     """Three arms that are almost always the largest, one arm that often is, and many others."""
     rng = np.random.default_rng(3)
-    a, b = rng.integers(1, 30, M).astype(float), rng.integers(20, 60, M).astype(float)
-    a[[5, 700, 2099]], b[[5, 700, 2099]] = (900.0, 400.0, 90.0), (10.0, 8.0, 1.0)
+    a, b = rng.integers(1, 30, FEWER).astype(float), rng.integers(20, 60, FEWER).astype(float)
+    a[[5, 700, 999]], b[[5, 700, 999]] = (900.0, 400.0, 90.0), (10.0, 8.0, 1.0)
     a[41], b[41] = 30.0, 9.0
-    return sa.BetaBelief(M, prior=(a, b))
+    return sa.BetaBelief(FEWER, prior=(a, b))
 
 
 STAGES = {
-    "fresh": lambda: sa.BetaBelief(M),
-    "early": lambda: learn(sa.BetaBelief(M), 150),
-    "late": lambda: learn(sa.BetaBelief(M), 3000),
-    "own priors": lambda: learn(sa.BetaBelief(M, prior=(0.3, np.linspace(0.5, 3, M))), 200),
+    "fresh": lambda: sa.BetaBelief(FEWER),
+    "early": lambda: learn(sa.BetaBelief(FEWER), 100),
+    "late": lambda: learn(sa.BetaBelief(FEWER), 1500),
+    "own priors": lambda: learn(sa.BetaBelief(FEWER, (0.3, np.linspace(0.5, 3, FEWER))), 100),
     "settled": settled,
 }
 
@@ -51,9 +54,12 @@ def draws(belief, n, rng):
 @pytest.fixture(scope="module", params=STAGES)
 def drawn(request):
     """A belief, and the results of 6,000 draws of each kind."""
-    belief, n = STAGES[request.param](), 6000
-    belief.sample_top(K, rng=np.random.default_rng(0))
-    ours = draws(belief, n, np.random.default_rng(1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(beta_top_k, "_FEWEST_ARMS", 1)
+        belief, n = STAGES[request.param](), 6000
+        belief.sample_top(K, rng=np.random.default_rng(0))
+        patch.setattr(sa.BetaBelief, "sample", None)  # a whole sample would be no test
+        ours = draws(belief, n, np.random.default_rng(1))
     return belief, ours, whole_draws(belief, n, np.random.default_rng(2))
 
 
@@ -104,10 +110,10 @@ def test_the_arms_are_those_of_a_whole_draw(drawn):
     conservative.
     """
     _, (ours, _), (theirs, _) = drawn
-    counts = np.array([np.bincount(arms.ravel(), minlength=M) for arms in (ours, theirs)])
+    counts = np.array([np.bincount(arms.ravel(), minlength=FEWER) for arms in (ours, theirs)])
     often = counts.sum(axis=0) >= 20
     bins = (
-        np.arange(M) * 10 // M
+        np.arange(FEWER) * 10 // FEWER
     )  # the rare ones by their place, so that none is favoured by its number
     rest = np.array(
         [np.bincount(bins[~often], weights=row[~often], minlength=10) for row in counts]
@@ -123,7 +129,7 @@ def test_the_values_of_an_arm_are_those_of_a_whole_draw(drawn):
     Over all arms: the mean of posterior mean times value is within 5 standard errors, error 6e-7.
     """
     belief, ours, theirs = drawn
-    for arm in np.argsort(-np.bincount(ours[0].ravel(), minlength=M))[:6]:
+    for arm in np.argsort(-np.bincount(ours[0].ravel(), minlength=FEWER))[:6]:
         one, other = (values[arms == arm] for arms, values in (ours, theirs))
         if min(len(one), len(other)) >= 20:
             assert stats.ks_2samp(one, other).pvalue > 1e-6, arm

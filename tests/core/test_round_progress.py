@@ -14,7 +14,6 @@ import superarm as sa
 from superarm.core import progress
 from superarm.core.progress import current_round, one_round
 from superarm.oracles import NoisyGreedy, NoisyLocalSearch, NoisySingletons
-from superarm.oracles._noisy_round import NoisyRound, in_doubt
 
 N_ARMS = 8
 NOISY = {
@@ -187,21 +186,6 @@ def test_threads_have_rounds_of_their_own():
         assert current_round() is outer
     assert found == [None]
     assert current_round() is None
-
-
-def test_undecided_arms_are_those_that_may_change_sides():
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        k, tolerance = int(rng.integers(1, 7)), float(rng.choice([0.0, 0.2]))
-        now = NoisyRound.__new__(NoisyRound)
-        now.theta, middle, width = np.zeros(6), rng.random(6), rng.random(6) * rng.choice([0, 0.3])
-        now.lower, now.upper = middle - width, middle + width
-        arms = np.sort(np.argsort(middle)[6 - k :])
-        others = [arm for arm in range(6) if arm not in arms]
-        doubts = {arm for i in arms for j in others for arm in (i, j)
-                  if now.upper[j] - now.lower[i] > tolerance}  # fmt: skip
-        assert now.undecided(k, tolerance) == (f"{len(doubts)} of 6 arms" if doubts else "")
-        assert bool(doubts) == bool(len(in_doubt(arms, now.lower, now.upper, tolerance)))
 
 
 def test_progress_is_checked_and_pickled():

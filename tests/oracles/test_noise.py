@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from superarm.oracles._noise import Bounded, Known, Symmetric, as_noise, one_sided
+from superarm.oracles._boundaries import one_sided
+from superarm.oracles._noise import Bounded, Known, Symmetric, as_noise
 
 WALKS, STEPS, ALPHA = 1000, 150, 0.05
 

@@ -7,7 +7,8 @@ import pytest
 
 import superarm as sa
 from superarm.oracles import NoisySingletons
-from superarm.oracles._noise import Known, radius
+from superarm.oracles._boundaries import radius
+from superarm.oracles._noise import Known
 from superarm.oracles._noisy_answers import Answers
 
 STD, M, K = 0.1, 12, 3

@@ -69,10 +69,10 @@ def test_regret_has_the_law_of_simulate(family, name):
     and the seeds are fixed. The two sides have different instances, so that all randomness is
     compared.
     """
-    draw, oracle, at = DRAWS[family], ORACLES[name], np.array([5, 15, 40])
-    ours = simulate_batch(draw, oracle, n_runs=800, horizon=40, seed=1, rounds=at).regret
+    draw, oracle, at = DRAWS[family], ORACLES[name], np.array([5, 20, 60])
+    ours = simulate_batch(draw, oracle, n_runs=800, horizon=60, seed=1, rounds=at).regret
     theirs = np.array(
-        [t.regret()[at - 1] for t in replicated(draw, oracle, n_runs=120, horizon=40, seed=2)]
+        [t.regret()[at - 1] for t in replicated(draw, oracle, n_runs=120, horizon=60, seed=2)]
     )
     for one, other in zip(ours.T, theirs.T, strict=True):
         assert stats.ks_2samp(one, other).pvalue > 1e-4

@@ -52,16 +52,16 @@ def test_regret_has_the_law_of_simulate(name, oracle):
     Nine tests in each of 2 cases at a level of 1e-4: a correct engine fails with probability 1/556,
     and the seeds are fixed. The two sides have different instances.
     """
-    belief, draw, at = BELIEFS[name](), DRAWS["linear"], np.array([5, 15, 40])
+    belief, draw, at = BELIEFS[name](), DRAWS["linear"], np.array([5, 20, 60])
     n_ours, n_theirs = N_RUNS[type(knowledge(belief, *stack()))]
-    options = {"n_runs": n_ours, "horizon": 40, "seed": 1, "rounds": at}
+    options = {"n_runs": n_ours, "horizon": 60, "seed": 1, "rounds": at}
     ours = simulate_batch(draw, oracle, belief=belief, **options).regret
 
     def make(rng):
         it = draw(rng)
         return sa.Policy(copy.deepcopy(belief), oracle, it.reward, it.k), it
 
-    traces = sa.replicate(make, n_runs=n_theirs, horizon=40, seed=2)
+    traces = sa.replicate(make, n_runs=n_theirs, horizon=60, seed=2)
     theirs = np.array([trace.regret()[at - 1] for trace in traces])
     for one, other in zip(ours.T, theirs.T, strict=True):
         assert stats.ks_2samp(one, other).pvalue > 1e-4

@@ -99,6 +99,9 @@ class Watch:
         shows: Shows | None,
         each: int = 1,
     ) -> None:
+        for name, given in (("should_stop", should_stop), ("progress", shows)):
+            if given is not None and not callable(given):
+                raise TypeError(f"{name} must be a function, got {given!r:.60}")
         self.most, self.about, self.each = most, "ordinary values", each
         self.first_s: float | None = None
         self._should_stop, self._shows = should_stop, shows

@@ -27,7 +27,9 @@ _VERDICTS = {
 @click.argument("bandit", required=False)
 @common.rewards_option
 @click.option(
-    "--decide", is_flag=True, help="Also make every decision again, and check that it is the same."
+    "--decide",
+    is_flag=True,
+    help="Also make every decision again, and check that it is the same. Not for noisy rewards.",
 )
 def command(database: str, bandit: str | None, rewards: str | None, decide: bool) -> None:
     """Rebuild and verify beliefs from the log of a service.
@@ -77,7 +79,9 @@ def _replay(store: Store, bandit: Bandit, own: Mapping[str, Any], decide: bool) 
 
 
 def _verdict(found: Replayed, decide: bool) -> str:
-    again = ", decided again" if decide else ""
+    again = ", decided again" if found.decided else ""
+    if decide and not found.decided:
+        again = ", not decided again (its reward is noisy)"
     since = "" if found.checkpoint is None else f"checkpoint at event {found.checkpoint:,}: "
     verdict = _VERDICTS[found.same]
     if found.same is not False and found.difference:

@@ -15,6 +15,17 @@ of exponential inequalities for martingales and ratios", Annals of Probability 1
 boundary holds with this V: nothing else is assumed, not even a variance. rho may depend on answers
 before the group. V depends on the unknown mean, so the inequality is solved for the mean.
 
+Two groups whose answers come in any order: the product of their mixtures is a supermartingale,
+too, in the first two cases. With W = V + rho, S_i² / W_i + S_j² / W_j is therefore less than
+log(W_i / rho) + log(W_j / rho) - 2 log alpha, at all times, with probability 1 - alpha. By the
+inequality of Cauchy and Schwarz the difference of the averages is off by less than
+
+    root((W_i / n_i² + W_j / n_j²) (log(W_i / rho) + log(W_j / rho) - 2 log alpha)).
+
+This is less than the sum of two bounds. For symmetric noise W depends on the unknown mean. Twice
+the logarithm of a mixture is at least -log(W / rho) at the average itself, which bounds the other
+one, and so its W.
+
 `Bounded`: all answers are in [low, high]. For any guesses g of answers that use earlier answers
 only, V = the sum of (answer - g)² has a sub-exponential boundary of scale high - low (Howard and
 others 2021, Theorem 4). The stitched boundary of their Theorem 1 is used.
@@ -28,17 +39,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from superarm.core.arguments import FloatArray, as_positive
-from superarm.core.special import ndtr
+from superarm.oracles._boundaries import RHO, largest_w, one_sided, radius, solved, stitched
 
-# At about this many answers times 10 the boundary of a mixture is the tightest.
-_RHO = 8.0
 # The variance counts as this share of the squared upper bound, if the first answers are all equal.
 _LEAST_VARIANCE = 1e-12
 N_WARM_UP = 8  # answers that only guess the variance, for rho
-_NEWTON_STEPS = 12
-_UP = 1 + 1e-9  # Newton's method comes from below: this outweighs its rounding
-# Stitching: epochs of V grow by _ETA, and the j-th one has a share of 1 / j^_POWER.
-_ETA, _POWER, _ZETA = 2.0, 1.4, 3.10555  # the last one is a little more than zeta(1.4)
 
 
 class Noise(Protocol):
@@ -67,6 +72,16 @@ class Noise(Protocol):
         probability alpha per column. The same bounds the opposite error, with its own alpha.
         """
 
+    def parts(
+        self, n: FloatArray, v: FloatArray, alpha: float, reach: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(s, l): how far the difference of two averages may be off, from one part per group.
+
+        The difference of groups i and j is off by less than root((s_i + s_j) (l_i + l_j)), at any
+        time, except with probability alpha; inf if nothing is known. All means of the answers of a
+        group are the same. The groups may have different sizes.
+        """
+
     def warm_up(self, answers: FloatArray, upper: float) -> None:
         """Learn a scale from answers that belong to no group."""
 
@@ -76,27 +91,6 @@ class Noise(Protocol):
     @property
     def is_cold(self) -> bool:
         """Whether `warm_up` has to come first."""
-
-
-def radius(n: FloatArray, alpha: FloatArray | float, std: float) -> FloatArray:
-    """How far the mean of n answers may be off, at any n, except with probability alpha.
-
-    Examples
-    --------
-    >>> radius(np.array([1.0, 100.0, 10_000.0]), 0.05, std=1.0).round(3)
-    array([7.415, 0.305, 0.036])
-    """
-    with np.errstate(divide="ignore"):
-        return std * np.sqrt((n + _RHO) * (np.log((n + _RHO) / _RHO) - 2 * np.log(alpha))) / n
-
-
-def one_sided(alpha: float) -> float:
-    """The alpha of a two-sided mixture that crosses upwards with this probability.
-
-    The one-sided mixture is the two-sided one times 2 Phi(S / root(V + rho)), and at its boundary
-    S / root(V + rho) is at least root(-2 log(2 alpha)).
-    """
-    return 2 * alpha * float(ndtr(np.sqrt(max(0.0, -2 * np.log(2 * alpha)))))
 
 
 @dataclass
@@ -120,6 +114,12 @@ class Known:
         """The same for differences, whose variance is twice as large."""
         n = np.full(answers.shape[1], float(len(answers)))
         return radius(n, one_sided(alpha), np.sqrt(2) * self.std)
+
+    def parts(
+        self, n: FloatArray, v: FloatArray, alpha: float, reach: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """From the product of two mixtures."""
+        return self.std**2 * (n + RHO) / n**2, np.log((n + RHO) / RHO) - np.log(alpha)
 
     def warm_up(self, answers: FloatArray, upper: float) -> None:
         """Nothing is to be learned."""
@@ -157,7 +157,7 @@ class Symmetric:
         """The boundary, solved for the mean."""
         if self.variance is None:
             return np.full(np.shape(n), np.inf)
-        return _solved(n, v, _RHO * self.variance, alpha, reach, np.sqrt(n) * slope)
+        return solved(n, v, RHO * self.variance, alpha, reach, np.sqrt(n) * slope)
 
     def off_pairs(self, answers: FloatArray, place: int, alpha: float, upper: float) -> FloatArray:
         """The same for differences, which may have less noise than two answers by themselves."""
@@ -166,8 +166,20 @@ class Symmetric:
         differences = answers - answers[:, [place]]
         middle = differences.mean(axis=0)
         v, n = ((differences - middle) ** 2).sum(axis=0), np.full(len(middle), float(len(answers)))
-        rho = 2 * _RHO * self.variance
-        return _solved(n, v, rho, one_sided(alpha), np.abs(middle) + upper, np.zeros(len(middle)))
+        rho = 2 * RHO * self.variance
+        return solved(n, v, rho, one_sided(alpha), np.abs(middle) + upper, np.zeros(len(middle)))
+
+    def parts(
+        self, n: FloatArray, v: FloatArray, alpha: float, reach: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """From the product of two mixtures, whose W is bounded for each group by itself."""
+        if self.variance is None or not len(n):
+            return np.full(np.shape(n), np.inf), np.full(np.shape(n), np.inf)
+        rho = RHO * self.variance
+        # The logarithm of the other mixture, twice, is at least -log of this.
+        other = float(np.log((v + rho) / rho).max())
+        w = largest_w(n, v, rho, other - 2 * np.log(alpha), reach, np.zeros(len(n)))
+        return w / n**2, np.log(w / rho) - np.log(alpha)
 
     def warm_up(self, answers: FloatArray, upper: float) -> None:
         """Guess the variance."""
@@ -198,7 +210,7 @@ class Bounded:
         self, n: FloatArray, v: FloatArray, alpha: FloatArray | float, reach: FloatArray, slope: Any
     ) -> FloatArray:
         """The stitched boundary, half of alpha for each side."""
-        return _stitched(v, np.asarray(alpha) / 2, self.high - self.low) / n
+        return stitched(v, np.asarray(alpha) / 2, self.high - self.low) / n
 
     def off_pairs(self, answers: FloatArray, place: int, alpha: float, upper: float) -> FloatArray:
         """The same for differences, whose range is twice as wide."""
@@ -207,7 +219,13 @@ class Bounded:
         before = np.vstack([np.zeros_like(differences[:1]), differences.cumsum(axis=0)[:-1]])
         guess = before / (1 + np.arange(len(answers)))[:, None]
         v = ((differences - guess) ** 2).sum(axis=0)
-        return _stitched(v, alpha, 2 * (self.high - self.low)) / len(answers)
+        return stitched(v, alpha, 2 * (self.high - self.low)) / len(answers)
+
+    def parts(
+        self, n: FloatArray, v: FloatArray, alpha: float, reach: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Nothing: stitched boundaries do not multiply."""
+        return np.full(np.shape(n), np.inf), np.full(np.shape(n), np.inf)
 
     def warm_up(self, answers: FloatArray, upper: float) -> None:
         """Nothing is to be learned before."""
@@ -241,50 +259,3 @@ def as_noise(noise_std: float | None, answers_in: tuple[float, float] | None) ->
     if not -np.inf < low < high < np.inf:
         raise ValueError(f"{wanted}, got {answers_in!r}")
     return Bounded(low, high)
-
-
-def _solved(
-    n: FloatArray,
-    v: FloatArray,
-    rho: float,
-    alpha: FloatArray | float,
-    reach: FloatArray,
-    apart: FloatArray,
-) -> FloatArray:
-    """The largest d that the boundary of symmetric noise does not exclude; inf if there is none.
-
-    With the mean off by d, the sum of squares is v + n d². Answers with different means add up to
-    ``apart`` to its root, so W = V + rho is at most a + (1 + eta) n d² for any eta > 0. With
-    d² = W (log(W / rho) - 2 log alpha) / n² at the boundary, W solves f(W) = 0 below. f is concave,
-    and d is not excluded where f < 0: up to the smaller root, and again far out. Where that is
-    within reach, nothing is known.
-    """
-    apart = np.broadcast_to(apart, np.shape(v))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        eta = np.where(apart > 0, np.minimum(1.0, apart / np.sqrt(v)), 0.0)
-        a = (1 + eta) * v + np.where(apart > 0, (1 + 1 / eta) * apart**2, 0.0) + rho
-        size, price = n / (1 + eta), -2 * np.log(alpha)
-
-        def f(w: FloatArray) -> FloatArray:
-            return size * (w - a) - w * (np.log(w / rho) + price)
-
-        w = a
-        for _ in range(_NEWTON_STEPS):
-            # A tangent lies above f, so that Newton's method never passes the smaller root.
-            slope = size - np.log(w / rho) - price - 1
-            w = np.where(slope > 0, w - f(w) / slope, np.inf)
-        w = w * _UP
-        most = a + (1 + eta) * n * np.asarray(reach) ** 2
-        sure = (f(w) >= 0) & ((f(most) >= 0) | (most <= w))
-        return np.where(sure, np.sqrt(w * (np.log(w / rho) + price)) / n, np.inf)
-
-
-def _stitched(v: FloatArray, alpha: FloatArray | float, scale: float) -> FloatArray:
-    """Theorem 1 of Howard and others 2021, from V = scale² on."""
-    v = np.maximum(v, scale**2)
-    root = _ETA**0.25
-    k1, k2 = (root + 1 / root) / np.sqrt(2), (np.sqrt(_ETA) + 1) / 2
-    epoch = np.log(v / scale**2) / np.log(_ETA)
-    price = _POWER * np.log(epoch + 1) + np.log(_ZETA) - np.log(alpha)
-    off = k2 * scale * price
-    return np.sqrt(k1**2 * v * price + off**2) + off

@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.oracles._noise import Noise, radius
+from superarm.oracles._noise import Noise
 from superarm.oracles._noisy_concave import Concave
-
-__all__ = ["Answers", "radius"]
 
 _COLUMNS = ("n", "sum_x", "sum_y", "least_x", "most_x")
 

@@ -33,6 +33,8 @@ class NoisyRound:
     theta: FloatArray
     delta: float
     noise: Noise
+    k: int
+    n_rounds: int | None  # with this one; None without bounds of differences
     n_answers: int = 0
     n_empty: int = 0
     lower: FloatArray = field(init=False)
@@ -44,6 +46,8 @@ class NoisyRound:
         # Of the answers of this round.
         self.n, self.sum_y, self.v = (np.zeros(n_arms) for _ in range(3))
         self.lower, self.upper = np.zeros(n_arms), np.full(n_arms, float(self.reward.upper))
+        # The share of the single arms of this round. Bounds of differences take half of it.
+        self.share = self.delta / (2 if self.n_rounds is None else 4)
         self.at_zero = 0.0  # at most the value of an arm of mean 0
         self._use_empty()
         self._update(np.arange(n_arms))
@@ -69,22 +73,68 @@ class NoisyRound:
             self.n_answers += more
             self._use_empty()
 
-    def undecided(self, k: int, tolerance: float) -> str:
+    def in_doubt(self, arms: IndexArray, tolerance: float) -> IndexArray:
+        """The less known of an arm in the set and of its strongest rival outside.
+
+        Both if they are about equally known, and none if the set is certified.
+        """
+        inside, others, excess = self._excess(arms, tolerance)
+        if not excess.size or excess.max() <= tolerance:
+            return others[:0]
+        i, j = np.unravel_index(excess.argmax(), excess.shape)
+        pair = np.array([inside[i], others[j]])
+        width = self.upper[pair] - self.lower[pair]
+        # The arm at the border meets many rivals. It must not be evaluated again for each of them.
+        return pair[width >= _AS_WIDE * width.max()]
+
+    def undecided(self, tolerance: float) -> str:
         """How many arms may still be in the set, or out of it, as words."""
         # The k arms that look best, without a draw among equal ones.
-        inside = np.zeros(len(self.theta), bool)
-        inside[np.argsort(self.lower + self.upper, kind="stable")[len(inside) - k :]] = True
-        if inside.all():
-            return ""
-        weakest, rival = self.lower[inside].min(), self.upper[~inside].max()
-        if rival - weakest <= tolerance:
-            return ""
-        doubts = np.where(inside, self.lower < rival - tolerance, self.upper > weakest + tolerance)
-        return f"{int(doubts.sum()):,} of {len(inside):,} arms"
+        looks = np.argsort(self.lower + self.upper, kind="stable")
+        _, _, excess = self._excess(np.sort(looks[len(looks) - self.k :]), tolerance)
+        doubts = excess > tolerance
+        n = int(doubts.any(axis=0).sum() + doubts.any(axis=1).sum())
+        return f"{n:,} of {len(looks):,} arms" if n else ""
+
+    def _excess(
+        self, arms: IndexArray, tolerance: float
+    ) -> tuple[IndexArray, IndexArray, FloatArray]:
+        """Some arms in the set, some outside, and how much more the latter may be worth.
+
+        The excess has shape (arms in the set, arms outside). No other pair is in doubt.
+        """
+        outside = np.ones(len(self.theta), bool)
+        outside[arms] = False
+        others = np.flatnonzero(outside)
+        if not len(others):
+            return arms, others, np.zeros((len(arms), 0))
+        weakest, rival = self.lower[arms].min(), self.upper[others].max()
+        arms = arms[rival - self.lower[arms] > tolerance]
+        others = others[self.upper[others] - weakest > tolerance]
+        excess = self.upper[others] - self.lower[arms][:, None]
+        if self.n_rounds is not None:
+            excess = np.minimum(excess, self._differences(arms, others, self.n_rounds))
+        return arms, others, excess
+
+    def _differences(self, arms: IndexArray, others: IndexArray, n_rounds: int) -> FloatArray:
+        """How much more arms outside may be worth, by the answers of this round about both arms."""
+        k, both = len(arms), np.concatenate([arms, others])
+        has = self.n[both] > 0
+        n, v = self.n[both[has]], self.v[both[has]]
+        n_pairs = self.k * (len(self.theta) - self.k)
+        alpha = self.delta / 4 * 6 / (np.pi * n_rounds) ** 2 / n_pairs
+        middle = np.zeros(len(both))
+        middle[has] = self.sum_y[both[has]] / n
+        # Nothing is known about a pair with an arm that has no answer in this round.
+        s, logs = np.full(len(both), np.inf), np.ones(len(both))
+        reach = np.abs(middle[has]) + float(self.reward.upper)
+        s[has], logs[has] = self.noise.parts(n, v, alpha, reach)
+        off = np.sqrt((s[:k, None] + s[k:]) * (logs[:k, None] + logs[k:]))
+        return middle[k:] - middle[:k, None] + off
 
     def _n_least(self, arm: int) -> int:
         """Fewer answers would prove nothing. All answers about an arm are in its first interval."""
-        alpha = self.delta / 2 * 6 / np.pi**2 / len(self.theta)
+        alpha = self.share * 6 / np.pi**2 / len(self.theta)
         return max(_AT_LEAST, self.noise.n_first(alpha) - int(self.answers.n[arm, 0]))
 
     def _warm_up(self, pair: IndexArray, times: int) -> None:
@@ -125,7 +175,7 @@ class NoisyRound:
         arms = arms[self.n[arms] > 0]
         n = self.n[arms]
         # The answers of this round are all at theta: no slope is needed, but a boundary of its own.
-        alpha = self.delta / 2 * 6 / (np.pi * self.rounds[arms]) ** 2 / len(self.theta)
+        alpha = self.share * 6 / (np.pi * self.rounds[arms]) ** 2 / len(self.theta)
         middle = self.sum_y[arms] / n
         reach = np.abs(middle) + float(self.reward.upper)
         off = self.noise.off(n, self.v[arms], alpha, reach, 0.0)
@@ -154,24 +204,3 @@ class NoisyRound:
         # Bounds hold at all times, so the tightest of a round hold, too.
         self.lower[arms] = np.maximum(self.lower[arms], lower)
         self.upper[arms] = np.minimum(self.upper[arms], upper)
-
-
-def in_doubt(
-    arms: IndexArray, lower: FloatArray, upper: FloatArray, tolerance: float
-) -> IndexArray:
-    """The less known of the weakest arm in the set and the strongest one outside.
-
-    Both if they are about equally known, and none if the set is certified.
-    """
-    outside = np.ones(len(lower), bool)
-    outside[arms] = False
-    others = np.flatnonzero(outside)
-    if not len(others):
-        return others
-    weakest, rival = arms[lower[arms].argmin()], others[upper[others].argmax()]
-    if upper[rival] - lower[weakest] <= tolerance:
-        return others[:0]
-    pair = np.array([weakest, rival])
-    width = upper[pair] - lower[pair]
-    # The arm at the border meets many rivals. It must not be evaluated again for each of them.
-    return pair[width >= _AS_WIDE * width.max()]

@@ -23,6 +23,8 @@ from superarm.oracles.noisy_greedy import NoisyGreedy
 
 # The start is a guess: how often it is wrong costs swaps, not certainty.
 _DELTA_START = 0.5
+# A start that is nearly as good takes a quarter of the answers where arms are nearly equal.
+_TOLERANCE_START = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +86,8 @@ class NoisyLocalSearch(ContestSettings):
         improved by more than its slack.
     start
         The oracle whose set the search begins with. It needs a budget of its own. By default
-        `NoisyGreedy` with half of the budget, and with an error probability of 0.5: a bad start
-        costs swaps, but no certainty.
+        `NoisyGreedy` with half of the budget, twice the tolerance, and an error probability of 0.5:
+        a bad start costs swaps, but no certainty.
     noise_std, answers_in
         What is known about the noise, as for `NoisyGreedy`. By default it is learned.
     tolerance
@@ -122,7 +124,7 @@ class NoisyLocalSearch(ContestSettings):
                 _DELTA_START,
                 noise_std=self.noise_std,
                 answers_in=self.answers_in,
-                tolerance=self.tolerance,
+                tolerance=_TOLERANCE_START * self.tolerance,
                 budget=max(1, self.budget // 2),
                 per="round",
             )

@@ -21,7 +21,7 @@ from superarm.core.progress import one_round
 from superarm.oracles._bounds import BoundsReport
 from superarm.oracles._noise import Symmetric
 from superarm.oracles._noisy_answers import Answers
-from superarm.oracles._noisy_round import NoisyRound, in_doubt
+from superarm.oracles._noisy_round import NoisyRound
 from superarm.oracles._noisy_settings import NoisySettings
 from superarm.oracles._state import check_loaded, check_state
 
@@ -29,7 +29,8 @@ from superarm.oracles._state import check_loaded, check_state
 class NoisySingletonsReport(BoundsReport):
     """What is known about the arms after a ``select``: the attributes are those of `BoundsReport`.
 
-    ``evaluations`` counts ``repeats`` per answer, if the reward averages.
+    ``evaluations`` counts ``repeats`` per answer, if the reward averages. A set may be certified
+    although ``lower`` and ``upper`` of two arms overlap, by a bound of their difference.
     """
 
 
@@ -53,16 +54,20 @@ class NoisySingletons(NoisySettings):
 
     Proof: the answers of an arm are put into groups, by a rule that does not look at the answer.
     For each group one boundary holds at all sizes with probability 1 - alpha (see
-    ``superarm.oracles._noise``). There are two kinds of groups. The intervals of the mean in which
-    the answers of all rounds are added up have half of delta, shared equally among arms and levels.
-    The answers of one round have the other half: the j-th round in which an arm is evaluated has
-    delta / 2 · 6 / (pi² j² n_arms). The alphas add up to delta. If no boundary is crossed, all
-    bounds hold, and so does what they certify.
+    ``superarm.oracles._noise``). The intervals of the mean in which the answers of all rounds are
+    added up have half of delta, shared equally among arms and levels. The answers of one round
+    about one arm have a quarter: the j-th round in which an arm is evaluated has
+    delta / 4 · 6 / (pi² j² n_arms). The differences of two arms in one round have the last quarter:
+    in round t each of them has delta / 4 · 6 / (pi² t² k (n_arms - k)), which is enough. For let a
+    set be wrong. The best arm outside may be taken from the k best arms, and the worst arm inside
+    from the other arms, so that one of k (n_arms - k) differences is misjudged, which are known
+    before the answers of the round. The alphas add up to delta. If no boundary is crossed, what is
+    certified is right.
 
     The union costs evaluations: they grow with log(n_arms j² / delta), where one comparison of two
     arms in one round would need log(1 / delta). Learned noise costs more: symmetric noise says
     nothing before about 2 log(1 / alpha) answers, and bounded answers have a term of the range
-    times log(1 / alpha) / n.
+    times log(1 / alpha) / n, and no bounds of differences.
 
     Time per round: O(2^n_levels · n_arms), and O(n_arms) per step. Memory: 48 · 2^n_levels bytes
     per arm. Choose among all sets of k arms only; the reward should be separable, as for
@@ -110,6 +115,8 @@ class NoisySingletons(NoisySettings):
         self.n_levels = as_count(self.n_levels, "n_levels", least=1)
         self._reward: Reward | None = None
         self._known: tuple[Answers, FloatArray] | None = None
+        # None goes on without bounds of differences: see `load`.
+        self._n_rounds: int | None = 0
 
     def select(self, reward: Reward, theta: ArrayLike, k: KOrSets, *, rng: Generator) -> IndexArray:
         """The k arms worth most alone."""
@@ -118,13 +125,17 @@ class NoisySingletons(NoisySettings):
         answers, rounds = self._meet(reward)
         each = evaluations_per_value(reward)
         n_most = self.budget // each
-        now = NoisyRound(reward, answers, rounds, theta, self.delta, self._noise)
+        if self._n_rounds is not None:
+            self._n_rounds += 1
+        now = NoisyRound(
+            reward, answers, rounds, theta, self.delta, self._noise, size, self._n_rounds
+        )
         with one_round() as shown:
             shown.budget(n_most * each)
-            shown.undecided = lambda: now.undecided(size, self.tolerance)
+            shown.undecided = lambda: now.undecided(self.tolerance)
             while True:
                 arms = top_k(now.lower + now.upper, size, rng=rng)
-                pair = in_doubt(arms, now.lower, now.upper, self.tolerance)
+                pair = now.in_doubt(arms, self.tolerance)
                 if not len(pair) or now.n_answers >= n_most:
                     break
                 now.step(pair, n_most)
@@ -138,6 +149,7 @@ class NoisySingletons(NoisySettings):
         memory = None
         if known is not None:
             memory = {**known[0].state(with_v=learned), "rounds": known[1].tolist()}
+            memory |= {} if self._n_rounds is None else {"n_rounds": self._n_rounds}
         state = {"oracle": "NoisySingletons", "n_levels": self.n_levels, "memory": memory}
         if isinstance(self._noise, Symmetric):
             state["variance"] = self._variance()
@@ -157,10 +169,13 @@ class NoisySingletons(NoisySettings):
         same_kind = memory is not None and "v" in memory and ("variance" in state) == is_symmetric
         if memory is not None and (self.noise_std is not None or same_kind):
             self._known = Answers.of(memory), np.array(memory["rounds"], np.float64)
+            # Before there were bounds of differences, single arms had their share of delta.
+            self._n_rounds = memory.get("n_rounds")
 
     def forget(self) -> None:
         """Forget the reward and its answers."""
         self._reward = self._known = None
+        self._n_rounds = 0
         self._guess_variance(None)
 
     def _meet(self, reward: Reward) -> tuple[Answers, FloatArray]:
@@ -169,6 +184,7 @@ class NoisySingletons(NoisySettings):
             # The last row is the empty set.
             n_rows = reward.n_arms + 1
             self._known = Answers.none(n_rows, self.n_levels), np.zeros(reward.n_arms)
+            self._n_rounds = 0
         check_loaded(len(self._known[1]), reward)
         self._reward = reward
         return self._known

@@ -232,11 +232,11 @@ class Engine:
                 _log.warning("clock_jumped", extra={"fields": {"seconds": round(jumped, 3)}})
             to_write = not all(waiting.reads for waiting in batch)
             # Another process may have appended events that this memory has not seen.
-            seen = None if actor.live is None else actor.live.seq
+            live = actor.live
+            seen = None if live is None else live.seq
             with self.store.turn(actor.bandit, seen, to_write=to_write) as turn:
-                # While anybody waits: loading may make a reward, which is code of the operator.
-                with stopping(partial(look_all, batch)):
-                    live = self._current(actor, turn)
+                if live is None or turn.news:
+                    live = self._current(actor, turn, batch)
                 answers, fault = operations.run(live, turn, batch)
                 if fault is not None:  # earlier operations of this turn are still committed
                     actor.live = None
@@ -266,9 +266,11 @@ class Engine:
         self.health.failed(error)
         operations.log_failure(actor.bandit, error)
 
-    def _current(self, actor: Actor, turn: Turn) -> Live:
+    def _current(self, actor: Actor, turn: Turn, batch: list[Waiting]) -> Live:
         """The bandit after its last event, also if another process made that event."""
-        live = loading.current(self.store, actor.bandit, self.own, actor.live, turn.news)
+        # While anybody waits: loading may make a reward, which is code of the operator.
+        with stopping(partial(look_all, batch)):
+            live = loading.current(self.store, actor.bandit, self.own, actor.live, turn.news)
         actor.live = live
         return live
 

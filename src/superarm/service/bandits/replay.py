@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from superarm.core.optional import is_noisy
 from superarm.service.bandits import loading, parts
 from superarm.service.bandits.live import Live
 from superarm.service.bandits.rounding import ROUNDING, difference
@@ -29,35 +30,40 @@ class Replayed:
     difference
         How much they differ all the same, and decisions that were made again, by rounding: see
         `superarm.service.bandits.rounding`. 0 if all is the same bit for bit.
+    decided
+        Whether decisions were made again.
     """
 
     live: Live
     checkpoint: int | None
     same: bool | None
     difference: float
+    decided: bool
 
 
 def replay(store: Store, bandit: Bandit, own: parts.Factories, *, decide: bool = False) -> Replayed:
     """Rebuild the bandit from its first event on, or from the base of a compacted log.
 
     Raises DamagedLogError if the log is not what was written, and Problem if the operator's own
-    reward is missing. With ``decide``, every decision is made again and must be the same.
+    reward is missing. With ``decide``, every decision is made again and must be the same, unless
+    the reward is noisy: then another answer is no mistake, and may be expensive.
     """
     # Read first: a server may continue meanwhile and store a later checkpoint.
     checkpoint = store.checkpoint(bandit.number)
     live = loading.begin(store, bandit, own)
+    decide = decide and not is_noisy(live.session.policy.reward)
     for event in chain.events_after(store, bandit, live.seq):
         live.apply(event, decide=decide)
     kept = loading.from_checkpoint(store, bandit, own, checkpoint)
     if kept is None:
-        return Replayed(live, None, None, live.difference)
+        return Replayed(live, None, None, live.difference, decide)
     at = kept.seq
     for event in chain.events_after(store, bandit, at):
         if event.seq > live.seq:
             break  # appended by the server meanwhile
         kept.apply(event)
     by = difference(fingerprint(live), fingerprint(kept))
-    return Replayed(live, at, by <= ROUNDING, max(by, live.difference))
+    return Replayed(live, at, by <= ROUNDING, max(by, live.difference), decide)
 
 
 def fingerprint(live: Live) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Express:
             for place, one in zip(places, endpoints, strict=True)
             if place is not None
         }
-        self._proxies = ProxyHeadersMiddleware(_nothing, list(proxies)) if proxies else None
+        self.proxies = ProxyHeadersMiddleware(_nothing, list(proxies)) if proxies else None
         self._default_headers: list[tuple[bytes, bytes]] = []
         self._first_lines: dict[int, bytes] = {}
 
@@ -83,14 +83,13 @@ class Express:
                 return None
         return endpoint, {} if id is None else {"id": id.decode()}
 
-    def client(self, address: Any, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
-        """The address of the client of a request, behind a trusted proxy that of the proxy's."""
-        if self._proxies is None:
-            return address[0] if address else None
-        scope = {"type": "http", "client": address, "headers": headers}
-        with contextlib.suppress(StopIteration):  # it changes the scope, and waits for nothing
-            self._proxies(scope, None, None).send(None)  # type: ignore[arg-type]
-        return scope["client"][0] if scope["client"] else None
+    def behind_proxy(self, client: Any, headers: Sequence[tuple[bytes, bytes]]) -> Any:
+        """The client of a request, behind a trusted proxy that of the proxy."""
+        scope = {"type": "http", "client": client, "headers": headers}
+        if self.proxies is not None:
+            with contextlib.suppress(StopIteration):  # it changes the scope, and waits for nothing
+                self.proxies(scope, None, None).send(None)  # type: ignore[arg-type]
+        return scope["client"]
 
     def first_lines(self, status: int, headers: list[tuple[bytes, bytes]]) -> bytes:
         """The status line, and the headers of every answer."""
@@ -187,7 +186,10 @@ class ExpressConnection(Connection):
         found = express.find(place)
         if found is None or self.flow.write_paused or express.gate.is_stale:
             return None
-        path, client = place["path"].decode(), express.client(self.client, head.pairs)
+        path, sender = place["path"].decode(), self.client
+        if express.proxies is not None:
+            sender = express.behind_proxy(sender, head.pairs)
+        client = sender[0] if sender else None
         try:
             key_id = express.gate.admit("POST", path, head.headers, client, is_known=is_known)
         except Problem as problem:

@@ -162,7 +162,7 @@ class SQLiteStore(SharedQueries):
         """Append events of one bandit, and return when they are on the disk."""
         beside = members_in(events) if members is None else members
         rows: list[Statement] = [(INSERT_EVENT, (number, *event)) for event in events]
-        self._write(rows + inserting(self, number, beside))
+        self._write(rows + inserting(self, number, beside) if beside else rows)
 
     def each(self, values: Sequence[int] | Sequence[str]) -> Statement:
         """A query that has the values as rows, as one column ``value``."""
@@ -257,7 +257,8 @@ def _execute(connection: sqlite3.Connection, query: str, rows: list[Sequence[Any
 @contextlib.contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Commit everything in the block, or nothing if anything fails."""
-    _roll_back(connection)  # an earlier transaction whose own rollback failed
+    if connection.in_transaction:  # an earlier one, whose own rollback failed
+        _roll_back(connection)
     try:
         # IMMEDIATE takes the lock now, so that the commit cannot fail for want of it.
         connection.execute("BEGIN IMMEDIATE")
