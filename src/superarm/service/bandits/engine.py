@@ -61,7 +61,7 @@ class Engine:
     own
         The operator's rewards, by name.
     checkpoint_every
-        The number of events between two checkpoints of a bandit: see `Checkpoints`.
+        The number of requests between two checkpoints of a bandit: see `Checkpoints`.
     n_threads
         How many bandits decide at the same time; None for as many as there are at work, or 64 with
         PostgreSQL, where each takes a connection.
@@ -212,7 +212,7 @@ class Engine:
                     done, batch = batch[: len(answers)], batch[len(answers) :]
                     loop.call_soon_threadsafe(self._answer, actor, done, answers)
                 live = actor.live
-                if live is not None and live.seq - live.checkpointed >= self.checkpoints.every:
+                if live is not None and live.unsaved >= self.checkpoints.every:
                     self.checkpoints.if_due(actor)
             except BaseException as error:  # even then no request may wait for ever
                 self._failed(actor, error)

@@ -55,8 +55,8 @@ class Pending:
         self._unsealed.append((seq, time, kind, decision, key, body))
         if key is not None:
             self._keys.add(key)
-        members = members_of(seq, kind, body)
-        if members is not None:
+        if "asks" in body or "told" in body:
+            members = members_of(seq, kind, body)
             self._members.append(members)
             self._keys.update(members.keys)
 

@@ -222,7 +222,7 @@ def _forgiving(
 
     Raises a problem for other bodies.
     """
-    if error.errors()[0]["type"] == "json_invalid":
+    if error.error_count() == 1 and error.errors()[0]["type"] == "json_invalid":
         detail = json.dumps(error.errors()[0]["msg"])[1:-1]
         fix = next((fix for start, fix in _NOT_JSON.items() if raw.startswith(start)), None)
         # 400 for text that is not JSON, 422 for JSON that does not fit.

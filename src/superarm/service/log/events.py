@@ -147,8 +147,13 @@ class Members(NamedTuple):
     keys: list[str]
 
 
-def members_of(seq: int, kind: str, body: dict[str, Any]) -> Members | None:
-    """The members of an event; None if it is of one request.
+def n_requests(body: dict[str, Any]) -> int:
+    """How many requests an event is of, by its body."""
+    return len(body.get("asks") or body.get("told") or [body])
+
+
+def members_of(seq: int, kind: str, body: dict[str, Any]) -> Members:
+    """The members of an event of several requests.
 
     Examples
     --------
@@ -158,14 +163,12 @@ def members_of(seq: int, kind: str, body: dict[str, Any]) -> Members | None:
     >>> members_of(4, "decided", {"asks": [{}, {}], "keys": [None, "once"]})
     Members(seq=4, kind='decided', n=2, told=[], keys=['once'])
     """
-    if kind == "told" and "told" in body:
+    if kind == "told":
         # The number of a decision ends its id.
         numbers = {int(one["decision"].rpartition("-")[2]) for one in body["told"]}
         return Members(seq, kind, len(body["told"]), sorted(numbers), [])
-    if kind == "decided" and "asks" in body:
-        keys = [key for key in body.get("keys", ()) if key is not None]
-        return Members(seq, kind, len(body["asks"]), [], keys)
-    return None
+    keys = [key for key in body.get("keys", ()) if key is not None]
+    return Members(seq, kind, len(body["asks"]), [], keys)
 
 
 def members_in(events: Iterable[Event]) -> list[Members]:
@@ -177,4 +180,4 @@ def members_in(events: Iterable[Event]) -> list[Members]:
         if is_told or (event.kind == "decided" and '"keys":' in event.body):
             with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
                 found.append(members_of(event.seq, event.kind, json.loads(event.body)))
-    return [one for one in found if one is not None]
+    return found

@@ -26,7 +26,8 @@ _EVENT = "seq, time, kind, decision, key, body, digest"
 _KEY = "id, role, note, created, digest"
 _MOST_READ = 4 << 20  # characters of events that are read at once
 INSERT_BANDIT = "INSERT INTO bandits (id, name, k, created) VALUES (?, ?, ?, ?)"
-INSERT_EVENT = f"INSERT INTO events (bandit, {_EVENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+EVENT_ROW = "(?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_EVENT = f"INSERT INTO events (bandit, {_EVENT}) VALUES {EVENT_ROW}"
 INSERT_KEY = f"INSERT INTO keys ({_KEY}) VALUES (?, ?, ?, ?, ?)"
 _PUT = (
     "INSERT INTO {table} AS old (bandit, meta, data, sha256) VALUES (?, ?, ?, ?) "
