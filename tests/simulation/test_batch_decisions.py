@@ -17,7 +17,7 @@ from superarm.simulation import simulate_batch
 from superarm.simulation.batch.knowledge import BetaRuns
 from superarm.simulation.batch.on_numpy import NumpyEngine
 
-N_RUNS, HORIZON = 4, 40
+N_RUNS, HORIZON = 4, 60
 
 
 class OwnDraws:
