@@ -113,7 +113,7 @@ ORACLES = {
     "local search": (sa.LocalSearch, True),
     "local search from lazy greedy": (lambda: sa.LocalSearch(sa.LazyGreedy()), True),
     "local search with groups": (lambda: sa.LocalSearch(groups=[(0, 2), (1, 3)]), True),
-    "local search with restarts": (lambda: sa.LocalSearch(restarts=2), True),
+    "local search with restarts": (lambda: sa.LocalSearch(restarts=2), False),
     "local search from chance": (lambda: sa.LocalSearch(sa.oracles.RandomSets()), False),
     "scheduled": (lambda: sa.oracles.Scheduled(sa.Singletons(), when=1), True),
     "top k": (sa.TopK, True),

@@ -21,6 +21,8 @@ _AT_LEAST = 3  # one answer proves next to nothing
 _AS_WIDE = 0.9
 # The share of the answers of a round that go to the empty set, if that bounds the arms.
 _SHARE_EMPTY = 1 / 32
+# For a guess, answers count as answers at theta if they are in its interval of this level.
+_NEAR = 3
 
 
 @dataclass(eq=False)
@@ -72,6 +74,42 @@ class NoisyRound:
             self.n_empty += more
             self.n_answers += more
             self._use_empty()
+
+    def n_free(self, n_most: int) -> int:
+        """How many of n_most answers need not be kept for a guess.
+
+        A guess needs one answer about each arm that may be in the set, and of which no answer near
+        theta is known; at most half of all answers.
+        """
+        half = n_most - n_most // 2
+        if self.n_answers < half:
+            return half  # that many are free in any case
+        border = np.partition(self.lower, -self.k)[-self.k]
+        n_wanted = int((np.isnan(self.estimates()) & (self.upper >= border)).sum())
+        return n_most - min(n_wanted, n_most // 2)
+
+    def guess(self, n_most: int) -> FloatArray:
+        """What each arm seems to be worth. Takes the answers that are left, for unknown arms."""
+        unknown = np.flatnonzero(np.isnan(self.estimates()))
+        # The most promising first, and those with the largest theta among them.
+        order = np.lexsort((-self.theta[unknown], -self.upper[unknown]))
+        looked = unknown[order][: max(0, n_most - self.n_answers)]
+        for arm in looked.tolist():
+            self._evaluate(arm, 1)
+        self._update(looked)
+        found = self.estimates()
+        return np.where(np.isnan(found), self.lower, found)
+
+    def estimates(self) -> FloatArray:
+        """The average answers about each arm near its theta, within its bounds; NaN without any."""
+        found, n_levels = np.full(len(self.theta), np.nan), self.answers.n_levels
+        arms = np.arange(len(self.theta))
+        for level in range(min(_NEAR, n_levels - 1), n_levels):  # narrow intervals come last
+            cells = 2**level - 1 + np.minimum((self.theta * 2**level).astype(int), 2**level - 1)
+            n = self.answers.n[arms, cells]
+            found = np.where(n > 0, self.answers.sum_y[arms, cells] / np.maximum(n, 1), found)
+        found = np.where(self.n > 0, self.sum_y / np.maximum(self.n, 1), found)
+        return np.clip(found, self.lower, self.upper)
 
     def in_doubt(self, arms: IndexArray, tolerance: float) -> IndexArray:
         """The less known of an arm in the set and of its strongest rival outside.

@@ -69,8 +69,8 @@ class NoisySingletons(NoisySettings):
     nothing before about 2 log(1 / alpha) answers, and bounded answers have a term of the range
     times log(1 / alpha) / n, and no bounds of differences.
 
-    Time per round: O(2^n_levels · n_arms), and O(n_arms) per step. Memory: 48 · 2^n_levels bytes
-    per arm. Choose among all sets of k arms only; the reward should be separable, as for
+    Time per round: O(2^n_levels · n_arms), and O(k · n_arms) per step. Memory: 48 · 2^n_levels
+    bytes per arm. Choose among all sets of k arms only; the reward should be separable, as for
     `Singletons`.
 
     Parameters
@@ -88,8 +88,9 @@ class NoisySingletons(NoisySettings):
         By how much an arm outside may be worth more than an arm in a certified set. With 0, arms of
         equal value are never told apart, and use up the budget.
     budget
-        The largest number of evaluations per round. When it is used up, the set is the best guess,
-        and ``report.certified`` is False.
+        The largest number of evaluations per round. When it is used up, the set is the best guess
+        by average answers, and ``report.certified`` is False. Arms of which nothing is known near
+        theta are evaluated once for it, with up to half of the budget.
     n_levels
         How finely answers of earlier rounds are remembered, as 2^(n_levels - 1) intervals.
 
@@ -136,9 +137,13 @@ class NoisySingletons(NoisySettings):
             while True:
                 arms = top_k(now.lower + now.upper, size, rng=rng)
                 pair = now.in_doubt(arms, self.tolerance)
-                if not len(pair) or now.n_answers >= n_most:
+                n_free = now.n_free(n_most)
+                if not len(pair) or now.n_answers >= n_free:
                     break
-                now.step(pair, n_most)
+                now.step(pair, n_free)
+            if len(pair):
+                arms = top_k(now.guess(n_most), size, rng=rng)
+                pair = now.in_doubt(arms, self.tolerance)
         spent, certified = now.n_answers * each, not len(pair)
         self.report = NoisySingletonsReport(now.lower, now.upper, spent, certified)
         return arms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 MEDIA_TYPE = "application/problem+json"
@@ -104,8 +105,19 @@ def server_failed() -> Problem:
 
 def shown(value: Any, most: int = 80) -> str:
     """A value as a problem shows it: short and printable."""
-    text = repr(value)  # which escapes what cannot be printed
+    text = repr(_beginning(value, most))  # which escapes what cannot be printed
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _beginning(value: Any, most: int) -> Any:
+    """A value of which hardly more than the beginning is left: the text of all may take seconds."""
+    if isinstance(value, str | bytes):
+        return value[: most + 1]
+    if type(value) in (list, tuple):
+        return type(value)(_beginning(one, most) for one in value[:most])
+    if isinstance(value, dict):
+        return {name: _beginning(one, most) for name, one in islice(value.items(), most)}
+    return value
 
 
 def shown_error(error: Exception) -> str:

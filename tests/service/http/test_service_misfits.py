@@ -1,12 +1,14 @@
 """Requests that do not fit: problems say where, what was expected and what came, in words."""
 
+import json
+
 import pytest
 
 from serving import client_of, create
 from superarm.service.http.bandit_routes import create_bandit
-from superarm.service.http.decision_routes import decide
+from superarm.service.http.decision_routes import decide, tell
 from superarm.service.http.edge_routes import merge_batch
-from superarm.service.problems import Problem
+from superarm.service.problems import Problem, shown
 
 NEW = '{"name": "a", "arms": 3, "k": 1, %s}'
 MISFITS = [
@@ -63,6 +65,54 @@ def test_a_body_that_does_not_fit(endpoint, raw, detail):
     with pytest.raises(Problem) as refused:
         endpoint.arguments(raw.encode(), "application/json", None)
     assert (refused.value.status, refused.value.detail) == (422, detail)
+
+
+def members(good, wrong, where):
+    """An object with many members, some of which are wrong."""
+    return {str(i): wrong if i in where else good for i in range(999)}
+
+
+MANY = {
+    "a list": ({"must": [1] * 999}, "must.0 must be text, got 1", 1),
+    "the last of a list": ({"must": ["a"] * 999 + [1]}, "must.999 must be text, got 1", 1),
+    "an object": (
+        {"weights": members(1, "x", range(999))},
+        "weights.0 must be a number, got 'x'",
+        10,
+    ),
+    "in the middle": (
+        {"k": {}, "weights": members(1, "x", range(100, 200))},
+        "k must be a whole number, got {}",
+        1,
+    ),
+    "unknown": (
+        members(1, 1, ()),
+        "0 is unknown: known members are n, k, at_most, available, must, must_not, groups, "
+        "weights, capacity, metadata, context, propensities",
+        10,
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "detail", "n_errors"), MANY.values(), ids=MANY)
+def test_very_many_misfits_are_described_by_some(body, detail, n_errors):
+    """To describe each of a million would take a minute, in which all requests wait."""
+    with pytest.raises(Problem) as refused:
+        decide.arguments(json.dumps(body).encode(), "application/json", None)
+    assert refused.value.detail == detail
+    assert len(refused.value.body()["errors"]) == n_errors
+
+
+def test_misfits_that_are_not_found_are_counted():
+    raw = json.dumps({"outcomes": members(1, 2, range(100, 200))})
+    with pytest.raises(Problem, match="the body has 100 members that do not fit"):
+        tell.arguments(raw.encode(), "application/json", None)
+
+
+def test_large_values_are_shown_by_their_beginning():
+    assert shown([[1] * 10**6] * 3) == "[[" + "1, " * 25 + "..."
+    assert shown({"a": "x" * 10**6}) == "{'a': '" + "x" * 70 + "..."
+    assert shown((1, "é\u202e")) == r"(1, 'é\u202e')"
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -24,6 +24,9 @@ def _whole(value: Any) -> Any:
 
 
 _WHOLE = BeforeValidator(_whole)
+_Item = TypeVar("_Item")
+# Up to the first wrong item: to describe a million of them would take longer than a minute.
+List = Annotated[list[_Item], Field(fail_fast=True)]
 _MOST_COUNT = 10_000_000
 # No control characters: some databases cannot store them, and people cannot see them.
 Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=misfits.NO_CONTROLS)]
@@ -37,8 +40,8 @@ Positive = Annotated[float, Field(gt=0.0, le=1e12)]
 Weight = Annotated[float, Field(ge=0.0, le=1e300)]
 # Models of features and contexts multiply these numbers, and lose precision with larger ones.
 Number = Annotated[float, Field(ge=-1e6, le=1e6)]
-Row = Annotated[list[Number], Field(min_length=1)]
-Rows = Annotated[list[Row], Field(min_length=1)]
+Row = Annotated[List[Number], Field(min_length=1)]
+Rows = Annotated[List[Row], Field(min_length=1)]
 MOST_NUMBER = 2**53  # larger whole numbers are not exact in every JSON reader
 Seed = (
     Annotated[int, Field(ge=0, le=MOST_NUMBER), _WHOLE]
@@ -91,7 +94,7 @@ class HoldoutBody(Strict):
     """Which decisions the policy does not make: see `superarm.sessions.Holdout`."""
 
     share: Share = Field(description="The probability that a decision is of the hold-out.")
-    arms: Annotated[list[Text], Field(min_length=1)] | None = Field(
+    arms: Annotated[List[Text], Field(min_length=1)] | None = Field(
         None, description="The arms that it gets, in their order. Random by default."
     )
 
@@ -99,14 +102,14 @@ class HoldoutBody(Strict):
 class RoundBody(Strict):
     """A round of an older system: the arms in the order of their places, and their outcomes."""
 
-    arms: Annotated[list[Text], Field(min_length=1)] = Field(description="Names of arms.")
-    outcomes: list[Outcome | None] = Field(description="One per arm; null if it is not known.")
+    arms: Annotated[List[Text], Field(min_length=1)] = Field(description="Names of arms.")
+    outcomes: List[Outcome | None] = Field(description="One per arm; null if it is not known.")
 
 
 class WarmStartBody(Strict):
     """What is known from before."""
 
-    rounds: Annotated[list[RoundBody], Field(min_length=1)] = Field(description="Oldest first.")
+    rounds: Annotated[List[RoundBody], Field(min_length=1)] = Field(description="Oldest first.")
     strength: Annotated[float, Field(gt=0.0, le=1.0)] = Field(
         1.0, description="The share of the rounds that count, drawn at random."
     )
@@ -116,7 +119,7 @@ class CreateBody(Strict):
     """A new bandit."""
 
     name: Text = Field(description="A name for people. No two bandits have the same name.")
-    arms: list[Text] | Count = Field(
+    arms: List[Text] | Count = Field(
         description='Distinct names, or a number n for the names "0" to "n - 1".'
     )
     k: Count = Field(description="Number of arms per decision.")
@@ -170,7 +173,7 @@ class CreateBody(Strict):
 class GroupBody(Strict):
     """A group of arms. A set has at least ``least`` and at most ``most`` of them."""
 
-    arms: list[Text] = Field(description="Names of arms.")
+    arms: List[Text] = Field(description="Names of arms.")
     least: CountOrZero = Field(0, description="How many of them a set has at least.")
     most: CountOrZero | None = Field(None, description="How many a set has at most.")
 
@@ -183,10 +186,10 @@ class DecideBody(Strict):
     )
     k: Count | None = Field(None, description="Number of arms, if not the bandit's own.")
     at_most: bool = Field(False, description="Whether a set may have fewer than k arms.")
-    available: list[Text] | None = Field(None, description="The arms that exist in this round.")
-    must: list[Text] | None = Field(None, description="Arms that every set has.")
-    must_not: list[Text] | None = Field(None, description="Arms that no set has.")
-    groups: list[GroupBody] | None = Field(
+    available: List[Text] | None = Field(None, description="The arms that exist in this round.")
+    must: List[Text] | None = Field(None, description="Arms that every set has.")
+    must_not: List[Text] | None = Field(None, description="Arms that no set has.")
+    groups: List[GroupBody] | None = Field(
         None, description="Groups of arms with limits, which may overlap."
     )
     weights: dict[Text, Weight] | None = Field(None, description="Weights by arm; others have 0.")
@@ -226,7 +229,7 @@ class DecideItem(DecideBody):
 class DecideAllBody(Strict):
     """Requests for decisions."""
 
-    decisions: Annotated[list[DecideItem], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
+    decisions: Annotated[List[DecideItem], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
         description="One item per request. The result at the same place answers it."
     )
 
@@ -240,7 +243,7 @@ class TellItem(TellBody):
 class TellAllBody(Strict):
     """Outcomes of many decisions."""
 
-    outcomes: Annotated[list[TellItem], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
+    outcomes: Annotated[List[TellItem], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
         description="One item per decision. The result at the same place answers it."
     )
 
@@ -248,7 +251,7 @@ class TellAllBody(Strict):
 class ArmsBody(Strict):
     """Arms to add, or retired arms to restore."""
 
-    arms: Annotated[list[Text], Field(min_length=1)] = Field(description="Names of arms.")
+    arms: Annotated[List[Text], Field(min_length=1)] = Field(description="Names of arms.")
     prior: tuple[Positive, Positive] | None = Field(
         None, description="The prior of new arms, for beliefs that do not learn theirs."
     )
@@ -264,15 +267,15 @@ class RemoteDecision(Strict):
     """A decision that a client made with a snapshot, with all its outcomes."""
 
     id: Text = Field(description="Begins with the id of the snapshot.")
-    arms: list[Text] = Field(description="Best first, if they are ranked.")
+    arms: List[Text] = Field(description="Best first, if they are ranked.")
     outcomes: dict[Text, Outcome] = Field(
         description="By arm. An arm without one has expired: nothing comes later."
     )
-    values: list[float] | None = Field(None, description="The sampled value of each arm.")
+    values: List[float] | None = Field(None, description="The sampled value of each arm.")
     certified: bool = Field(False, description="Whether the oracle has proved its promise.")
     round: CountOrZero = Field(description="Of the client.")
     time: Time = Field(description="Seconds since 1970, by the clock of the client.")
-    propensities: list[Probability] | None = Field(
+    propensities: List[Probability] | None = Field(
         None, description="The probability of each arm to be in the set."
     )
     set_propensity: Probability | None = Field(None, description="The probability of the set.")
@@ -288,6 +291,6 @@ class BatchBody(Strict):
     version: Annotated[str, StringConstraints(pattern=misfits.VERSION)] = Field(
         description="That of the last snapshot that the client took before it made the batch."
     )
-    decisions: Annotated[list[RemoteDecision], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
+    decisions: Annotated[List[RemoteDecision], Field(min_length=1, max_length=_MOST_ITEMS)] = Field(
         description="Each decision is in one batch only."
     )

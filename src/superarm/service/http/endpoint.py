@@ -14,7 +14,7 @@ import re
 import typing
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator, create_model
@@ -39,6 +39,10 @@ _NOT_JSON = {
     **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "send it in UTF-8"),
 }
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+# The bytes of an answer. JSON has no NaN and no infinities: they become null.
+encoded: Callable[[Any], bytes] = partial(to_json, inf_nan_mode="null")
 
 
 class Work(NamedTuple):
@@ -182,11 +186,6 @@ def json_response(
     return Response(encoded(members), status, headers, _JSON)
 
 
-def encoded(members: Any) -> bytes:
-    """The bytes of an answer. JSON has no NaN and no infinities: they would become null."""
-    return to_json(members, inf_nan_mode="null")
-
-
 class Media(NamedTuple):
     """An answer that is not JSON; without a type, one that has no body."""
 
@@ -223,7 +222,7 @@ def _forgiving(
 
     Raises a problem for other bodies.
     """
-    if error.errors()[0]["type"] == "json_invalid":
+    if error.error_count() == 1 and error.errors()[0]["type"] == "json_invalid":
         detail = json.dumps(error.errors()[0]["msg"])[1:-1]
         fix = next((fix for start, fix in _NOT_JSON.items() if raw.startswith(start)), None)
         # 400 for text that is not JSON, 422 for JSON that does not fit.

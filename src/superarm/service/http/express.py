@@ -22,8 +22,8 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
+from superarm.service.bandits.actor import Reply
 from superarm.service.bandits.patience import too_late
-from superarm.service.bandits.replies import Reply
 from superarm.service.http.connection import Alarm, Connection, Door
 from superarm.service.http.endpoint import Endpoint, Work, encoded, incomplete
 from superarm.service.http.gate import Gate
@@ -184,7 +184,9 @@ class ExpressConnection(Connection):
         """The request with a head, if an endpoint is for it and the gate admits it."""
         express = self.express
         found = express.find(place)
-        if found is None or self.flow.write_paused or express.gate.is_stale:
+        if found is None or self.flow.write_paused:
+            return None
+        if express.service.with_keys and express.gate.is_stale:
             return None
         path, sender = place["path"].decode(), self.client
         if express.proxies is not None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
 
 from superarm.service.problems import Problem, shown
 
@@ -53,6 +54,7 @@ _LIMITS = {
 }
 _NAME = "[key]"  # the last step to the name of a member, not to its value
 _MOST_ERRORS = 10  # that one answer lists
+_MANY = 40  # above the number of members of all models
 _LONGEST_TEXT = 300
 
 
@@ -72,7 +74,7 @@ def misfit(
 
     ``what`` its members are, such as "parameters", and what it is as a ``whole``.
     """
-    found: Sequence[Any] = error.errors(include_url=False)
+    found = _few(error, value, model)
     errors = [
         {
             "at": _printable(".".join(map(str, one.path))),
@@ -81,10 +83,37 @@ def misfit(
         }
         for one in _settled(found, value)[:_MOST_ERRORS]
     ]
+    if not errors:
+        return Problem(422, f"{whole} has {error.error_count():,} members that do not fit")
     first = errors[0]
     detail = f"{first['at'] or whole} {first['detail']}"
     has_value = first["detail"].startswith("must")
     return Problem(422, f"{detail}, got {first['got']}" if has_value else detail, errors=errors)
+
+
+def _few(error: ValidationError, value: Any, model: type[BaseModel]) -> Sequence[Any]:
+    """Some errors, found among some members of large objects if there are very many errors.
+
+    Each error takes as long as hundreds of good members, and all requests wait.
+    """
+    if error.error_count() <= _MANY:
+        return error.errors(include_url=False)
+    try:
+        model.model_validate_json(to_json(_cut(value)))
+    except ValidationError as fewer:
+        # A member that is missing may have been cut off.
+        found = fewer.errors(include_url=False) if fewer.error_count() <= 10 * _MANY else []
+        return [one for one in found if one["type"] != "missing"]
+    return []
+
+
+def _cut(value: Any) -> Any:
+    """A value whose objects have few members. Of lists only the first wrong item is looked for."""
+    if isinstance(value, Mapping):
+        names = list(value)
+        kept = names if len(names) <= _MANY else names[: _MANY // 2] + names[-_MANY // 2 :]
+        return {name: _cut(value[name]) for name in kept}
+    return [_cut(one) for one in value] if isinstance(value, list) else value
 
 
 def _settled(
@@ -118,8 +147,10 @@ def _inside(value: Any, step: Any) -> list[Any]:
 def _closest(alternatives: Iterable[list[_Misfit]]) -> list[_Misfit]:
     """The misfits of the alternatives that fit best. What is at the same place becomes one."""
 
-    def fit(one: list[_Misfit]) -> tuple[int, bool, int]:
-        return max(len(each.path) for each in one), not one[0].by_type, -len(one)
+    def fit(one: list[_Misfit]) -> tuple[Any, ...]:
+        # The later the first wrong item of a list, the better the list fits.
+        places = [place for place in one[0].path if isinstance(place, int)]
+        return max(len(each.path) for each in one), not one[0].by_type, places, -len(one)
 
     ranked = sorted(alternatives, key=fit, reverse=True)
     merged: dict[Any, _Misfit] = {}
