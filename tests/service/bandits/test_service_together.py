@@ -8,14 +8,13 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from serving import client_of, client_on, create, decide, events_of
-from superarm.service.bandits.actor import Waiting
+from superarm.service.bandits.actor import Reply, Waiting
 from superarm.service.bandits.changes import Ask
 from superarm.service.bandits.engine import Engine
 from superarm.service.bandits.operations import MOST_TOGETHER, arranged
 from superarm.service.bandits.outcomes import Tell
 from superarm.service.bandits.records import outcomes_in
 from superarm.service.bandits.replay import fingerprint, replay
-from superarm.service.bandits.replies import Reply
 from superarm.service.http.service import Service
 from superarm.service.log.postgres import PostgresStore
 from superarm.service.log.sqlite import SQLiteStore

@@ -25,19 +25,21 @@ from superarm.offpolicy.sampling import Sampler, sample_with
 from superarm.service.bandits import ids, loading, operations, parts, retention
 from superarm.service.bandits.actor import (
     Actor,
+    Awaited,
     HandOver,
     Operation,
     Waiting,
     Wanted,
     look_all,
+    only,
     resolve,
+    within,
 )
 from superarm.service.bandits.checkpoints import Checkpoints
 from superarm.service.bandits.clocks import ClockWatch
 from superarm.service.bandits.failures import no_bandit, problem_of
 from superarm.service.bandits.health import Health
 from superarm.service.bandits.live import Live
-from superarm.service.bandits.replies import Awaited, only, within
 from superarm.service.bandits.spec import Spec
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import DeletedError, Store, StoreError, Turn

@@ -26,9 +26,9 @@ from superarm.service.log.events import (
     Event,
     OtherDecisionError,
     check,
+    n_requests,
     root,
 )
-from superarm.service.log.members import n_requests
 from superarm.service.problems import Problem
 from superarm.sessions import Decision, Session
 from superarm.sessions.each import Told, adopt_each, ask_each, tell_each

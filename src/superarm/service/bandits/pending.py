@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from superarm.service.log.events import Event, seal
-from superarm.service.log.members import Members, members_of
+from superarm.service.log.events import Event, Members, members_of, seal
 
 
 class Pending:

@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeVar
 import psycopg
 from psycopg import errors
 
-from superarm.service.log.events import Bandit, Event
-from superarm.service.log.members import Members, members_in
+from superarm.service.log.events import Bandit, Event, Members, members_in
 from superarm.service.log.postgres_options import options
 from superarm.service.log.queries import (
     EVENT_ROW,

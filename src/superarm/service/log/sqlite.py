@@ -14,8 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
-from superarm.service.log.events import Bandit, Event
-from superarm.service.log.members import Members, members_in
+from superarm.service.log.events import Bandit, Event, Members, members_in
 from superarm.service.log.queries import (
     EVENT_ROW,
     INSERT_EVENT,
