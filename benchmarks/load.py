@@ -245,15 +245,13 @@ def processor_ms(rounds: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
 
     if not rounds:
         return {}
-    belief = median("library")
     made = {"bare": {"in all": median("bare")}}
     for name in ("single", "bulk"):
         whole, http = median(name), median(name, "http_cpu_ms")
         made[name] = {
             "in all": whole,
             "HTTP": http,
-            "belief": belief,
-            "log and checkpoints": whole - http - belief,
+            "bandits and log": whole - http,
         }
     for name in ("one worker", "two workers"):
         if name in rounds[0]:

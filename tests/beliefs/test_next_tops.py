@@ -100,3 +100,24 @@ def test_what_is_learnt_counts():
     arms, _ = belief.sample_tops(50, K, rng=rng)
     assert (np.bincount(arms.ravel())[7:10] > 5).all()  # 0.07 of each other arm
     assert (before == np.concatenate([belief.a, belief.b])).all()
+
+
+@pytest.mark.parametrize("kind", [BetaBelief, LearnedBetaBelief])
+def test_outcomes_that_are_learnt_together_keep_what_samples_need(kind):
+    """Few arms change, so nothing is built anew, and samples are those of the twin."""
+    together, alone, rng = kind(300), kind(300), np.random.default_rng(4)
+    for _ in range(30):
+        seed = int(rng.integers(1 << 30))
+        drawn = [
+            belief.sample_tops(4, 3, rng=np.random.default_rng(seed))
+            for belief in (together, alone)
+        ]
+        assert all((one == other).all() for one, other in zip(*drawn, strict=True))
+        arms, outcomes = list(drawn[0][0]), [(rng.random(3) < 0.4).astype(float) for _ in range(4)]
+        together.update_many(arms, outcomes, rng=rng)
+        for row in zip(arms, outcomes, strict=True):
+            alone.update(*row, rng=rng)
+        assert together.state() == alone.state()
+    if kind is LearnedBetaBelief:
+        assert together._groups is not None
+        assert together._groups.keys == alone._groups.keys

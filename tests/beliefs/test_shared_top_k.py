@@ -45,12 +45,13 @@ def test_the_values_of_the_k_largest_have_the_law_of_whole_samples(prior):
     for _ in range(5):
         belief.update(np.arange(20), (np.arange(20) % 3 == 0).astype(float), rng=rng)
     check(of_shared, belief)
-    few = np.array([np.sort(belief.sample_top(3, rng=rng)[1]) for _ in range(3000)])
-    whole = np.sort(of_shared(belief, 3000, rng=rng))[:, -3:]
+    # 2,000 and 6,000 draws are as precise as 3,000 of each, and whole samples are cheap.
+    few = np.array([np.sort(belief.sample_top(3, rng=rng)[1]) for _ in range(2000)])
+    whole = np.sort(of_shared(belief, 6000, rng=rng))[:, -3:]
     for place in (0, 2):
         assert stats.ks_2samp(few[:, place], whole[:, place], method="asymp").pvalue > 1e-6
     one, other = (np.arctanh(stats.spearmanr(v[:, 0], v[:, 2])[0]) for v in (few, whole))
-    assert abs(one - other) < 5 * np.sqrt(2 * 1.06 / 2997)  # Fieller's standard error
+    assert abs(one - other) < 5 * np.sqrt(1.06 / 1997 + 1.06 / 5997)  # Fieller's standard error
 
 
 def test_groups_follow_updates_states_and_copies():

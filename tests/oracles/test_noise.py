@@ -1,9 +1,11 @@
 """Bounds for known and for learned noise: they hold at all times, and how wide they are."""
 
+import math
+
 import numpy as np
 import pytest
 
-from superarm.oracles._boundaries import one_sided
+from superarm.oracles._boundaries import lines, one_sided
 from superarm.oracles._noise import Bounded, Known, Symmetric, as_noise
 
 WALKS, STEPS, ALPHA = 1000, 150, 0.05
@@ -121,6 +123,34 @@ def test_learned_noise_costs_little_with_many_answers():
     assert (np.diff(ratio) < 0).all()
     assert ratio[0] < 1.4
     assert 1.0 <= ratio[2] < 1.001
+
+
+def test_lines_are_those_of_a_loop_and_weights_add_up():
+    """The slow twin takes the least line; even infinitely many weights would not exceed 1."""
+    alphas = [1e-9, 0.02, 0.3]
+    for alpha in alphas:
+        for v in (0.0, 0.4, 7.0, 5e3, 1e6):
+            slow, total = math.inf, 0.0
+            for i in range(24):
+                slope, weight = 1 / (1 + 0.1 * 2**i) / 3.0, 4 / ((i + 4) * (i + 5))
+                psi = (-math.log(1 - 3 * slope) - 3 * slope) / 9
+                slow = min(slow, (psi * v - math.log(alpha * weight)) / slope)
+                total += weight
+            assert lines(np.array([v]), alpha, 3.0) == pytest.approx(slow)
+            assert total <= 1
+    # One alpha per group, as `Answers` has them.
+    both = lines(np.full((2, 3), 7.0), np.array(alphas), 3.0)
+    np.testing.assert_array_equal(both[1], [lines(7.0, alpha, 3.0) for alpha in alphas])
+
+
+@pytest.mark.parametrize("p", [0.01, 0.5])
+def test_lines_hold_for_coins_at_all_times(p):
+    """1,000 walks of 400 coins, both sides: at alpha = 0.05, more than 74 cross with p < 5e-4."""
+    answers = (np.random.default_rng(8).random((1000, 400)) < p).astype(float)
+    n, total = np.arange(1.0, 401.0), answers.cumsum(axis=1)
+    v = ((answers - (0.5 + total - answers) / n) ** 2).cumsum(axis=1)
+    off = lines(v, ALPHA / 2, 1.0)
+    assert (np.abs(total - p * n) >= off).any(axis=1).sum() <= 74
 
 
 def test_one_sided_is_nearly_half_of_two_sided():

@@ -85,9 +85,9 @@ def test_a_table_with_hardly_any_cells_is_doubted(folder):
 def test_run_writes_its_tables_without_matplotlib(folder, monkeypatch):
     """No picture and no page, and a note that says how to get them."""
     (folder / "clicks.csv").write_text("tea,jam,pie\n" + "1,0,1\n0,1,0\n" * 6, encoding="utf-8")
-    is_there = reporting._is_there
+    find = reporting.find_spec
     monkeypatch.setattr(
-        reporting, "_is_there", lambda module: module != "matplotlib" and is_there(module)
+        reporting, "find_spec", lambda module: None if module == "matplotlib" else find(module)
     )
     result = commands.run("run", "clicks.csv", "--k", 1, "--out", "out", *QUICK)
     assert result.exit_code == 0, result.output

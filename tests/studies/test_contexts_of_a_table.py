@@ -83,6 +83,7 @@ def test_a_context_must_differ_between_rows(tmp_path):
         read_contexts(read(path, context=["shop"]))
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 @pytest.mark.parametrize("with_features", [False, True])
 def test_the_command_says_what_contexts_add(table, tmp_path, with_features):
     known = tmp_path / "arms.csv"

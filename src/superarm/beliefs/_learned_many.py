@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superarm.beliefs._equal_arms import EqualArms
 from superarm.beliefs._many_rows import MOST_ARMS, Rows, one_by_one
 from superarm.beliefs._many_tops import ManyTops
-from superarm.beliefs.learned_prior import next_fit
+from superarm.beliefs._scores import MixedPosteriors
+from superarm.beliefs._tails import LargeValues
+from superarm.beliefs._top_of_groups import TopOfGroups
+from superarm.beliefs.learned_prior import N_PARTS, next_fit
 from superarm.core.arguments import FloatArray, IndexArray, as_count, as_k
 
-__all__ = ["one_by_one", "sample_top_many", "update_many"]
+_ARMS_PER_MOVE = 8  # with fewer arms per arm that changes, new groups take less time
 
 if TYPE_CHECKING:
     from superarm.beliefs.learned_beta import LearnedBetaBelief
@@ -31,6 +35,29 @@ def sample_top_many(
     return tops.draw(n, k, rng=rng)
 
 
+def tops_of(self: LearnedBetaBelief) -> TopOfGroups:
+    """What draws samples of a belief while nothing is learned."""
+    if self._groups is None:
+        self._groups = EqualArms(*self._columns(slice(None)), n_derived=N_PARTS)
+    groups, learned = self._groups, self._learned()
+    held = groups.columns()[2] > 0
+    fixed = groups.derived(learned, learned.of_groups, learned.of_group)
+    a, b, wide_a, wide_b, weight, *more = fixed[:9]
+    optimism, optimism_wide = self._rise(fixed[9:])
+    bounds = MixedPosteriors(a, b, wide_a, wide_b, weight, optimism_wide - optimism)
+    law, own = self.scores.law, None if self._in_steps else self._mixed_of
+    return TopOfGroups(bounds, optimism, held, groups, law, own, LargeValues(bounds, *more))
+
+
+def sample_tops(
+    self: LearnedBetaBelief, n: int, k: int, *, rng: np.random.Generator
+) -> tuple[IndexArray, FloatArray]:
+    """The same as n calls of ``sample_top``, bit for bit: shape (n, k) each."""
+    n, k, tops = as_count(n, "n", least=1), as_k(k, self.n_arms), tops_of(self)
+    rows = [tops.draw(k, rng=rng) for _ in range(n)]
+    return np.array([arms for arms, _ in rows]), np.array([values for _, values in rows])
+
+
 def update_many(
     self: LearnedBetaBelief,
     arms: Sequence[ArrayLike],
@@ -40,9 +67,16 @@ def update_many(
 ) -> None:
     """The same as one ``update`` per row, bit for bit; faster if all outcomes are 0 or 1."""
     rows = Rows.of(arms, outcomes, self.n_arms)
-    if rows.is_certain:
+    if rows.is_certain and len(rows.sizes) > 1:
+        touched = np.unique(rows.arms)
+        # Groups follow from the counts. If few arms change, these are moved between groups.
+        keeps = self._groups is not None and _ARMS_PER_MOVE * len(touched) <= self.n_arms
+        before = self._keys(touched) if keeps else []
         _learn_rows(self, rows)
-        self._groups = None  # they follow from the counts
+        if keeps and self._groups is not None:
+            self._groups.move(touched.tolist(), before, self._keys(touched))
+        else:
+            self._groups = None
         return
     for row in zip(arms, outcomes, strict=True):
         self.update(*row, rng=rng)

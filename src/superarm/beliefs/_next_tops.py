@@ -53,7 +53,7 @@ def _draw(
     starts = np.cumsum(sizes) - sizes
     full = np.flatnonzero(sizes >= k)
     best = order[starts[full, None] + np.arange(k)]
-    best = np.take_along_axis(best, np.argsort(arm[best], axis=1), axis=1)
+    best = best[np.arange(len(full))[:, None], arm[best].argsort(axis=1)]
     arms[full], values[full] = arm[best], 1 - below[best]
     theta = None
     for one in np.flatnonzero(sizes < k).tolist():

@@ -21,10 +21,7 @@ from superarm.beliefs._equal_arms import EqualArms, Key
 from superarm.beliefs._few_outcomes import FEW, count_few
 from superarm.beliefs._score_settings import NAMES, OfScores, ScoreSettings
 from superarm.beliefs._scores import BoolArray, MixedPosteriors
-from superarm.beliefs._tails import LargeValues
-from superarm.beliefs._top_of_groups import TopOfGroups
 from superarm.beliefs.learned_prior import (
-    N_PARTS,
     PER_OUTCOME,
     LearnedPosterior,
     LearnedPrior,
@@ -116,7 +113,7 @@ class LearnedBetaBelief:
 
     __repr__ = one_line
     sample_top_many, update_many = _learned_many.sample_top_many, _learned_many.update_many
-    sample_tops = _learned_many.one_by_one
+    sample_tops = _learned_many.sample_tops
 
     def __init__(
         self,
@@ -164,18 +161,7 @@ class LearnedBetaBelief:
 
         The law is that of ``sample`` followed by the k largest; the draws differ.
         """
-        k = as_k(k, self.n_arms)
-        if self._groups is None:
-            self._groups = EqualArms(*self._columns(_ALL), n_derived=N_PARTS)
-        groups, learned = self._groups, self._learned()
-        held = groups.columns()[2] > 0
-        fixed = groups.derived(learned, learned.of_groups, learned.of_group)
-        a, b, wide_a, wide_b, weight, *more = fixed[:9]
-        optimism, optimism_wide = self._rise(fixed[9:])
-        bounds = MixedPosteriors(a, b, wide_a, wide_b, weight, optimism_wide - optimism)
-        law, own = self.scores.law, None if self._in_steps else self._mixed_of
-        large = LargeValues(bounds, *more)
-        return TopOfGroups(bounds, optimism, held, groups, law, own, large).draw(k, rng=rng)
+        return _learned_many.tops_of(self).draw(as_k(k, self.n_arms), rng=rng)
 
     def update(self, arms: ArrayLike, outcomes: ArrayLike, *, rng: np.random.Generator) -> None:
         """Count the outcomes, and fit the prior when there are a quarter more; draws nothing."""
@@ -217,9 +203,11 @@ class LearnedBetaBelief:
     def load(self, state: dict[str, Any]) -> None:
         """Become what ``state()`` described."""
         names = (*NAMES, "stay_after", "wide")
-        others = ("prior", "learned", "streaks")
         outcomes = OutcomeCounts.from_state(
-            state, "LearnedBetaBelief", self.n_arms, settings=(*names, *others)
+            state,
+            "LearnedBetaBelief",
+            self.n_arms,
+            settings=(*names, "prior", "learned", "streaks"),
         )
         # A new belief checks the settings before anything changes here.
         new = LearnedBetaBelief(self.n_arms, **{name: state[name] for name in names})

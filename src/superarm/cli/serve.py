@@ -73,7 +73,7 @@ _HIGHEST_PORT = 65535
     "--checkpoint-every",
     type=_at_least_one,
     default=2000,
-    help="Events between two checkpoints of a bandit.",
+    help="Requests between two checkpoints of a bandit.",
 )
 @click.option(
     # Each bandit decides on one thread at a time, so that more threads help only several bandits.

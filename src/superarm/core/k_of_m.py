@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superarm.core.acts_as_array import ActsAsArray
 from superarm.core.arguments import FloatArray, IndexArray, as_arms, as_count, as_k, as_unit
-from superarm.core.optional import Uniform
+from superarm.core.optional import Uniform, kind_has
 from superarm.core.protocols import FeasibleSets, Reward
 
 # Up to this many numbers, Python's sort is faster than a partition.
@@ -211,8 +211,7 @@ def as_feasible(k: int | FeasibleSets, n_arms: int) -> FeasibleSets:
     """The sets to choose from, where a whole number k stands for all sets of k arms."""
     if isinstance(k, KOfM) and k.n_arms == n_arms:  # what a policy passes on, in most rounds
         return k
-    # Python caches this check by type, so it costs little in every round.
-    if issubclass(type(k), _ForArms):
+    if kind_has(type(k), _ForArms):
         return k.for_arms(n_arms)  # type: ignore[union-attr]
     return _k_of_m(as_k(k, n_arms), n_arms)
 
@@ -229,7 +228,7 @@ def as_k_of_m(k: int | FeasibleSets, n_arms: int) -> KOfM:
 
 def is_uniform(feasible: FeasibleSets) -> bool:
     """Whether all sets of ``n_most`` arms are feasible, as for a plain k."""
-    return issubclass(type(feasible), Uniform)
+    return kind_has(type(feasible), Uniform)
 
 
 def best_up_to(

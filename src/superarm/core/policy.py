@@ -25,7 +25,7 @@ from superarm.core.arguments import (
 )
 from superarm.core.contexts import Contextual
 from superarm.core.k_of_m import as_feasible, top_k
-from superarm.core.optional import SameDeclarations, SamplesTop, has, offers
+from superarm.core.optional import SameDeclarations, SamplesTop, kind_has, offers
 from superarm.core.places import LearnsLists, LearnsPlaces
 from superarm.core.pools import Pools
 from superarm.core.progress import one_round
@@ -169,8 +169,7 @@ class Policy:
 
 def belief_at(belief: Belief, context: ArrayLike | None) -> Any:
     """The belief of a round with this context; None is a round without one."""
-    # Python caches this check by type, so it costs little in every round.
-    if issubclass(type(belief), Contextual):
+    if kind_has(type(belief), Contextual):
         return belief.at(context)  # type: ignore[attr-defined]
     if context is not None:
         raise TypeError(
@@ -228,7 +227,7 @@ class Sample(ActsAsArray):
         if self._belief is None or (self._top is not None and self._theta is None):
             raise self._late_look()
         # Without sample_top, or if all values are known, the top comes from the whole sample.
-        if self._theta is not None or not has(self._belief, SamplesTop):
+        if self._theta is not None or not kind_has(type(self._belief), SamplesTop):
             theta = self.whole()
             arms = top_k(theta, k, rng=self._rng)
             self._top = arms, theta[arms]

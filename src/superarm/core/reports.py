@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.optional import HasPosterior
+from superarm.core.optional import HasPosterior, kind_has
 from superarm.core.places import Ranks
 from superarm.core.policy import Sample
 from superarm.core.pools import Pools
@@ -70,7 +70,7 @@ class Report(Protocol):
 
 @runtime_checkable
 class Reports(Protocol):
-    """The method of `Report`: ``issubclass`` is for Protocols that have methods only."""
+    """The method of `Report`: `kind_has` is for Protocols that have methods only."""
 
     def ranking(self, arms: IndexArray, theta: Sample) -> Scores | None:
         """As in `Report`."""
@@ -94,8 +94,7 @@ def best_first(
     >>> best_first(arms, theta, oracle=policy.oracle, report=None, belief=policy.belief)
     array([1, 4, 0])
     """
-    # Python caches checks of types, so they cost little in every round.
-    if issubclass(type(oracle), Ranks):
+    if kind_has(type(oracle), Ranks):
         return _own_order(arms, oracle, theta)
     values = scores = None
     # A ranking has a score for each of n_arms. Where only the largest values were drawn, a round
@@ -111,7 +110,7 @@ def best_first(
     # The oracle need not know a score of arms that must be in the set.
     if values is None or not np.isfinite(values).all():
         values = theta.drawn(arms)
-    if values is None and len(arms) and issubclass(type(belief), HasPosterior):
+    if values is None and len(arms) and kind_has(type(belief), HasPosterior):
         values = belief.posterior(arms).mean()
     return arms if values is None else arms[np.argsort(-values, kind="stable")]
 

@@ -28,7 +28,7 @@ one, and so its W.
 
 `Bounded`: all answers are in [low, high]. For any guesses g of answers that use earlier answers
 only, V = the sum of (answer - g)² has a sub-exponential boundary of scale high - low (Howard and
-others 2021, Theorem 4). The stitched boundary of their Theorem 1 is used.
+others 2021, Theorem 4). The boundary is the least of some lines in V.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from superarm.core.arguments import FloatArray, as_positive
-from superarm.oracles._boundaries import RHO, largest_w, one_sided, radius, solved, stitched
+from superarm.oracles._boundaries import RHO, largest_w, lines, one_sided, radius, solved
 
 # The variance counts as this share of the squared upper bound, if the first answers are all equal.
 _LEAST_VARIANCE = 1e-12
@@ -209,8 +209,8 @@ class Bounded:
     def off(
         self, n: FloatArray, v: FloatArray, alpha: FloatArray | float, reach: FloatArray, slope: Any
     ) -> FloatArray:
-        """The stitched boundary, half of alpha for each side."""
-        return stitched(v, np.asarray(alpha) / 2, self.high - self.low) / n
+        """The least line, half of alpha for each side."""
+        return lines(v, np.asarray(alpha) / 2, self.high - self.low) / n
 
     def off_pairs(self, answers: FloatArray, place: int, alpha: float, upper: float) -> FloatArray:
         """The same for differences, whose range is twice as wide."""
@@ -219,12 +219,12 @@ class Bounded:
         before = np.vstack([np.zeros_like(differences[:1]), differences.cumsum(axis=0)[:-1]])
         guess = before / (1 + np.arange(len(answers)))[:, None]
         v = ((differences - guess) ** 2).sum(axis=0)
-        return stitched(v, alpha, 2 * (self.high - self.low)) / len(answers)
+        return lines(v, alpha, 2 * (self.high - self.low)) / len(answers)
 
     def parts(
         self, n: FloatArray, v: FloatArray, alpha: float, reach: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Nothing: stitched boundaries do not multiply."""
+        """Nothing: the least of some lines is no mixture."""
         return np.full(np.shape(n), np.inf), np.full(np.shape(n), np.inf)
 
     def warm_up(self, answers: FloatArray, upper: float) -> None:

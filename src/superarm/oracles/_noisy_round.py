@@ -85,7 +85,7 @@ class NoisyRound:
         if self.n_answers < half:
             return half  # that many are free in any case
         border = np.partition(self.lower, -self.k)[-self.k]
-        n_wanted = np.count_nonzero(np.isnan(self.estimates()) & (self.upper >= border))
+        n_wanted = int((np.isnan(self.estimates()) & (self.upper >= border)).sum())
         return n_most - min(n_wanted, n_most // 2)
 
     def guess(self, n_most: int) -> FloatArray:

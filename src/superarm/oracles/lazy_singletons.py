@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, KOrSets, Pools, Reward, as_selection
 from superarm.core.arguments import FloatArray, IndexArray, as_count
 from superarm.core.k_of_m import kth_largest
-from superarm.core.optional import Uniform
+from superarm.core.optional import Uniform, kind_has
 from superarm.core.showing import one_line
 from superarm.oracles._bounds import LazySingletonsReport
 from superarm.oracles._budget import as_budget
@@ -265,7 +265,7 @@ def best_and_rivals(
     any case, as far as this is known. ``lower`` and ``upper``, shape (n_arms,), bound what each arm
     adds.
     """
-    if issubclass(type(feasible), Uniform):
+    if kind_has(type(feasible), Uniform):
         arms = feasible.best(lower + upper, rng=rng)
         return arms, *_contested(arms, lower, upper)
     arms = feasible.best((lower + upper) / 2, rng=rng)

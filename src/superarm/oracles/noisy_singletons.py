@@ -69,8 +69,8 @@ class NoisySingletons(NoisySettings):
     nothing before about 2 log(1 / alpha) answers, and bounded answers have a term of the range
     times log(1 / alpha) / n, and no bounds of differences.
 
-    Time per round: O(2^n_levels · n_arms), and O(n_arms) per step. Memory: 48 · 2^n_levels bytes
-    per arm. Choose among all sets of k arms only; the reward should be separable, as for
+    Time per round: O(2^n_levels · n_arms), and O(k · n_arms) per step. Memory: 48 · 2^n_levels
+    bytes per arm. Choose among all sets of k arms only; the reward should be separable, as for
     `Singletons`.
 
     Parameters

@@ -21,7 +21,7 @@ from superarm.core import (
     top_k,
 )
 from superarm.core.arguments import FloatArray, IndexArray
-from superarm.core.optional import BestOfTop, has
+from superarm.core.optional import BestOfTop, kind_has
 from superarm.core.showing import one_line
 
 
@@ -82,7 +82,7 @@ class TopK:
             raise _not_additive()
         feasible: Any = as_feasible(k, reward.n_arms)
         # How many of the largest values are enough; 0 if a whole sample is needed, or cheaper.
-        n_top = feasible.n_top() if has(feasible, BestOfTop) else 0
+        n_top = feasible.n_top() if kind_has(type(feasible), BestOfTop) else 0
         if n_top and isinstance(theta, Sample) and theta.n_arms == reward.n_arms:
             arms, values = feasible.best_of_top(*theta.top(n_top), rng=rng)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -82,15 +83,11 @@ class Lines:
                 now = round(time.time(), 6)
                 members = {"time": now, "level": "warning", "event": "log_lines_lost", "n": lost}
                 texts.append(json.dumps(members) + "\n")
-            self._put("".join(texts).encode())
+            data = "".join(texts).encode()
+            with contextlib.suppress(OSError):  # the reader has gone, or the disk is full
+                while data:
+                    data = data[os.write(self._file, data) :]
             self._is_writing = False
-
-    def _put(self, data: bytes) -> None:
-        try:
-            while data:
-                data = data[os.write(self._file, data) :]
-        except OSError:  # the reader has gone, or the disk is full: the service goes on
-            pass
 
 
 # Replaced by `configure`. Until then, and in tests, lines go to the stream itself.

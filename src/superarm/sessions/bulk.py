@@ -152,9 +152,8 @@ def records_of(
     arms, values = drawn
     first = session.n_decisions + 1
     # Best first, and equals in the order of their numbers, as in `best_first`.
-    order = np.argsort(-values, axis=1, kind="stable")
-    ranked = np.take_along_axis(arms, order, axis=1)
-    sorted_values = np.take_along_axis(values, order, axis=1).tolist()
+    order = np.arange(len(arms))[:, None], (-values).argsort(axis=1, kind="stable")
+    ranked, sorted_values = arms[order], values[order].tolist()
     names, key = session.arms.names, session.seeding.key
     made = []
     for number, round, row, numbers, at in zip(

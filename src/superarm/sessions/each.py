@@ -31,7 +31,7 @@ _MOST_VALUES = 1 << 20  # that are drawn at once, if every sample needs the valu
 def asks_each(session: Session) -> bool:
     """Whether `ask_each` may be used now: whether samples of the belief are all that decides."""
     now = session._unlocked
-    is_all = not now.arms.is_retired.any()
+    is_all = not now.arms.any_retired
     return is_all and is_simple(now, now.policy.feasible, SamplesTops)
 
 
@@ -56,7 +56,7 @@ def ask_each(session: Session, n: int) -> list[Decision]:
     """
     with session._lock:
         now = session._unlocked
-        feasible, time = now.check(None, None), float(now.clock())
+        feasible, time = now.policy.feasible, float(now.clock())
         now.expire(time)
         drawn = now.policy.belief.sample_tops(n, feasible.n_most, rng=now.rng)
         made = records_of(now, drawn, count(now.rounds + 1), time)
@@ -136,7 +136,7 @@ def _evidence_of(
     made: list[Record],
     drawn: tuple[IndexArray, FloatArray],
 ) -> dict[str, Why]:
-    """What `Session.ask` would remember of the last decisions."""
+    """What `Session.ask` would remember of the last decisions, made when somebody asks for it."""
     first = max(0, len(made) - session.explain_last)
     last, arms, values = made[first:], drawn[0][first:], drawn[1][first:]
     if not last:
@@ -144,7 +144,7 @@ def _evidence_of(
     # One posterior for all of them: it takes as long as that of one decision.
     known = known_of(session.policy.belief, arms.ravel())
     of = partial(_evidence, session.policy.reward.n_arms, feasible, known, last, arms, values)
-    return {record.decision.id: partial(of, i) for i, record in enumerate(last)}
+    return {record.decision.id: partial(of, place) for place, record in enumerate(last)}
 
 
 def _evidence(

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from superarm.core import FeasibleSets, Report, Sample
 from superarm.core.arguments import IndexArray, as_count
-from superarm.core.optional import HasPosterior, Posterior
+from superarm.core.optional import HasPosterior, Posterior, kind_has
 from superarm.errors import UnknownDecisionError
 from superarm.sessions.decisions import Decision, Record
 from superarm.sessions.expiry import Expiry
@@ -109,8 +109,8 @@ class Evidence:
 
 def known_of(belief: Any, arms: IndexArray) -> tuple[Posterior | None, Any]:
     """The posterior of some arms, and what adds up to their means, if the belief has them."""
-    kind = type(belief)  # Python caches checks of types, so they cost little in every round
+    kind = type(belief)
     return (
-        belief.posterior(arms) if issubclass(kind, HasPosterior) else None,
-        belief.contributions(arms) if issubclass(kind, HasContributions) else None,
+        belief.posterior(arms) if kind_has(kind, HasPosterior) else None,
+        belief.contributions(arms) if kind_has(kind, HasContributions) else None,
     )

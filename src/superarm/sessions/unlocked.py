@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from superarm.core import FeasibleSets, Policy, Reward, as_feasible
 from superarm.core.arguments import IndexArray
 from superarm.core.copies import copy_policy
-from superarm.core.optional import offers
+from superarm.core.optional import kind_has, offers
 from superarm.core.places import LearnsPlaces
 from superarm.core.policy import belief_at
 from superarm.core.reports import Reports, best_first
@@ -80,9 +80,9 @@ class UnlockedSession:
 
     def feasible(self, given: Sets) -> FeasibleSets:
         """The sets that may be chosen in a round. Refuses if there is none."""
-        policy, retired = self.policy, self.arms.is_retired
+        policy, arms = self.policy, self.arms
         sets = policy.feasible if given is None else as_feasible(given, policy.reward.n_arms)
-        return without_retired(sets, retired) if retired.any() else sets
+        return without_retired(sets, arms.is_retired) if arms.any_retired else sets
 
     def check(self, given: Sets, context: ArrayLike | None) -> FeasibleSets:
         """The sets of a round. Refuses them, or the context, if `ask` could not use them."""
@@ -261,7 +261,7 @@ class UnlockedSession:
         arms, theta = policy.decide(rng=self.rng, feasible=feasible, context=context)
         report = oracle.report
         # If the oracle repeated an answer, its report is about an earlier round.
-        if report is before or not issubclass(type(report), Reports):
+        if report is before or not kind_has(type(report), Reports):
             report = None
         belief = belief_at(policy.belief, context)
         ranked = best_first(arms, theta, oracle=oracle, report=report, belief=belief)

@@ -7,8 +7,7 @@ import pytest
 
 from serving import client_of, create, events_of, play
 from superarm.service.bandits import operations
-from superarm.service.bandits.actor import Actor, HandOver, Waiting, resolve
-from superarm.service.bandits.replies import Reply
+from superarm.service.bandits.actor import Actor, HandOver, Reply, Waiting, resolve
 from superarm.service.log.events import Bandit
 
 

@@ -1,19 +1,20 @@
 """Requests that wait at the same time are decided together, and keep all that is theirs."""
 
 import asyncio
+import json
 from collections import Counter
 
 import pytest
 from scipy.stats import chi2_contingency
 
 from serving import client_of, client_on, create, decide, events_of
-from superarm.service.bandits.actor import Waiting
+from superarm.service.bandits.actor import Reply, Waiting
 from superarm.service.bandits.changes import Ask
 from superarm.service.bandits.engine import Engine
-from superarm.service.bandits.operations import arranged
+from superarm.service.bandits.operations import MOST_TOGETHER, arranged
 from superarm.service.bandits.outcomes import Tell
+from superarm.service.bandits.records import outcomes_in
 from superarm.service.bandits.replay import fingerprint, replay
-from superarm.service.bandits.replies import Reply
 from superarm.service.http.service import Service
 from superarm.service.log.postgres import PostgresStore
 from superarm.service.log.sqlite import SQLiteStore
@@ -330,3 +331,55 @@ def test_a_client_that_has_left_gets_no_decision(client):
 
     client.run(play())
     assert client.get(f"/v1/bandits/{bandit}").json()["decisions"] == 5
+
+
+def test_repetitions_are_looked_up_at_once(client, monkeypatch):
+    """However many come together, the log is read once for all of them."""
+    bandit = create(client, arms=50, k=3)
+    items = {"decisions": [{"bandit": bandit, "key": f"key-{n}"} for n in range(20)]}
+    first = client.post("/v1/decisions", json=items).json()["results"]
+    n_reads, by_keys = [], SQLiteStore.by_keys
+    monkeypatch.setattr(SQLiteStore, "by_keys", lambda *args: n_reads.append(1) or by_keys(*args))
+    again = client.post("/v1/decisions", json=items).json()["results"]
+    assert [one["answer"] for one in again] == [one["answer"] for one in first]
+    assert all(one["replayed"] for one in again)
+    assert len(n_reads) == 1
+
+
+def test_events_of_many_requests_are_not_too_long(client):
+    """Who looks for one of the decisions reads all of the event."""
+    bandit = create(client, arms=50, k=3)
+    made = client.post("/v1/decisions", json={"decisions": [{"bandit": bandit}] * 300}).json()
+    decisions = [one["answer"] for one in made["results"]]
+    items = [{"decision": one["id"], "outcomes": {one["arms"][0]: 1.0}} for one in decisions]
+    client.post("/v1/outcomes", json={"outcomes": items})
+    sizes = [
+        len(event.get("asks") or event.get("told") or ()) for event in events_of(client, bandit)
+    ]
+    assert max(sizes) == MOST_TOGETHER
+    assert sum(sizes) == 600
+
+
+def test_checkpoints_come_after_so_many_requests(path):
+    """A killed server has as much to repeat as with single requests, however large the events."""
+    with client_of(path, checkpoint_every=100) as client:
+        bandit = create(client, arms=50, k=3)
+        client.post("/v1/decisions", json={"decisions": [{"bandit": bandit}] * 99})
+        client.get(f"/v1/bandits/{bandit}")  # comes after the checkpoint was begun
+        engine = client.app.state.service.engine
+        engine.checkpoints.wait()
+        row = engine.store.bandit(bandit)
+        meta = json.loads(engine.store.checkpoint(row.number).meta)
+        assert meta["seq"] == engine.store.last(row.number).seq == 2
+
+
+def test_outcomes_are_found_in_an_event_of_many_decisions(client):
+    """As by parsing all of it, also if names of arms look like parts of events."""
+    names = ["decision", '{"decision":"b-1","outcomes":', '","outcomes":{}', "told", "ä\\"]
+    bandit = create(client, arms=names, k=2)
+    made = [decide(client, bandit) for _ in range(12)]
+    answers(client, told(made), 200)
+    body = client.app.state.service.engine.store.last(1).body
+    for one in json.loads(body)["told"]:
+        assert outcomes_in(body, one["decision"]) == one["outcomes"]
+    assert outcomes_in(body, f"{bandit}-99") == {}

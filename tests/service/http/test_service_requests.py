@@ -121,6 +121,7 @@ def test_what_is_not_there(client):
         ("{}".encode("utf-8-sig"), "send it without a byte order mark"),
         ("{}".encode("utf-16"), "send it in UTF-8"),
     ],
+    ids=["gzip", "utf-8-sig", "utf-16"],  # compressed bytes have the time of day
 )
 def test_bodies_that_are_json_for_others(client, raw, fix):
     answer = client.post("/v1/bandits", content=raw, headers={"content-type": "application/json"})

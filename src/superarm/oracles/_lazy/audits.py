@@ -9,7 +9,7 @@ import numpy as np
 
 from superarm.core import FeasibleSets
 from superarm.core.arguments import FloatArray, IndexArray, as_finite
-from superarm.core.optional import Uniform
+from superarm.core.optional import Uniform, kind_has
 from superarm.core.same_draws import same_draws
 
 # How many audits there are in t rounds by default, as a multiple of the root of t.
@@ -50,7 +50,7 @@ def arm_to_audit(
         return None
     if n_made % 2:
         return _draw(unknown, n_made)
-    if issubclass(type(feasible), Uniform):
+    if kind_has(type(feasible), Uniform):
         return int(unknown[np.argmin(margins(arms, lower, upper)[unknown])])
     for wider in _WIDER:
         by = float(wider) * (upper - lower)

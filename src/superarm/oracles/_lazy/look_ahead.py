@@ -7,7 +7,7 @@ import numpy as np
 from superarm.core import FeasibleSets
 from superarm.core.arguments import FloatArray, IndexArray
 from superarm.core.k_of_m import kth_largest
-from superarm.core.optional import Uniform
+from superarm.core.optional import Uniform, kind_has
 from superarm.oracles._lazy.single_arms import SingleArms
 
 # B is plainly too large if the answers use less than this share of it.
@@ -48,7 +48,7 @@ def last_place(
     feasible: FeasibleSets, lower: FloatArray, upper: FloatArray, arms: IndexArray
 ) -> tuple[float, float]:
     """Bounds on the value at the last place of the set ``arms``, among the undecided arms."""
-    if issubclass(type(feasible), Uniform):
+    if kind_has(type(feasible), Uniform):
         return kth_largest(lower, len(arms)), kth_largest(upper, len(arms))
     undecided = feasible.undecided
     lower, upper = lower[undecided], upper[undecided]

@@ -22,6 +22,8 @@ from superarm.service.settings import Limits
 from superarm.sessions.each import most_each
 
 MOST_NAMES = 200_000  # names of arms in all decisions of a request
+# What an earlier request asked for, and its decisions; None if it was no request for decisions.
+Before = tuple[dict[str, Any] | None, list[Answer]]
 
 
 @dataclass(slots=True)
@@ -50,12 +52,13 @@ def decide_each(live: Live, turn: Turn, asks: Sequence[Ask]) -> list[Answer | Pr
     """
     # A request with a key that is in the log, or that came before in this group, is a repetition.
     # First of all: it must not be refused by limits that it passed once.
-    seen = _keys_before([one.key for one in asks if one.key is not None], live, turn)
-    new = []
+    keys = [one.key for one in asks if one.key is not None]
+    before = _before(keys, live, turn) if keys else {}
+    new, seen = list[int](), set(before)
     for place, one in enumerate(asks):
         if one.key is None or one.key not in seen:
             new.append(place)
-            seen |= {one.key}
+            seen.add(one.key or "")
     if new:
         # Expired decisions do not count as open.
         live.advance(asks[new[0]].now())
@@ -64,7 +67,13 @@ def decide_each(live: Live, turn: Turn, asks: Sequence[Ask]) -> list[Answer | Pr
         if most < len(new):  # if there are too many open, `decide` refuses the first
             asks, new = asks[: max(1, new[max(0, most)])], new[: max(0, most)]
     made = dict(zip(new, _decide_new(live, [asks[place] for place in new]), strict=True))
-    return [made.get(place) or _alone(live, turn, one) for place, one in enumerate(asks)]
+    for place, answer in made.items():
+        if (key := asks[place].key) is not None:
+            before[key] = asks[place].asked, [answer]
+    return [
+        made.get(place) or _alone(live, turn, one, before.get(one.key or ""))
+        for place, one in enumerate(asks)
+    ]
 
 
 def _decide_new(live: Live, asks: list[Ask]) -> list[Answer]:
@@ -83,9 +92,9 @@ def _decide_new(live: Live, asks: list[Ask]) -> list[Answer]:
     return answers_of(live.bandit.id, body, live.time)
 
 
-def _alone(live: Live, turn: Turn, ask: Ask) -> Answer | Problem:
+def _alone(live: Live, turn: Turn, ask: Ask, before: Before | None) -> Answer | Problem:
     try:
-        return ask(live, turn)
+        return ask(live, turn) if before is None else _same_answer(before, ask.asked)
     except Problem as problem:
         return problem
 
@@ -103,9 +112,8 @@ def decide(
     ``asked`` is the body of the request without the members that were left out.
     """
     # First of all: a repeated request must not be refused by limits that it passed once.
-    earlier = event_with(key, live, turn)
-    if earlier is not None:
-        return _same_answer(live, earlier, asked, key)
+    for before in _before([] if key is None else [key], live, turn).values():
+        return _same_answer(before, asked)
     _check_samples(asked, limits)
     # Expired decisions do not count as open.
     live.advance(now())
@@ -189,14 +197,11 @@ def _check_size(live: Live, asked: dict[str, Any]) -> None:
         )
 
 
-def _same_answer(live: Live, event: Event, asked: dict[str, Any], key: str | None) -> Answer:
-    body = json.loads(event.body)
-    place = body["keys"].index(key) if "keys" in body else None
-    before = body.get("ask") if place is None else body["asks"][place]
-    if event.kind != "decided" or before != asked:
+def _same_answer(before: Before, asked: dict[str, Any]) -> Answer:
+    asked_before, decisions = before
+    if asked_before != asked:
         raise key_taken()
-    decisions = answers_of(live.bandit.id, body, event.time)
-    return Repeated(_answer(asked, decisions if place is None else [decisions[place]]))
+    return Repeated(_answer(asked, decisions))
 
 
 def events_with(keys: Sequence[str], live: Live, turn: Turn) -> list[Event]:
@@ -210,12 +215,19 @@ def event_with(key: str | None, live: Live, turn: Turn) -> Event | None:
     return next(iter(events_with([] if key is None else [key], live, turn)), None)
 
 
-def _keys_before(keys: Sequence[str], live: Live, turn: Turn) -> set[str | None]:
-    """The idempotency keys of events that earlier requests with some of these keys made."""
-    seen: set[str | None] = set()
+def _before(keys: Sequence[str], live: Live, turn: Turn) -> dict[str, Before]:
+    """What earlier requests with some of these idempotency keys asked for, and got."""
+    found, wanted = dict[str, Before](), set(keys)
     for event in events_with(keys, live, turn):
-        seen.update([event.key] if event.key is not None else json.loads(event.body)["keys"])
-    return seen
+        body = json.loads(event.body)  # once, because it may be of many of the keys
+        is_ask = event.kind == "decided"
+        made = answers_of(live.bandit.id, body, event.time) if is_ask else []
+        if event.key is not None:
+            found[event.key] = body.get("ask"), made
+        else:
+            each = zip(body["keys"], body["asks"], made, strict=True)
+            found |= {key: (asked, [one]) for key, asked, one in each if key in wanted}
+    return found
 
 
 def key_taken() -> Problem:

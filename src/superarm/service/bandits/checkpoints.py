@@ -26,9 +26,10 @@ class Checkpoints:
     metrics
         Counts the checkpoints.
     every
-        The number of events between two checkpoints of a bandit, at least. Bandits with many arms
-        or open decisions have large checkpoints, so a tenth of the number of arms, or half the
-        number of open decisions, counts if that is more: a checkpoint costs O(1) per event.
+        The number of requests between two checkpoints of a bandit, at least, because an event may
+        be of many. Bandits with many arms or open decisions have large checkpoints, so a tenth of
+        the number of arms, or half the number of open decisions, counts if that is more: a
+        checkpoint costs O(1) per request.
     """
 
     def __init__(self, store: Store, metrics: Metrics, every: int) -> None:
@@ -37,19 +38,19 @@ class Checkpoints:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="superarm-checkpoint")
 
     def if_due(self, actor: Actor) -> None:
-        """Make a checkpoint of a bandit with enough new events. Only its own thread may call."""
+        """Make a checkpoint of a bandit after enough changes. Only its own thread may call."""
         if actor.live is not None:
             session = actor.live.session
             large = max(session.policy.reward.n_arms // 10, session.n_open // 2)
             self.make(actor, least=max(self.every, large))
 
     def make(self, actor: Actor, *, least: int = 1) -> None:
-        """Make a checkpoint of a bandit with at least ``least`` new events."""
+        """Make a checkpoint if at least ``least`` requests have changed the bandit since then."""
         live = actor.live
-        if live is None or live.seq - live.checkpointed < least:
+        if live is None or live.unsaved < least:
             return
-        # Set even if storing fails later: the next attempt comes after as many events again.
-        live.checkpointed = live.seq
+        # Set even if storing fails later: the next attempt comes after as many requests again.
+        live.unsaved = 0
         try:
             # The snapshot is taken now, by the thread of the bandit. Encoding and storing can wait.
             self._thread.submit(self._put, actor.bandit, *live.snapshot())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,10 @@ from superarm.service.bandits import parts
 from superarm.service.bandits.live import EVALUATIONS, TOLD, Live
 from superarm.service.bandits.records import (
     Answer,
+    answer_at,
     answer_of,
     answers_of,
-    each_of,
-    record_of,
-    told_of,
+    outcomes_in,
 )
 from superarm.service.log.events import Event
 from superarm.service.log.store import Store, StoreError, Turn
@@ -43,36 +42,47 @@ def find(store: Store, live: Live, id: str) -> Answer:
     except UnknownDecisionError:
         return _find_closed(store, live, id)
     metadata = _metadata(store, live, decision_number(id))
-    answer = answer_of(live.bandit.id, record_of(one), one.round, one.time, one.context, metadata)
+    answer = answer_of(live.bandit.id, one.record(), one.round, one.time, one.context, metadata)
     return {**answer, "status": session.status(id), "outcomes": session.outcomes(id)}
 
 
 def _metadata(store: Store, live: Live, number: int) -> Any:
     """The metadata of a decision, which only its event has."""
-    # Newest first, as in the log.
-    made = [event for event in reversed(live.pending.events) if event.kind == "decided"]
-    made = [event for event in made if (event.decision or 0) <= number]
-    for event in made[:1] or store.decided_before(live.bandit.number, number, 1):
-        # Most decisions have none, and the event of a batch is long.
-        if '"metadata"' in event.body:
-            for one, _, asked in each_of(json.loads(event.body)):
-                if decision_number(one["id"]) == number:
-                    return asked.get("metadata")
-    return None
+    event = _event_of(store, live, number)
+    # Most decisions have none, and the event of many decisions is long.
+    if event is None or '"metadata"' not in event.body:
+        return None
+    one = _answer_in(live, event, json.loads(event.body), number)
+    return None if one is None else one.get("metadata")
 
 
 def _find_closed(store: Store, live: Live, id: str) -> Answer:
     """A decision that is not in memory, so it is closed: all open decisions are in memory."""
     number = decision_number(id)
-    # Events of this turn are not in the database yet.
-    pending = [event for event in live.pending.events if event.kind == "decided"]
-    for event in [*pending, *store.decided_before(live.bandit.number, number, 1)]:
-        for one in answers_in(live, event):
-            if one["id"] == id:
-                if number > live.session.n_decisions:
-                    raise behind_its_log(live)
-                return _with_logged_outcomes(store, live, one)
-    raise Problem(404, f"no decision has the id {shown(id)}", kind="decision-unknown")
+    event = _event_of(store, live, number)
+    one = None if event is None else _answer_in(live, event, json.loads(event.body), number)
+    if one is None or one["id"] != id:
+        raise Problem(404, f"no decision has the id {shown(id)}", kind="decision-unknown")
+    if number > live.session.n_decisions:
+        raise behind_its_log(live)
+    return _with_logged_outcomes(store, live, one)
+
+
+def _event_of(store: Store, live: Live, number: int) -> Event | None:
+    """The event that issued a decision, if there is such a decision."""
+    # Events of this turn are not in the database yet. The newest come first, as from there.
+    made = [event for event in reversed(live.pending.events) if event.kind == "decided"]
+    made = [event for event in made if (event.decision or 0) <= number]
+    return next(iter(made or store.decided_before(live.bandit.number, number, 1)), None)
+
+
+def _answer_in(live: Live, event: Event, body: dict[str, Any], number: int) -> Answer | None:
+    """A decision of an event; None if the event does not have its number."""
+    # Decisions of an event have consecutive numbers.
+    place = number - decision_number(body["decisions"][0]["id"])
+    if not 0 <= place < len(body["decisions"]):
+        return None
+    return answer_at(live.bandit.id, body, event.time, place)
 
 
 def answers_in(live: Live, event: Event) -> list[Answer]:
@@ -112,17 +122,8 @@ def _outcomes(told: Iterable[Event], one: Answer) -> dict[str, float]:
     outcomes: dict[str, float] = {}
     for event in told:
         # Each outcome is logged once, so the order does not matter.
-        outcomes |= _told_in(event).get(one["id"], {})
+        outcomes |= outcomes_in(event.body, one["id"])
     return {arm: outcomes[arm] for arm in one["arms"] if arm in outcomes}
-
-
-@lru_cache(maxsize=8)  # in a list, many decisions have their outcomes in the same event
-def _told_in(event: Event) -> dict[str, dict[str, float]]:
-    """The outcomes in an event, by the ids of the decisions."""
-    found: dict[str, dict[str, float]] = {}
-    for one in told_of(json.loads(event.body)):
-        found.setdefault(one["decision"], {}).update(one["outcomes"])
-    return found
 
 
 def history(live: Live, turn: Turn, points: int) -> Callable[[], Answer]:
@@ -150,20 +151,19 @@ def with_counts(
     store: Store, live: Live, numbers: Iterable[int]
 ) -> Iterator[tuple[Answer, list[int]]]:
     """Logged decisions by ascending number, with the counts of their events. Reads events once."""
-    batch: list[Answer] = []
-    counts: list[int] = []
+    event, body = None, dict[str, Any]()
     for number in numbers:
-        # Many points may fall into one batch of thousands of decisions.
-        if not batch or number > decision_number(batch[-1]["id"]):
-            for event in store.decided_before(live.bandit.number, number, 1):
-                batch = answers_in(live, event)
-                counts = json.loads(event.body)["counts"]
-        # Decisions have consecutive numbers, and all up to the last one were in the log: the
-        # operation that counted them is answered after its commit. Since then the bandit may have
-        # been deleted, or its log compacted.
-        place = number - decision_number(batch[0]["id"]) if batch else 0
-        if place < len(batch):
-            yield batch[place], counts
+        one = None if event is None else _answer_in(live, event, body, number)
+        if one is None:  # many points may fall into one batch of thousands of decisions
+            event = next(iter(store.decided_before(live.bandit.number, number, 1)), None)
+            if event is not None:
+                body = json.loads(event.body)
+                one = _answer_in(live, event, body, number)
+        # All decisions up to the last one were in the log: the operation that counted them is
+        # answered after its commit. Since then the bandit may have been deleted, or its log
+        # compacted.
+        if one is not None:
+            yield one, body["counts"]
 
 
 def _point(live: Live, known: Answer, counts: list[int]) -> Answer:

@@ -25,19 +25,21 @@ from superarm.offpolicy.sampling import Sampler, sample_with
 from superarm.service.bandits import ids, loading, operations, parts, retention
 from superarm.service.bandits.actor import (
     Actor,
+    Awaited,
     HandOver,
     Operation,
     Waiting,
     Wanted,
     look_all,
+    only,
     resolve,
+    within,
 )
 from superarm.service.bandits.checkpoints import Checkpoints
 from superarm.service.bandits.clocks import ClockWatch
 from superarm.service.bandits.failures import no_bandit, problem_of
 from superarm.service.bandits.health import Health
 from superarm.service.bandits.live import Live
-from superarm.service.bandits.replies import Awaited, only, within
 from superarm.service.bandits.spec import Spec
 from superarm.service.log.events import Bandit
 from superarm.service.log.store import DeletedError, Store, StoreError, Turn
@@ -59,7 +61,7 @@ class Engine:
     own
         The operator's rewards, by name.
     checkpoint_every
-        The number of events between two checkpoints of a bandit: see `Checkpoints`.
+        The number of requests between two checkpoints of a bandit: see `Checkpoints`.
     n_threads
         How many bandits decide at the same time; None for as many as there are at work, or 64 with
         PostgreSQL, where each takes a connection.
@@ -210,7 +212,7 @@ class Engine:
                     done, batch = batch[: len(answers)], batch[len(answers) :]
                     loop.call_soon_threadsafe(self._answer, actor, done, answers)
                 live = actor.live
-                if live is not None and live.seq - live.checkpointed >= self.checkpoints.every:
+                if live is not None and live.unsaved >= self.checkpoints.every:
                     self.checkpoints.if_due(actor)
             except BaseException as error:  # even then no request may wait for ever
                 self._failed(actor, error)

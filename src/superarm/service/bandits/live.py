@@ -16,7 +16,7 @@ from superarm.service.bandits import parts
 from superarm.service.bandits.clocks import Clock
 from superarm.service.bandits.constraints import feasible_of
 from superarm.service.bandits.pending import Pending
-from superarm.service.bandits.records import decisions_of, like, record_of, remote_of
+from superarm.service.bandits.records import decisions_of, like, remote_of
 from superarm.service.bandits.rounding import ROUNDING, difference
 from superarm.service.bandits.spec import Spec, policy_of, rewards_of, session_of
 from superarm.service.log.chain import spec_of
@@ -26,6 +26,7 @@ from superarm.service.log.events import (
     Event,
     OtherDecisionError,
     check,
+    n_requests,
     root,
 )
 from superarm.service.problems import Problem
@@ -48,8 +49,8 @@ class Live:
     told, expired, merged
         Number of decisions that are complete, that have expired, and that came in batches. Of these
         a bandit from a checkpoint of an older version counts those since then.
-    checkpointed
-        The seq of the last checkpoint that was loaded or made; 0 for none.
+    unsaved
+        Number of requests whose changes are after the last checkpoint that was loaded or made.
     difference
         How much decisions that were made again differ from those of the log, by rounding.
     pending
@@ -59,7 +60,7 @@ class Live:
     def __init__(self, bandit: Bandit, spec: Spec, session: Session, clock: Clock) -> None:
         self.bandit, self.spec, self.session = bandit, spec, session
         self.seq, self.pending = 0, Pending(root(bandit.id))
-        self.told = self.expired = self.merged = self.checkpointed = 0
+        self.told = self.expired = self.merged = self.unsaved = 0
         self.difference = 0.0
         self._clock = clock
         self._can_expire = session.expiry.can_expire
@@ -96,7 +97,7 @@ class Live:
         clock, rewards = Clock(), rewards_of(spec, own)
         session = Session.from_bytes(data, policy_of(spec, own), rewards=rewards, clock=clock)
         live = cls(bandit, spec, session, clock)
-        live.seq = live.checkpointed = meta["seq"]
+        live.seq = meta["seq"]
         live.pending = Pending(bytes.fromhex(meta["digest"]))
         # The session does not count these: it forgets closed decisions (keep).
         live.told, live.expired, clock.now = meta["told"], meta["expired"], meta["time"]
@@ -171,7 +172,7 @@ class Live:
         self.told += sum([not one.arms for one in made])
         mark = self.session.mark()
         del mark["evaluations"]  # the counts of the event have them
-        records = [record_of(one) for one in made]
+        records = [one.record() for one in made]
         return {"decisions": records, "round": made[0].round, "mark": mark}
 
     def tell_each(self, told: list[tuple[str, Mapping[Any, float]]]) -> list[Told | Exception]:
@@ -202,7 +203,7 @@ class Live:
     ) -> None:
         """Add the event of a change that the session has already made. It keeps the body."""
         body["counts"] = self.counts
-        self.seq += 1
+        self.seq, self.unsaved = self.seq + 1, self.unsaved + n_requests(body)
         self.pending.add(self.seq, self.time, kind, decision, key, body)
 
     def apply(self, event: Event, *, decide: bool = False) -> None:
@@ -230,6 +231,7 @@ class Live:
                 f"event {event.seq} ({event.kind}) gives {self.counts}, but the log has "
                 f"{body['counts']}; was it made with another reward or version of superarm?"
             )
+        self.unsaved += n_requests(body)
         self._step(event)
 
     def _apply(self, kind: str, body: dict[str, Any], time: float) -> None:

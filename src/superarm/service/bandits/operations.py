@@ -23,6 +23,7 @@ _log = logging.getLogger("superarm.service")
 # The trace of a known kind of failure says nothing more than its message.
 _KNOWN = StoreError | DamagedLogError | Problem | GivenUpError
 LONGEST_S = 0.05  # a commit contains the operations of this time, so slow ones delay few others
+MOST_TOGETHER = 128  # requests of one event: who looks for one of them reads all of the event
 
 
 def arranged(batch: list[Waiting]) -> list[Waiting]:
@@ -85,7 +86,7 @@ def _group(live: Live, batch: list[Waiting], place: int) -> list[Any]:
     elif type(first) is Ask and first.is_plain and asks_each(live.session):
         most = max(1, most_each(live.session))
     found: list[Any] = []
-    for waiting in batch[place : place + most]:
+    for waiting in batch[place : place + min(most, MOST_TOGETHER)]:
         operation: Any = waiting.operation
         is_like = type(operation) is type(first) and (type(first) is Tell or operation.is_plain)
         if not is_like or waiting.reply.is_over:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from superarm.service.log.events import Event, seal
-from superarm.service.log.members import Members, members_of
+from superarm.service.log.events import Event, Members, members_of, seal
 
 
 class Pending:
@@ -56,8 +55,8 @@ class Pending:
         self._unsealed.append((seq, time, kind, decision, key, body))
         if key is not None:
             self._keys.add(key)
-        members = members_of(seq, kind, body)
-        if members is not None:
+        if "asks" in body or "told" in body:
+            members = members_of(seq, kind, body)
             self._members.append(members)
             self._keys.update(members.keys)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count, repeat
@@ -16,15 +17,8 @@ from superarm.sessions.edge import Remote
 Record = dict[str, Any]
 Answer = dict[str, Any]
 PROPENSITIES = ("propensities", "set_propensity", "n_samples")
+_DECODER = json.JSONDecoder()
 _PER_ARM = ("arms", "values", "propensities")  # lists with one element per arm
-
-
-def record_of(decision: Decision) -> Record:
-    """A decision as its event stores it.
-
-    The event has round, time and context once for all decisions: the context is in the request.
-    """
-    return decision.record()
 
 
 def like(record: Record, logged: Record, numbers: Callable[[list[Any]], list[int]]) -> Record:
@@ -54,6 +48,28 @@ def told_of(body: dict[str, Any]) -> list[dict[str, Any]]:
     return body.get("told", [body])
 
 
+def outcomes_in(body: str, id: str) -> dict[str, float]:
+    """The outcomes of a decision in the body of an event ``told``.
+
+    The event may have those of many decisions, so only the text about this one is parsed.
+
+    Examples
+    --------
+    >>> one, two = ('{"decision":"b-%d","outcomes":{"ant":%d.0}}' % (n, n % 2) for n in (7, 70))
+    >>> outcomes_in(f'{{"told":[{one},{two}]}}', "b-7")
+    {'ant': 1.0}
+    """
+    # Names of arms have no plain quotes in JSON, so this text is nowhere else.
+    before = f'"decision":"{id}","outcomes":'
+    found: dict[str, float] = {}
+    start = body.find(before)
+    while start >= 0:
+        outcomes, end = _DECODER.raw_decode(body, start + len(before))
+        found |= outcomes
+        start = body.find(before, end)
+    return found
+
+
 def decisions_of(body: dict[str, Any], time: float) -> list[Decision]:
     """The decisions of an event, from its body and time."""
     shared = [{**one, "round": round, "time": time} for one, round, _ in each_of(body)]
@@ -81,6 +97,15 @@ def answer_of(
     if context is not None:
         answer["context"] = context
     return answer if metadata is None else {**answer, "metadata": metadata}
+
+
+def answer_at(bandit: str, body: dict[str, Any], time: float, place: int) -> Answer:
+    """The decision at a place of an event as clients see it."""
+    many = "asks" in body
+    asked = body["asks"][place] if many else body["ask"]
+    round = body["round"] + (place if many else 0)
+    context, metadata = asked.get("context"), asked.get("metadata")
+    return answer_of(bandit, body["decisions"][place], round, time, context, metadata)
 
 
 def answers_of(bandit: str, body: dict[str, Any], time: float) -> list[Answer]:

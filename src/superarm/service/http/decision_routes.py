@@ -6,10 +6,10 @@ import re
 from functools import partial
 
 from superarm.service.bandits import decisions, explanations, listing
+from superarm.service.bandits.actor import only
 from superarm.service.bandits.changes import Ask
 from superarm.service.bandits.outcomes import Tell
 from superarm.service.bandits.records import Answer
-from superarm.service.bandits.replies import only
 from superarm.service.http import answers, bodies, queries
 from superarm.service.http.endpoint import Work, endpoint
 from superarm.service.http.service import Service

@@ -14,7 +14,7 @@ import re
 import typing
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator, create_model
@@ -39,6 +39,10 @@ _NOT_JSON = {
     **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "send it in UTF-8"),
 }
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+# The bytes of an answer. JSON has no NaN and no infinities: they become null.
+encoded: Callable[[Any], bytes] = partial(to_json, inf_nan_mode="null")
 
 
 class Work(NamedTuple):
@@ -180,11 +184,6 @@ def json_response(
 ) -> Response:
     """A response with JSON."""
     return Response(encoded(members), status, headers, _JSON)
-
-
-def encoded(members: Any) -> bytes:
-    """The bytes of an answer. JSON has no NaN and no infinities: they would become null."""
-    return to_json(members, inf_nan_mode="null")
 
 
 class Media(NamedTuple):

@@ -1,9 +1,15 @@
-"""The events of a bandit. Each event carries a digest of itself and of all events before it."""
+"""The events of a bandit. Each event carries a digest of itself and of all events before it.
+
+The event of one request has the number of its decision and its key in columns of its own. An event
+of several requests has them in its body, and one row in a table for each: see `Members`.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from pydantic_core import to_json
@@ -89,8 +95,15 @@ def seal(
     key: str | None,
     body: dict[str, Any],
 ) -> Event:
-    """Make the event that follows the digest ``before``."""
-    fields = (seq, time, kind, decision, key, _encoded(body))
+    """Make the event that follows the digest ``before``.
+
+    The body becomes compact JSON, in which NaN is refused: other programs must be able to read it.
+    """
+    text = to_json(body).decode()
+    # Names may have these words and other letters, too, so the slower encoder decides.
+    if not text.isascii() or "NaN" in text or "Infinity" in text:
+        text = _ENCODER.encode(body)
+    fields = (seq, time, kind, decision, key, text)
     return Event(*fields, _digest(before, fields))
 
 
@@ -105,14 +118,6 @@ def check(before: bytes, seq: int, event: Event) -> None:
         )
 
 
-def _encoded(body: dict[str, Any]) -> str:
-    """Compact JSON, in which NaN is refused: other programs must be able to read the log."""
-    text = to_json(body).decode()
-    # Names may have these words and other letters, too, so the slower encoder decides.
-    is_plain = text.isascii() and "NaN" not in text and "Infinity" not in text
-    return text if is_plain else _ENCODER.encode(body)
-
-
 def _digest(before: bytes, fields: tuple[int, float, str, int | None, str | None, str]) -> bytes:
     """The digest that an event must carry, from all its other fields, in order."""
     seq, time, kind, decision, key, body = fields
@@ -120,3 +125,59 @@ def _digest(before: bytes, fields: tuple[int, float, str, int | None, str | None
     # last, so that no text in it can be taken for one of the fields before it.
     head = f"{seq}\n{time!r}\n{kind}\n{decision}\n{key!r}\n{body}"
     return hashlib.sha256(before + head.encode()).digest()
+
+
+class Members(NamedTuple):
+    """What the event ``seq`` of several requests is about, for the rows by which it is found.
+
+    Attributes
+    ----------
+    n
+        The number of requests.
+    told
+        The numbers of the decisions whose outcomes the event has.
+    keys
+        The idempotency keys of its requests for decisions.
+    """
+
+    seq: int
+    kind: str
+    n: int
+    told: list[int]
+    keys: list[str]
+
+
+def n_requests(body: dict[str, Any]) -> int:
+    """How many requests an event is of, by its body."""
+    return len(body.get("asks") or body.get("told") or [body])
+
+
+def members_of(seq: int, kind: str, body: dict[str, Any]) -> Members:
+    """The members of an event of several requests.
+
+    Examples
+    --------
+    >>> told = [{"decision": "b-7", "outcomes": {"ant": 1.0}}, {"decision": "b-9", "outcomes": {}}]
+    >>> members_of(3, "told", {"told": told})
+    Members(seq=3, kind='told', n=2, told=[7, 9], keys=[])
+    >>> members_of(4, "decided", {"asks": [{}, {}], "keys": [None, "once"]})
+    Members(seq=4, kind='decided', n=2, told=[], keys=['once'])
+    """
+    if kind == "told":
+        # The number of a decision ends its id.
+        numbers = {int(one["decision"].rpartition("-")[2]) for one in body["told"]}
+        return Members(seq, kind, len(body["told"]), sorted(numbers), [])
+    keys = [key for key in body.get("keys", ()) if key is not None]
+    return Members(seq, kind, len(body["asks"]), [], keys)
+
+
+def members_in(events: Iterable[Event]) -> list[Members]:
+    """The members of logged events that have rows. Bodies that are damaged have none."""
+    found = []
+    for event in events:
+        # To parse a body takes longer than to see that there are none.
+        is_told = event.kind == "told" and event.decision is None
+        if is_told or (event.kind == "decided" and '"keys":' in event.body):
+            with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+                found.append(members_of(event.seq, event.kind, json.loads(event.body)))
+    return found

@@ -6,15 +6,16 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from itertools import chain
 from typing import Any, Literal, TypeVar
 
 import psycopg
 from psycopg import errors
-from psycopg.conninfo import conninfo_to_dict
 
-from superarm.service.log.events import Bandit, Event
-from superarm.service.log.members import Members, members_in
+from superarm.service.log.events import Bandit, Event, Members, members_in
+from superarm.service.log.postgres_options import options
 from superarm.service.log.queries import (
+    EVENT_ROW,
     INSERT_BANDIT,
     INSERT_EVENT,
     PUT_BASE,
@@ -40,22 +41,9 @@ _TYPES = {
 }
 _TABLES_LOCK = 0x5A_BA_4D_17  # advisory lock of the process that creates the tables
 _EVENTS_PER_READ = 10_000
+_EVENTS_PER_INSERT = 1000  # a statement takes at most 65,535 values
 # Several processes make checkpoints and bases, and an older one must not replace a newer one.
 _ONLY_NEWER = " WHERE (old.meta::json->>'seq')::bigint < (excluded.meta::json->>'seq')::bigint"
-# Both sides notice within half a minute that a machine has vanished, and PostgreSQL then releases
-# its locks. A process that hangs may hold a bandit for minutes, because a reward may take minutes.
-# Other processes wait a few seconds for the bandit and then answer 503.
-_TIMEOUTS = {
-    "connect_timeout": "10",
-    "keepalives_idle": "10",
-    "keepalives_interval": "5",
-    "keepalives_count": "4",
-    "tcp_user_timeout": "30000",
-}
-_SERVER_TIMEOUTS = (
-    "-c lock_timeout=5s -c idle_in_transaction_session_timeout=5min -c tcp_keepalives_idle=10 "
-    "-c tcp_keepalives_interval=5 -c tcp_keepalives_count=4 -c tcp_user_timeout=30s"
-)
 Answer = TypeVar("Answer")
 Connection = psycopg.Connection[Any]
 
@@ -116,10 +104,13 @@ class PostgresStore(SharedQueries):
         members: list[Members] | None = None,
     ) -> None:
         beside = members_in(events) if members is None else members
-        statements: list[Statement] = [(INSERT_EVENT, (number, *event)) for event in events]
+        statements: list[Statement] = []
+        for start in range(0, len(events), _EVENTS_PER_INSERT):
+            rows = [(number, *event) for event in events[start : start + _EVENTS_PER_INSERT]]
+            query = INSERT_EVENT + f", {EVENT_ROW}" * (len(rows) - 1)
+            statements.append((query, list(chain.from_iterable(rows))))
         statements += inserting(self, number, beside)
-        # All at once: to wait for each answer would take longer than to execute the statements.
-        # After one that fails, the others are not executed.
+        # All at once, for the same reason. After one that fails, the others are not executed.
         with connection.pipeline():
             for query, values in statements:
                 connection.execute(_psycopg(query), values)
@@ -143,17 +134,21 @@ class PostgresStore(SharedQueries):
         self, bandit: Bandit, seen: int | None, connection: Connection
     ) -> tuple[Connection, bool]:
         """Begin a turn. Returns its connection, and whether there are events after ``seen``."""
-        lock = "SELECT 1 FROM bandits WHERE number = %s AND k > 0 FOR UPDATE"
-        after = "SELECT 1 FROM events WHERE bandit = %s AND seq > %s LIMIT 1"
+        # READ COMMITTED sees what other processes committed while this one waited. All in one text
+        # of numbers only, because to wait for each answer takes longer than to execute them.
+        number, after = bandit.number, "NULL" if seen is None else f"{seen:d}"
+        begin = (
+            "BEGIN ISOLATION LEVEL READ COMMITTED; "
+            f"SELECT 1 FROM bandits WHERE number = {number:d} AND k > 0 FOR UPDATE; "
+            f"SELECT 1 FROM events WHERE bandit = {number:d} AND seq > {after} LIMIT 1"
+        )
         try:
-            with connection.pipeline():
-                # READ COMMITTED sees what other processes committed while this one waited.
-                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-                locked = connection.execute(lock, (bandit.number,))
-                news = connection.execute(after, (bandit.number, seen))  # none after None
-            if locked.fetchone() is None:
+            answers = connection.execute(begin)
+            answers.nextset()
+            if answers.fetchone() is None:
                 raise DeletedError  # by another server
-            return connection, news.fetchone() is not None
+            answers.nextset()
+            return connection, answers.fetchone() is not None
         except BaseException:
             self._end(connection)
             raise
@@ -239,7 +234,7 @@ class PostgresStore(SharedQueries):
         if connection is None or connection.closed:
             if self._closed:
                 raise StoreError("the database is closed")
-            connection = psycopg.connect(autocommit=True, **_options(self._address))
+            connection = psycopg.connect(autocommit=True, **options(self._address))
             # A commit returns when it is on the disk, whatever the database's default is.
             connection.execute("SET synchronous_commit = on")
             self._local.connection = connection
@@ -280,13 +275,6 @@ def _make_tables(connection: Connection, *, serving: bool) -> int:
 def _psycopg(query: str) -> str:
     """A shared statement with the placeholders of psycopg."""
     return query.replace("?", "%s")
-
-
-def _options(address: str) -> dict[str, Any]:
-    given = conninfo_to_dict(address)
-    # Later options win: those of the operator override ours, except the schema.
-    options = f"{_SERVER_TIMEOUTS} {given.get('options') or ''} -c search_path=superarm"
-    return {**_TIMEOUTS, **given, "options": options}
 
 
 @contextlib.contextmanager

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Protocol
 
-from superarm.service.log.events import Bandit, Event
-from superarm.service.log.members import Members, members_in
+from superarm.service.log.events import Bandit, Event, Members, members_in
 from superarm.service.log.store import Checkpoint, KeyRow, Store
 
 Statement = tuple[str, Sequence[Any]]
@@ -27,7 +26,8 @@ _EVENT = "seq, time, kind, decision, key, body, digest"
 _KEY = "id, role, note, created, digest"
 _MOST_READ = 4 << 20  # characters of events that are read at once
 INSERT_BANDIT = "INSERT INTO bandits (id, name, k, created) VALUES (?, ?, ?, ?)"
-INSERT_EVENT = f"INSERT INTO events (bandit, {_EVENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+EVENT_ROW = "(?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_EVENT = f"INSERT INTO events (bandit, {_EVENT}) VALUES {EVENT_ROW}"
 INSERT_KEY = f"INSERT INTO keys ({_KEY}) VALUES (?, ?, ?, ?, ?)"
 _PUT = (
     "INSERT INTO {table} AS old (bandit, meta, data, sha256) VALUES (?, ?, ?, ?) "
@@ -53,7 +53,7 @@ TABLES = (
     "data {blob} NOT NULL, sha256 {blob} NOT NULL)",
     "CREATE TABLE IF NOT EXISTS bases (bandit {int} PRIMARY KEY, meta TEXT NOT NULL, "
     "data {blob} NOT NULL, sha256 {blob} NOT NULL)",
-    # Of events of several requests: see `superarm.service.log.members`.
+    # Of events of several requests: see `superarm.service.log.events.Members`.
     "CREATE TABLE IF NOT EXISTS told (bandit {int} NOT NULL, decision {int} NOT NULL, "
     "seq {int} NOT NULL, PRIMARY KEY (bandit, decision, seq)){tail}",
     "CREATE TABLE IF NOT EXISTS asked (bandit {int} NOT NULL, key TEXT NOT NULL, "

@@ -14,9 +14,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
-from superarm.service.log.events import Bandit, Event
-from superarm.service.log.members import Members, members_in
+from superarm.service.log.events import Bandit, Event, Members, members_in
 from superarm.service.log.queries import (
+    EVENT_ROW,
     INSERT_EVENT,
     INSERT_KEY,
     WITH_BASES,
@@ -40,8 +40,7 @@ _INSERT_NUMBERED = "INSERT INTO bandits (number, id, name, k, created) VALUES (?
 # The sizes are few, so that the statements stay prepared. They take at most 999 values, the limit
 # of older versions of SQLite.
 _AT_ONCE = (64, 16, 4)
-_ROW = INSERT_EVENT.partition("VALUES ")[2]
-_INSERT_EVENTS = {size: INSERT_EVENT + f", {_ROW}" * (size - 1) for size in _AT_ONCE}
+_INSERT_EVENTS = {size: INSERT_EVENT + f", {EVENT_ROW}" * (size - 1) for size in _AT_ONCE}
 _FREE_BYTES = 1 << 15  # the file is healthy if it can grow by this much
 
 

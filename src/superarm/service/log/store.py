@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
-from superarm.service.log.events import Bandit, Event
-from superarm.service.log.members import Members
+from superarm.service.log.events import Bandit, Event, Members
 
 
 class StoreError(Exception):
